@@ -1,0 +1,1 @@
+"""What knows the outside world: sources, sinks, other libraries. mare finds it by entry points."""

@@ -1,0 +1,1 @@
+"""Where synthetic data goes. Each is a `mare.ports.Sink`: complete, or not there at all."""

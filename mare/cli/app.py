@@ -1,0 +1,35 @@
+"""The typer application and the one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+app = typer.Typer(
+    name="mare",
+    help="Turn a sensitive relational database into a synthetic one, with a privacy guarantee per patient.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Turn a sensitive relational database into a synthetic one, with a privacy guarantee per patient."""
+
+
+def main() -> None:
+    """Run the command line. A `MareError` is a message and exit code 2; anything else is a bug and shows where."""
+    from mare.cli import commands  # noqa: F401  (registers the verbs)
+    from mare.errors import MareError
+
+    try:
+        app()
+    except MareError as error:
+        typer.echo(f"mare: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("mare: stopped.", err=True)
+        sys.exit(130)

@@ -1,0 +1,9 @@
+"""One file a verb. Importing this package registers them all."""
+
+from importlib import import_module
+
+_VERBS: tuple[str, ...] = ()
+"""Modules of this package, in the order `mare --help` lists them. Each registers itself on `mare.cli.app.app`."""
+
+for _verb in _VERBS:
+    import_module(f"{__name__}.{_verb}")

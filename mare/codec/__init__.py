@@ -1,0 +1,1 @@
+"""Values to codes and back, one file a column type. Pure: no database, no noise."""

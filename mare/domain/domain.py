@@ -1,0 +1,56 @@
+"""`Domain`: named discrete columns and how many codes each has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import prod
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An ordered set of coded columns. Code ``i`` of a column means whatever its codec says; here it is 0 … size-1."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.sizes):
+            raise ValueError(f"{len(self.names)} names but {len(self.sizes)} sizes")
+        if len(set(self.names)) != len(self.names):
+            raise ValueError(f"a name occurs twice in {self.names}")
+        for name, size in zip(self.names, self.sizes, strict=True):
+            if size < 1:
+                raise ValueError(f"column {name!r} has an empty domain (size {size})")
+
+    @classmethod
+    def of(cls, sizes: Iterable[tuple[str, int]]) -> Domain:
+        pairs = tuple(sizes)
+        return cls(tuple(n for n, _ in pairs), tuple(s for _, s in pairs))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def size(self, name: str) -> int:
+        return self.sizes[self.names.index(name)]
+
+    def cells(self, names: Iterable[str] | None = None) -> int:
+        """How many cells a full cross-tab of these columns has (exact: Python integers do not overflow)."""
+        return prod(self.sizes if names is None else (self.size(n) for n in names))
+
+    def project(self, names: Iterable[str]) -> Domain:
+        return Domain.of((n, self.size(n)) for n in names)
+
+    def merge(self, other: Domain) -> Domain:
+        """The columns of both; a name that both have must have one size."""
+        merged = dict(zip(self.names, self.sizes, strict=True))
+        for name, size in zip(other.names, other.sizes, strict=True):
+            if merged.setdefault(name, size) != size:
+                raise ValueError(f"column {name!r} has size {merged[name]} on one side and {size} on the other")
+        return Domain.of(merged.items())

@@ -1,0 +1,28 @@
+"""`Task`: what one tabular model is asked to do, in terms of domains only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .domain import Domain
+
+OptionValue = bool | int | float | str | None
+
+
+@dataclass(frozen=True)
+class Task:
+    """Model these columns given that history. A model never learns which table it works for beyond a label."""
+
+    group: str
+    """Label of the column group, for the ledger and for progress: ``admissions.rows``."""
+    columns: Domain
+    """What the model generates."""
+    history: Domain
+    """What it may look at: already generated when the model samples."""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    """The model's own options from the schema, already validated against the registry."""
+
+    @property
+    def domain(self) -> Domain:
+        return self.history.merge(self.columns)

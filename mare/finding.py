@@ -1,0 +1,61 @@
+"""From a location to the adapter that opens it: mare knows adapters by entry point only.
+
+A location is a URL (`postgresql://…`), a folder, a file whose suffix an adapter has claimed (`ehr.sqlite`),
+or an object in memory (a dictionary of frames). Each maps to an entry-point name in the groups
+``mare.sources`` and ``mare.sinks``: the URL's scheme, ``folder``, ``suffix-sqlite``, ``frames``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import cast
+
+from mare.errors import MareError, SinkError, SourceError
+from mare.ports import Sink, Source
+
+Location = str | Path | Mapping[str, object]
+
+_URL = re.compile(r"([a-zA-Z][a-zA-Z0-9]*)(?:\+\w+)?:(?://|$)")
+
+
+def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool) -> str:
+    if isinstance(location, Mapping):
+        return "frames"
+    text = str(location)
+    if match := _URL.match(text):
+        return match[1].lower()
+    path = Path(text)
+    if path.is_dir():
+        return "folder"
+    if path.suffix:
+        if must_exist and not path.exists():
+            raise fault(f"{text} is not there. Give a URL (postgresql://…), a folder, or a database file that exists.")
+        return f"suffix-{path.suffix.lstrip('.').lower()}"
+    if must_exist:
+        raise fault(f"{text} is not there. Give a URL (postgresql://…), a folder, or a database file that exists.")
+    return "folder"
+
+
+def _adapter(group: str, name: str, fault: type[MareError]) -> object:
+    found = {point.name: point for point in entry_points(group=group)}
+    if name not in found:
+        known = ", ".join(sorted(found)) or "none"
+        raise fault(f"nothing installed here opens {name!r}. Known: {known}.")
+    return found[name].load()
+
+
+def open_source(location: Location) -> Source:
+    """The source at this location. It is opened when entered (`with`)."""
+    name = _entry_name(location, SourceError, must_exist=True)
+    factory = _adapter("mare.sources", name, SourceError)
+    return cast(Source, factory(location))  # type: ignore[operator]
+
+
+def open_sink(location: Location, *, replace: bool = False) -> Sink:
+    """The sink at this location. Nothing is written before it is entered."""
+    name = _entry_name(location, SinkError, must_exist=False)
+    factory = _adapter("mare.sinks", name, SinkError)
+    return cast(Sink, factory(location, replace=replace))  # type: ignore[operator]

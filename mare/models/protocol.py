@@ -1,0 +1,63 @@
+"""The plug-in contract: what a tabular model is.
+
+A model sees a curator and a task, never rows. What it measures, the curator charges; what it returns is
+post-processing. Settings arrive as ``task.options``; a model holds no state between fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.domain import Codes, OptionValue, Task
+
+if TYPE_CHECKING:
+    from mare.privacy.curator import Curator
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a model will measure for a task, for the preview of its noise. Worked out from domains alone."""
+
+    histograms: int
+    """Cross-tabs measured together, each entity contributing to every one."""
+    largest: int
+    """Cells of the largest of them."""
+    cells: int
+    """Cells of all of them."""
+
+
+class FittedModel(Protocol):
+    """A model after fitting: numbers that were paid for, and nothing else."""
+
+    def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
+        """One row of the task's columns per row of history."""
+        ...
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """All it knows, as plain arrays: saved as safetensors, so that no code runs at load."""
+        ...
+
+
+class TabularModel(Protocol):
+    """A way to model one column group."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    """One line for `mare models`."""
+    options: ClassVar[Mapping[str, OptionValue]]
+    """Every option with its default."""
+
+    def workload(self, task: Task) -> Workload:
+        """What `fit` will measure at most, from upper bounds of the domains. Reads no data."""
+        ...
+
+    def fit(self, curator: Curator, task: Task) -> FittedModel: ...
+
+    def load(self, task: Task, arrays: Mapping[str, NDArray[np.generic]]) -> FittedModel:
+        """The fitted model back from `FittedModel.arrays`."""
+        ...

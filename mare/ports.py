@@ -1,0 +1,67 @@
+"""`Source` and `Sink`: how mare speaks with the outside world. Adapters implement them; mare knows none by name.
+
+A source is read once, in one consistent snapshot. A sink appears complete or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mare.schema.reflection import Peek, ReflectedTable, Reflection
+
+
+class Source(Protocol):
+    """A database or a folder. Entering it opens one consistent, read-only snapshot; leaving it closes everything."""
+
+    @property
+    def label(self) -> str:
+        """The source's name for people: never a password."""
+        ...
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+
+    def reflect(self) -> Reflection:
+        """What the catalogue tells. Reads no row."""
+        ...
+
+    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Stream these columns of a table, in batches."""
+        ...
+
+    def peek(self, table: str, column: str, max_values: int) -> Peek:
+        """Look at the values of one column. Only ever called on the user's explicit request."""
+        ...
+
+
+@dataclass(frozen=True)
+class SinkTable:
+    """A table that a sink is to create: types, keys and foreign keys."""
+
+    table: ReflectedTable
+    """Names, types, key, foreign keys, indexes. Foreign keys name tables of the same write."""
+
+
+class Sink(Protocol):
+    """A target. Entering it begins one write; leaving it without an error commits, with one rolls everything back."""
+
+    @property
+    def label(self) -> str: ...
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+
+    def create(self, tables: Sequence[SinkTable]) -> None:
+        """Create these tables, parents before children. Refuses a target that already holds one, unless told to replace."""
+        ...
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None: ...
+
+
+Options = Mapping[str, object]

@@ -1,0 +1,1 @@
+"""The gate: budgets, noise, the accountant, the ledger and the curator that answers through them."""

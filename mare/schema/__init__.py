@@ -1,0 +1,10 @@
+"""The schema: what the data is and what is public. The first room of the flow; it reads no data."""
+
+from .columns import Column
+from .faults import Fault
+from .links import Parent
+from .references import Reference
+from .schema import EntityByColumn, Schema
+from .table import Table
+
+__all__ = ["Column", "EntityByColumn", "Fault", "Parent", "Reference", "Schema", "Table"]

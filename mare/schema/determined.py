@@ -1,0 +1,54 @@
+"""Determined columns: filled in from other values after sampling, never modelled, never charged."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from .strict import Strict
+
+
+class DatePart(Strict):
+    """A part of a date or time of the same row."""
+
+    of: str
+    """The date or datetime column."""
+    unit: Literal["year", "quarter", "month", "week", "day", "weekday", "hour", "minute", "date", "time"]
+    """Which part."""
+
+
+class Lookup(Strict):
+    """A description by code: a column of a public table, found by a code column of this row."""
+
+    table: str
+    """The public table."""
+    column: str
+    """The column of it that is copied."""
+    by: str
+    """The column of this row that holds the code (matched with the public table's key)."""
+
+
+class Determined(Strict):
+    """Exactly one way to work the value out."""
+
+    copy_of: str | None = None
+    """The same value as another: `column`, `parent.column` or `ancestor.column`."""
+    expression: str | None = None
+    """Arithmetic: `weight / (height / 100) ** 2`; also round, abs, min, max, floor, ceil, log, exp, sqrt, coalesce."""
+    part: DatePart | None = None
+    """A part of a date: `{of: admittime, unit: year}`."""
+    lookup: Lookup | None = None
+    """A description by code: `{table: d_icd, column: long_title, by: icd_code}`."""
+    next: str | None = None
+    """The next row's value of this column (`outtime` is the next `intime`); NULL on the last row."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Determined:
+        chosen = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if len(chosen) != 1:
+            raise ValueError(
+                "say exactly one of copy_of, expression, part, lookup, next"
+                + (f" (found {' and '.join(chosen)})" if chosen else "")
+            )
+        return self

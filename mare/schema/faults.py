@@ -1,0 +1,43 @@
+"""`Fault`: one thing that is wrong with a schema, said so that a person can mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Path = tuple[str | int, ...]
+"""Where in the schema: ``("tables", "admissions", "parent", "order_by")``."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong, where, and what to write instead."""
+
+    path: Path
+    what: str
+    """What is wrong."""
+    remedy: str
+    """What is allowed and what to write."""
+    severity: Literal["error", "unsettled"] = "error"
+    """``error``: the schema contradicts itself and does not load. ``unsettled``: a draft, it loads but cannot be planned."""
+    line: int | None = None
+    """Line of the YAML file, from 1."""
+
+    def at(self, line: int | None) -> Fault:
+        return replace(self, line=line)
+
+    @property
+    def where(self) -> str:
+        dotted = ".".join(str(p) for p in self.path) or "schema"
+        return dotted if self.line is None else f"line {self.line}, {dotted}"
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}. {self.remedy}"
+
+
+def describe(faults: Sequence[Fault], of: str) -> str:
+    """All faults as one message, in the order of the file."""
+    ordered = sorted(faults, key=lambda f: (f.line is None, f.line or 0))
+    noun = "fault" if len(faults) == 1 else "faults"
+    return "\n".join([f"{of}: {len(faults)} {noun}", *(f"  - {f}" for f in ordered)])

@@ -1,0 +1,77 @@
+"""`Parent`: the one link that makes a row belong to an entity, and how its rows are correlated."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from .strict import Names, Strict
+
+DEFAULT_MEMORY = 2
+"""Markov order of a sequence, as in the paper's experiments (mare-2024, VI)."""
+MAX_MEMORY = 16
+"""More previous rows than this is a table of its own, not a history."""
+
+Relationship = Literal["independent", "sequential", "associative"]
+
+
+class LargeVocabulary(Strict):
+    """What to do with an associative vocabulary that is too large to unroll into one context column per key."""
+
+    select: int = Field(ge=1)
+    """This many keys, chosen with budget, get a context column of their own."""
+    rest: Literal["rows", "hierarchy", "drop"] = "rows"
+    """The others: ordinary rows of the child table, codes through the hierarchy, or dropped."""
+    hierarchy: str | None = None
+    """With `rest: hierarchy`: the column of the public table that groups its keys."""
+
+
+class Parent(Strict):
+    """The parent of a table's rows. Its chain of parents leads to the entity."""
+
+    table: str | None = None
+    """The parent table. Left out only in the table that an entity by column lives in."""
+    column: Names | None = None
+    """The foreign key: a column, or a list of them."""
+    references: Names | None = None
+    """The parent's columns it refers to, where that is not the parent's key."""
+    type: Relationship = "independent"
+    """How siblings are correlated: not at all, as a sequence, or through the public table they associate with."""
+    order_by: Names | None = None
+    """Sequential: the column(s) that order siblings. Ties are broken inside the entity."""
+    memory: int | None = Field(None, ge=1, le=MAX_MEMORY)
+    """Sequential: how many previous rows a row may look at (Markov order; 2 unless said)."""
+    history_by: Names | None = None
+    """Sequential: also look at the previous row with the same value of these columns (`[itemid]`)."""
+    max_rows: int | None = Field(None, ge=1)
+    """Rows a parent row may have. Enforced: more are cut. The guarantee rests on it."""
+    keep: Literal["first", "last", "random"] | None = None
+    """Which rows stay when there are more: by default the last of a sequence, otherwise random ones."""
+    max_per_entity: int | None = Field(None, ge=1)
+    """Rows an entity may have in this table in all. Enforced: whole lists of a parent are dropped. Lowers the noise."""
+    orphans: Literal["drop", "entity"] = "drop"
+    """Rows whose parent is NULL or missing: dropped, or entities of their own. Never unprotected."""
+    via: str | None = None
+    """Associative: the public table of the association (drugs)."""
+    column_via: Names | None = None
+    """Associative: the foreign key to it (drug_id)."""
+    derived: tuple[str, ...] = ()
+    """Associative: columns whose meaning depends on the public key (dose): unrolled with it."""
+    multiplicity: int = Field(1, ge=1)
+    """Associative: how often one public key may occur under one parent row; more are cut."""
+    vocabulary: LargeVocabulary | None = None
+    """Associative: for a public table too large to unroll."""
+    peeked: bool = False
+    """Something here was filled in by looking at the data."""
+
+    @property
+    def effective_memory(self) -> int:
+        """The Markov order in force: 0 for what is not a sequence."""
+        if self.type != "sequential":
+            return 0
+        return DEFAULT_MEMORY if self.memory is None else self.memory
+
+    @property
+    def effective_keep(self) -> Literal["first", "last", "random"]:
+        return self.keep or ("last" if self.type == "sequential" else "random")

@@ -1,0 +1,120 @@
+"""`Reflection`: what a source tells about itself without a single row being read.
+
+Catalogue facts (types, enums, checks, nullability, keys) count as public. Values, statistics and
+dictionaries are data and have no place here; what was peeked at stands apart in `Peek`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Literal
+
+from .strict import Value
+
+StorageKind = Literal[
+    "boolean", "integer", "number", "string", "date", "datetime", "time", "duration", "uuid", "binary", "json", "other", "unknown"
+]
+"""The neutral kind of a stored type. `unknown`: the source does not tell (CSV)."""
+
+Bound = int | float | date | datetime
+
+
+@dataclass(frozen=True)
+class ReflectedColumn:
+    """One column as the catalogue describes it."""
+
+    name: str
+    kind: StorageKind
+    sql_type: str = ""
+    """The source's own word for it, for messages and for the sink."""
+    nullable: bool = True
+    values: tuple[Value, ...] | None = None
+    """An enum, a domain or a CHECK … IN lists them."""
+    min: Bound | None = None
+    """From a CHECK constraint."""
+    max: Bound | None = None
+    precision: int | None = None
+    """Decimals of a numeric type."""
+    max_length: int | None = None
+    autoincrement: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class ReflectedForeignKey:
+    """A foreign key that the source declares."""
+
+    columns: tuple[str, ...]
+    table: str
+    references: tuple[str, ...]
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class ColumnOrder:
+    """A CHECK that says ``before <= after`` (or ``<`` when strict) for two columns of one row."""
+
+    before: str
+    after: str
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class ReflectedTable:
+    """One table as the catalogue describes it."""
+
+    name: str
+    columns: tuple[ReflectedColumn, ...]
+    key: tuple[str, ...] = ()
+    foreign_keys: tuple[ReflectedForeignKey, ...] = ()
+    uniques: tuple[tuple[str, ...], ...] = ()
+    indexes: tuple[tuple[str, ...], ...] = ()
+    orders: tuple[ColumnOrder, ...] = ()
+    unread_checks: tuple[str, ...] = ()
+    """CHECKs that were not understood, as written."""
+    comment: str | None = None
+
+    def column(self, name: str) -> ReflectedColumn | None:
+        """By name; case does not matter where it is unambiguous."""
+        exact = [c for c in self.columns if c.name == name]
+        folded = exact or [c for c in self.columns if c.name.casefold() == name.casefold()]
+        return folded[0] if len(folded) == 1 else None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something the source holds that mare does not synthesize, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Reflection:
+    """A whole source. ``label`` names it for people and holds no password."""
+
+    label: str
+    tables: tuple[ReflectedTable, ...]
+    left_out: tuple[LeftOut, ...] = field(default=())
+
+    def __iter__(self) -> Iterator[ReflectedTable]:
+        return iter(self.tables)
+
+    def table(self, name: str) -> ReflectedTable | None:
+        """By name; case does not matter where it is unambiguous."""
+        exact = [t for t in self.tables if t.name == name]
+        folded = exact or [t for t in self.tables if t.name.casefold() == name.casefold()]
+        return folded[0] if len(folded) == 1 else None
+
+
+@dataclass(frozen=True)
+class Peek:
+    """What was read from one column's values, on the user's explicit request. Data, not catalogue."""
+
+    kind: StorageKind | None = None
+    values: tuple[Value, ...] | None = None
+    min: Bound | None = None
+    max: Bound | None = None
+    has_null: bool = False

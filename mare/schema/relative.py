@@ -1,0 +1,62 @@
+"""Values that are generated relative to others, so that order holds by construction (design.md, Schema).
+
+An anchor is written ``column`` (same row), ``previous.column`` (the row before it in the sequence),
+``parent.column``, or ``table.column`` (any ancestor).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from .spans import Span
+from .strict import Strict
+
+SAME_ROW, PREVIOUS_ROW, PARENT_ROW = "", "previous", "parent"
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A parsed anchor: ``scope`` is ``""``, ``"previous"``, ``"parent"`` or the name of an ancestor."""
+
+    scope: str
+    column: str
+
+    @classmethod
+    def parse(cls, text: str) -> Anchor:
+        scope, dot, column = text.rpartition(".")
+        return cls(scope if dot else SAME_ROW, column)
+
+
+class FirstValue(Strict):
+    """Bounds of the first value of a sequence, kept in the context: later ones are gaps from their anchor."""
+
+    min: int | float | datetime | date
+    """Smallest first value."""
+    max: int | float | datetime | date
+    """Largest first value."""
+
+
+class Relative(Strict):
+    """The fields of a column that may be tied to another. They are about order: integers, numbers, dates and times."""
+
+    after: str | None = None
+    """Never before this anchor: `column`, `previous.column`, `parent.column` or `ancestor.column`."""
+    before: str | None = None
+    """Never after this anchor. With `after`, the value is a fraction of the time between the two."""
+    during: tuple[str, str] | None = None
+    """Shorthand for `after` and `before`: stays within the interval between these two anchors."""
+    within: Span | int | float | None = None
+    """Furthest distance from the anchor: a span (`20y`) for dates and times, a number for numbers."""
+    first: FirstValue | None = None
+    """Where `after` names the previous row: bounds of the sequence's first value."""
+    strict: bool = False
+    """Never equal to the anchor either. A strict order makes a key of it."""
+
+    @property
+    def anchors(self) -> dict[str, Anchor]:
+        """Field name → parsed anchor, for every anchor that is written."""
+        written: dict[str, str | None] = {"after": self.after, "before": self.before}
+        if self.during is not None:
+            written |= {"during.0": self.during[0], "during.1": self.during[1]}
+        return {name: Anchor.parse(text) for name, text in written.items() if text is not None}

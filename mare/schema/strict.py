@@ -1,0 +1,29 @@
+"""What all parts of a schema share: unknown keys are refused, values do not change once built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+
+
+class Strict(BaseModel):
+    """A part of the schema. ``use_attribute_docstrings``: the text under a field is its documentation everywhere."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+def _as_tuple(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+def _as_written(names: Sequence[str]) -> str | list[str]:
+    return names[0] if len(names) == 1 else list(names)
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple), PlainSerializer(_as_written, return_type=str | list[str])]
+"""One column name or a list of them; a single name is written without brackets."""
+
+Value = bool | int | float | str
+"""A value as YAML can write it."""

@@ -1,0 +1,97 @@
+"""`Table`: what one table holds and how it hangs together with the others."""
+
+from __future__ import annotations
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from .columns import Column
+from .links import Parent
+from .references import Reference
+from .strict import Names, Strict, Value
+
+
+class ModelChoice(Strict):
+    """A model by name, with its options. A name alone may stand for it."""
+
+    name: str
+    """As `mare models` lists it."""
+    options: dict[str, Value | None] = {}
+    """The model's own options."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_alone(cls, value: object) -> object:
+        return {"name": value} if isinstance(value, str) else value
+
+    @model_serializer(mode="wrap")
+    def _written(self, handler: SerializerFunctionWrapHandler) -> object:
+        return handler(self) if self.options else self.name
+
+
+class GroupModels(Strict):
+    """A model per column group, where one for the table is not enough."""
+
+    context: ModelChoice | None = None
+    """The model of the context: number of children, shared values, unrolled associations."""
+    rows: ModelChoice | None = None
+    """The model of the rows."""
+
+
+class Protect(Strict):
+    """What a model is told about attributes that need care."""
+
+    sensitive: tuple[str, ...] = ()
+    """Attributes whose disclosure is to be limited."""
+    target: tuple[str, ...] = ()
+    """Attributes that analyses will predict: worth keeping well."""
+    network: dict[str, tuple[str, ...]] = {}
+    """A network of one's own: column → its parents. A column left out is learned."""
+
+
+class Pool(Strict):
+    """A staff-like table: fresh rows, drawn from declared domains, nothing learned."""
+
+    rows: int = Field(ge=1)
+    """How many."""
+
+
+class Table(Strict):
+    """One table. Exactly one of: entity, private (with a parent), owned, pool, public, ignored."""
+
+    description: str | None = None
+    """For people."""
+    public: bool = False
+    """Kept verbatim: a vocabulary that holds nothing about anybody."""
+    ignore: bool = False
+    """Left out altogether."""
+    pool: Pool | None = None
+    """A staff-like pool."""
+    rows: int | None = Field(None, ge=1)
+    """Roughly how many rows there are, if that is public: for the preview, and the size of a public vocabulary."""
+    key: Names | None = None
+    """The primary key. A key column that is not described is an identifier and is regenerated."""
+    unique: tuple[Names, ...] = ()
+    """Further sets of columns that are unique."""
+    parent: Parent | None = None
+    """Whom the rows belong to."""
+    columns: dict[str, Column] = {}
+    """The columns, in order. Foreign keys and keys need not be listed."""
+    references: dict[str, Reference] = {}
+    """References beyond the parent, by column (or by any name, with `columns`)."""
+    ignore_columns: tuple[str, ...] = ()
+    """Columns that are left out."""
+    sees: tuple[str, ...] = ()
+    """Earlier siblings whose context is history for this table (drugs follow diagnoses)."""
+    model: ModelChoice | None = None
+    """The model of this table's groups."""
+    models: GroupModels | None = None
+    """A model per group."""
+    protect: Protect | None = None
+    """Attributes that need care."""
+
+    def reference_columns(self, name: str) -> tuple[str, ...]:
+        """The columns of this table that make up the named reference."""
+        return self.references[name].columns or (name,)
+
+
+__all__ = ["GroupModels", "ModelChoice", "Pool", "Protect", "Table"]
