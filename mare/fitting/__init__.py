@@ -1,0 +1,1 @@
+"""The only step that sees data: stage, measure through the curator, keep what was paid for."""
