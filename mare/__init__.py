@@ -16,9 +16,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mare.errors import MareError as MareError
+    from mare.planning.plan import Plan as Plan
+    from mare.planning.planning import plan as plan
+    from mare.privacy.budget import Budget as Budget
+    from mare.schema.schema import Schema as Schema
 
 _HOMES = {
+    "Budget": "mare.privacy.budget",
     "MareError": "mare.errors",
+    "Plan": "mare.planning.plan",
+    "Schema": "mare.schema.schema",
+    "plan": "mare.planning.planning",
 }
 """Every public name and the module it lives in. A test freezes the list."""
 

@@ -1,0 +1,127 @@
+"""`Plan`: what will be modelled, with which noise, in which order. Public: it is made from the schema alone.
+
+    schema ─► groups ─► **Plan** ─► (fit: noisy sizes, learned domains) ─► SettledPlan
+
+Everything that `fit` does to the data is fixed here, before any data is touched. Sizes are upper bounds where a
+domain will be learned; shares and noise are a preview, worked out by the function that `fit` uses with noisy sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from mare.domain import Domain, OptionValue, Task
+from mare.graph.groups import ColumnGroup
+
+if TYPE_CHECKING:
+    from mare.privacy.budget import Budget
+    from mare.schema import Schema
+
+Verdict = Literal["fine", "noisy", "drowns"]
+"""What the preview expects of a group: its counts stand clear of the noise, or touch it, or vanish in it."""
+
+
+@dataclass(frozen=True)
+class PlannedGroup:
+    """One column group with everything that its model is told, in upper bounds."""
+
+    group: ColumnGroup
+    """Columns and history, as the correlation PDAG gives them."""
+    model: str
+    """Name of the model, as the registry knows it."""
+    options: Mapping[str, OptionValue]
+    """The model's options: its defaults overlaid with what the schema says."""
+    columns: Domain
+    """What the model generates; upper bounds of sizes. What unrolls a vocabulary appears once per key: `exists(drug_id)#0`."""
+    history: Domain
+    """What the model may look at, named as ``str(HistoryColumn)``; upper bounds of the sizes."""
+    learned: frozenset[str]
+    """Columns of this group whose domain is learned, and paid for, before the model is fitted."""
+    sensitivity: int
+    """S: rows that one entity may have here at most, by caps that are enforced."""
+    reason: str
+    """How S came about: `10 admissions × 10 transfers = 100`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+
+    @property
+    def name(self) -> str:
+        return self.group.name
+
+    @property
+    def task(self) -> Task:
+        """What the model is asked to do, in upper bounds."""
+        return Task(self.name, self.columns, self.history, self.options)
+
+
+@dataclass(frozen=True)
+class GroupPreview:
+    """What to expect of one group, with assumed sizes. `fit` works the shares out again with noisy sizes."""
+
+    name: str
+    rows: float
+    """Rows that the view is assumed to have: declared or assumed, never read."""
+    share: float
+    """Part of the models' budget, by the allocation rule."""
+    cost: float
+    """That share in the budget's own unit: ρ of zCDP where δ > 0, else ε."""
+    histograms: int
+    """Cross-tabs that the model measures together at most."""
+    largest: int
+    """Cells of the largest of them."""
+    cells: int
+    """Cells of all of them."""
+    noise: float
+    """Standard deviation of the noise on every cell, if the contributions were bounded by S alone."""
+    per_cell: float
+    """Mean count of a cell of the largest cross-tab, under the assumed rows."""
+    relative_error: float
+    """Expected total-variation distance that noise alone adds to the largest cross-tab (capped at 1)."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Warned:
+    """One thing that a person should know before spending the budget, and what to change."""
+
+    where: str
+    """A column group, or a path of the schema."""
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}. {self.remedy}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The public plan of a fit. The same schema and budget give the same plan, byte for byte."""
+
+    schema: Schema
+    budget: Budget
+    groups: tuple[PlannedGroup, ...]
+    """In the order in which they are fitted and sampled: history always comes first."""
+    tables: tuple[str, ...]
+    """Every table that comes out, in generation order: public and pool tables first, parents before children."""
+    allocation: Literal["paper", "error"]
+    """How the budget is split between groups."""
+    preview: tuple[GroupPreview, ...] = ()
+    """One per group, in the same order."""
+    assumptions: tuple[str, ...] = ()
+    """What the preview takes for granted without having read it."""
+    public: tuple[str, ...] = ()
+    """What counts as public knowledge: nothing of it is protected."""
+    peeked: tuple[str, ...] = ()
+    """Paths of the schema that were filled in by looking at the data: `fit` refuses them."""
+    warnings: tuple[Warned, ...] = ()
+
+    def group(self, name: str) -> PlannedGroup:
+        """The group of that name: ``admissions.rows``."""
+        for planned in self.groups:
+            if planned.name == name:
+                return planned
+        raise KeyError(name)
