@@ -1,0 +1,51 @@
+# The front door. Needs python3 (3.11+) and make; every target does its own set-up in .venv.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check format bench docs schema clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+# Set up again only when the dependencies change. The stamp comes last, so an interrupted set-up starts over.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "mare needs Python 3.11 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12 …"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	@touch $@
+
+demo: $(READY)  ## a simulated hospital, synthesized from one SQLite file into another
+	$(BIN)/python examples/demo.py
+
+test: $(READY)  ## the fast tier: unit, properties, tape audits, SQLite, DuckDB, one PostgreSQL
+	$(BIN)/python -m pytest -m "not slow" -q
+
+test-all: $(READY)  ## everything: adds MariaDB, Chromium, wheels, kill loops, canaries
+	$(BIN)/python -m pytest -q
+
+check: $(READY)  ## ruff, mypy strict, the import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)  ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## speed and fidelity as ratios in one run
+	$(BIN)/python -m tests.benchmarks
+
+docs: $(READY)  ## the documentation as a site in build/docs
+	$(BIN)/mkdocs build --quiet --strict --config-file .ci/mkdocs.yml --site-dir ../build/docs
+	@echo "open build/docs/index.html"
+
+schema: $(READY)  ## write schemas/mare.schema.json anew
+	$(BIN)/python -m mare.schema.json_schema
+
+clean:  ## remove what was built
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,53 @@
+"""The public API is a promise: it changes here on purpose or not at all."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import mare
+
+FROZEN = {
+    "Budget",
+    "Ledger",
+    "MareError",
+    "Plan",
+    "Release",
+    "Schema",
+    "dump_schema",
+    "fit",
+    "load_release",
+    "load_schema",
+    "plan",
+    "sample",
+}
+
+
+def test_the_public_names_are_frozen() -> None:
+    assert set(mare.__all__) == FROZEN
+
+
+def test_every_public_name_is_there_and_is_what_it_says() -> None:
+    for name in mare.__all__:
+        value = getattr(mare, name)
+        assert getattr(value, "__name__", None) == name, name
+
+
+def test_every_public_name_is_declared_for_type_checkers() -> None:
+    source = Path(mare.__file__).read_text(encoding="utf-8")
+    declared = set(re.findall(r"import (\w+) as \1", source))
+    assert declared == FROZEN
+
+
+def test_verbs_stay_verbs_when_their_rooms_are_imported() -> None:
+    import mare.fitting
+    import mare.planning
+    import mare.sampling
+
+    assert callable(mare.plan)
+    assert callable(mare.fit)
+    assert callable(mare.sample)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    assert not hasattr(mare, "no_such_thing")
