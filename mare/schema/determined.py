@@ -29,6 +29,17 @@ class Lookup(Strict):
     """The column of this row that holds the code (matched with the public table's key)."""
 
 
+class Elapsed(Strict):
+    """A length of time as a number (`los` in days): between two times of the same row or of rows above."""
+
+    since: str
+    """The earlier time: `column`, `parent.column` or `ancestor.column`."""
+    until: str
+    """The later time."""
+    unit: Literal["seconds", "minutes", "hours", "days", "years"] = "days"
+    """What is counted; fractions are kept where the column has decimals."""
+
+
 class Determined(Strict):
     """Exactly one way to work the value out."""
 
@@ -42,13 +53,15 @@ class Determined(Strict):
     """A description by code: `{table: d_icd, column: long_title, by: icd_code}`."""
     next: str | None = None
     """The next row's value of this column (`outtime` is the next `intime`); NULL on the last row."""
+    elapsed: Elapsed | None = None
+    """The time between two others: `{since: intime, until: outtime, unit: days}`."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Determined:
         chosen = [name for name in type(self).model_fields if getattr(self, name) is not None]
         if len(chosen) != 1:
             raise ValueError(
-                "say exactly one of copy_of, expression, part, lookup, next"
+                "say exactly one of copy_of, expression, part, lookup, next, elapsed"
                 + (f" (found {' and '.join(chosen)})" if chosen else "")
             )
         return self

@@ -7,7 +7,9 @@ An anchor is written ``column`` (same row), ``previous.column`` (the row before 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
+
+from .moments import OrderedValue
+from pydantic import model_validator
 
 from .spans import Span
 from .strict import Strict
@@ -31,9 +33,9 @@ class Anchor:
 class FirstValue(Strict):
     """Bounds of the first value of a sequence, kept in the context: later ones are gaps from their anchor."""
 
-    min: int | float | datetime | date
+    min: OrderedValue
     """Smallest first value."""
-    max: int | float | datetime | date
+    max: OrderedValue
     """Largest first value."""
 
 
@@ -59,4 +61,6 @@ class Relative(Strict):
         written: dict[str, str | None] = {"after": self.after, "before": self.before}
         if self.during is not None:
             written |= {"during.0": self.during[0], "during.1": self.during[1]}
+        if self.first is not None:
+            written |= {"first.after": self.first.after, "first.before": self.first.before}
         return {name: Anchor.parse(text) for name, text in written.items() if text is not None}
