@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .moments import OrderedValue
 from pydantic import model_validator
 
+from .moments import OrderedValue
 from .spans import Span
 from .strict import Strict
 
@@ -31,12 +31,31 @@ class Anchor:
 
 
 class FirstValue(Strict):
-    """Bounds of the first value of a sequence, kept in the context: later ones are gaps from their anchor."""
+    """The first value of a sequence, kept in the context: later ones are gaps from their anchor.
 
-    min: OrderedValue
+    Absolute (`min` and `max`: a patient's first admission), or relative to a row above (`after` or `before`, with
+    `within`: the first transfer begins around its admission).
+    """
+
+    min: OrderedValue | None = None
     """Smallest first value."""
-    max: OrderedValue
+    max: OrderedValue | None = None
     """Largest first value."""
+    after: str | None = None
+    """Never before this anchor: `parent.column` or `ancestor.column`."""
+    before: str | None = None
+    """Never after this anchor: `parent.column` or `ancestor.column`."""
+    within: Span | int | float | None = None
+    """Furthest distance from that anchor: a span (`2d`) for dates and times, a number for numbers."""
+
+    @model_validator(mode="after")
+    def _absolute_or_relative(self) -> FirstValue:
+        absolute = self.min is not None and self.max is not None and self.within is None
+        relative = self.within is not None and self.min is None and self.max is None
+        anchors = (self.after is not None) + (self.before is not None)
+        if not (absolute and anchors == 0) and not (relative and anchors == 1):
+            raise ValueError("say min and max, or one of after and before together with within")
+        return self
 
 
 class Relative(Strict):
