@@ -37,8 +37,12 @@ class ReflectedColumn:
     max: Bound | None = None
     precision: int | None = None
     """Decimals of a numeric type."""
+    digits: int | None = None
+    """All digits of a numeric type that declares them: ``NUMERIC(10, 2)`` has 10."""
     max_length: int | None = None
     autoincrement: bool = False
+    generated: bool = False
+    """Computed by the database from the row's other columns: nothing to model, nothing to write."""
     comment: str | None = None
 
 
