@@ -2,6 +2,7 @@
 
 Groups are the components of the correlation PDAG joined by undirected edges, topologically sorted
 (mare-2024, IV.A). A table with a parent gives two: its context (one row per parent row) and its rows.
+Some tables give a third, the head of their rows: what has to be known before the row can look at another row.
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Part = Literal["context", "rows"]
+Part = Literal["context", "head", "rows"]
+"""`context`: one row per parent row. `rows`: one row per row. `head`: also one row per row, generated just before the
+rest of it, because these columns pick another row that the rest may look at: the item of `history_by` (its previous
+row), the position of a same-entity reference (the row referred to), the key of an association kept as ordinary rows."""
 
 Role = Literal["value", "count", "first", "exists", "derived"]
 """What a group column encodes: a column of the table; the number of children; the first value of a
 sequence; whether a public key occurs under the parent; a derived value of that key."""
 
-HistoryKind = Literal["ancestor", "context", "previous", "same_item", "sibling", "free"]
-"""Why a column may be looked at: joined upwards; the table's own context; a previous row; the previous row of
-the same item (`history_by`); an earlier sibling's context (`sees`); known for free (position, rows remaining)."""
+HistoryKind = Literal["ancestor", "context", "head", "previous", "same_item", "reference", "sibling", "free"]
+"""Why a column may be looked at: joined upwards; the table's own context; the head of the same row; a previous row;
+the previous row of the same item (`history_by`); the row that a same-entity reference points to; an earlier sibling's
+context (`sees`); known for free (position, rows remaining, the key of an unrolled association)."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class GroupColumn:
     """One column that a group's model generates."""
 
     name: str
-    """Unique within the group: `gender`, `count`, `first(admittime)`, `exists(drug_id)`, `dose(drug_id)`."""
+    """Unique within the part: `gender`, `count`, `first(admittime)`, `exists(drug_id)`, `dose(drug_id)`."""
     role: Role
     column: str | None = None
     """The schema's column (or reference) that it encodes; None for the count."""
@@ -43,10 +48,18 @@ class HistoryColumn:
     """Name of the group column there, or of the free history (`position`, `remaining`)."""
     kind: HistoryKind
     lag: int = 0
-    """0: the row joined to; k: the row k steps earlier."""
+    """0: the row joined to; k: the row k steps earlier. Lags of a context count the parent's rows."""
+    reference: str | None = None
+    """With kind `reference`: the reference of this table that leads there."""
 
     def __str__(self) -> str:
-        place = f"{self.table}.{self.name}" if self.part == "rows" else f"{self.table}.context.{self.name}"
+        """Unique within a group's history."""
+        table = self.table if self.reference is None else f"{self.table}({self.reference})"
+        # A column of the table may be called `position` too: what is free is told apart.
+        aside = "free." if self.kind == "free" else "context." if self.part == "context" else ""
+        place = f"{table}.{aside}{self.name}"
+        if self.kind == "same_item":
+            return f"{place}[same item]"
         return place if self.lag == 0 else f"{place}[-{self.lag}]"
 
 

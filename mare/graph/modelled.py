@@ -1,0 +1,163 @@
+"""Which columns of a table are nodes of the correlation PDAG, and in which part of the table they are generated.
+
+Between the schema and the PDAG. A node is what a model has to generate. Keys, foreign keys, identifiers, positions,
+text and determined columns are filled in without a model; references to ancestors, other entities, pools and broken ones
+too. A same-entity reference by interval follows from the row's time (NULL where no interval contains it, also when it is
+nullable), hence is no node; by position it is one. So are references to public tables and to earlier rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mare.errors import SchemaError
+from mare.schema import Fault, Parent, Schema, Table
+from mare.schema.columns import Identifier, Position, Text
+from mare.schema.faults import describe
+from mare.schema.relative import Relative
+
+from .dag import DatasetDag, parent_link
+from .groups import GroupColumn, Part
+
+UNMODELLED = (Identifier, Position, Text)
+"""Regenerated, known from the order, or not kept."""
+
+
+@dataclass(frozen=True)
+class TableParts:
+    """The nodes of one table by part, and what is known of its rows without a model."""
+
+    context: tuple[GroupColumn, ...] = ()
+    head: tuple[GroupColumn, ...] = ()
+    rows: tuple[GroupColumn, ...] = ()
+    free: tuple[str, ...] = ()
+    """Free history of the rows: `position` and `remaining` of a sequence; key and derived values of an unrolled row."""
+    items: tuple[str, ...] = ()
+    """Names of the head's columns that `history_by` tells items apart by."""
+    references: tuple[str, ...] = ()
+    """Same-entity references by position: they are in the head, and the row they lead to may be looked at."""
+
+    def part(self, part: Part) -> tuple[GroupColumn, ...]:
+        return {"context": self.context, "head": self.head, "rows": self.rows}[part]
+
+
+def table_parts(schema: Schema, dag: DatasetDag, name: str) -> TableParts:
+    """The nodes of a table. Public tables, pools and the entity by column have none: nothing in them is learned."""
+    node = dag.node(name)
+    if node.virtual or node.role in ("public", "pool"):
+        return TableParts()
+    table, link = schema.tables[name], parent_link(schema, name) if node.role == "private" else None
+    values = _values(schema, name, table, link)
+    context = _context(schema, table, link)
+    free: tuple[str, ...] = ()
+    if link is not None and link.type == "sequential":
+        free = ("position", "remaining")
+    if len(dag.owners(name)) > 1:
+        free = ("reference",)
+
+    first: list[str] = []
+    items = _items(name, table, link, values)
+    positions = tuple(r for r, ref in table.references.items() if r in values and ref.kind == "same_entity")
+    if link is not None and link.type == "associative":
+        key = _via_key(link)
+        unrolled = [key, *(c for c in link.derived if c in values)]
+        if link.vocabulary is not None and link.vocabulary.rest == "rows":
+            # The rest of the vocabulary are ordinary rows: their key and derived values are generated first, and the
+            # unrolled rows bring theirs along, so that the common columns are modelled once for both.
+            values[key] = GroupColumn(key, "value", key)
+            first += unrolled
+        else:
+            values = {c: v for c, v in values.items() if c not in unrolled}
+            free = tuple(unrolled)
+    first += [*items, *positions]
+    head = tuple(values[c] for c in values if c in first)
+    rows = tuple(v for c, v in values.items() if c not in first)
+    return TableParts(context, head, rows, free, items, positions)
+
+
+def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dict[str, GroupColumn]:
+    """Columns and references that a model generates, in the order of the schema."""
+    foreign = set(schema.parent_columns(name)) if link is not None else set()
+    via = set(link.column_via or ()) if link is not None and link.type == "associative" else set()
+    taken = foreign | via | set(table.ignore_columns)
+    for reference in table.references:
+        taken |= set(table.reference_columns(reference))
+    values = {
+        column: GroupColumn(column, "value", column)
+        for column, kind in table.columns.items()
+        if column not in taken and kind.determined is None and not isinstance(kind, UNMODELLED)
+    }
+    for reference, says in table.references.items():
+        columns = set(table.reference_columns(reference))
+        if columns <= foreign or columns & via or columns <= set(table.ignore_columns):
+            continue
+        if says.kind in ("public", "earlier") or (says.kind == "same_entity" and says.by == "position"):
+            values[reference] = GroupColumn(reference, "value", reference)
+        elif says.kind == "owned" and says.nullable:
+            # Whether there is a row of one's own is learned with the owner; that row itself has its own group.
+            values[f"exists({reference})"] = GroupColumn(f"exists({reference})", "exists", reference)
+    return values
+
+
+def _context(schema: Schema, table: Table, link: Parent | None) -> tuple[GroupColumn, ...]:
+    """One row per parent row: the number of children, or the unrolled association; and the first values of a sequence."""
+    if link is None:
+        return ()
+    count = GroupColumn("count", "count")
+    if link.type == "associative":
+        return _unrolled(schema, table, link, count)
+    if link.type == "independent":
+        return (count,)
+    firsts = [
+        GroupColumn(f"first({name})", "first", name)
+        for name, column in table.columns.items()
+        if isinstance(column, Relative) and column.first is not None and column.determined is None
+    ]
+    return (count, *firsts)
+
+
+def _unrolled(schema: Schema, table: Table, link: Parent, count: GroupColumn) -> tuple[GroupColumn, ...]:
+    """ "One column per unique key of the public relationship": existence, or the nullable derived columns (III.C).
+
+    A key that may repeat counts up to `multiplicity` in its existence column, and has that many derived columns.
+    Absence is a value of its own, beside a NULL that the derived column may hold.
+    """
+    key, vocabulary = _via_key(link), link.vocabulary
+    public = schema.tables.get(link.via) if link.via is not None else None
+    keys = vocabulary.select if vocabulary is not None else (public.rows if public is not None else None)
+    slots = None if keys is None else keys * link.multiplicity
+    derived = [c for c in link.derived if c in table.columns or c in table.references]
+    if derived:
+        columns = [GroupColumn(f"{name}({key})", "derived", name, slots) for name in derived]
+    else:
+        columns = [GroupColumn(f"exists({key})", "exists", key, keys)]
+    if vocabulary is not None and vocabulary.rest == "rows":
+        columns.append(count)
+    elif vocabulary is not None and vocabulary.rest == "hierarchy" and vocabulary.hierarchy is not None:
+        columns.append(GroupColumn(f"exists({vocabulary.hierarchy})", "exists", vocabulary.hierarchy, None))
+    return tuple(columns)
+
+
+def _via_key(link: Parent) -> str:
+    return ", ".join(link.column_via or (link.via or "key",))
+
+
+def _items(name: str, table: Table, link: Parent | None, values: dict[str, GroupColumn]) -> tuple[str, ...]:
+    """The nodes that `history_by` names, be it as columns or as references."""
+    if link is None or link.type != "sequential" or link.history_by is None:
+        return ()
+    found = []
+    for column in link.history_by:
+        references = [r for r in table.references if r in values and column in table.reference_columns(r)]
+        if column in values:
+            found.append(column)
+        elif references:
+            found.append(references[0])
+        else:
+            fault = Fault(
+                ("tables", name, "parent", "history_by"),
+                f"{column!r} is not generated by a model, so the previous row of the same item cannot be found",
+                f"Name a modelled column: {', '.join(values) or 'this table has none'}",
+            )
+            raise SchemaError(describe([fault], "schema"), (fault,))
+    return tuple(dict.fromkeys(found))
