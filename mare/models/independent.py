@@ -1,0 +1,113 @@
+"""The independent baseline: one noisy histogram per column, every column drawn on its own.
+
+It keeps each column's distribution and nothing else: the floor that every other model has to beat. Where it stands:
+between the curator, which answers and charges, and the sampler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.domain import Codes, Marginal, OptionValue, Task, smallest_dtype
+from mare.errors import PlanError, ReleaseError
+
+from .protocol import FittedModel, Workload
+
+if TYPE_CHECKING:
+    from mare.privacy.curator import Curator
+
+NEGATIVES = ("norm-sub", "clip")
+_PREFIX = "column."
+
+
+def nonnegative(counts: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
+    """Noisy counts without negative ones.
+
+    "clip" cuts them at zero, which adds mass. "norm-sub" takes the same amount off every cell until the positive part has
+    the total that was measured: far closer to the truth where many cells are empty (privacy.md).
+    """
+    if rule == "clip":
+        return np.maximum(counts, 0.0)
+    total = float(counts.sum())
+    if total <= 0:
+        return np.zeros_like(counts)
+    descending = np.sort(counts)[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, len(counts) + 1)
+    kept = int(np.flatnonzero(descending > excess)[-1])
+    return np.maximum(counts - excess[kept], 0.0)
+
+
+def _probabilities(counts: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
+    mass = nonnegative(counts, rule)
+    total = float(mass.sum())
+    # Nothing but noise was left: the domain is all we know.
+    return mass / total if total > 0 else np.full(len(counts), 1.0 / len(counts))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedIndependent:
+    """One distribution per column."""
+
+    probabilities: Mapping[str, NDArray[np.float64]]
+
+    def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
+        """Inversion: one uniform number per row and column, in the order of the columns."""
+        drawn = {}
+        for name, weights in self.probabilities.items():
+            cumulated = np.cumsum(weights)
+            # The last cell that can occur ends at 1 exactly, so that rounding never selects an impossible one.
+            cumulated[np.flatnonzero(weights)[-1] :] = 1.0
+            codes = np.searchsorted(cumulated, rng.random(history.rows), side="right")
+            drawn[name] = codes.astype(smallest_dtype(len(weights)))
+        return Codes(history.rows, drawn)
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {_PREFIX + name: weights for name, weights in self.probabilities.items()}
+
+
+class IndependentModel:
+    """Every column on its own."""
+
+    name: ClassVar[str] = "independent"
+    summary: ClassVar[str] = "Each column on its own, from one noisy histogram: the baseline that keeps no correlation."
+    options: ClassVar[Mapping[str, OptionValue]] = MappingProxyType({"negatives": "norm-sub"})
+
+    def workload(self, task: Task) -> Workload:
+        sizes = task.columns.sizes
+        return Workload(histograms=len(sizes), largest=max(sizes, default=0), cells=sum(sizes))
+
+    def fit(self, curator: Curator, task: Task) -> FittedModel:
+        rule = _negatives(task)
+        if not len(task.columns):
+            return FittedIndependent({})
+        answer = curator.counts([Marginal.of(name) for name in task.columns], share=1.0)
+        return FittedIndependent(
+            {
+                name: _probabilities(np.asarray(counts, dtype=np.float64), rule)
+                for name, counts in zip(task.columns, answer.counts, strict=True)
+            }
+        )
+
+    def load(self, task: Task, arrays: Mapping[str, NDArray[np.generic]]) -> FittedModel:
+        probabilities: dict[str, NDArray[np.float64]] = {}
+        for name, size in zip(task.columns.names, task.columns.sizes, strict=True):
+            weights = arrays.get(_PREFIX + name)
+            if weights is None or weights.shape != (size,) or weights.dtype != np.float64:
+                raise ReleaseError(f"group {task.group!r}: the distribution of {name!r} is missing or has another shape.")
+            probabilities[name] = weights.astype(np.float64)
+            if not (np.isfinite(weights).all() and (weights >= 0).all() and abs(float(weights.sum()) - 1) < 1e-6):  # type: ignore[operator]
+                raise ReleaseError(f"group {task.group!r}: the distribution of {name!r} is not one.")
+        return FittedIndependent(probabilities)
+
+
+def _negatives(task: Task) -> str:
+    rule = task.options.get("negatives", "norm-sub")
+    if rule not in NEGATIVES:
+        raise PlanError(f"group {task.group!r}: negatives is {rule!r}; it may be {' or '.join(NEGATIVES)}.")
+    return str(rule)
