@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from mare.planning.plan import Plan as Plan
     from mare.planning.planning import plan as plan
     from mare.privacy.budget import Budget as Budget
+    from mare.schema.loading import load_schema as load_schema
     from mare.schema.schema import Schema as Schema
+    from mare.schema.writing import dump_schema as dump_schema
 
 _HOMES = {
     "Budget": "mare.privacy.budget",
     "MareError": "mare.errors",
     "Plan": "mare.planning.plan",
     "Schema": "mare.schema.schema",
+    "dump_schema": "mare.schema.writing",
+    "load_schema": "mare.schema.loading",
     "plan": "mare.planning.planning",
 }
 """Every public name and the module it lives in. A test freezes the list."""

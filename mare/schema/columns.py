@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from .determined import Determined
+from .moments import Clock, Day, Moment
 from .relative import Relative
 from .spans import Span
 from .strict import Names, Strict, Value
@@ -123,9 +123,9 @@ class Date(Ordinal):
     """A calendar date."""
 
     type: Literal["date"]
-    min: date | None = None
+    min: Day | None = None
     """Earliest date."""
-    max: date | None = None
+    max: Day | None = None
     """Latest date."""
     format: str | None = None
     """strptime format, where dates are stored as text (`%Y%m%d`)."""
@@ -135,9 +135,9 @@ class Datetime(Ordinal):
     """A date with a time of day."""
 
     type: Literal["datetime"]
-    min: datetime | None = None
+    min: Moment | None = None
     """Earliest moment."""
-    max: datetime | None = None
+    max: Moment | None = None
     """Latest moment."""
     resolution: Resolution = "second"
     """What values are rounded to when they come back."""
@@ -149,9 +149,9 @@ class Time(Ordinal):
     """A time of day. The whole day unless bounded."""
 
     type: Literal["time"]
-    min: time | None = None
+    min: Clock | None = None
     """Earliest time of day."""
-    max: time | None = None
+    max: Clock | None = None
     """Latest time of day."""
     resolution: Resolution = "second"
     """What values are rounded to."""

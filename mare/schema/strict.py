@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 class Strict(BaseModel):
     """A part of the schema. ``use_attribute_docstrings``: the text under a field is its documentation everywhere."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
 
 
 def _as_tuple(value: object) -> object:

@@ -1,0 +1,90 @@
+"""From a file, a name or a text to a `Schema`: the first step of the flow. Every fault at once, each with its line.
+
+What contradicts itself does not load. What is only left open (a draft) loads; planning asks for the rest.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+
+from mare.errors import SchemaError
+
+from .document import SchemaDocument, nearest_line
+from .faults import Fault, describe
+from .rewriting import rewrite_schema
+from .schema import Schema
+from .structure import build_schema
+from .writing import dump_schema
+from .yaml_nodes import read_nodes
+
+__all__ = ["SchemaDocument", "dump_schema", "load_document", "load_schema", "rewrite_schema"]
+
+_TEXT = "the schema text"
+
+
+def load_schema(source: str | Path) -> Schema:
+    """Load a schema from a path, from the name of a ready schema (`mimic-iv-core`), or from YAML text (it has line breaks)."""
+    return load_document(source).schema
+
+
+def load_document(source: str | Path) -> SchemaDocument:
+    """As `load_schema`, and keep the lines and what is still unsettled: for `mare check` and `mare plan`."""
+    label, text = read_source(source)
+    nodes = read_nodes(text)
+    schema, faults = (None, []) if nodes.root is None else build_schema(nodes.data)
+    known = {fault.path for fault in nodes.faults}
+    faults = [*nodes.faults, *(f for f in faults if f.path not in known)]
+    if schema is not None:
+        faults += _semantic_faults(schema)
+    placed = tuple(f if f.line is not None else f.at(nearest_line(nodes.lines, f.path)) for f in faults)
+    errors = tuple(f for f in placed if f.severity == "error")
+    if errors or schema is None:
+        raise SchemaError(describe(errors, label), errors)
+    return SchemaDocument(schema, label, text, placed, nodes.lines)
+
+
+def read_source(source: str | Path) -> tuple[str, str]:
+    """The label and the text of what was given: a path, a ready schema's name, or the text itself."""
+    if isinstance(source, str) and "\n" in source:
+        return _TEXT, source
+    path = Path(source)
+    if not path.is_file():
+        path = _ready(str(source)) or _refuse(path)
+    try:
+        return str(source), path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        remedy = "Save it as UTF-8 text; a schema is a YAML file"
+        fault = Fault((), "the file is not UTF-8 text", remedy, line=path.read_bytes()[: error.start].count(b"\n") + 1)
+        raise SchemaError(describe([fault], str(source)), (fault,)) from None
+    except OSError as error:
+        fault = Fault((), f"the file cannot be read ({error.strerror})", "Give yourself the right to read it")
+        raise SchemaError(describe([fault], str(source)), (fault,)) from None
+
+
+def _semantic_faults(schema: Schema) -> list[Fault]:
+    from .checks import find_faults
+
+    return list(find_faults(schema))
+
+
+def _ready(name: str) -> Path | None:
+    from .ready import find
+
+    return find(name)
+
+
+def _refuse(path: Path) -> Path:
+    """Say what there is instead: files beside it, and the ready schemas."""
+    from .ready import names
+
+    folder = path if path.is_dir() else path.parent
+    beside = sorted(str(p) for p in folder.glob("*.y*ml") if p.is_file()) if folder.is_dir() else []
+    choices = [*beside, *names()]
+    close = get_close_matches(str(path), choices, n=1, cutoff=0.5)
+    hint = f"Did you mean {close[0]}? " if close else ""
+    files = f"Schemas in {folder}: {', '.join(beside) or 'none'}. "
+    ready = f"Ready schemas: {', '.join(names()) or 'none'}. "
+    what = f"{path} is a folder, not a schema" if path.is_dir() else f"there is no schema {path}"
+    fault = Fault((), what, f"{hint}{files}{ready}`mare init SOURCE -o FILE` drafts one")
+    raise SchemaError(f"{fault.what}. {fault.remedy}.", (fault,))

@@ -1,0 +1,47 @@
+"""Dates and times as people write them. A number is none of them: pydantic alone would read 2100 as seconds since 1970."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from typing import Annotated, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator
+
+T = TypeVar("T", datetime, time)
+
+
+def _no_number(value: object) -> object:
+    digits = isinstance(value, str) and value.strip().replace(".", "").lstrip("+-").isdecimal()
+    if isinstance(value, (int, float)) or digits:
+        raise ValueError(f"{value} is a number, not a date or time; write 2100-01-31, 2100-01-31 13:45:00 or 13:45")
+    return value
+
+
+def _no_zone(value: T) -> T:
+    if value.tzinfo is not None:
+        raise ValueError(f"{value.isoformat()} has a time zone; write local time without Z or an offset")
+    return value
+
+
+def _day_or_moment(value: object) -> object:
+    """Text becomes a date or a moment by its length, so that what is written comes back the same."""
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value) if len(value.strip()) == len("2100-01-31") else datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(f"{value!r} is neither a number nor a date; write 5, 2100-01-31 or 2100-01-31 13:45:00") from None
+    return value
+
+
+def _no_zone_if_moment(value: int | float | datetime | date) -> int | float | datetime | date:
+    return _no_zone(value) if isinstance(value, datetime) else value
+
+
+Day = Annotated[date, BeforeValidator(_no_number)]
+"""A date."""
+Moment = Annotated[datetime, BeforeValidator(_no_number), AfterValidator(_no_zone)]
+"""A date and time, local."""
+Clock = Annotated[time, BeforeValidator(_no_number), AfterValidator(_no_zone)]
+"""A time of day, local."""
+OrderedValue = Annotated[int | float | datetime | date, BeforeValidator(_day_or_moment), AfterValidator(_no_zone_if_moment)]
+"""A number, a date or a moment: whatever the column holds."""
