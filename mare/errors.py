@@ -31,7 +31,11 @@ class SchemaError(MareError):
 
 
 class PlanError(MareError):
-    """No plan can be made from this schema, budget and set of options."""
+    """No plan can be made from this schema, budget and set of options. ``faults`` lists every fault, not just the first."""
+
+    def __init__(self, message: str, faults: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.faults = faults
 
 
 class SourceError(MareError):

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Literal
 from mare.domain import Domain, OptionValue, Task
 from mare.graph.groups import ColumnGroup
 
+from .phases import Phases
+
 if TYPE_CHECKING:
     from mare.privacy.budget import Budget
     from mare.schema import Schema
@@ -109,15 +111,19 @@ class Plan:
     """Every table that comes out, in generation order: public and pool tables first, parents before children."""
     allocation: Literal["paper", "error"]
     """How the budget is split between groups."""
-    preview: tuple[GroupPreview, ...] = ()
+    phases: Phases
+    """How the budget is split between sizes, learning and the models, for the assumed number of entities."""
+    preview: tuple[GroupPreview, ...]
     """One per group, in the same order."""
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[str, ...]
     """What the preview takes for granted without having read it."""
     public: tuple[str, ...] = ()
     """What counts as public knowledge: nothing of it is protected."""
     peeked: tuple[str, ...] = ()
     """Paths of the schema that were filled in by looking at the data: `fit` refuses them."""
     warnings: tuple[Warned, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What is good to know and needs no action."""
 
     def group(self, name: str) -> PlannedGroup:
         """The group of that name: ``admissions.rows``."""
@@ -125,3 +131,16 @@ class Plan:
             if planned.name == name:
                 return planned
         raise KeyError(name)
+
+    def to_json(self) -> str:
+        """The plan as JSON: the same bytes for the same plan."""
+        from .document import plan_to_json
+
+        return plan_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The plan back from `to_json`, as it was made."""
+        from .document import plan_from_json
+
+        return plan_from_json(text)

@@ -1,0 +1,98 @@
+"""How many rows the preview reckons with. Declared, or assumed and said so: never read.
+
+A preview needs sizes before anything may be measured. `fit` works the shares out again with noisy sizes, so a
+wrong assumption here misleads nobody but the reader, who is told each one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+from mare.graph.dag import DatasetDag, parent_name
+from mare.graph.groups import Part
+from mare.schema import Schema
+
+from .sensitivity import RowBound, link_cap, owner
+
+ASSUMED_ENTITIES = 10_000
+"""Entities where nothing says otherwise: the small end of what `recipe.md` measured, so the preview errs towards noise."""
+_SAY_BETTER = "Say better with --entities N, or with rows: in the schema if the number is public."
+
+
+@dataclass(frozen=True)
+class AssumedRows:
+    """Rows per table for the preview, and where every number is from."""
+
+    entities: float
+    tables: Mapping[str, float]
+    assumptions: tuple[str, ...]
+
+    def of(self, schema: Schema, table: str, part: Part) -> float:
+        """Rows of a group's view: a context has one per parent row."""
+        return self.tables[(parent_name(schema, table) or table) if part == "context" else table]
+
+
+def _mean_children(cap: int) -> float:
+    """Between one child and the cap, on a log scale: caps are set generously."""
+    return sqrt(cap)
+
+
+def _per_entity(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound]) -> dict[str, float]:
+    """Assumed mean rows per entity of every table, from the caps alone. ``bounds`` comes parents first."""
+    means: dict[str, float] = {}
+    for table, bound in bounds.items():
+        above = [means[owner(edge)] for edge in dag.owners(table)]
+        if dag.node(table).role == "private":
+            cap = link_cap(schema, table)
+            means[table] = min(above[0] * _mean_children(cap.rows if cap else 1), bound.rows)
+        else:
+            means[table] = sum(above) if above else 1.0
+    return means
+
+
+def assume_rows(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound], entities: int | None = None) -> AssumedRows:
+    """Rows of every table of the entity: declared where the schema does, otherwise from the caps."""
+    means = _per_entity(schema, dag, bounds)
+    said: list[str] = []
+    count, scale = _entities(schema, means, entities, said)
+    rows: dict[str, float] = {}
+    for table in bounds:
+        if table == dag.entity.name:
+            rows[table] = count
+            continue
+        declared = schema.tables[table].rows
+        if declared is not None:
+            rows[table] = declared * scale
+            times = f", times {scale:g} as for the entities" if scale != 1 else ""
+            said.append(f"{table}: {rows[table]:,.0f} rows, declared{times}.")
+        else:
+            rows[table] = max(1.0, count * means[table])
+            said.append(f"{table}: {rows[table]:,.0f} rows, assumed: {_because(bounds[table], means[table])}.")
+    return AssumedRows(count, rows, tuple(said))
+
+
+def _because(bound: RowBound, mean: float) -> str:
+    return f"{mean:.3g} per entity where the caps allow {bound.rows:,} (the square root of each cap)"
+
+
+def _entities(schema: Schema, means: Mapping[str, float], asked: int | None, said: list[str]) -> tuple[float, float]:
+    """The number of entities, and the factor by which declared rows are scaled when the caller asks for another number."""
+    name = schema.entity_name or "entities"
+    own = schema.tables[name].rows if name in schema.tables else None
+    # The table nearest to the entity tells most; the name breaks ties, so that the order of the file does not matter.
+    declared = {table: rows for table in means if table in schema.tables and (rows := schema.tables[table].rows) is not None}
+    implied = sorted((means[table], table, rows / means[table]) for table, rows in declared.items())
+    known = own if own is not None else implied[0][2] if implied else None
+    if asked is not None:
+        said.append(f"{name}: {asked:,} entities, as asked for.")
+        return float(asked), (asked / known if known else 1.0)
+    if own is not None:
+        said.append(f"{name}: {own:,} entities, declared.")
+        return float(own), 1.0
+    if known is not None:
+        said.append(f"{name}: {known:,.0f} entities, assumed from the declared rows of {implied[0][1]}. {_SAY_BETTER}")
+        return max(1.0, known), 1.0
+    said.append(f"{name}: {ASSUMED_ENTITIES:,} entities, assumed. {_SAY_BETTER}")
+    return float(ASSUMED_ENTITIES), 1.0

@@ -1,0 +1,231 @@
+"""Upper bounds of every domain that a model will meet: the columns of each group and the history it may look at.
+
+Sizes come from the schema alone. Where a domain will be learned, or where a public table lists the values, this is
+the most it can become; `fit` settles the rest. An unrolled vocabulary gives one column per key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mare.domain import Domain
+from mare.errors import InternalError
+from mare.graph.dag import DatasetDag, parent_link
+from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
+from mare.schema import Parent, Schema
+from mare.schema.columns import DEFAULT_MAX_VALUES, Category, Code, Ordinal
+from mare.schema.faults import Fault, Path
+from mare.schema.sizes import upper_bound
+
+from .sensitivity import RowBound, link_cap
+
+MAX_UNROLLED = 256
+"""Columns that one vocabulary may unroll into. More is not a table that a model can learn, at any budget."""
+POSITIONS, REMAINING = 4, 5
+"""Codes of the free history: 0, 1, 2, 3 or later; 0 … 3, 4 or more rows still to come (recipe, step 9)."""
+
+Node = tuple[str, Part, str]
+"""(table, part, name of a group column): a table may well have a column that is called `count`."""
+
+
+@dataclass(frozen=True)
+class GroupDomains:
+    """Sizes of one group, and which of them are learned."""
+
+    columns: Domain
+    history: Domain
+    learned: frozenset[str]
+
+
+@dataclass
+class _Sizes:
+    """Sizes per node while they are worked out; ``faults`` by path, so that each place is named once."""
+
+    schema: Schema
+    dag: DatasetDag
+    bounds: Mapping[str, RowBound]
+    faults: dict[Path, Fault]
+
+    def fault(self, path: Path, what: str, remedy: str) -> int:
+        self.faults.setdefault(path, Fault(path, what, remedy, "unsettled"))
+        return 1
+
+    def link(self, table: str) -> Parent:
+        link = parent_link(self.schema, table)
+        if link is None:
+            raise InternalError(f"table {table!r} has a context but no parent")
+        return link
+
+    def cap(self, table: str) -> int:
+        cap = link_cap(self.schema, table)
+        return 1 if cap is None else cap.rows
+
+    def of(self, group: ColumnGroup, column: GroupColumn) -> int:
+        """Codes of one group column."""
+        table = group.table
+        if column.role == "count":
+            return self.cap(table) + 1
+        if column.role == "exists":
+            return 1 + (self.link(table).multiplicity if group.part == "context" else 1)
+        if column.column is None:
+            raise InternalError(f"{group.name}.{column.name} encodes no column")
+        if column.role == "first":
+            # "no row at all" is a code of its own
+            return self.value(table, column.column, first=True) + 1
+        size = self.value(table, column.column)
+        return size + 1 if column.role == "derived" else size
+
+    def value(self, table: str, name: str, *, first: bool = False) -> int:
+        """Codes of a column or reference of the schema."""
+        described = self.schema.tables[table]
+        if name in described.references:
+            return self._reference(table, name)
+        path: Path = ("tables", table, "columns", name)
+        column = described.columns.get(name)
+        if column is None:
+            # the key of an association that is kept as ordinary rows
+            return self.vocabulary(table)
+        if isinstance(column, Code) and column.values is None and column.vocabulary is not None:
+            rows = self.schema.tables[column.vocabulary].rows if column.vocabulary in self.schema.tables else None
+            return self._public(path, column.vocabulary, rows, column.max_values, column.learn) + column.nullable
+        size = upper_bound(column)
+        if size is None:
+            return self.fault(path, "nothing says how many values it may have", "Write values or bounds, or learn: true")
+        if isinstance(column, Ordinal) and column.first is not None and not first:
+            # the first row of a sequence has no gap: a code of its own
+            size += 1
+        return size
+
+    def _reference(self, table: str, name: str) -> int:
+        reference = self.schema.tables[table].references[name]
+        null = int(reference.nullable)
+        if reference.kind == "public":
+            path: Path = ("tables", table, "references", name)
+            rows = self.schema.tables[reference.table].rows
+            return self._public(path, reference.table, rows, reference.max_values, reference.learn) + null
+        if reference.kind == "same_entity":
+            return self.bounds[reference.table].rows + null
+        if reference.kind == "earlier":
+            # back rows, the row itself where allowed, and "further back or none", which comes out NULL
+            return reference.back + int(reference.itself) + 1
+        raise InternalError(f"reference {table}.{name} of kind {reference.kind} is not modelled")
+
+    def _public(self, path: Path, public: str, rows: int | None, most: int | None, learn: bool) -> int:
+        known = [size for size in (rows, most, DEFAULT_MAX_VALUES if learn and most is None else None) if size is not None]
+        if known:
+            return min(known)
+        remedy = f"Write rows: under {public} (it is public), or max_values here"
+        return self.fault(path, f"nothing says how many keys the public table {public} has", remedy)
+
+    def vocabulary(self, table: str) -> int:
+        """Keys of the public side of an association."""
+        link = self.link(table)
+        public = self.schema.tables.get(link.via) if link.via is not None else None
+        if public is not None and public.rows is not None:
+            return public.rows
+        if link.vocabulary is not None and link.vocabulary.rest != "rows":
+            return link.vocabulary.select
+        what = f"nothing says how many keys the public table {link.via} has"
+        return self.fault(("tables", link.via or table), what, f"Write rows: under {link.via} (it is public)")
+
+    def repeat(self, group: ColumnGroup, column: GroupColumn) -> int:
+        """How many columns it unrolls into."""
+        if column.repeat is not None:
+            return column.repeat
+        link = self.link(group.table)
+        if link.vocabulary is not None and column.column == link.vocabulary.hierarchy and link.via is not None:
+            described = self.schema.tables[link.via].columns.get(column.column) if column.column else None
+            size = None if described is None else upper_bound(described)
+            if size is not None:
+                return size
+            remedy = f"Write columns: {{{column.column}: {{type: category, values: […]}}}} under {link.via}"
+            return self.fault(("tables", link.via), f"nothing says how many groups its column {column.column} has", remedy)
+        remedy = f"Write rows: under {link.via} (it is public), or vocabulary: {{select: 50, rest: rows}} here"
+        return self.fault(
+            ("tables", group.table, "parent"), f"nothing says how many keys the public table {link.via} has", remedy
+        )
+
+    def free(self, table: str, name: str) -> int:
+        if name == "position":
+            return min(POSITIONS, self.cap(table))
+        if name == "remaining":
+            return min(REMAINING, self.cap(table))
+        if name == "reference":
+            return len(self.dag.owners(table))
+        described = self.schema.tables[table]
+        return self.value(table, name) if name in described.columns else self.vocabulary(table)
+
+
+def group_domains(
+    schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound], groups: Sequence[ColumnGroup]
+) -> tuple[dict[str, GroupDomains], list[Fault]]:
+    """The domains of each group by the group's name, and a fault for every size that the schema leaves open."""
+    sizes = _Sizes(schema, dag, bounds, {})
+    nodes: dict[Node, tuple[int, int]] = {}
+    for group in groups:
+        unrolled = 0
+        for column in group.columns:
+            repeat = sizes.repeat(group, column)
+            nodes[group.table, group.part, column.name] = (sizes.of(group, column), repeat)
+            unrolled += repeat if column.repeat != 1 else 0
+        if unrolled > MAX_UNROLLED:
+            path: Path = ("tables", group.table, "parent")
+            sizes.faults.setdefault(path, _too_large(sizes.link(group.table), path, unrolled))
+    found: dict[str, GroupDomains] = {}
+    if not sizes.faults:
+        found = {group.name: _group(sizes, nodes, group) for group in groups}
+    return found, list(sizes.faults.values())
+
+
+def _group(sizes: _Sizes, nodes: Mapping[Node, tuple[int, int]], group: ColumnGroup) -> GroupDomains:
+    own = [(column, nodes[group.table, group.part, column.name]) for column in group.columns]
+    columns = Domain.of(pair for column, (size, repeat) in own for pair in _spread(column.name, size, repeat))
+    history = Domain.of(pair for column in group.history for pair in _looked_at(sizes, nodes, column))
+    learned = (c.name for c in group.columns if c.column is not None and is_learned(sizes.schema, group.table, c.column))
+    return GroupDomains(columns, history, frozenset(learned))
+
+
+def _too_large(link: Parent, path: Path, unrolled: int) -> Fault:
+    if link.vocabulary is None:
+        what = f"the vocabulary {link.via} would unroll into {unrolled:,} columns, more than {MAX_UNROLLED}"
+        remedy = "Write vocabulary: {select: 50, rest: rows}: 50 keys get a column, chosen with budget; the rest are rows"
+    else:
+        columns = max(1, unrolled // max(1, link.vocabulary.select))
+        keys = f"the {link.vocabulary.select:,} selected keys of {link.via}"
+        what = f"{keys} would unroll into {unrolled:,} columns, more than {MAX_UNROLLED}"
+        remedy = f"Write select: {max(1, MAX_UNROLLED // columns)} or less"
+    return Fault(path, what, remedy)
+
+
+def _spread(name: str, size: int, repeat: int) -> list[tuple[str, int]]:
+    return [(name, size)] if repeat == 1 else [(f"{name}#{i}", size) for i in range(repeat)]
+
+
+def _looked_at(sizes: _Sizes, nodes: Mapping[Node, tuple[int, int]], column: HistoryColumn) -> list[tuple[str, int]]:
+    if column.kind == "free":
+        return [(str(column), sizes.free(column.table, column.name))]
+    size, repeat = nodes[column.table, column.part, column.name]
+    # A row that may not be there (before the first, a reference that is NULL) is a code of its own.
+    absent = column.lag > 0 or column.kind in ("same_item", "reference")
+    return _spread(str(column), size + absent, repeat)
+
+
+def is_learned(schema: Schema, table: str, name: str) -> bool:
+    """Whether fitting has to learn this domain, and pay for it."""
+    described = schema.tables[table]
+    if name in described.references:
+        reference = described.references[name]
+        return reference.kind == "public" and reference.learn
+    column = described.columns.get(name)
+    if isinstance(column, Category | Code):
+        return column.learn and column.values is None
+    if isinstance(column, Ordinal):
+        return column.learn
+    return False
+
+
+def is_category(schema: Schema, table: str, name: str) -> bool:
+    """Whether what is learned is a list of values: that takes a δ above 0."""
+    column = schema.tables[table].columns.get(name)
+    return name in schema.tables[table].references or isinstance(column, Category | Code)

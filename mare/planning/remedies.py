@@ -1,0 +1,109 @@
+"""What to change where a group will drown in noise: in numbers, so that a person can write them down.
+
+Noise grows with S and with the number of cells, and falls with ε. For each group whose counts do not stand clear of
+the noise, the remedy names the cap, the columns and the ε that would do it alone; a little of each does it together.
+"""
+
+from __future__ import annotations
+
+from math import floor, inf
+
+from mare.graph.dag import parent_link, parent_name
+from mare.privacy.budget import Budget
+from mare.privacy.conversion import conversion_delta, epsilon_from_rho, rho_from_budget
+from mare.schema import Schema
+
+from .plan import GroupPreview, PlannedGroup, Warned
+from .preview import CLEAR_OF_NOISE
+from .sensitivity import link_cap
+
+_SENSIBLE_EPSILON = 20.0
+"""Above this, ε promises next to nothing; it is not offered as a remedy."""
+_NAMED_COLUMNS = 3
+_LAST_RESORT = "lower the caps, use fewer values, and leave out (ignore_columns) what nobody needs"
+
+
+def warn_of_noise(schema: Schema, budget: Budget, group: PlannedGroup, seen: GroupPreview) -> Warned | None:
+    """The warning for one group, or None where its counts stand clear of the noise."""
+    if seen.verdict == "fine":
+        return None
+    factor = CLEAR_OF_NOISE * seen.noise / seen.per_cell
+    verb = "drowns in noise" if seen.verdict == "drowns" else "will be noisy"
+    what = (
+        f"{verb}: about {short(seen.per_cell)} rows per cell of the largest cross-tab ({seen.largest:,} cells), "
+        f"noise ±{short(seen.noise)} on each (S = {group.sensitivity:,})"
+    )
+    ways = [*_caps(schema, group, factor), *_cells(group, factor), *_epsilon(budget, factor)]
+    if not ways:
+        remedy = f"No single change is enough, it is {short(factor)} times too noisy: {_LAST_RESORT}."
+    elif len(ways) == 1:
+        remedy = f"{ways[0][:1].upper()}{ways[0][1:]}."
+    else:
+        remedy = f"One of these, or a little of each: {'; '.join(ways)}."
+    return Warned(group.name, what, remedy)
+
+
+def _caps(schema: Schema, group: PlannedGroup, factor: float) -> list[str]:
+    """Lower the largest cap on the way to the entity, or set one per entity: S goes down in proportion."""
+    table = parent_name(schema, group.group.table) if group.group.part == "context" else group.group.table
+    caps: list[tuple[int, str]] = []
+    above = table
+    while above is not None and above in schema.tables and parent_link(schema, above) is not None:
+        cap = link_cap(schema, above)
+        if cap is not None and cap.why == "max_rows":
+            caps.append((cap.rows, above))
+        above = parent_name(schema, above)
+    if not caps:
+        return []
+    ways = []
+    rows, largest = max(caps)
+    if (fewer := floor(rows / factor)) >= 1:
+        ways.append(f"lower max_rows of {largest} from {rows:,} to {fewer:,}")
+    if (limit := floor(group.sensitivity / factor)) >= 1 and len(caps) > 1:
+        ways.append(f"set max_per_entity: {limit} on {table}")
+    return ways
+
+
+def _cells(group: PlannedGroup, factor: float) -> list[str]:
+    """Fewer values where a column has many."""
+    limit = floor(max(group.columns.sizes) / factor)
+    if limit < 2:
+        return []
+    sizes = zip(group.columns.sizes, group.columns.names, strict=True)
+    large = sorted(((size, name) for size, name in sizes if size > limit), reverse=True)
+    counts = {column.name for column in group.group.columns if column.role == "count"}
+    names = [name for _, name in large if name not in counts]
+    ways = [f"lower max_rows of {group.group.table} to {limit - 1:,}"] if len(names) < len(large) else []
+    if names:
+        more = len(names) - _NAMED_COLUMNS
+        shown = ", ".join(names[:_NAMED_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+        ways.append(f"give {shown} at most {limit:,} values (fewer bins, values or max_values)")
+    return [" and ".join(ways)]
+
+
+def _epsilon(budget: Budget, factor: float) -> list[str]:
+    if budget.pure:
+        needed = budget.epsilon * factor
+    else:
+        rho = rho_from_budget(budget) * factor * factor
+        needed = epsilon_from_rho(rho, conversion_delta(budget)) if rho < 1e6 else inf
+    return [f"raise epsilon from {budget.epsilon:g} to {short(needed)}"] if needed <= _SENSIBLE_EPSILON else []
+
+
+def note_on_clipping(group: PlannedGroup, seen: GroupPreview, entities: float) -> str | None:
+    """Where the cap is far above what an entity is assumed to have, clipping contributions beats the noise shown."""
+    mean = max(1.0, seen.rows / max(entities, 1.0))
+    if group.sensitivity < 2 * mean:
+        return None
+    times = short(group.sensitivity / mean)
+    return (
+        f"{group.name}: the noise is for an entity that has all {group.sensitivity:,} rows. With {short(mean)} on average, "
+        f"as assumed, a model that clips contributions there would add up to {times} times less."
+    )
+
+
+def short(value: float) -> str:
+    """A number as a person would say it."""
+    if value >= 100:
+        return f"{value:,.0f}" if value < 1e7 else f"{value:.1e}"
+    return f"{value:.2g}"

@@ -1,0 +1,138 @@
+"""S: how many rows one entity may have in a column group. The guarantee rests on it.
+
+It comes from caps that are enforced (mare-2024, V: the product of ``|X|`` along a path to the entity, summed over
+paths where a table has several), or from the lower cap per entity; never from the data's maximum. Every bound says
+how it came about, because the person who set the caps has to recognise them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mare.errors import InternalError
+from mare.graph.dag import DatasetDag, TableEdge, parent_link, parent_name
+from mare.graph.groups import Part
+from mare.schema import Parent, Schema
+from mare.schema.faults import Fault
+
+
+@dataclass(frozen=True)
+class Cap:
+    """At most this many rows of a table under one row of its parent."""
+
+    rows: int
+    why: str
+    """Where the number is from: `max_rows`, `key = foreign key`, `40 drugs × 2`."""
+
+
+@dataclass(frozen=True)
+class RowBound:
+    """At most this many rows of one entity, as a formula that a person can follow."""
+
+    rows: int
+    formula: str
+    """Without the result: `10 admissions × 10 transfers`; empty where an entity has one row by definition."""
+    steps: int = 0
+    """How many numbers the formula joins."""
+
+    @property
+    def explain(self) -> str:
+        if not self.formula:
+            return "one row per entity"
+        return f"{self.formula} = {self.rows}" if self.steps > 1 else self.formula
+
+    def times(self, cap: Cap, table: str) -> RowBound:
+        """The bound of a child table."""
+        factor = f"{cap.rows} {table}" + ("" if cap.why == "max_rows" else f" ({cap.why})")
+        if not self.formula:
+            return RowBound(cap.rows, factor, 1)
+        left = f"({self.formula})" if " + " in self.formula else self.formula
+        return RowBound(self.rows * cap.rows, f"{left} × {factor}", self.steps + 1)
+
+    def limited(self, limit: int, table: str) -> RowBound:
+        """The bound where a cap per entity is lower."""
+        if limit >= self.rows:
+            return self
+        return RowBound(limit, f"{limit} {table} (max_per_entity, below {self.explain})", 1)
+
+
+def link_cap(schema: Schema, table: str) -> Cap | None:
+    """The cap of a table's link to its parent: the lowest that is enforced. None where the schema leaves it open."""
+    described = schema.tables[table]
+    link = parent_link(schema, table)
+    if link is None:
+        raise InternalError(f"table {table!r} has no parent, so its link has no cap")
+    foreign = set(schema.parent_columns(table))
+    uniques = [described.key, *described.unique] if described.key else [*described.unique]
+    caps = [Cap(1, "key = foreign key")] if any(foreign >= set(names) for names in uniques) else []
+    if link.max_rows is not None:
+        caps.append(Cap(link.max_rows, "max_rows"))
+    if link.type == "associative":
+        caps += _vocabulary_caps(schema, link)
+    if not caps and link.max_per_entity is not None:
+        caps.append(Cap(link.max_per_entity, "max_per_entity"))
+    return min(caps, key=lambda cap: cap.rows, default=None)
+
+
+def _vocabulary_caps(schema: Schema, link: Parent) -> list[Cap]:
+    """A public key occurs at most `multiplicity` times under a parent row, so the vocabulary is a cap too."""
+    public = schema.tables.get(link.via) if link.via is not None else None
+    sizes = []
+    if public is not None and public.rows is not None:
+        sizes.append(public.rows)
+    if link.vocabulary is not None and link.vocabulary.rest == "drop":
+        sizes.append(link.vocabulary.select)
+    times = f" × {link.multiplicity}" if link.multiplicity > 1 else ""
+    return [Cap(size * link.multiplicity, f"{size} {link.via}{times}") for size in sizes]
+
+
+def row_bounds(schema: Schema, dag: DatasetDag) -> tuple[dict[str, RowBound], list[Fault]]:
+    """The bound of the entity and every table that belongs to it, and a fault for each cap that the schema leaves open."""
+    bounds = {dag.entity.name: RowBound(1, "")}
+    faults: list[Fault] = []
+    waiting = list(dag.tables("private", "owned"))
+    while waiting:
+        ready = [table for table in waiting if all(owner(edge) in bounds for edge in dag.owners(table))]
+        if not ready:
+            raise InternalError(f"tables {', '.join(waiting)} own each other")
+        for table in ready:
+            edges = dag.owners(table)
+            if dag.node(table).role == "owned":
+                bounds[table] = _owned([(bounds[owner(edge)], edge) for edge in edges])
+            else:
+                bounds[table] = _below_parent(schema, table, bounds[owner(edges[0])], faults)
+        waiting = [table for table in waiting if table not in bounds]
+    return bounds, faults
+
+
+def owner(edge: TableEdge) -> str:
+    """The table that a row belongs to through this edge."""
+    return edge.child if edge.kind == "owned" else edge.parent
+
+
+def _below_parent(schema: Schema, table: str, above: RowBound, faults: list[Fault]) -> RowBound:
+    cap = link_cap(schema, table)
+    if cap is None:
+        what = "nothing says how many rows a parent row may have"
+        remedy = "Write max_rows: 10, or what fits: more rows are cut, and the guarantee rests on it"
+        faults.append(Fault(("tables", table, "parent"), what, remedy, "unsettled"))
+        return above
+    link = parent_link(schema, table)
+    limit = None if link is None else link.max_per_entity
+    bound = above.times(cap, table)
+    return bound if limit is None else bound.limited(limit, table)
+
+
+def _owned(paths: Sequence[tuple[RowBound, TableEdge]]) -> RowBound:
+    """One row per reference of every owner: the sum over paths."""
+    text = " + ".join(f"{bound.rows} by {edge.child}.{edge.name}" for bound, edge in paths)
+    return RowBound(sum(bound.rows for bound, _ in paths), text, len(paths))
+
+
+def group_bound(schema: Schema, bounds: Mapping[str, RowBound], table: str, part: Part) -> RowBound:
+    """S of a column group: a context has one row per parent row, so it has the parent's."""
+    above = parent_name(schema, table) if part == "context" else table
+    if above is None:
+        raise InternalError(f"table {table!r} has no parent, so it has no context")
+    return bounds[above]
