@@ -174,8 +174,8 @@ class DatasetDag:
         return graph
 
     def generation_order(self) -> tuple[str, ...]:
-        """All real tables, each after what it needs; otherwise as the schema lists them."""
-        place = {node.name: index for index, node in enumerate(self.nodes)}
+        """All real tables, each after what it needs; public ones and pools first, otherwise as the schema lists them."""
+        place = {node.name: (node.role not in ("public", "pool"), index) for index, node in enumerate(self.nodes)}
         order = nx.lexicographical_topological_sort(_generation(self), key=lambda name: place[name])
         return tuple(name for name in order if not self.node(name).virtual)
 
@@ -222,12 +222,10 @@ def _nodes(schema: Schema) -> tuple[tuple[TableNode, ...], list[Fault]]:
     elif isinstance(schema.entity, EntityByColumn) and schema.entity.table not in schema.tables:
         known = ", ".join(schema.tables)
         faults.append(Fault(("entity", "table"), f"there is no table {schema.entity.table!r}", f"Known tables: {known}"))
-    owned = {
-        reference.table
-        for table in schema.tables.values()
-        for reference in table.references.values()
-        if reference.kind == "owned"
-    }
+    elif not schema.entity_is_table and entity in schema.tables:
+        what = f"the entity by column would be called {entity!r}, as one of the tables is"
+        faults.append(Fault(("entity", "name"), what, "Give it a `name` of its own"))
+    owned = {ref.table for table in schema.tables.values() for ref in table.references.values() if ref.kind == "owned"}
     nodes = [TableNode(entity, "entity", virtual=True)] if entity and not schema.entity_is_table else []
     for name, table in schema.tables.items():
         if table.ignore:

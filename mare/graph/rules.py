@@ -2,8 +2,9 @@
 
 What the paper leaves open is settled here:
 - A same-entity reference is a join upwards, but which row it leads to is generated with the row. Found by position, it is
-  generated first (the head of the row), and the columns of the row it leads to are history for the rest. Found by interval,
-  it is worked out after the row has its time: the table it refers to comes earlier in the order, and is no history.
+  generated first (the head of the row, which may look at how many rows there are to choose from), and the columns of the
+  row it leads to are history for the rest. Found by interval, it is worked out after the row has its time: the table it
+  refers to comes earlier in the order, and is no history.
 - The same holds for `history_by`: the item is generated first, then the previous row of that item is known.
 - Only a table's own references lead anywhere, not those of its ancestors; and public tables are no history, for their
   columns follow from the key.
@@ -68,7 +69,16 @@ class _Rules:
         return arrows
 
     def head(self) -> list[Arrow]:
-        return [*self._joined("head"), *self._own_context("head"), *self._past("head"), *self._free(self.table, "head")]
+        arrows = self._joined("head")
+        seen = {arrow.source for arrow in arrows}
+        for reference in self.own.references:
+            # A position means something only against how many rows there are to choose from.
+            to = self.schema.tables[self.table].references[reference].table
+            if parent_name(self.schema, to) in self.dag.ancestors(self.table) and (to, "context") not in seen:
+                seen.add((to, "context"))
+                others = tuple(c.name for c in self.parts[to].context if c.role != "count")
+                arrows += self._from(to, "context", "head", "sibling", without=others)
+        return [*arrows, *self._own_context("head"), *self._past("head"), *self._free(self.table, "head")]
 
     def rows(self) -> list[Arrow]:
         arrows = [*self._joined("rows"), *self._own_context("rows"), *self._from(self.table, "head", "rows", "head")]
