@@ -1,0 +1,183 @@
+"""How many codes a column can have at most, from its declaration alone. The planner previews noise with it.
+
+The sizes are public: they come from declared values, bounds and bins. Where a domain will be learned this is the
+most it may become.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, time
+
+from .columns import (
+    DEFAULT_MAX_VALUES,
+    Boolean,
+    Category,
+    Code,
+    Column,
+    Date,
+    Datetime,
+    Duration,
+    Integer,
+    Number,
+    Ordinal,
+    Quantity,
+    Resolution,
+    Time,
+)
+from .relative import PREVIOUS_ROW, Anchor
+from .spans import parse_span
+
+DEFAULT_BINS = 20
+"""Bins of an ordered column that does not say how many."""
+SINGLE_VALUES = 100
+"""A declared linear domain of at most this many steps keeps a code for each."""
+
+_MICROSECONDS: dict[Resolution, int] = {
+    "day": 86_400_000_000,
+    "hour": 3_600_000_000,
+    "minute": 60_000_000,
+    "second": 1_000_000,
+    "millisecond": 1_000,
+    "microsecond": 1,
+}
+_STORED = {"interval": "second", "seconds": "second", "minutes": "minute", "hours": "hour", "days": "day"}
+_DAY = _MICROSECONDS["day"]
+
+
+@dataclass(frozen=True)
+class SizeBound:
+    """The most codes a column can have."""
+
+    codes: int | None
+    """None where the schema does not say: a vocabulary of unknown size, a type that is not modelled or not settled."""
+    learned: bool
+    """Whether the domain is learned from the data, and paid for."""
+
+
+def size_bound(column: Column) -> SizeBound:
+    """Upper bound of the column's codes, and whether they are learned."""
+    match column:
+        case Category() | Code():
+            return SizeBound(upper_bound(column), column.learn and column.values is None)
+        case Integer() | Number() | Date() | Datetime() | Time() | Duration():
+            return SizeBound(upper_bound(column), column.learn)
+        case _:
+            return SizeBound(upper_bound(column), False)
+
+
+def upper_bound(column: Column) -> int | None:
+    """The most codes a column can have, NULL and special values included; None where the schema does not say."""
+    match column:
+        case Category():
+            size = _listed(column)
+            extra = column.other is not None and (column.values is None or column.other not in column.values)
+            return None if size is None else size + extra + column.nullable
+        case Code():
+            size = _listed(column)
+            rest = size is not None and column.max_values is not None and column.hierarchy is not None
+            return None if size is None else size + rest + column.nullable
+        case Boolean():
+            return 2 + column.nullable
+        case Integer() | Number() | Date() | Datetime() | Time() | Duration():
+            return bin_bound(column) + len(column.specials) + column.nullable
+        case _:
+            return None
+
+
+def first_bound(column: Ordinal) -> int | None:
+    """The most codes of a sequence's first value (`first`), without the one for "no row"; None where it has none."""
+    first = column.first
+    if first is None:
+        return None
+    if first.within is not None:
+        return _bins(_reach(column, first.within) + 1, None, linear=True)
+    low, high = _tick(column, first.min), _tick(column, first.max)
+    return _bins(None if low is None or high is None else high - low + 1, None, linear=True)
+
+
+def bin_bound(column: Integer | Number | Date | Datetime | Time | Duration) -> int:
+    """The most bins of an ordered column, without NULL and special values."""
+    if isinstance(column.bins, tuple):
+        return len(column.bins) + 1
+    return _bins(_steps(column), column.bins, linear=column.scale == "linear")
+
+
+def _listed(column: Category | Code) -> int | None:
+    if column.values is not None:
+        return min(len(column.values), column.max_values or len(column.values))
+    if column.learn:
+        return column.max_values or DEFAULT_MAX_VALUES
+    return column.max_values if isinstance(column, Code) else None
+
+
+def _bins(steps: int | None, wanted: int | None, *, linear: bool) -> int:
+    if steps is None:
+        return DEFAULT_BINS if wanted is None else wanted
+    if wanted is not None:
+        return min(wanted, steps)
+    return steps if steps <= SINGLE_VALUES and linear else min(DEFAULT_BINS, steps)
+
+
+def _steps(column: Integer | Number | Date | Datetime | Time | Duration) -> int | None:
+    """How many different values the declared domain has; None where it is learned or depends on other values."""
+    if isinstance(column, Quantity) and column.by is not None:
+        return None
+    if column.before is not None or column.during is not None:
+        return None
+    if column.after is not None:
+        if column.within is None:
+            return None
+        return max(1, _reach(column, column.within)) - int(column.strict) + 1
+    low, high = _bounds(column)
+    return None if low is None or high is None else max(1, high - low + 1)
+
+
+def _bounds(column: Integer | Number | Date | Datetime | Time | Duration) -> tuple[int | None, int | None]:
+    if isinstance(column, Time):
+        last = _DAY // _MICROSECONDS[column.resolution] - 1
+        low = 0 if column.min is None else _tick(column, column.min)
+        return low, last if column.max is None else _tick(column, column.max)
+    return _tick(column, column.min), _tick(column, column.max)
+
+
+def _reach(column: Ordinal, within: str | int | float) -> int:
+    return _tick(column, within) or 0
+
+
+def _tick(column: Ordinal, value: object) -> int | None:
+    """A value in the smallest steps that the column tells apart; None where nothing says how small they are."""
+    if isinstance(column, Integer) and isinstance(value, int | float):
+        return round(value / column.step)
+    if isinstance(column, Number) and isinstance(value, int | float):
+        return None if column.precision is None else round(value * 10**column.precision)
+    unit = _unit(column)
+    if unit is None:
+        return None
+    if isinstance(value, str):
+        span = parse_span(value)
+        return (span.days * _DAY + span.seconds * 1_000_000 + span.microseconds) // unit
+    if isinstance(value, datetime):
+        return int((value - datetime.min).total_seconds()) * 1_000_000 // unit
+    if isinstance(value, date):
+        return value.toordinal() * _DAY // unit
+    if isinstance(value, time):
+        return (value.hour * 3600 + value.minute * 60 + value.second) * 1_000_000 // unit
+    return None
+
+
+def _unit(column: Ordinal) -> int | None:
+    match column:
+        case Date():
+            return _DAY
+        case Datetime() | Time():
+            return _MICROSECONDS[column.resolution]
+        case Duration():
+            return {name: _MICROSECONDS[unit] for name, unit in _STORED.items()}[column.stored_as]  # type: ignore[index]
+        case _:
+            return None
+
+
+def follows_previous(column: Ordinal) -> bool:
+    """Whether the column is a gap from the row before it, so that its first value stands in the context."""
+    return column.after is not None and Anchor.parse(column.after).scope == PREVIOUS_ROW
