@@ -90,7 +90,8 @@ def rho_from_budget(budget: Budget) -> float:
             low = middle
         else:
             high = middle
-    return low
+    # a hair below, so that rounding inside `epsilon_from_rho` cannot report more than was granted
+    return low * (1 - 2.0**-40)
 
 
 def conversion_delta(budget: Budget) -> float:

@@ -1,0 +1,103 @@
+"""`Accountant`: adds up what was spent, and refuses what no longer fits. Nothing is charged on a refusal.
+
+Under (ε, δ) it adds ρ (zCDP) and turns the sum into ε once, at the end; under pure ε it adds ε. Both sums are exact
+fractions. Costs may be chosen as the answers come in, within the fixed total: zCDP and pure ε both compose under
+such a privacy filter (Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp, inf, isfinite, nextafter
+from typing import Literal
+
+from mare.errors import BudgetError
+
+from .budget import Budget
+from .conversion import conversion_delta, epsilon_from_rho, rho_from_budget
+from .totals import Totals
+
+Unit = Literal["rho", "epsilon"]
+
+_LARGEST_EXPONENT = 600.0
+
+
+class Accountant:
+    """Spent and left of one budget. It knows numbers only: who spends on what is the ledger's."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.unit: Unit = "epsilon" if budget.pure else "rho"
+        self.total = budget.epsilon_fraction if budget.pure else Fraction(rho_from_budget(budget))
+        """All there is to spend, in `unit`."""
+        self._spent = Fraction(0)
+        self._total_variation = Fraction(0)
+
+    @property
+    def spent(self) -> Fraction:
+        return self._spent
+
+    @property
+    def left(self) -> Fraction:
+        return self.total - self._spent
+
+    def affords_error(self, total_variation: float) -> bool:
+        """Can δ still pay for noise that is so far from its distribution? If not, the noise has to be exact."""
+        return _numeric_delta(self._total_variation + Fraction(total_variation), self.budget) <= self._numeric_allowance
+
+    def charge(self, cost: float, total_variation: float = 0.0) -> None:
+        """Spend ``cost`` (in `unit`), and the numerical error of its noise; or refuse, and change nothing."""
+        if isinstance(cost, bool) or not isinstance(cost, int | float) or not isfinite(cost) or cost <= 0:
+            raise BudgetError(f"a charge of {cost!r} is not one: it must be a finite number above 0.")
+        if not 0 <= total_variation <= 1:
+            raise BudgetError(f"a numerical error of {total_variation!r} is not one: it must be between 0 and 1.")
+        if Fraction(cost) > self.left:
+            raise BudgetError(
+                f"the budget cannot pay for this: it costs {self.unit} = {cost:.6g}, and {float(self.left):.6g} of "
+                f"{float(self.total):.6g} is left. Nothing was charged. Ask for a smaller share, or plan with a larger budget."
+            )
+        if not self.affords_error(total_variation):
+            raise BudgetError(
+                "the numerical error of the noise no longer fits into delta. Nothing was charged. "
+                "Plan with a larger delta, or measure fewer cells."
+            )
+        self._spent += Fraction(cost)
+        self._total_variation += Fraction(total_variation)
+
+    def totals(self) -> Totals:
+        """What was spent so far, in the words of the promise; never below the truth, never above the budget."""
+        spent = up(self._spent)
+        if self.budget.pure:
+            return Totals(epsilon=spent)
+        conversion = conversion_delta(self.budget) if self._spent else 0.0
+        return Totals(
+            epsilon=epsilon_from_rho(spent, conversion) if self._spent else 0.0,
+            rho=spent,
+            delta_conversion=conversion,
+            delta_numeric=_numeric_delta(self._total_variation, self.budget),
+        )
+
+    @property
+    def _numeric_allowance(self) -> float:
+        return self.budget.delta - conversion_delta(self.budget)
+
+
+def _numeric_delta(total_variation: Fraction, budget: Budget) -> float:
+    """What an error t in each distribution costs: P′ ≤ P + t ≤ e^ε·Q + δ + t ≤ e^ε·(Q′ + t) + δ + t, so (1 + e^ε)·t."""
+    if total_variation == 0:
+        return 0.0
+    if budget.pure or budget.epsilon > _LARGEST_EXPONENT:
+        return inf
+    return up(total_variation * Fraction(nextafter(1 + exp(budget.epsilon), inf) * (1 + 2.0**-50)))
+
+
+def up(value: Fraction) -> float:
+    """The nearest float that is not below."""
+    number = float(value)
+    return nextafter(number, inf) if Fraction(number) < value else number
+
+
+def down(value: Fraction) -> float:
+    """The nearest float that is not above."""
+    number = float(value)
+    return nextafter(number, -inf) if Fraction(number) > value else number

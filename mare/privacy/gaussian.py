@@ -1,0 +1,136 @@
+"""The discrete Gaussian distribution: P(X = x) ∝ e^(-x²/2σ²) on the integers. The noise of zCDP.
+
+Two samplers for one distribution:
+
+- a table of 128-bit thresholds of |X|, fast, whose distance from the true distribution is counted (`total_variation`)
+  and paid for from δ;
+- rejection from the discrete Laplace (Canonne, Kamath, Steinke 2020, Algorithm 3), exact, for a σ whose table would
+  cost more than it saves, and for an ε so large that no counted error would be small enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bits import BitSource, Words, coin_flips
+from .fixed_point import exp_down
+from .inversion import LazyUniform, thresholds_reached
+from .laplace import discrete_laplace
+
+WIDTH = 128
+"""Bits of a threshold."""
+
+LARGEST_SIGMA = 2.0**30
+
+_BRACKET = 2.0**-40
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianTable:
+    """Thresholds of |X|: entry k is P(|X| ≤ k)·2^128, rounded down. X beyond the table never comes up."""
+
+    sigma: float
+    thresholds: list[int]
+    tops: Words
+    total_variation: Fraction
+    """At most this far from the true distribution, per draw: rounding, truncation and all."""
+
+    def draw(self, count: int, bits: BitSource) -> NDArray[np.int64]:
+        magnitude = thresholds_reached(self.tops, self._enclosure, count, bits)
+        return np.where(coin_flips(count, bits), -magnitude, magnitude)
+
+    def _enclosure(self, index: int, width: int) -> tuple[int, int]:
+        threshold = self.thresholds[index]
+        if width >= WIDTH:
+            exact = threshold << (width - WIDTH)
+            return exact, exact
+        return threshold >> (WIDTH - width), -(-threshold >> (WIDTH - width))
+
+
+def table_size(sigma: float) -> int:
+    """Magnitudes that the table of this σ holds: what is beyond weighs less than 2^-128 in all."""
+    return int(sigma * sqrt(2 * log(2) * (WIDTH + 8))) + 2
+
+
+@lru_cache(maxsize=16)
+def gaussian_table(sigma: float) -> GaussianTable:
+    """Built by w₀ = 1, w_{k+1} = w_k·r_k, r_{k+1} = r_k·q with q = e^(-1/σ²), r₀ = √q, in fixed point.
+
+    All three are rounded down. In units of 2^-F: q and r₀ are less than 1 too low, so r_k less than 2k + 1 and w_k
+    less than k² + k too low (each factor is at most 1; each product adds one floor). Summed over |k| ≤ K that is less
+    than K³ + 3K² + 2K, for which the 3·log₂K guard bits of F make room.
+    """
+    _check(sigma)
+    most = table_size(sigma)
+    bits = WIDTH + 3 * most.bit_length() + 8
+    variance = Fraction(sigma) ** 2
+    q, r = exp_down(1 / variance, bits), exp_down(1 / (2 * variance), bits)
+    weight = 1 << bits
+    sums, total = [], weight
+    for _ in range(most):
+        sums.append(total)
+        weight = (weight * r) >> bits
+        r = (r * q) >> bits
+        total += 2 * weight  # |X| = k stands for k and -k
+    thresholds = [min((value << WIDTH) // total, (1 << WIDTH) - 1) for value in sums]
+    tops = np.array([threshold >> (WIDTH - 64) for threshold in thresholds], dtype=np.uint64)
+    recurrence = Fraction(most**3 + 3 * most**2 + 2 * most, 1 << bits)
+    # Σ_{k>K} w_k ≤ w_K·Σ_j e^(-jK/σ²) ≤ w_K·σ²/K, on both sides
+    tail = 2 * Fraction(weight + most**2 + most, 1 << bits) * variance / most
+    quantised = Fraction(2 * (most + 1), 1 << WIDTH)
+    # the normaliser is at least 1 (w₀), so an error of E in the weights is a total variation of at most E
+    return GaussianTable(sigma, thresholds, tops, recurrence + tail + quantised)
+
+
+def rejected_gaussian(sigma: float, count: int, bits: BitSource) -> NDArray[np.int64]:
+    """Exact draws: Y discrete Laplace of scale t ≈ σ, kept with probability e^-γ, γ = (|Y| - σ²/t)²/2σ²."""
+    _check(sigma)
+    scale = int(sigma) + 1
+    variance = Fraction(sigma) ** 2
+    out = np.empty(count, dtype=np.int64)
+    todo = np.arange(count)
+    while len(todo):
+        drawn = discrete_laplace(float(scale), len(todo), bits)
+        kept = _kept(drawn, scale, variance, bits)
+        out[todo[kept]] = drawn[kept]
+        todo = todo[~kept]
+    return out
+
+
+def _kept(drawn: NDArray[np.int64], scale: int, variance: Fraction, bits: BitSource) -> NDArray[np.bool_]:
+    """U < e^-γ, decided exactly. Floating point only brackets e^-γ, 2^-40 to either side: thousands of times what it can
+    be wrong by. A word inside the bracket (2 in 2^40) is compared in integers, with as many bits as that takes."""
+    words = bits.words(len(drawn))
+    uniform = words.astype(np.float64) * 2.0**-64
+    gamma = (np.abs(drawn) - float(variance / scale)) ** 2 / (2 * float(variance))
+    chance = np.exp(-gamma)
+    kept = uniform < chance
+    for place in np.flatnonzero(np.abs(uniform - chance) <= _BRACKET):
+        kept[place] = _kept_exactly(int(drawn[place]), int(words[place]), scale, variance, bits)
+    return kept
+
+
+def _kept_exactly(drawn: int, word: int, scale: int, variance: Fraction, bits: BitSource) -> bool:
+    gamma = (abs(drawn) - variance / scale) ** 2 / (2 * variance)
+
+    def chance(width: int) -> tuple[int, int]:
+        low = exp_down(gamma, width)
+        return low, low + 1
+
+    return LazyUniform(word, bits).below(chance)
+
+
+def tail_beyond(sigma: float, chance: float) -> int:
+    """A magnitude that is exceeded with at most this probability (Gaussian tail bound; for messages and previews)."""
+    return ceil(sigma * sqrt(2 * log(2 / chance)))
+
+
+def _check(sigma: float) -> None:
+    if not 0 < sigma <= LARGEST_SIGMA:
+        raise ValueError(f"sigma must be above 0 and at most {LARGEST_SIGMA:g}, it is {sigma}")

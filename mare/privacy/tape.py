@@ -1,0 +1,180 @@
+"""The tape: what crossed the mechanism boundary, for audits. It holds true answers: internal, not private.
+
+Record a fit on D, then fit again on D′ (one entity removed) while the tape answers with what it recorded. A fit that
+learns from its noisy answers alone then does exactly the same things, and every exact answer moves by no more than the
+sensitivity that it was charged for. A wrong cap, a fan-out, a true row count in the budget, a domain or an order
+taken from the data: each shows as a `TapeMismatch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.domain import Marginal
+from mare.errors import PrivacyError
+
+from .noise import Mechanism
+
+Counts = NDArray[np.int64]
+
+
+class TapeMismatch(PrivacyError):
+    """The fit on D′ did something that one entity must not be able to cause. ``differences`` lists it all."""
+
+    def __init__(self, differences: Sequence[str]) -> None:
+        super().__init__("the tape does not fit:\n" + "\n".join(f"  - {difference}" for difference in differences))
+        self.differences = tuple(differences)
+
+
+@dataclass(frozen=True)
+class Query:
+    """One charge at the mechanism boundary, without its answer. Two runs must ask the same, to the last bit."""
+
+    what: str
+    view: str
+    marginals: tuple[Marginal, ...]
+    mechanism: Mechanism
+    norm: Literal["L1", "L2"]
+    sensitivity: float
+    sensitivity_squared: int
+    """The sensitivity before its root was rounded (L2), or its square (L1): the audit compares integers."""
+    scale: float
+    cost: float
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A query with its exact and its released answer."""
+
+    query: Query
+    exact: tuple[Counts, ...]
+    released: tuple[Counts, ...]
+
+
+@dataclass(eq=False)
+class Record:
+    """All that crossed the boundary in one fit, in order."""
+
+    entries: list[Entry] = field(default_factory=list)
+    secrets: dict[str, bytes] = field(default_factory=dict)
+    """Keys that the fit drew (truncation): the second run needs the same."""
+
+
+class Tape(Protocol):
+    """What a gate may be given to listen, or to answer in its place."""
+
+    @property
+    def reason(self) -> str:
+        """Why a release that this tape touched is NOT PRIVATE."""
+        ...
+
+    def answer(self, query: Query, exact: Sequence[Counts], release: Callable[[], list[Counts]]) -> list[Counts]:
+        """Called once per charge. ``release`` adds the noise."""
+        ...
+
+    def secret(self, name: str, draw: Callable[[], bytes]) -> bytes: ...
+
+
+class Recorder:
+    """Lets every answer through, and keeps it with its exact one."""
+
+    def __init__(self) -> None:
+        self.record = Record()
+
+    @property
+    def reason(self) -> str:
+        return "the fit was recorded for an audit: the tape holds exact answers"
+
+    def answer(self, query: Query, exact: Sequence[Counts], release: Callable[[], list[Counts]]) -> list[Counts]:
+        released = release()
+        self.record.entries.append(Entry(query, _copies(exact), _copies(released)))
+        return released
+
+    def secret(self, name: str, draw: Callable[[], bytes]) -> bytes:
+        return self.record.secrets.setdefault(name, draw())
+
+
+class Replayer:
+    """Answers as recorded, and checks that the run on D′ asks the same and is moved no further than it paid for.
+
+    A different question stops the run at once, because what follows means nothing. Answers that moved too far are
+    collected; `finish` reports them all, and questions that were never asked.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._next = 0
+        self._differences: list[str] = []
+
+    @property
+    def reason(self) -> str:
+        return "the answers were replayed from a tape, for an audit"
+
+    def answer(self, query: Query, exact: Sequence[Counts], release: Callable[[], list[Counts]]) -> list[Counts]:
+        position = self._next
+        self._next += 1
+        if position >= len(self._record.entries):
+            raise TapeMismatch([*self._differences, f"query {position + 1} ({_named(query)}) was not asked in the recorded run"])
+        entry = self._record.entries[position]
+        if query != entry.query:
+            raise TapeMismatch([*self._differences, *_compare(position, entry.query, query)])
+        self._differences += _moved(position, entry, exact)
+        return [values.copy() for values in entry.released]
+
+    def secret(self, name: str, draw: Callable[[], bytes]) -> bytes:
+        if name not in self._record.secrets:
+            raise TapeMismatch([*self._differences, f"the key {name!r} was not drawn in the recorded run"])
+        return self._record.secrets[name]
+
+    def finish(self) -> None:
+        """Call when the second fit is done: raises `TapeMismatch` with everything that was found."""
+        missing = [
+            f"query {index + 1} ({_named(entry.query)}) was asked in the recorded run only"
+            for index, entry in enumerate(self._record.entries)
+            if index >= self._next
+        ]
+        if self._differences or missing:
+            raise TapeMismatch([*self._differences, *missing])
+
+
+def _compare(position: int, recorded: Query, asked: Query) -> list[str]:
+    differences = []
+    for name in Query.__dataclass_fields__:
+        before, now = getattr(recorded, name), getattr(asked, name)
+        if before != now:
+            differences.append(f"query {position + 1} ({_named(recorded)}): {name} was {before!r}, now {now!r}")
+    return differences
+
+
+def _moved(position: int, entry: Entry, exact: Sequence[Counts]) -> list[str]:
+    """The joint distance of all answers of the charge, against its sensitivity. Exact: Python integers."""
+    where = f"query {position + 1} ({_named(entry.query)})"
+    shapes, shapes_now = [a.shape for a in entry.exact], [b.shape for b in exact]
+    if shapes != shapes_now:
+        return [f"{where}: the answer was shaped {shapes}, now {shapes_now}"]
+    squared = 0
+    absolute = 0
+    for before, now in zip(entry.exact, exact, strict=True):
+        steps = [int(step) for step in (before - now).ravel() if step]
+        squared += sum(step * step for step in steps)
+        absolute += sum(abs(step) for step in steps)
+    distance = squared if entry.query.norm == "L2" else absolute**2
+    allowed = entry.query.sensitivity_squared
+    if distance <= allowed:
+        return []
+    norm, moved, paid = entry.query.norm, sqrt(distance), sqrt(allowed)
+    return [f"{where}: one entity moves it by {moved:.6g} in {norm}, {paid:.6g} was paid for"]
+
+
+def _named(query: Query) -> str:
+    return f"{query.what} of {query.view}"
+
+
+def _copies(arrays: Sequence[Counts]) -> tuple[Counts, ...]:
+    return tuple(array.copy() for array in arrays)
