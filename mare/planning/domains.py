@@ -16,7 +16,7 @@ from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.schema import Parent, Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES, Category, Code, Ordinal
 from mare.schema.faults import Fault, Path
-from mare.schema.sizes import upper_bound
+from mare.schema.sizes import first_bound, follows_previous, size_bound, upper_bound
 
 from .sensitivity import RowBound, link_cap
 
@@ -71,12 +71,11 @@ class _Sizes:
         if column.column is None:
             raise InternalError(f"{group.name}.{column.name} encodes no column")
         if column.role == "first":
-            # "no row at all" is a code of its own
-            return self.value(table, column.column, first=True) + 1
+            return self._first(table, column.column)
         size = self.value(table, column.column)
         return size + 1 if column.role == "derived" else size
 
-    def value(self, table: str, name: str, *, first: bool = False) -> int:
+    def value(self, table: str, name: str) -> int:
         """Codes of a column or reference of the schema."""
         described = self.schema.tables[table]
         if name in described.references:
@@ -92,10 +91,16 @@ class _Sizes:
         size = upper_bound(column)
         if size is None:
             return self.fault(path, "nothing says how many values it may have", "Write values or bounds, or learn: true")
-        if isinstance(column, Ordinal) and column.first is not None and not first:
-            # the first row of a sequence has no gap: a code of its own
-            size += 1
-        return size
+        # the first row of a sequence has no gap from the row before: a code of its own
+        return size + int(isinstance(column, Ordinal) and (column.first is not None or follows_previous(column)))
+
+    def _first(self, table: str, name: str) -> int:
+        column = self.schema.tables[table].columns[name]
+        size = first_bound(column) if isinstance(column, Ordinal) else None
+        if size is None:
+            raise InternalError(f"{table}.{name} has no first value")
+        # "no row at all" is a code of its own
+        return size + 1
 
     def _reference(self, table: str, name: str) -> int:
         reference = self.schema.tables[table].references[name]
@@ -218,11 +223,7 @@ def is_learned(schema: Schema, table: str, name: str) -> bool:
         reference = described.references[name]
         return reference.kind == "public" and reference.learn
     column = described.columns.get(name)
-    if isinstance(column, Category | Code):
-        return column.learn and column.values is None
-    if isinstance(column, Ordinal):
-        return column.learn
-    return False
+    return column is not None and size_bound(column).learned
 
 
 def is_category(schema: Schema, table: str, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-_VERBS: tuple[str, ...] = ("schemas",)
+_VERBS: tuple[str, ...] = ("schemas", "plan")
 """Modules of this package, in the order `mare --help` lists them. Each registers itself on `mare.cli.app.app`."""
 
 for _verb in _VERBS:

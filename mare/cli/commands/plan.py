@@ -1,0 +1,187 @@
+"""`mare plan`: what will be modelled, in which order, with which noise; before any data is touched."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mare.cli.app import app
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mare.errors import PlanError, SchemaError
+    from mare.planning import Plan, PlannedGroup
+    from mare.schema.document import SchemaDocument
+
+DEFAULT_DELTA = 1e-9
+"""Far below one in the number of entities of any hospital; `--delta 0` asks for pure ε instead."""
+_WIDTH = 100
+_COLOURS = {"fine": "green", "noisy": "yellow", "drowns": "bold red"}
+
+
+@app.command()
+def plan(
+    schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
+    epsilon: Annotated[float, typer.Option(help="The budget: how much may be told about one entity.")],
+    delta: Annotated[
+        float | None,
+        typer.Option(help=f"How often epsilon may not hold. {DEFAULT_DELTA:g} unless given; 0: pure epsilon."),
+    ] = None,
+    entities: Annotated[int | None, typer.Option(help="Reckon with this many entities in the preview.")] = None,
+    details: Annotated[bool, typer.Option("--details", help="Also list each group's columns, sizes and history.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The whole plan as JSON, and nothing else.")] = False,
+) -> None:
+    """Show the groups, sensitivities, shares and noise that a budget gives. Reads no data."""
+    from mare.errors import PlanError, SchemaError
+    from mare.planning.planning import plan as make_plan
+    from mare.privacy.budget import Budget
+    from mare.schema.loading import load_document
+
+    budget = Budget(epsilon, DEFAULT_DELTA if delta is None else delta)
+    document = load_document(schema)
+    try:
+        made = make_plan(document.schema, budget, entities=entities)
+    except (PlanError, SchemaError) as error:
+        raise _with_lines(error, document) from None
+    if as_json:
+        # Bytes: JSON is UTF-8, whatever the encoding of the terminal.
+        sys.stdout.flush()
+        sys.stdout.buffer.write(made.to_json().encode())
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
+    with console.capture() as page:
+        _show(console, made, document.label, details)
+        if delta is None:
+            _say(console, "Default", [f"delta was not given: {DEFAULT_DELTA:g}. Pure epsilon is --delta 0."])
+        _say(console, "Next", [_next(schema, epsilon, delta)])
+    # rich fills its lines up with blanks, which a file or a copied text does not need
+    typer.echo("\n".join(line.rstrip() for line in page.get().splitlines()))
+
+
+def _with_lines(error: PlanError | SchemaError, document: SchemaDocument) -> PlanError | SchemaError:
+    """The same faults, each with the line of the file that it is about."""
+    from mare.schema.faults import Fault, describe
+
+    faults = tuple(f if f.line else f.at(document.line_of(f.path)) for f in error.faults if isinstance(f, Fault))
+    return type(error)(describe(faults, document.label), faults) if faults else error
+
+
+def _show(console: Console, made: Plan, label: str, details: bool) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from mare.planning.remedies import short
+
+    console.print(_title(made, label), markup=False)
+    # One model for all is said in the title: at 100 columns every column counts.
+    models = len({group.model for group in made.groups}) > 1
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
+    table.add_column("#", justify="right")
+    table.add_column("group", overflow="fold")
+    for heading in ("columns", "history", "largest", "S"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if models:
+        table.add_column("model", overflow="fold")
+    for heading in ("share", "noise", "rows/cell"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for place, (group, seen) in enumerate(zip(made.groups, made.preview, strict=True), 1):
+        sizes = f"{len(group.columns):,}", f"{len(group.history):,}", _count(seen.largest), _count(group.sensitivity)
+        noise = f"{100 * seen.share:.1f} %", f"±{short(seen.noise)}", short(seen.per_cell)
+        verdict = Text(seen.verdict, style=_COLOURS[seen.verdict])
+        table.add_row(str(place), Text(group.name), *sizes, *([Text(group.model)] if models else []), *noise, verdict)
+    console.print()
+    console.print(table)
+    _say(console, "How to read it", _legend(made))
+    _say(console, "How S came about", _sensitivities(made))
+    if details:
+        for place, group in enumerate(made.groups, 1):
+            _say(console, f"{place}. {group.name}", _detail(group))
+    _say(console, "Learned, and paid for", _learned(made))
+    _say(console, "Assumed, not read", made.assumptions)
+    _say(console, "Counts as public", made.public)
+    _say(console, "Good to know", made.notes)
+    _say(console, "Warnings", [str(warned) for warned in made.warnings], style="bold yellow")
+
+
+def _title(made: Plan, label: str) -> str:
+    from mare.planning.preview import total_cost
+    from mare.planning.remedies import short
+
+    unit = "" if made.budget.pure else f" (rho {short(total_cost(made.budget))})"
+    models = sorted({group.model for group in made.groups})
+    each = f"model {models[0]} for all" if len(models) == 1 else f"models {', '.join(models)}"
+    return (
+        f"Plan of {made.schema.name or label}: epsilon {made.budget.epsilon:g}, delta {made.budget.delta:g}{unit} "
+        f"per entity ({made.schema.entity_name}).\n"
+        f"{len(made.groups)} column groups in {len(made.tables)} tables, {each}. No data was read."
+    )
+
+
+def _legend(made: Plan) -> list[str]:
+    learn = f", {100 * made.phases.learn:.3g} % to what is learned" if made.phases.learn else ""
+    rest = f"{100 * made.phases.sizes:.3g} % of the budget go to sizes{learn}"
+    return [
+        "largest: cells of the largest cross-tab that the model measures, at most",
+        "S: rows that one entity may have in the group, by caps that are enforced",
+        f"share: of the models' {100 * made.phases.models:.3g} %, by the rule {made.allocation!r} ({rest})",
+        "noise: standard deviation on every cell, if nothing but S bounds what an entity adds",
+        "rows/cell: mean count in the largest cross-tab; fine from 4 times the noise, drowns below the noise",
+    ]
+
+
+def _sensitivities(made: Plan) -> list[str]:
+    """One line per group that an entity may have several rows in; the context of a table has its parent's S."""
+    lines = [f"{group.name}: {group.reason}" for group in made.groups if group.sensitivity > 1]
+    if len(lines) < len(made.groups):
+        lines.append(f"{'the others' if lines else 'all groups'}: one row per entity")
+    return lines
+
+
+def _learned(made: Plan) -> list[str]:
+    lines = []
+    for group in made.groups:
+        sizes = ((name, group.columns.size(name)) for name in group.columns if name in group.learned)
+        lines += [f"{group.group.table}.{name}: at most {size:,} codes" for name, size in sizes]
+    return lines
+
+
+def _detail(group: PlannedGroup) -> list[str]:
+    generates = ", ".join(f"{name} {size:,}" for name, size in zip(group.columns.names, group.columns.sizes, strict=True))
+    looks_at = ", ".join(f"{name} {size:,}" for name, size in zip(group.history.names, group.history.sizes, strict=True))
+    options = ", ".join(f"{name}={value}" for name, value in sorted(group.options.items()))
+    lines = [f"generates (name, codes): {generates}", f"may look at: {looks_at or 'nothing'}"]
+    return [*lines, f"options of {group.model}: {options}"] if options else lines
+
+
+def _next(schema: str, epsilon: float, delta: float | None) -> str:
+    from shlex import quote
+
+    budget = f"--epsilon {epsilon:g}" + ("" if delta is None else f" --delta {delta:g}")
+    return f"mare fit {quote(schema)} --from SOURCE {budget} -o FILE.mare"
+
+
+def _say(console: Console, title: str, lines: Sequence[str], style: str = "bold") -> None:
+    """A titled list; nothing where there is nothing to say."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    if not lines:
+        return
+    console.print(Text(f"\n{title}", style=style))
+    listed = Table.grid(padding=(0, 1))
+    for line in lines:
+        listed.add_row(Text("-"), Text(line))
+    console.print(Padding(listed, (0, 0, 0, 2)))
+
+
+def _count(value: int) -> str:
+    return f"{value:,}" if value < 10**7 else f"{value:.1e}"
