@@ -50,13 +50,11 @@ def ready_schemas() -> tuple[ReadySchema, ...]:
 
 
 def _describe(name: str) -> ReadySchema:
-    # Imported here: loading imports this module for `find`.
-    from ruamel.yaml import YAML
-
-    from .schema import Schema
+    # Imported here: loading asks this module for `find`.
+    from .loading import load_schema
 
     path = folder() / f"{name}{SUFFIX}"
-    schema = Schema.model_validate(YAML(typ="safe").load(path))
+    schema = load_schema(path)
     return ReadySchema(
         name=name,
         summary=(schema.description or "").strip().partition("\n")[0],
