@@ -58,23 +58,31 @@ def assume_rows(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound],
     said: list[str] = []
     count, scale = _entities(schema, means, entities, said)
     rows: dict[str, float] = {}
-    for table in bounds:
+    guessed = False
+    for table, bound in bounds.items():
         if table == dag.entity.name:
             rows[table] = count
             continue
         declared = schema.tables[table].rows
-        if declared is not None:
-            rows[table] = declared * scale
-            times = f", times {scale:g} as for the entities" if scale != 1 else ""
-            said.append(f"{table}: {rows[table]:,.0f} rows, declared{times}.")
-        else:
+        if declared is None:
             rows[table] = max(1.0, count * means[table])
-            said.append(f"{table}: {rows[table]:,.0f} rows, assumed: {_because(bounds[table], means[table])}.")
+            said.append(f"{table}: {rows[table]:,.0f} rows, assumed: {means[table]:.3g} per entity of at most {bound.rows:,}.")
+            guessed = True
+            continue
+        wanted = declared * scale
+        rows[table] = max(1.0, min(wanted, _kept(schema, dag, table, bound, count, rows)))
+        times = f", times {scale:.3g} as for the entities" if scale != 1 else ""
+        kept = f"; the caps keep at most {rows[table]:,.0f}" if rows[table] < wanted else ""
+        said.append(f"{table}: {wanted:,.0f} rows, declared{times}{kept}.")
+    if guessed:
+        said.append("A parent row is assumed to have the square root of its cap in children, where nothing is declared.")
     return AssumedRows(count, rows, tuple(said))
 
 
-def _because(bound: RowBound, mean: float) -> str:
-    return f"{mean:.3g} per entity where the caps allow {bound.rows:,} (the square root of each cap)"
+def _kept(schema: Schema, dag: DatasetDag, table: str, bound: RowBound, entities: float, rows: Mapping[str, float]) -> float:
+    """The most rows that truncation can leave, given the rows of the owners."""
+    cap = link_cap(schema, table) if dag.node(table).role == "private" else None
+    return min(entities * bound.rows, sum(rows[owner(edge)] for edge in dag.owners(table)) * (1 if cap is None else cap.rows))
 
 
 def _entities(schema: Schema, means: Mapping[str, float], asked: int | None, said: list[str]) -> tuple[float, float]:

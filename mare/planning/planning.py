@@ -83,7 +83,7 @@ def _previewed(
     warnings: list[Warned | None] = [warn_of_peeking(peeked)]
     warnings += [warn_of_noise(schema, budget, g, p) for g, p in zip(groups, seen, strict=True)]
     notes: list[str | None] = list(vocabulary_notes(schema, dag))
-    notes += [note_on_clipping(g, p, sizes.entities) for g, p in zip(groups, seen, strict=True) if p.verdict != "fine"]
+    notes.append(note_on_clipping(groups, seen, sizes.entities))
     return Plan(
         schema=schema,
         budget=budget,

@@ -6,7 +6,8 @@ the noise, the remedy names the cap, the columns and the ε that would do it alo
 
 from __future__ import annotations
 
-from math import floor, inf
+from collections.abc import Sequence
+from math import floor, inf, sqrt
 
 from mare.graph.dag import parent_link, parent_name
 from mare.privacy.budget import Budget
@@ -19,6 +20,8 @@ from .sensitivity import link_cap
 
 _SENSIBLE_EPSILON = 20.0
 """Above this, ε promises next to nothing; it is not offered as a remedy."""
+_DRASTIC = 8.0
+"""A single change by more than this factor is hardly ever what one wants."""
 _NAMED_COLUMNS = 3
 _LAST_RESORT = "lower the caps, use fewer values, and leave out (ignore_columns) what nobody needs"
 
@@ -33,7 +36,7 @@ def warn_of_noise(schema: Schema, budget: Budget, group: PlannedGroup, seen: Gro
         f"{verb}: about {short(seen.per_cell)} rows per cell of the largest cross-tab ({seen.largest:,} cells), "
         f"noise ±{short(seen.noise)} on each (S = {group.sensitivity:,})"
     )
-    ways = [*_caps(schema, group, factor), *_cells(group, factor), *_epsilon(budget, factor)]
+    ways = _ways(schema, budget, group, factor)
     if not ways:
         remedy = f"No single change is enough, it is {short(factor)} times too noisy: {_LAST_RESORT}."
     elif len(ways) == 1:
@@ -41,6 +44,15 @@ def warn_of_noise(schema: Schema, budget: Budget, group: PlannedGroup, seen: Gro
     else:
         remedy = f"One of these, or a little of each: {'; '.join(ways)}."
     return Warned(group.name, what, remedy)
+
+
+def _ways(schema: Schema, budget: Budget, group: PlannedGroup, factor: float) -> list[str]:
+    """What would do it alone; where that is drastic, first what would do it together, each doing half (in the exponent)."""
+    alone = [*_caps(schema, group, factor), *_cells(group, factor), *_epsilon(budget, factor)]
+    if factor <= _DRASTIC:
+        return alone
+    halves = [*_caps(schema, group, sqrt(factor))[:1], *_cells(group, sqrt(factor))[:1]]
+    return [" and ".join(halves), *alone] if len(halves) == 2 else alone
 
 
 def _caps(schema: Schema, group: PlannedGroup, factor: float) -> list[str]:
@@ -57,9 +69,10 @@ def _caps(schema: Schema, group: PlannedGroup, factor: float) -> list[str]:
         return []
     ways = []
     rows, largest = max(caps)
-    if (fewer := floor(rows / factor)) >= 1:
+    # one row per parent is no longer a list: not a remedy but another schema
+    if (fewer := floor(rows / factor)) >= 2:
         ways.append(f"lower max_rows of {largest} from {rows:,} to {fewer:,}")
-    if (limit := floor(group.sensitivity / factor)) >= 1 and len(caps) > 1:
+    if (limit := floor(group.sensitivity / factor)) >= 2 and len(caps) > 1:
         ways.append(f"set max_per_entity: {limit} on {table}")
     return ways
 
@@ -67,7 +80,7 @@ def _caps(schema: Schema, group: PlannedGroup, factor: float) -> list[str]:
 def _cells(group: PlannedGroup, factor: float) -> list[str]:
     """Fewer values where a column has many."""
     limit = floor(max(group.columns.sizes) / factor)
-    if limit < 2:
+    if limit < 3:
         return []
     sizes = zip(group.columns.sizes, group.columns.names, strict=True)
     large = sorted(((size, name) for size, name in sizes if size > limit), reverse=True)
@@ -77,7 +90,7 @@ def _cells(group: PlannedGroup, factor: float) -> list[str]:
     if names:
         more = len(names) - _NAMED_COLUMNS
         shown = ", ".join(names[:_NAMED_COLUMNS]) + (f" and {more} more" if more > 0 else "")
-        ways.append(f"give {shown} at most {limit:,} values (fewer bins, values or max_values)")
+        ways.append(f"give {shown} at most {limit:,} values (bins, values or max_values)")
     return [" and ".join(ways)]
 
 
@@ -90,20 +103,23 @@ def _epsilon(budget: Budget, factor: float) -> list[str]:
     return [f"raise epsilon from {budget.epsilon:g} to {short(needed)}"] if needed <= _SENSIBLE_EPSILON else []
 
 
-def note_on_clipping(group: PlannedGroup, seen: GroupPreview, entities: float) -> str | None:
-    """Where the cap is far above what an entity is assumed to have, clipping contributions beats the noise shown."""
-    mean = max(1.0, seen.rows / max(entities, 1.0))
-    if group.sensitivity < 2 * mean:
+def note_on_clipping(groups: Sequence[PlannedGroup], preview: Sequence[GroupPreview], entities: float) -> str | None:
+    """Where S is far above what an entity is assumed to have, clipping contributions beats the noise shown (recipe, step 5)."""
+    gains = []
+    for group, seen in zip(groups, preview, strict=True):
+        gain = group.sensitivity / max(1.0, seen.rows / max(entities, 1.0))
+        if seen.verdict != "fine" and gain >= 2:
+            gains.append(f"{group.name} {short(gain)} times")
+    if not gains:
         return None
-    times = short(group.sensitivity / mean)
     return (
-        f"{group.name}: the noise is for an entity that has all {group.sensitivity:,} rows. With {short(mean)} on average, "
-        f"as assumed, a model that clips contributions there would add up to {times} times less."
+        "The noise is for an entity that has all S rows. A model that clips contributions at the assumed average instead "
+        f"would add less: {', '.join(gains)}."
     )
 
 
 def short(value: float) -> str:
     """A number as a person would say it."""
     if value >= 100:
-        return f"{value:,.0f}" if value < 1e7 else f"{value:.1e}"
+        return f"{value:,.0f}" if value < 1e9 else f"{value:.1e}"
     return f"{value:.2g}"

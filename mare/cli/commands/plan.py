@@ -85,7 +85,7 @@ def _show(console: Console, made: Plan, label: str, details: bool) -> None:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
     table.add_column("#", justify="right")
     table.add_column("group", overflow="fold")
-    for heading in ("columns", "history", "largest", "S"):
+    for heading in ("cols", "hist", "largest", "S"):
         table.add_column(heading, justify="right", no_wrap=True)
     if models:
         table.add_column("model", overflow="fold")
@@ -104,7 +104,7 @@ def _show(console: Console, made: Plan, label: str, details: bool) -> None:
     if details:
         for place, group in enumerate(made.groups, 1):
             _say(console, f"{place}. {group.name}", _detail(group))
-    _say(console, "Learned, and paid for", _learned(made))
+    _say(console, "Learned, and paid for (most codes)", _learned(made))
     _say(console, "Assumed, not read", made.assumptions)
     _say(console, "Counts as public", made.public)
     _say(console, "Good to know", made.notes)
@@ -129,6 +129,7 @@ def _legend(made: Plan) -> list[str]:
     learn = f", {100 * made.phases.learn:.3g} % to what is learned" if made.phases.learn else ""
     rest = f"{100 * made.phases.sizes:.3g} % of the budget go to sizes{learn}"
     return [
+        "cols, hist: columns that the model generates, columns that it may look at (--details lists them)",
         "largest: cells of the largest cross-tab that the model measures, at most",
         "S: rows that one entity may have in the group, by caps that are enforced",
         f"share: of the models' {100 * made.phases.models:.3g} %, by the rule {made.allocation!r} ({rest})",
@@ -138,18 +139,19 @@ def _legend(made: Plan) -> list[str]:
 
 
 def _sensitivities(made: Plan) -> list[str]:
-    """One line per group that an entity may have several rows in; the context of a table has its parent's S."""
-    lines = [f"{group.name}: {group.reason}" for group in made.groups if group.sensitivity > 1]
-    if len(lines) < len(made.groups):
-        lines.append(f"{'the others' if lines else 'all groups'}: one row per entity")
-    return lines
+    """One line per table that an entity may have several rows in."""
+    reasons = {g.group.table: g.reason for g in made.groups if g.group.part != "context" and g.sensitivity > 1}
+    lines = [f"{table}: {reason}" for table, reason in reasons.items()]
+    return [*lines, "a context has one row per parent row, hence the parent's S; everything else: one row per entity"]
 
 
 def _learned(made: Plan) -> list[str]:
+    """One line per group: its columns with the most codes that each may get."""
     lines = []
     for group in made.groups:
         sizes = ((name, group.columns.size(name)) for name in group.columns if name in group.learned)
-        lines += [f"{group.group.table}.{name}: at most {size:,} codes" for name, size in sizes]
+        if listed := ", ".join(f"{name} ({size:,})" for name, size in sizes):
+            lines.append(f"{group.name}: {listed}")
     return lines
 
 
