@@ -15,6 +15,7 @@ from mare.errors import BudgetError
 
 from .budget import Budget
 from .conversion import conversion_delta, epsilon_from_rho, rho_from_budget
+from .rounding import up
 from .totals import Totals
 
 Unit = Literal["rho", "epsilon"]
@@ -89,15 +90,3 @@ def _numeric_delta(total_variation: Fraction, budget: Budget) -> float:
     if budget.pure or budget.epsilon > _LARGEST_EXPONENT:
         return inf
     return up(total_variation * Fraction(nextafter(1 + exp(budget.epsilon), inf) * (1 + 2.0**-50)))
-
-
-def up(value: Fraction) -> float:
-    """The nearest float that is not below."""
-    number = float(value)
-    return nextafter(number, inf) if Fraction(number) < value else number
-
-
-def down(value: Fraction) -> float:
-    """The nearest float that is not above."""
-    number = float(value)
-    return nextafter(number, -inf) if Fraction(number) > value else number

@@ -58,7 +58,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
     # {α : ε(α) ≤ e} = {α : log δ(α, e) ≤ log δ} is an interval because log δ is convex in α, so ε(α) falls and then
     # rises; its derivative has the sign of the derivative of log δ at (α, ε(α)).
     low, high = 1.0, 2.0
-    while _rising(high, rho, delta) is False and high < 1e300:
+    while not _rising(high, rho, delta) and high < 1e300:
         low, high = high, high * 2
     best = _epsilon_at(high, rho, delta)
     for _ in range(_STEPS):

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from mare.domain import Domain, Marginal
 from mare.errors import BudgetError, InternalError, PrivacyError
 
-from .accountant import down
 from .bits import BitSource, OsBits
 from .budget import Budget
 from .conversion import scale_from_epsilon, sigma_from_rho, sqrt_up
 from .ledger import Charge, Ledger
 from .noise import Mechanism, Noise, prepare_noise, standard_deviation
+from .rounding import down
 from .tape import Query, Tape
 from .view import PrivateView
 
@@ -82,6 +82,7 @@ class Gate:
         self._bits = OsBits() if bits is None else bits
         self._tape = tape
         self._ungranted = ledger.left
+        self._secrets: dict[str, bytes] = {}
         if not self._bits.private:
             ledger.mark_not_private("the noise came from a seeded source: whoever knows the seed can take it off")
         if tape is not None:
@@ -104,12 +105,14 @@ class Gate:
         return curator
 
     def secret(self, name: str) -> bytes:
-        """A fresh 32-byte key that is never released (which rows a cap keeps hangs on one). A tape replays it."""
+        """The fit's 32-byte key of that name, never released (which rows a cap keeps hangs on one). A tape replays it."""
 
         def draw() -> bytes:
             return self._bits.words(4).tobytes()
 
-        return draw() if self._tape is None else self._tape.secret(name, draw)
+        if name not in self._secrets:
+            self._secrets[name] = draw() if self._tape is None else self._tape.secret(name, draw)
+        return self._secrets[name]
 
 
 class Curator:
@@ -164,7 +167,10 @@ class Curator:
         k, s = len(marginals), self.max_rows_per_entity
         what = "counts of " + "; ".join(_described(marginal) for marginal in marginals)
         query, noise = self._pay(what, tuple(marginals), l1=k * s, l2_squared=k * s * s, cells=sum(cells), share=share)
-        exact = [_checked(counts, shape, self.name) for counts, shape in zip(self._view.counts(marginals), shapes, strict=True)]
+        answers = self._view.counts(marginals)
+        if len(answers) != k:
+            raise InternalError(f"view {self.name!r} answered {len(answers)} cross-tabs where {k} were asked")
+        exact = [_checked(counts, shape, self.name) for counts, shape in zip(answers, shapes, strict=True)]
         released = self._release(query, noise, exact)
         return [
             NoisyCounts(marginal, values, noise.mechanism, noise.scale, query.sensitivity, query.cost)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, log, sqrt
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,9 +62,9 @@ def table_size(sigma: float) -> int:
 def gaussian_table(sigma: float) -> GaussianTable:
     """Built by w₀ = 1, w_{k+1} = w_k·r_k, r_{k+1} = r_k·q with q = e^(-1/σ²), r₀ = √q, in fixed point.
 
-    All three are rounded down. In units of 2^-F: q and r₀ are less than 1 too low, so r_k less than 2k + 1 and w_k
-    less than k² + k too low (each factor is at most 1; each product adds one floor). Summed over |k| ≤ K that is less
-    than K³ + 3K² + 2K, for which the 3·log₂K guard bits of F make room.
+    All are rounded down. In units of 2^-F: q and r₀ are less than 2 too low, so r_k is less than 3k + 2 and w_k less than
+    3k(k + 1)/2 too low (each factor is at most 1; each product adds one floor). Summed over |k| ≤ K that is less than
+    K(K + 1)(K + 2), for which the 3·log₂K guard bits of F make room.
     """
     _check(sigma)
     most = table_size(sigma)
@@ -80,9 +80,9 @@ def gaussian_table(sigma: float) -> GaussianTable:
         total += 2 * weight  # |X| = k stands for k and -k
     thresholds = [min((value << WIDTH) // total, (1 << WIDTH) - 1) for value in sums]
     tops = np.array([threshold >> (WIDTH - 64) for threshold in thresholds], dtype=np.uint64)
-    recurrence = Fraction(most**3 + 3 * most**2 + 2 * most, 1 << bits)
+    recurrence = Fraction(most * (most + 1) * (most + 2), 1 << bits)
     # Σ_{k>K} w_k ≤ w_K·Σ_j e^(-jK/σ²) ≤ w_K·σ²/K, on both sides
-    tail = 2 * Fraction(weight + most**2 + most, 1 << bits) * variance / most
+    tail = 2 * Fraction(weight + 2 * most * (most + 1), 1 << bits) * variance / most
     quantised = Fraction(2 * (most + 1), 1 << WIDTH)
     # the normaliser is at least 1 (w₀), so an error of E in the weights is a total variation of at most E
     return GaussianTable(sigma, thresholds, tops, recurrence + tail + quantised)
@@ -121,14 +121,9 @@ def _kept_exactly(drawn: int, word: int, scale: int, variance: Fraction, bits: B
 
     def chance(width: int) -> tuple[int, int]:
         low = exp_down(gamma, width)
-        return low, low + 1
+        return low, low + 2
 
     return LazyUniform(word, bits).below(chance)
-
-
-def tail_beyond(sigma: float, chance: float) -> int:
-    """A magnitude that is exceeded with at most this probability (Gaussian tail bound; for messages and previews)."""
-    return ceil(sigma * sqrt(2 * log(2 / chance)))
 
 
 def _check(sigma: float) -> None:

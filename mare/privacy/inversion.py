@@ -8,6 +8,7 @@ be irrational, at the price of one word a draw.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,7 @@ def thresholds_reached(
             uniform = LazyUniform(int(words[place]), bits)
             index = int(np.searchsorted(tops, words[place] - np.uint64(1), side="left")) if before[place] else int(found[place])
             last = int(np.searchsorted(tops, words[place], side="right"))
-            while index < last and not uniform.below(lambda width, k=index: enclosure(k, width)):  # type: ignore[misc]
+            while index < last and not uniform.below(partial(enclosure, index)):
                 index += 1
             out[start + place] = index
     return out

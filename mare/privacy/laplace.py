@@ -107,8 +107,8 @@ def _table(rate: Fraction, size: int, modulus: int | None) -> GeometricTable:
     powers = powers_down(rate, size + 1, _WORK)
     one = 1 << _WORK
     whole = one if modulus is None else _one_minus_exp(rate * modulus, _WORK)[1]
-    # a power is up to 2k + 1 units too low, so 1 - power is taken that much lower: `tops` must never be above the truth
-    lows = (max(0, one - power - 2 * k - 1) for k, power in enumerate(powers) if k)
+    # a power is less than 3k + 1 units too low, so 1 - power is taken that much lower: a top is never above the truth
+    lows = (max(0, one - power - 3 * k - 1) for k, power in enumerate(powers) if k)
     tops = np.array([(low << 64) // whole for low in lows], dtype=np.uint64)
     return GeometricTable(rate, modulus, tops)
 
@@ -116,4 +116,4 @@ def _table(rate: Fraction, size: int, modulus: int | None) -> GeometricTable:
 def _one_minus_exp(exponent: Fraction, width: int) -> tuple[int, int]:
     """Integers around (1 - e^-exponent)·2^width."""
     power = exp_down(exponent, width)
-    return (1 << width) - power - 1, (1 << width) - power
+    return (1 << width) - power - 2, (1 << width) - power

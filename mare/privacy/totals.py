@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, nextafter
+from fractions import Fraction
+
+from .rounding import up
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,4 @@ class Totals:
 
     @property
     def delta(self) -> float:
-        parts = (self.delta_conversion, self.delta_learning, self.delta_numeric)
-        total = sum(parts)
-        return total if sum(1 for part in parts if part) <= 1 else nextafter(total, inf)
+        return up(Fraction(self.delta_conversion) + Fraction(self.delta_learning) + Fraction(self.delta_numeric))
