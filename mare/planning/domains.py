@@ -16,7 +16,8 @@ from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.schema import Parent, Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES, Category, Code, Ordinal
 from mare.schema.faults import Fault, Path
-from mare.schema.sizes import first_bound, follows_previous, size_bound, upper_bound
+from mare.schema.relative import PREVIOUS_ROW
+from mare.schema.sizes import first_bound, size_bound, upper_bound
 
 from .sensitivity import RowBound, link_cap
 
@@ -92,7 +93,7 @@ class _Sizes:
         if size is None:
             return self.fault(path, "nothing says how many values it may have", "Write values or bounds, or learn: true")
         # the first row of a sequence has no gap from the row before: a code of its own
-        return size + int(isinstance(column, Ordinal) and (column.first is not None or follows_previous(column)))
+        return size + int(isinstance(column, Ordinal) and _follows_previous(column))
 
     def _first(self, table: str, name: str) -> int:
         column = self.schema.tables[table].columns[name]
@@ -214,6 +215,10 @@ def _looked_at(sizes: _Sizes, nodes: Mapping[Node, tuple[int, int]], column: His
     # A row that may not be there (before the first, a reference that is NULL) is a code of its own.
     absent = column.lag > 0 or column.kind in ("same_item", "reference")
     return _spread(str(column), size + absent, repeat)
+
+
+def _follows_previous(column: Ordinal) -> bool:
+    return column.first is not None or any(anchor.scope == PREVIOUS_ROW for anchor in column.anchors.values())
 
 
 def is_learned(schema: Schema, table: str, name: str) -> bool:
