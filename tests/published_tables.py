@@ -1,4 +1,4 @@
-"""Empty sources in the shape of published data models (`tests/fixtures/published`): what the ready schemas are checked against."""
+"""Empty sources in the shape of published data models (`tests/fixtures/published`), to check the ready schemas against."""
 
 from __future__ import annotations
 
