@@ -1,0 +1,20 @@
+"""`mare init`: from what a source reflects to a schema in YAML, with a comment next to everything a person should look at.
+
+    reflection ─► survey (keys, links) ─► entity ─► roles ─► families ─► relationships, times, columns ─► YAML
+
+One file a guess. A guess is a pure function of names, types and constraints, and carries its reason. No value is read.
+"""
+
+from mare.schema.reflection import Reflection
+
+from .assembling import Peeks, make_draft
+from .drafted import Draft
+from .peeking import undeclared, untyped
+from .writing import write_draft
+
+__all__ = ["Draft", "draft", "make_draft", "undeclared", "untyped", "write_draft"]
+
+
+def draft(reflection: Reflection, entity: str | None = None, peeks: Peeks | None = None) -> str:
+    """The draft as YAML text that `load_schema` reads."""
+    return write_draft(make_draft(reflection, entity, peeks))

@@ -1,0 +1,223 @@
+"""What a column is: from its stored kind, the catalogue's enums, checks and precision, and what its name gives away.
+
+What the catalogue does not tell is learned (`learn: true`), and paid for: no value is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mare.schema.reflection import ReflectedColumn
+
+from .drafted import Entry, FieldValue, Note, review
+from .names import id_stem, is_code, is_elapsed, is_flag, is_free_text, is_position, is_time, names_person, words
+
+_HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
+    ("icd", (1, 3)),
+    ("dx", (1, 3)),
+    ("atc", (1, 3, 4, 5)),
+    ("cpt", (1, 3)),
+    ("hcpcs", (1, 3)),
+    ("ndc", (5, 9)),
+)
+_CODED = frozenset(
+    (
+        "item", "test", "concept", "code", "drug", "medication", "procedure", "diagnosis",
+        "status", "type", "category", "cd", "class", "site", "unit",
+    )
+)  # fmt: skip
+"""Words of ids that mean something: codes rather than names."""
+
+_Kind = Callable[[ReflectedColumn], tuple[dict[str, FieldValue], list[Note]]]
+
+
+def draft_column(column: ReflectedColumn) -> Entry:
+    """A column that is modelled: neither key nor foreign key."""
+    fields, notes = _KINDS.get(column.kind, _opaque)(column)
+    if column.nullable:
+        fields["nullable"] = True
+    return Entry(column.name, fields, tuple(notes))
+
+
+def draft_key_part(column: ReflectedColumn) -> Entry | None:
+    """A single key column; None where it goes without saying that it is a number of a sequence."""
+    if column.kind == "uuid":
+        return Entry(column.name, {"type": "identifier", "generate": "uuid"})
+    if column.kind == "string":
+        if column.max_length is not None and column.max_length >= 36 and words(column.name)[-1:] in (("uuid",), ("guid",)):
+            return Entry(column.name, {"type": "identifier", "generate": "uuid"})
+        width = min(8, (column.max_length or 9) - 1)
+        letter = (words(column.name) or ("k",))[0][0].upper()
+        pattern = f"{letter}{{n:0{width}d}}" if width > 0 else "{n}"
+        note = Note("fresh keys of this form; write the form of your own")
+        return Entry(column.name, {"type": "identifier", "generate": "pattern", "pattern": pattern}, (note,))
+    return None
+
+
+def draft_pool_column(column: ReflectedColumn) -> Entry:
+    """A column of a pool: nothing is learned there, so every domain is declared or made up."""
+    made_up = review("a made-up range, not read from the data")
+    declared = column.values is not None or (column.min is not None and column.max is not None)
+    entry = draft_column(column)
+    kind = entry.fields["type"]
+    if kind == "text":
+        return Entry(entry.name, entry.fields)
+    if declared or kind in ("text", "identifier", "boolean", "unknown", "time", "position"):
+        return entry
+    fields: dict[str, FieldValue]
+    if kind in ("date", "datetime"):
+        from datetime import date
+
+        fields = {"type": kind, "min": date(1950, 1, 1), "max": date(2020, 12, 31)}
+    elif kind in ("integer", "number"):
+        fields = {"type": kind, "min": 0, "max": 100}
+    elif kind == "duration":
+        fields = {"type": kind, "min": "0s", "max": "365d"}
+    else:
+        fields, made_up = {"type": "text"}, Note("not learned in a pool: dropped; values: […] keeps it")
+    if column.nullable:
+        fields["nullable"] = True
+    return Entry(column.name, fields, (made_up,))
+
+
+def _boolean(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    return {"type": "boolean"}, []
+
+
+def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    if column.values is not None:
+        return {"type": "category", "values": tuple(column.values)}, []
+    if id_stem(column.name) is not None:
+        return _identifier(column)
+    if is_flag(column.name) and not _bounded(column):
+        return {"type": "boolean", "true": 1, "false": 0}, [review("0 and 1 only? Otherwise type: category")]
+    return _number(column, "integer")
+
+
+def _decimal(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    if column.values is not None:
+        return {"type": "category", "values": tuple(column.values)}, []
+    if column.precision == 0:
+        return _integer(column)
+    fields, notes = _number(column, "number")
+    if column.precision is not None and column.precision <= 15:
+        fields["precision"] = column.precision
+    return fields, notes
+
+
+def _number(column: ReflectedColumn, kind: str) -> tuple[dict[str, FieldValue], list[Note]]:
+    fields: dict[str, FieldValue] = {"type": kind}
+    fields |= _bounds(column)
+    return fields, []
+
+
+def _bounds(column: ReflectedColumn) -> dict[str, FieldValue]:
+    """Both from a CHECK, or learned within the one that there is."""
+    found: dict[str, FieldValue] = {}
+    if column.min is not None:
+        found["min"] = column.min
+    if column.max is not None:
+        found["max"] = column.max
+    return found if len(found) == 2 else {**found, "learn": True}
+
+
+def _bounded(column: ReflectedColumn) -> bool:
+    return column.min is not None or column.max is not None
+
+
+def _string(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    if column.values is not None:
+        return {"type": "category", "values": tuple(column.values)}, []
+    if is_code(column.name):
+        return _code(column)
+    if id_stem(column.name) is not None and words(column.name)[-1] not in ("code", "cd"):
+        return _identifier(column)
+    if is_free_text(column.name):
+        return {"type": "text"}, [review("dropped as free text or personal, by its name")]
+    if is_time(column.name):
+        note = review("a date stored as text? Then type: date (or datetime) with its format")
+        return {"type": "category", "learn": True}, [note]
+    return {"type": "category", "learn": True}, []
+
+
+def _code(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    parts = "".join(words(column.name))
+    levels = next((levels for word, levels in _HIERARCHIES if word in parts), (1, 3))
+    fields: dict[str, FieldValue] = {"type": "code", "learn": True, "hierarchy": {"prefix": levels}}
+    return fields, [review("a code by its name; are these its levels?")]
+
+
+def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    """An id that leads nowhere we know of: a code where its words say so, otherwise a name without meaning."""
+    if names_person(column.name):
+        return {"type": "identifier", **_generated(column)}, [Note("an id of a person: regenerated, its values never come out")]
+    parts = {word.removesuffix("id") for word in words(column.name)} | set(words(column.name))
+    if parts & _CODED:
+        return {"type": "category", "learn": True}, [review("taken for a code; or type: identifier")]
+    note = review("an id that leads to no table: regenerated, equal ones come apart")
+    return {"type": "identifier", **_generated(column)}, [note]
+
+
+def _generated(column: ReflectedColumn) -> dict[str, FieldValue]:
+    part = draft_key_part(column)
+    return {} if part is None else {name: value for name, value in part.fields.items() if name != "type"}
+
+
+def _date(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    return {"type": "date", **_bounds(column)}, []
+
+
+def _datetime(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    return {"type": "datetime", **_bounds(column)}, []
+
+
+def _time(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    return {"type": "time"}, []
+
+
+def _duration(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    return {"type": "duration", "learn": True}, []
+
+
+def _uuid(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    return {"type": "identifier", "generate": "uuid"}, []
+
+
+def _unknown(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    return {"type": "unknown"}, [Note(f"by its name: {_by_name(column.name)}")]
+
+
+def _by_name(name: str) -> str:
+    """What the type of a column may be, where the source does not tell."""
+    if is_code(name):
+        return "code"
+    if is_position(name):
+        return "position"
+    if is_time(name):
+        return "datetime or date"
+    if is_free_text(name):
+        return "text"
+    if id_stem(name) is not None:
+        return "identifier, or category if it is a code"
+    if is_flag(name):
+        return "boolean"
+    return "integer" if is_elapsed(name) else "category, integer or number"
+
+
+def _opaque(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    stored = column.sql_type or column.kind
+    return {"type": "text"}, [review(f"{stored} cannot be modelled: dropped. Not needed? ignore_columns leaves it out")]
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "boolean": _boolean,
+    "integer": _integer,
+    "number": _decimal,
+    "string": _string,
+    "date": _date,
+    "datetime": _datetime,
+    "time": _time,
+    "duration": _duration,
+    "uuid": _uuid,
+    "unknown": _unknown,
+}

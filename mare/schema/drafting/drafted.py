@@ -1,0 +1,120 @@
+"""The nouns of a draft: guesses with their reasons, on the way from a `Reflection` to YAML text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Literal
+
+Role = Literal["entity", "private", "owned", "pool", "public", "unsettled"]
+"""What a table is drafted as. ``unsettled``: nothing decides it, a person must."""
+
+FieldValue = bool | int | float | str | date | datetime | tuple["FieldValue", ...] | Mapping[str, "FieldValue"]
+"""A value as it will stand in the YAML."""
+
+Fields = Mapping[str, FieldValue]
+"""The fields of one column, reference or parent, in the order in which they are written."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A comment next to what it is about. ``review``: a person should look before trusting it."""
+
+    text: str
+    review: bool = False
+
+
+def review(text: str) -> Note:
+    """A note that asks for a person's eye."""
+    return Note(text, review=True)
+
+
+@dataclass(frozen=True)
+class EntityGuess:
+    """Whose privacy is protected, and why we think so. ``table`` is None where nothing is convincing."""
+
+    table: str | None
+    why: str
+    by: str | None = None
+    """The column that tells entities apart, where no table holds them one row each."""
+    rivals: tuple[str, ...] = ()
+    """Other tables that could be meant."""
+
+    @property
+    def node(self) -> str | None:
+        """What the tables' parents lead to: a table, or the entity by column."""
+        return self.by or self.table
+
+
+@dataclass(frozen=True)
+class RoleGuess:
+    """What one table is, and why."""
+
+    role: Role
+    why: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the draft: a column, a reference, the parent."""
+
+    name: str
+    fields: Fields
+    notes: tuple[Note, ...] = ()
+
+    def with_fields(self, more: Fields) -> Entry:
+        """`nullable` stays last: it is the least of what a column says."""
+        last = {name: value for name, value in self.fields.items() if name == "nullable"}
+        return Entry(self.name, {**self.without("nullable").fields, **more, **last}, self.notes)
+
+    def without(self, *fields: str) -> Entry:
+        return Entry(self.name, {name: value for name, value in self.fields.items() if name not in fields}, self.notes)
+
+    def with_notes(self, *notes: Note) -> Entry:
+        return Entry(self.name, self.fields, (*self.notes, *notes))
+
+
+@dataclass(frozen=True)
+class DraftedTable:
+    """One table of the draft, ready to be written."""
+
+    name: str
+    role: Role
+    notes: tuple[Note, ...] = ()
+    pool: int | None = None
+    key: tuple[str, ...] = ()
+    key_notes: tuple[Note, ...] = ()
+    unique: tuple[tuple[str, ...], ...] = ()
+    parent: Entry | None = None
+    columns: tuple[Entry, ...] = ()
+    references: tuple[Entry, ...] = ()
+    ignored: tuple[str, ...] = ()
+    ignored_notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The whole draft. ``tables`` are in the order of the file: the entity, down the tree, public tables last."""
+
+    source: str
+    entity: EntityGuess
+    tables: tuple[DraftedTable, ...]
+    header: tuple[Note, ...] = ()
+    peeked: Literal["", "types", "domains"] = ""
+    roles: Mapping[str, RoleGuess] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Every note of the draft."""
+        found = [*self.header]
+        for table in self.tables:
+            found += [*table.notes, *table.key_notes, *table.ignored_notes]
+            for entry in (*((table.parent,) if table.parent else ()), *table.columns, *table.references):
+                found += entry.notes
+        return tuple(found)
+
+    @property
+    def to_review(self) -> int:
+        """How many things a person should look at."""
+        return sum(note.review for note in self.notes)

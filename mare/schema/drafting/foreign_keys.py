@@ -1,0 +1,145 @@
+"""Where tables point to: foreign keys as declared, or as the names say in tables that declare none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
+
+from .names import id_stem, is_vocabulary, names_of, singular, stem, words
+from .survey import Link
+
+Keys = Mapping[str, tuple[str, ...]]
+
+_BARE = (("id",), ("key",), ("code",), ("uuid",), ("row", "id"))
+"""Names of keys that do not say of what."""
+
+
+def declared_links(reflection: Reflection, keys: Keys, tells_nullability: bool) -> tuple[Link, ...]:
+    """The catalogue's foreign keys. One to a table that is left out is none."""
+    links = []
+    for table in reflection:
+        for foreign in table.foreign_keys:
+            target = reflection.table(foreign.table)
+            if target is not None:
+                nullable = tells_nullability and _nullable(table, foreign.columns, keys)
+                references = foreign.references or keys[target.name]
+                links.append(Link(table.name, foreign.columns, target.name, references, nullable))
+    return tuple(dict.fromkeys(links))  # the same one may be declared twice
+
+
+def inferred_links(reflection: Reflection, keys: Keys, declared: tuple[Link, ...], tells_nullability: bool) -> tuple[Link, ...]:
+    """Links by name, in tables without a single declared foreign key."""
+    settled = {link.table for link in declared}
+    links = []
+    for table in reflection:
+        if table.name not in settled:
+            links += _composite(table, reflection, keys, tells_nullability)
+            taken = {name for link in links if link.table == table.name for name in link.columns}
+            for column in table.columns:
+                if column.name not in taken and (link := _link(table, column, reflection, keys, tells_nullability)):
+                    links.append(link)
+    return tuple(links)
+
+
+def _nullable(table: ReflectedTable, columns: tuple[str, ...], keys: Keys) -> bool:
+    if set(columns) <= set(keys[table.name]):
+        return False
+    return any(found.nullable for name in columns if (found := table.column(name)))
+
+
+def _link(table: ReflectedTable, column: ReflectedColumn, reflection: Reflection, keys: Keys, tells: bool) -> Link | None:
+    for targets, why in (
+        (list(_same_name(table, column, reflection, keys)), "it is called as that table's key"),
+        (list(_called_after(table, column, reflection, keys)), "it is called after that table"),
+    ):
+        target = _best(table, column, targets)
+        if target is not None:
+            nullable = tells and _nullable(table, (column.name,), keys)
+            return Link(table.name, (column.name,), target.name, keys[target.name], nullable, declared=False, why=why)
+    return None
+
+
+def _single(reflection: Reflection, keys: Keys, apart_from: str) -> Iterator[tuple[ReflectedTable, ReflectedColumn]]:
+    for table in reflection:
+        if table.name != apart_from and len(keys[table.name]) == 1 and (key := table.column(keys[table.name][0])):
+            yield table, key
+
+
+def _same_name(table: ReflectedTable, column: ReflectedColumn, reflection: Reflection, keys: Keys) -> Iterator[ReflectedTable]:
+    own = keys[table.name] == (column.name,)
+    named_by = names_of(id_stem(column.name) or "-")
+    for target, key in _single(reflection, keys, table.name):
+        bare = words(key.name) in _BARE
+        # A key may be another table's key too (1:0..1), but only of the table that it is called after.
+        if not _fits(column, key) or (own and (bare or stem(table.name) in named_by or stem(target.name) not in named_by)):
+            continue
+        mine, theirs = words(column.name), words(key.name)
+        if mine == theirs or (not bare and len(theirs) > 1 and mine[-len(theirs) :] == theirs):
+            yield target
+
+
+def _called_after(table: ReflectedTable, column: ReflectedColumn, reflection: Reflection, keys: Keys) -> Iterator[ReflectedTable]:
+    of = id_stem(column.name)
+    parts = words(column.name)
+    if of is None and (not parts or parts[-1].endswith(("name", "type", "time", "date"))):
+        return
+    whole = stem(column.name) if of is None else of
+    for target, key in _single(reflection, keys, table.name):
+        if not whole or not _fits(column, key) or words(key.name) not in _BARE:
+            continue
+        names = {stem(target.name), _without_prefix(target.name)}
+        last = singular(parts[-2]) if of is not None and len(parts) > 2 else None
+        if names & names_of(whole) or (last in names):
+            yield target
+
+
+def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells: bool) -> list[Link]:
+    """A vocabulary whose key has several parts, all of them here: `icd_code, icd_version`."""
+    found = []
+    for target in reflection:
+        key = keys[target.name]
+        if target.name == table.name or len(key) < 2 or not is_vocabulary(target.name):
+            continue
+        mine = [column for name in key if (column := table.column(name))]
+        if len(mine) == len(key):
+            found.append((target, tuple(column.name for column in mine)))
+    best = _best(table, None, [target for target, _ in found])
+    why = "it has all parts of that table's key"
+    return [
+        Link(table.name, columns, target.name, keys[target.name], tells and _nullable(table, columns, keys), False, why)
+        for target, columns in found
+        if best is not None and target.name == best.name
+    ]
+
+
+def _best(table: ReflectedTable, column: ReflectedColumn | None, targets: list[ReflectedTable]) -> ReflectedTable | None:
+    """One of several vocabularies with such a key: the one that shares a word with this table. A vocabulary for
+    something else (`d_labitems` for `outputevents`) is worse than none."""
+    called = [t for t in targets if column is None or stem(t.name) in names_of(id_stem(column.name) or "-")]
+    if len(called) == 1:
+        return called[0]
+    fitting = [t for t in targets if not _qualifier(t, column) or _qualifier(t, column) in stem(table.name)]
+    if len(fitting) > 1:
+        shared = [t for t in fitting if {singular(w) for w in words(t.name)} & {singular(w) for w in words(table.name)}]
+        fitting = shared or fitting
+        people = [t for t in fitting if not is_vocabulary(t.name)]
+        fitting = fitting if len(fitting) == 1 else people
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _qualifier(target: ReflectedTable, column: ReflectedColumn | None) -> str:
+    """What narrows a vocabulary down: `lab` in `d_labitems` for `itemid`."""
+    of = id_stem(column.name) if column is not None else None
+    name = _without_prefix(target.name)
+    return name.removesuffix(of) if of and is_vocabulary(target.name) and name.endswith(of) and name != of else ""
+
+
+def _without_prefix(table: str) -> str:
+    parts = words(table.rpartition(".")[2])
+    return stem("_".join(parts[1:])) if len(parts) > 1 and parts[0] in ("d", "dim", "lu", "lkp", "ref", "dict") else stem(table)
+
+
+def _fits(column: ReflectedColumn, key: ReflectedColumn) -> bool:
+    kinds = {column.kind, key.kind}
+    return len(kinds) == 1 or "unknown" in kinds or kinds == {"string", "uuid"}

@@ -1,0 +1,228 @@
+"""What a name gives away. Every guess of the draft that rests on a name finds its words here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PERSONS = (
+    "patient", "person", "subject", "participant", "beneficiary", "member", "donor", "client", "customer", "resident", "enrollee",
+    "student", "respondent", "individual", "user", "account",
+)  # fmt: skip
+"""Words for the people whose data this is, the most telling first."""
+
+STAFF = _set(
+    """
+    employee provider caregiver staff doctor physician practitioner clinician nurse surgeon worker operator
+    technician prescriber therapist pharmacist operator personnel
+    """
+)
+"""Words for people who are not the entity: they are replaced by a pool."""
+
+VOCABULARY = _set(
+    """
+    dim dict dictionary lookup vocabulary concept code type category class codebook reference ref lu lkp lut enum
+    unit terminology valueset catalog catalogue domain relationship ancestor synonym
+    """
+)
+"""Words of tables that hold definitions."""
+
+OWNED = _set("address contact")
+"""Words of rows that belong to whoever refers to them."""
+
+PERSONAL_TRAITS = _set(
+    """
+    gender sex male female age birthdate birthday dob race ethnicity marital surname lastname firstname maiden ssn
+    passport gestational
+    """
+)
+"""Words of columns that describe a person."""
+
+_FREE_TEXT = _set(
+    """
+    note notes comment comments remark remarks text narrative description desc address street email mail phone
+    telephone mobile fax url website firstname lastname surname fullname middlename title label message body
+    subjective memo impression findings display history ssn passport drivers maiden instructions composer
+    """
+)
+_NAMED_PEOPLE = _set(
+    "first last middle full given family maiden sur nick display contact guardian spouse mother father kin login"
+)
+_TEXT_EXCEPTIONS = _set("type category class code status group unit method source")
+_CODES = _set(
+    """
+    icd icd9 icd10 atc loinc snomed ndc gsn cpt hcpcs drg rxnorm rxcui icpc opcs ops mesh meddra dx
+    """
+)
+_CODE_ENDINGS = _set("code cd")
+_POSITIONS = _set("seq sequence position pos ordinal rank idx index nr")
+_NUMBERINGS = _set("num no number nr")
+_TIMES = ("datetime", "timestamp", "time", "date", "dttm", "dtm", "dt")
+_AGES = _set("day days offset month months week weeks year years visitday")
+_FLAGS = _set("flag is has was male female yn indicator")
+_STAY_WORDS = ("stay", "visit", "encounter", "admission", "episode", "hadm", "event")
+
+_SYNONYMS = {
+    "subject": ("patient", "person", "participant"),
+    "person": ("patient",),
+    "mrn": ("patient",),
+    "hadm": ("admission", "hospitaladmission", "hospitalization"),
+    "adm": ("admission",),
+    "stay": ("icustay", "unitstay", "hospitalstay"),
+    "visit": ("visitoccurrence", "encounter"),
+    "concept": ("concept",),
+}
+"""What an id is called where it is not called after its table."""
+
+_BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)")
+
+
+def words(name: str) -> tuple[str, ...]:
+    """``SupportRepId`` and ``support_rep_id`` are the same three words."""
+    return tuple(word.casefold() for word in _BETWEEN_WORDS.split(name) if word)
+
+
+def singular(word: str) -> str:
+    """Roughly: enough to see that `patients` holds what `patient_id` names."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "is", "us")) and len(word) > 3:
+        return word[:-1]
+    return word
+
+
+def stem(name: str) -> str:
+    """The name of a table as one word in the singular: `invoice_lines`, `InvoiceLine` → `invoiceline`."""
+    parts = words(name.rpartition(".")[2])  # without a database schema before it
+    return "".join((*parts[:-1], singular(parts[-1]))) if parts else name.casefold()
+
+
+def id_stem(name: str) -> str | None:
+    """What an id is the id of: `hadm_id` → `hadm`, `InvoiceId` → `invoice`, `id` → ``""``; None for what is no id."""
+    parts = words(name)
+    if not parts:
+        return None
+    if parts[-1] in ("id", "key", "uuid", "guid", "pk") or (parts[-1] in _CODE_ENDINGS and len(parts) <= 2):
+        return "".join((*parts[:-2], *map(singular, parts[-2:-1])))
+    if parts[-1].endswith("id") and len(parts[-1]) > 4 and parts[-1] not in _NO_IDS:
+        return "".join((*parts[:-1], singular(parts[-1][:-2])))
+    return "mrn" if parts == ("mrn",) else None
+
+
+_NO_IDS = _set(
+    """
+    fluid covid steroid thyroid opioid lipid acid rapid valid invalid paid said void avoid hybrid grid solid
+    """
+)
+
+
+def names_of(stem_of_id: str) -> frozenset[str]:
+    """Table stems that an id of this stem may belong to."""
+    return frozenset((stem_of_id, *_SYNONYMS.get(stem_of_id, ())))
+
+
+def is_vocabulary(table: str) -> bool:
+    parts = words(table.rpartition(".")[2])
+    return bool(parts) and (
+        parts[0] in ("d", "dim", "lu", "lkp", "ref", "dict", "lookup")
+        or singular(parts[-1]) in VOCABULARY
+        or parts[-1] in VOCABULARY
+        or any(stem(table).endswith(word) for word in ("type", "vocabulary", "dictionary", "lookup"))
+        or (parts[0] in _CODES and all(part.isdigit() for part in parts[1:]))
+    )
+
+
+def is_staff(table: str) -> bool:
+    return any(singular(word) in STAFF for word in words(table))
+
+
+def is_owned(table: str) -> bool:
+    return any(singular(word) in OWNED for word in words(table))
+
+
+def person_rank(table: str) -> int | None:
+    """How telling the table's name is: 0 for `patients`; None for what does not name people."""
+    if not words(table) or is_staff(table) or is_vocabulary(table):
+        return None
+    # The last word is the noun: `patient_notes` holds notes.
+    nouns = {stem(table), singular(words(table)[-1])}
+    return next((rank for rank, word in enumerate(PERSONS) if word in nouns), None)
+
+
+def names_person(column: str) -> bool:
+    """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`."""
+    of = id_stem(column)
+    return of is not None and (
+        of in PERSONS or of in ("mrn", "uniquep", "pat", "empi", "nhs") or column.casefold() == "uniquepid"
+    )
+
+
+def names_stay(column: str) -> bool:
+    """An id of something that a person may have several of."""
+    return any(word in column.casefold() for word in _STAY_WORDS)
+
+
+def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
+    """The columns that describe a person: evidence for who the entity is."""
+    return tuple(name for name in columns if PERSONAL_TRAITS & {*words(name), "".join(words(name))})
+
+
+def is_free_text(column: str) -> bool:
+    """Text that people write, or that names them. The name of a thing (`drug_name`) is a category."""
+    parts = {singular(word) for word in words(column)} | set(words(column)) | {"".join(words(column))}
+    if "name" in parts:
+        return (
+            len(words(column)) == 1 or bool(parts & _NAMED_PEOPLE) or bool({singular(w) for w in parts} & (STAFF | set(PERSONS)))
+        )
+    return bool(parts & _FREE_TEXT) and not parts & _TEXT_EXCEPTIONS
+
+
+def is_code(column: str) -> bool:
+    """A code of a medical vocabulary: `icd_code`, `ndc`, `atc5`."""
+    parts = words(column)
+    return bool(set(parts) & _CODES) and "version" not in parts and "type" not in parts and not is_free_text(column)
+
+
+def is_position(column: str) -> bool:
+    """A number within the parent: `seq_num`, `line_no`, `position`."""
+    parts = words(column)
+    if not parts:
+        return False
+    return bool(set(parts) & _POSITIONS) or (
+        parts[-1] in _NUMBERINGS and len(parts) > 1 and parts[0] in ("line", "row", "item", "visit")
+    )
+
+
+def is_time(column: str) -> bool:
+    """A date or a time by name: `admittime`, `birth_date`, `START`."""
+    parts = words(column)
+    if not parts:
+        return False
+    return any(part in _TIMES or part.endswith(_TIMES[:4]) for part in parts) or parts in (
+        ("start",),
+        ("stop",),
+        ("dob",),
+        ("dod",),
+    )
+
+
+def is_elapsed(column: str) -> bool:
+    """A number that counts time: `days`, `chartoffset`."""
+    parts = words(column)
+    return bool(parts) and (parts[-1] in _AGES or parts[-1].endswith("offset"))
+
+
+def is_flag(column: str) -> bool:
+    return bool(set(words(column)) & _FLAGS)
+
+
+def is_code_ending(column: str) -> bool:
+    parts = words(column)
+    return bool(parts) and parts[-1] in _CODE_ENDINGS

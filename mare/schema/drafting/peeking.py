@@ -1,0 +1,90 @@
+"""What `--peek-types` and `--peek` fill in. Each filled thing is marked `peeked: true`, which `fit` refuses until a person
+has reviewed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Literal
+
+from mare.schema.reflection import Bound, Peek, ReflectedColumn, Reflection
+
+from .drafted import Draft, DraftedTable, Entry, FieldValue
+
+Peeks = Mapping[tuple[str, str], Peek]
+
+
+def untyped(reflection: Reflection) -> Iterator[tuple[str, str]]:
+    """Columns whose type the source does not tell: what `--peek-types` looks at."""
+    for table in reflection:
+        for column in table.columns:
+            if column.kind == "unknown":
+                yield table.name, column.name
+
+
+def undeclared(draft: Draft) -> Iterator[tuple[str, str]]:
+    """Columns whose domain would be learned: what `--peek` looks at. Never text, identifiers, keys or references."""
+    for table in draft.tables:
+        for entry in table.columns:
+            if entry.fields.get("learn") or entry.fields["type"] == "unknown":
+                yield table.name, entry.name
+
+
+def peeked_kinds(reflection: Reflection, peeks: Peeks) -> Reflection:
+    """The reflection with the types that were found by looking."""
+    tables = []
+    for table in reflection:
+        columns = tuple(_typed(column, peeks.get((table.name, column.name))) for column in table.columns)
+        tables.append(replace(table, columns=columns))
+    return replace(reflection, tables=tuple(tables))
+
+
+def _typed(column: ReflectedColumn, peek: Peek | None) -> ReflectedColumn:
+    found = column.kind == "unknown" and peek is not None and peek.kind not in (None, "unknown")
+    return replace(column, kind=peek.kind) if found and peek is not None and peek.kind is not None else column
+
+
+def with_peeks(
+    tables: Sequence[DraftedTable], reflection: Reflection, peeks: Peeks
+) -> tuple[list[DraftedTable], Literal["", "types", "domains"]]:
+    """Fill in domains and mark everything that was looked at."""
+    if not peeks:
+        return list(tables), ""
+    kind: Literal["types", "domains"] = "types"
+    filled = []
+    for table in tables:
+        entries = []
+        for entry in table.columns:
+            peek = peeks.get((table.name, entry.name))
+            if peek is not None:
+                domain = _domain(entry, peek)
+                column = next((t.column(entry.name) for t in reflection if t.name == table.name), None)
+                guessed_type = column is not None and column.kind == "unknown" and entry.fields["type"] != "unknown"
+                if domain is not None:
+                    kind = "domains"
+                if domain is not None or guessed_type:
+                    entry = _marked(entry, domain or {})
+            entries.append(entry)
+        filled.append(replace(table, columns=tuple(entries)))
+    return filled, kind
+
+
+def _domain(entry: Entry, peek: Peek) -> dict[str, FieldValue] | None:
+    if not entry.fields.get("learn"):
+        return None
+    if entry.fields["type"] in ("category", "code"):
+        return {"values": tuple(peek.values)} if peek.values else None
+    if peek.min is None or peek.max is None:
+        return None
+    return {"min": _bound(peek.min), "max": _bound(peek.max)}
+
+
+def _bound(value: Bound) -> Bound:
+    # A schema's moments are local: a zone would make it refuse the file.
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def _marked(entry: Entry, domain: Mapping[str, FieldValue]) -> Entry:
+    entry = entry.without("learn") if domain else entry
+    return entry.with_fields({**domain, "peeked": True})

@@ -1,0 +1,90 @@
+"""References beyond the parent, as entries of the draft: what each leads to decides its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .drafted import Entry, FieldValue, Note, RoleGuess, review
+from .parents import Beyond, Family
+from .survey import Link, Survey
+from .times import main_interval
+
+
+def draft_references(
+    survey: Survey, table: str, family: Family | None, roles: Mapping[str, RoleGuess], order: str | None, skip: Link | None
+) -> tuple[Entry, ...]:
+    """All links of a table but its parent (and ``skip``, what it associates with), in the order of its columns."""
+    inner = {beyond.link: beyond for beyond in family.beyond} if family is not None else {}
+    parent = family.parent if family is not None else None
+    entries, taken = [], set()
+    for link in sorted(survey.links_of(table), key=lambda link: _place(survey, link)):
+        if link in (parent, skip):
+            continue
+        entry = _inner(survey, inner[link], order) if link in inner else _outer(survey, link, roles)
+        if entry is not None and entry.name not in taken:
+            taken.add(entry.name)
+            entries.append(entry)
+    return tuple(entries)
+
+
+def link_fields(survey: Survey, link: Link) -> dict[str, FieldValue]:
+    """Table and columns, without what goes without saying."""
+    fields: dict[str, FieldValue] = {"table": link.target}
+    if len(link.columns) > 1:
+        fields["columns"] = link.columns
+    if link.references and link.references != survey.keys.get(link.target, ()):
+        fields["column"] = link.references if len(link.references) > 1 else link.references[0]
+    return fields
+
+
+def guessed(link: Link) -> tuple[Note, ...]:
+    """How the link came about, where the catalogue does not declare it and the two names differ."""
+    same = [name.casefold() for name in link.columns] == [name.casefold() for name in link.references]
+    return () if link.declared or same or not link.why else (Note(f"guessed: {link.why}"),)
+
+
+def _place(survey: Survey, link: Link) -> int:
+    names = [column.name for column in survey.table(link.table).columns]
+    return names.index(link.columns[0]) if link.columns[0] in names else len(names)
+
+
+def _name(link: Link) -> str:
+    return link.columns[0] if len(link.columns) == 1 else "_".join(link.columns)
+
+
+def _inner(survey: Survey, beyond: Beyond, order: str | None) -> Entry:
+    """To a table of the entity, or to the entity itself."""
+    link = beyond.link
+    fields: dict[str, FieldValue] = {"kind": beyond.kind, **link_fields(survey, link)}
+    if beyond.kind == "same_entity":
+        interval = main_interval(survey.table(link.target))
+        if order is not None and interval is not None:
+            fields |= {"by": "interval", "time": order, "interval": interval}
+    nullable = link.nullable or _may_be_null(survey, link)
+    if nullable and beyond.kind != "ancestor":
+        fields["nullable"] = True
+    notes = list(beyond.notes)
+    if beyond.kind == "other_entity" and not nullable:
+        fields["fill"] = "random"
+    if beyond.kind == "broken" and not nullable:
+        notes.append(review("but the source does not allow NULL here: break the circle elsewhere, or let the column be NULL"))
+    return Entry(_name(link), fields, (*notes, *guessed(link)))
+
+
+def _outer(survey: Survey, link: Link, roles: Mapping[str, RoleGuess]) -> Entry | None:
+    """To a table outside the entity: public, a pool, owned. Nothing for a table that is itself unsettled."""
+    role = roles[link.target].role
+    fields: dict[str, FieldValue] = link_fields(survey, link)
+    nullable = {"nullable": True} if _may_be_null(survey, link) else {}
+    if link.is_self and role == "pool":
+        kind = "broken" if nullable else "pool"
+        return Entry(_name(link), {"kind": kind, **fields, **nullable}, (Note("who refers to whom in a pool is not kept"),))
+    if role in ("public", "pool", "owned"):
+        return Entry(_name(link), {"kind": role, **fields, **nullable}, guessed(link))
+    return None
+
+
+def _may_be_null(survey: Survey, link: Link) -> bool:
+    if set(link.columns) <= set(survey.keys[link.table]):
+        return False
+    return any(column.nullable for name in link.columns if (column := survey.table(link.table).column(name)))

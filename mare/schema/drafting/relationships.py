@@ -1,0 +1,150 @@
+"""How the rows of one parent are correlated: independent, sequential (with an order), or associative (through a public table)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mare.schema.reflection import ReflectedColumn
+
+from .drafted import Note, RoleGuess
+from .names import is_elapsed, is_position, is_time, words
+from .parents import Family
+from .survey import Link, Survey
+
+_TIME_KINDS = ("date", "datetime", "time")
+_STARTS = ("start", "begin", "admit", "intime", "chart", "from", "event", "onset", "order", "visit", "invoice", "transfer")
+"""Words of the time that a row happens at, rather than when it ended or was stored."""
+_ENDS = (
+    "end",
+    "stop",
+    "out",
+    "disch",
+    "death",
+    "dod",
+    "expir",
+    "store",
+    "enter",
+    "verif",
+    "updat",
+    "creat",
+    "modif",
+    "birth",
+    "dob",
+)
+_ITEMS = ("item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code")
+_MEASURES = ("value", "valuenum", "value_as_number", "result", "result_value", "labresult", "amount", "val")
+
+EVENTS, CHILDREN, FEW, ONE = 100, 20, 10, 1
+"""Round public caps: many small events, a list, visits of one person, an extension of the parent's row."""
+
+
+@dataclass(frozen=True)
+class Relationship:
+    """The type of a link to the parent, with what belongs to it."""
+
+    type: str
+    max_rows: int
+    why: str
+    order_by: tuple[str, ...] = ()
+    via: Link | None = None
+    history_by: str | None = None
+    """The column that says what a value is of, in an entity-attribute-value table."""
+    notes: tuple[Note, ...] = ()
+
+
+def guess_relationship(survey: Survey, table: str, family: Family, roles: Mapping[str, RoleGuess]) -> Relationship:
+    """The relationship of a private table to its parent."""
+    parent = () if family.parent is None else family.parent.columns
+    key = survey.keys[table]
+    uniques = survey.table(table).uniques
+    if parent and (set(key) == set(parent) or any(set(unique) == set(parent) for unique in uniques)):
+        return Relationship("independent", ONE, "its key is the parent's: at most one row (1:0..1)")
+    via = _association(survey, table, parent, roles)
+    if via is not None:
+        return _associative(via)
+    order = order_column(survey, table, parent)
+    item = item_column(survey, table)
+    if order is not None:
+        cap = EVENTS if item is not None or (family.depth > 1 and _is_event(table)) else FEW if family.depth == 1 else CHILDREN
+        return Relationship("sequential", cap, f"rows follow each other by {order}", (order,), history_by=item)
+    return Relationship("independent", EVENTS if _is_event(table) else CHILDREN, "no column gives an order")
+
+
+def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | None:
+    """The column that siblings are ordered by: a part of the key, a time, a number in the sequence."""
+    described = survey.table(table)
+    linked = {name for link in survey.links_of(table) for name in link.columns} | set(parent)
+    free = [column for column in described.columns if column.name not in linked and not column.generated]
+    rest = [column for column in free if column.name in survey.keys[table]]
+    if len(survey.keys[table]) > 1:
+        for column in rest:
+            if _orders(column):
+                return column.name
+    ranked = sorted(((_order_rank(column), i, column.name) for i, column in enumerate(free) if _orders(column)))
+    return ranked[0][2] if ranked else None
+
+
+def item_column(survey: Survey, table: str) -> str | None:
+    """What the value of an entity-attribute-value row is a value of: `itemid`, `test`."""
+    names = [column.name for column in survey.table(table).columns]
+    if not any(name.casefold() in _MEASURES for name in names):
+        return None
+    return next((name for word in _ITEMS for name in names if _is_item(name, word)), None)
+
+
+def value_columns(survey: Survey, table: str) -> tuple[str, ...]:
+    """The columns whose scale depends on the item."""
+    return tuple(c.name for c in survey.table(table).columns if c.name.casefold() in _MEASURES)
+
+
+def _is_item(name: str, word: str) -> bool:
+    folded = name.casefold()
+    return folded in (word, f"{word}id", f"{word}_id", f"{word}_name", f"{word}_concept_id", f"{word}_code")
+
+
+def _orders(column: ReflectedColumn) -> bool:
+    if column.kind in ("date", "datetime"):
+        return True
+    named = is_position(column.name) or is_elapsed(column.name)
+    if column.kind in ("integer", "number"):
+        return named and "year" not in words(column.name)
+    return column.kind in ("unknown", "string") and (is_position(column.name) or is_time(column.name))
+
+
+def _order_rank(column: ReflectedColumn) -> tuple[int, int]:
+    """Smaller is better: a start before anything else, what is never NULL before what may be."""
+    folded = column.name.casefold()
+    ends = any(word in folded for word in _ENDS)
+    starts = any(word in folded for word in _STARTS)
+    time = column.kind in _TIME_KINDS or is_time(column.name)
+    kind = 3 if ends else 0 if time and starts else 1 if time else 2
+    # A date next to a moment is the coarser of the two, and orders fewer rows.
+    coarse = column.kind == "date" or folded.endswith("date")
+    return (kind, (1 if coarse else 0) + (2 if column.nullable else 0))
+
+
+def _association(survey: Survey, table: str, parent: tuple[str, ...], roles: Mapping[str, RoleGuess]) -> Link | None:
+    """The link to a public table that, with the parent, is the key; or the only thing in the table."""
+    described = survey.table(table)
+    public = [link for link in survey.links_of(table) if roles[link.target].role == "public"]
+    rest = set(survey.keys[table]) - set(parent)
+    for link in public:
+        if rest and set(link.columns) == rest and set(survey.keys[table]) & set(parent):
+            return link
+    linked = {name for link in survey.links_of(table) for name in link.columns} | set(parent)
+    surrogate = set(survey.keys[table]) if len(survey.keys[table]) == 1 else set()
+    others = {column.name for column in described.columns} - linked - surrogate
+    return public[0] if len(public) == 1 and not others else None
+
+
+def _associative(via: Link) -> Relationship:
+    note = Note(f"{via.target} is unrolled, one context column a key; too many keys? vocabulary: {{select: 100}}")
+    return Relationship("associative", CHILDREN, f"each row joins the parent with {via.target}", via=via, notes=(note,))
+
+
+def _is_event(table: str) -> bool:
+    folded = table.casefold()
+    return any(
+        word in folded for word in ("event", "measurement", "observation", "lab", "vital", "chart", "log", "result", "emar")
+    )

@@ -1,0 +1,253 @@
+"""One table of the draft: key, parent, columns and references put together from the guesses about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mare.schema.reflection import ReflectedColumn
+
+from .columns import draft_column, draft_key_part, draft_pool_column
+from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review
+from .names import is_position
+from .parents import Family
+from .references import draft_references, guessed
+from .relationships import Relationship, guess_relationship, item_column, value_columns
+from .survey import Link, Survey
+from .times import main_interval, relative_times
+
+_UNMODELLED = ("binary", "json", "other")
+_LARGE = 1000
+"""More rows of one entity than this and the noise deserves a word."""
+_POOL_ROWS = 20
+
+
+def draft_member(
+    survey: Survey, table: str, entity: EntityGuess, family: Family, roles: Mapping[str, RoleGuess], rows_above: int
+) -> tuple[DraftedTable, int]:
+    """The entity or a table below it, and how many of its rows an entity may have by the caps so far."""
+    if family.parent is None:
+        references = draft_references(survey, table, family, roles, None, None)
+        drafted = _table(survey, table, "entity", _columns(survey, table, roles, None, None), references)
+        return drafted, 1
+    relationship = guess_relationship(survey, table, family, roles)
+    order = relationship.order_by[0] if relationship.order_by else None
+    references = draft_references(survey, table, family, roles, order, relationship.via)
+    columns = _columns(survey, table, roles, family, relationship)
+    rows = rows_above * relationship.max_rows
+    parent = _parent(survey, table, entity, family, relationship, rows)
+    return _table(survey, table, "private", columns, references, parent=parent), rows
+
+
+def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[str, RoleGuess]) -> DraftedTable:
+    """A table that is not below the entity."""
+    references = draft_references(survey, table, None, roles, None, None)
+    if guess.role == "public":
+        return _public(survey, table, guess, roles, references)
+    if guess.role == "pool":
+        made_up = (Note(guess.why), review(f"{_POOL_ROWS} made-up rows are referred to at random; how many are plausible?"))
+        entries = (*_key_columns(survey, table), *(draft_pool_column(column) for column in _free(survey, table)))
+        return _table(survey, table, "pool", entries, references, notes=made_up, pool=_POOL_ROWS)
+    columns = _columns(survey, table, roles, None, None)
+    if guess.role == "owned":
+        return _table(survey, table, "owned", columns, references, notes=(review(f"{guess.why}: regenerated with it"),))
+    text = f"{guess.why}. Write public: true (copied verbatim), ignore: true (left out), pool: {{rows: 20}} or a parent"
+    notes = (
+        review(text),
+        *(Note(f"{link.label} is not drafted as long as this is open") for link in _open(survey, table, roles)),
+    )
+    return _table(survey, table, "unsettled", columns, references, notes=notes)
+
+
+def _open(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> list[Link]:
+    return [link for link in survey.links_of(table) if roles[link.target].role == "unsettled"]
+
+
+def _table(
+    survey: Survey, table: str, role: str, columns: tuple[Entry, ...], references: tuple[Entry, ...], **more: object
+) -> DraftedTable:
+    described = survey.table(table)
+    key = survey.keys[table]
+    reason = survey.key_reasons.get(table)
+    ignored = [c for c in described.columns if c.generated or (c.kind in _UNMODELLED and c.name not in key)]
+    ignored_notes = tuple(
+        Note(f"{c.name} is computed by the database" if c.generated else f"{c.name} ({c.sql_type or c.kind}) cannot be modelled")
+        for c in ignored
+    )
+    return DraftedTable(
+        name=table,
+        role=role,  # type: ignore[arg-type]
+        key=key,
+        key_notes=(review(f"guessed: {reason}"),) if reason and key else (),
+        unique=tuple(u for u in described.uniques if set(u) != set(key)),
+        columns=columns,
+        references=references,
+        ignored=tuple(c.name for c in ignored),
+        ignored_notes=ignored_notes,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, relationship: Relationship, rows: int) -> Entry:
+    link = family.parent
+    assert link is not None
+    fields: dict[str, FieldValue] = {}
+    if not (entity.by is not None and table == entity.table):
+        fields |= {"table": link.target, "column": link.columns if len(link.columns) > 1 else link.columns[0]}
+        if link.references and link.references != survey.keys.get(link.target, ()):
+            fields["references"] = link.references if len(link.references) > 1 else link.references[0]
+    fields["type"] = relationship.type
+    if relationship.order_by:
+        fields["order_by"] = relationship.order_by[0]
+    if relationship.history_by:
+        fields["history_by"] = (relationship.history_by,)
+    if relationship.via is not None:
+        via = relationship.via
+        fields |= {"via": via.target, "column_via": via.columns if len(via.columns) > 1 else via.columns[0]}
+        if derived := _derived(survey, table, relationship):
+            fields["derived"] = derived
+    fields["max_rows"] = relationship.max_rows
+    notes = [Note(relationship.why)]
+    if relationship.max_rows > 1:
+        notes.append(
+            review(f"max_rows: {relationship.max_rows} is a round guess; more rows are cut, and the noise grows with it")
+        )
+    if rows > _LARGE:
+        text = f"by these caps one entity may have {rows:,} rows here; max_per_entity: {_LARGE} would lower the noise"
+        notes.append(review(text.replace(",", " ")))
+    return Entry("parent", fields, (*notes, *relationship.notes, *family.notes, *guessed(link)))
+
+
+def _derived(survey: Survey, table: str, relationship: Relationship) -> tuple[str, ...]:
+    """Numbers in an associative table belong to the public key: the dose to the drug."""
+    return tuple(c.name for c in _free(survey, table) if c.kind in ("integer", "number") and c.name not in survey.keys[table])
+
+
+def _free(survey: Survey, table: str) -> list[ReflectedColumn]:
+    """Columns that are neither a single key, nor a foreign key, nor left out."""
+    key = survey.keys[table]
+    linked = {name for link in survey.links_of(table) for name in link.columns}
+    return [
+        column
+        for column in survey.table(table).columns
+        if column.name not in linked
+        and (column.name,) != key
+        and not column.generated
+        and (column.kind not in _UNMODELLED or column.name in key)
+    ]
+
+
+def _key_columns(survey: Survey, table: str) -> tuple[Entry, ...]:
+    key = survey.keys[table]
+    column = survey.table(table).column(key[0]) if len(key) == 1 else None
+    linked = {name for link in survey.links_of(table) for name in link.columns}
+    entry = draft_key_part(column) if column is not None and column.name not in linked else None
+    return (entry,) if entry is not None else ()
+
+
+def _columns(
+    survey: Survey, table: str, roles: Mapping[str, RoleGuess], family: Family | None, relationship: Relationship | None
+) -> tuple[Entry, ...]:
+    order = relationship.order_by[0] if relationship and relationship.order_by else None
+    times = relative_times(survey.table(table), order, family.depth if family is not None else 0)
+    entries = []
+    for column in _free(survey, table):
+        if relationship is not None and is_position(column.name) and column.kind == "integer":
+            entry = _position(column, survey.keys[table], order)
+        else:
+            entry = draft_column(column)
+        if column.name in times:
+            entry = _tied(entry, *times[column.name])
+        if not survey.tells_nullability and (column.name == order or column.name in survey.keys[table]):
+            # Everything may be NULL in such a source; what orders rows or tells them apart hardly is.
+            entry = entry.without("nullable")
+        entries.append(entry)
+    entries = [_suggested(survey, table, entry, roles) for entry in entries]
+    entries = [_during(survey, entry, family, order) for entry in entries]
+    return (*_key_columns(survey, table), *entries)
+
+
+def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None) -> Entry:
+    sure = column.name in key or column.name == order
+    notes = () if sure else (review("taken for the row's number within its parent; does it count anew? within: […]"),)
+    return Entry(column.name, {"type": "position"}, notes)
+
+
+def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...]) -> Entry:
+    """Tie a time to another. What is a gap of known length from its anchor has nothing left to learn."""
+    if entry.fields["type"] not in ("date", "datetime", "integer", "number"):
+        if entry.fields["type"] == "position":
+            return entry
+        return entry.with_notes(Note(f"probably after: {fields['after']}"))
+    kept = dict(entry.fields)
+    nullable = kept.pop("nullable", None)
+    learned = kept.pop("learn", None)
+    kept |= fields
+    if learned and (str(fields["after"]).startswith("previous.") or "within" not in fields):
+        kept["learn"] = True
+    if nullable:
+        kept["nullable"] = True
+    return Entry(entry.name, kept, (*entry.notes, *notes))
+
+
+def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, RoleGuess]) -> Entry:
+    """What another column of the row says about this one."""
+    described = survey.table(table)
+    if entry.name in value_columns(survey, table) and entry.fields["type"] in ("integer", "number"):
+        item = item_column(survey, table)
+        if item is not None and "learn" in entry.fields:
+            note = review(f"its scale depends on {item}; ranges: {{…}} declares some of them")
+            return entry.with_fields({"by": item}).with_notes(note)
+    if entry.fields["type"] in ("text", "category", "integer", "number") and "values" not in entry.fields:
+        for link in survey.links_of(table):
+            target = survey.reflection.table(link.target) if roles[link.target].role == "public" else None
+            source = target.column(entry.name) if target is not None else None
+            if len(link.columns) == 1 and source is not None and source.name not in survey.keys[link.target]:
+                lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
+                return entry.with_notes(review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}"))
+    names = {column.name.casefold() for column in described.columns}
+    shared = [t.name for t in survey.reflection if t.name != table and t.column(entry.name) is not None]
+    if entry.fields["type"] == "identifier" and shared and entry.name not in survey.keys[table]:
+        return entry.with_notes(Note(f"also in {', '.join(shared[:4])}: does one of them own it?"))
+    if entry.name.casefold() == "bmi" and {"weight", "height"} <= names:
+        return entry.with_notes(
+            review('worked out from weight and height? determined: {expression: "weight / (height / 100) ** 2"}')
+        )
+    return entry
+
+
+def _during(survey: Survey, entry: Entry, family: Family | None, order: str | None) -> Entry:
+    """The time of a child within its parent's interval: a suggestion, since labs may precede the admission."""
+    if family is None or family.parent is None or entry.name != order or entry.fields["type"] not in ("date", "datetime"):
+        return entry
+    if survey.reflection.table(family.parent.target) is None:
+        return entry
+    interval = main_interval(survey.table(family.parent.target))
+    if interval is None:
+        return entry
+    return entry.with_notes(Note(f"never outside {family.parent.target}? during: [parent.{interval[0]}, parent.{interval[1]}]"))
+
+
+def _public(
+    survey: Survey, table: str, guess: RoleGuess, roles: Mapping[str, RoleGuess], references: tuple[Entry, ...]
+) -> DraftedTable:
+    described = survey.table(table)
+    linked = {name for link in survey.links_of(table) for name in link.columns}
+    notes = [Note(guess.why), review("copied verbatim: make sure that it holds nothing about anybody")]
+    for column in described.columns:
+        if column.kind in ("integer", "number") and column.name not in (*survey.keys[table], *linked):
+            notes.append(review(f"{column.name} ({column.kind}) may be an aggregate over people; ignore_columns leaves it out"))
+        elif column.kind == "unknown" and column.name not in (*survey.keys[table], *linked):
+            notes.append(review(f"{column.name}: if it is a number, it may be an aggregate over people"))
+    private = [link for link in survey.links_of(table) if roles[link.target].role in ("pool", "owned")]
+    lost = tuple(name for link in private for name in link.columns)
+    ignored_notes = tuple(review(f"{link.label} would lead to rows that are made up") for link in private)
+    return DraftedTable(
+        name=table,
+        role="public",
+        notes=tuple(notes),
+        key=survey.keys[table],
+        key_notes=(review(f"guessed: {survey.key_reasons[table]}"),) if table in survey.key_reasons else (),
+        references=tuple(entry for entry in references if entry.fields["kind"] == "public"),
+        ignored=lost,
+        ignored_notes=ignored_notes,
+    )

@@ -1,0 +1,133 @@
+"""From a draft to YAML that a person reads: the entity first, one line a column, the reasons next to what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mare.schema.writing import inline, scalar
+
+from .drafted import Draft, DraftedTable, Entry, Note
+
+WIDTH = 120
+"""A comment that would make its line longer than this stands above it."""
+
+_SECTIONS = {
+    "owned": "rows that belong to whoever refers to them",
+    "pool": "pools: fresh, made-up rows that are referred to at random",
+    "unsettled": "to be settled: nothing says what these are",
+    "public": "public vocabularies, copied verbatim",
+}
+
+
+def write_draft(draft: Draft, next_command: str = "mare check FILE --from SOURCE") -> str:
+    """The draft as YAML text that `load_schema` reads."""
+    lines = [*_header(draft, next_command), "", "mare: 1", *_entity(draft), "tables:"]
+    section = None
+    for i, table in enumerate(draft.tables):
+        if i:
+            lines.append("")
+        if table.role != section and table.role in _SECTIONS:
+            lines += [f"  # --- {_SECTIONS[table.role]} ---", ""]
+        section = table.role
+        lines += _table(table)
+    return "\n".join(lines) + "\n"
+
+
+def _header(draft: Draft, next_command: str) -> Iterator[str]:
+    yield f"# A draft by `mare init`, from {_plain(draft.source)}."
+    if draft.peeked == "types":
+        yield "# VALUES WERE READ to find out types. What they filled in is marked `peeked: true`: `mare fit` refuses it"
+        yield "# until a person has made sure that it is public knowledge and has removed the mark."
+    elif draft.peeked == "domains":
+        yield "# VALUES WERE READ to fill in domains. They are marked `peeked: true`: `mare fit` refuses them until a person has"
+        yield "# made sure that they are public knowledge and has removed the mark. THIS FILE HOLDS DATA: do not hand it on."
+    else:
+        yield "# Only the catalogue was read, no value: what it does not tell is drafted as `learn: true`, paid for with budget."
+    count = draft.to_review
+    things = "1 thing" if count == 1 else f"{count} things"
+    yield f"# {things} to review: look for REVIEW, mend or accept it, and delete the comment."
+    yield f"# Next: {_plain(next_command)}"
+    for note in draft.header:
+        yield from (f"# {line}" for line in _wrapped(f"- {_text(note)}", 2))
+
+
+def _entity(draft: Draft) -> Iterator[str]:
+    guess = draft.entity
+    rivals = f"; others that could be meant: {', '.join(guess.rivals[:5])}" if guess.rivals else ""
+    if guess.table is None:
+        yield f"# REVIEW: entity: … (whose privacy is protected?) is left open, since {_plain(guess.why)}."
+        yield f"# Candidates: {_plain(', '.join(guess.rivals))}."
+        yield "# Run `mare init` again with --entity TABLE, or --entity TABLE.COLUMN where no table holds one row each."
+        return
+    value = scalar(guess.table) if guess.by is None else inline({"table": guess.table, "by": guess.by})
+    yield from _with_comments(f"entity: {value}", [f"{guess.why}{rivals}"], 0)
+
+
+def _table(table: DraftedTable) -> Iterator[str]:
+    yield f"  {scalar(table.name)}:"
+    if table.role == "public":
+        yield "    public: true"
+    if table.pool is not None:
+        yield f"    pool: {{rows: {table.pool}}}"
+    for note in table.notes:
+        yield from (f"    # {line}" for line in _wrapped(_text(note), 4))
+    if table.key:
+        yield from _with_comments(f"    key: {_names(table.key)}", [_text(note) for note in table.key_notes], 4)
+    if table.unique:
+        yield f"    unique: {inline([_plain_names(names) for names in table.unique])}"
+    if table.parent is not None:
+        yield from _with_comments(f"    parent: {inline(table.parent.fields)}", [_text(n) for n in table.parent.notes], 4)
+    for title, entries in (("columns", table.columns), ("references", table.references)):
+        if entries:
+            yield f"    {title}:"
+            yield from _entries(entries)
+    if table.ignored:
+        yield from _with_comments(f"    ignore_columns: {inline(table.ignored)}", [_text(n) for n in table.ignored_notes], 4)
+
+
+def _entries(entries: Sequence[Entry]) -> Iterator[str]:
+    """Aligned: the names, and the comments that stand behind their lines."""
+    width = max(len(scalar(entry.name)) for entry in entries) + 1
+    lines = [f"      {scalar(entry.name) + ':':<{width}} {inline(entry.fields)}" for entry in entries]
+    comments = [[_plain(_text(note)) for note in entry.notes] for entry in entries]
+    behind = [i for i, texts in enumerate(comments) if len(texts) == 1 and len(lines[i]) + len(texts[0]) + 4 <= WIDTH]
+    column = max((len(lines[i]) for i in behind), default=0)
+    for i, (line, texts) in enumerate(zip(lines, comments, strict=True)):
+        fits = i in behind and column + len(texts[0]) + 4 <= WIDTH
+        yield from _with_comments(f"{line:<{column}}" if fits else line, texts, 6)
+
+
+def _with_comments(line: str, comments: Sequence[str], indent: int) -> Iterator[str]:
+    """One short comment stands behind the line, everything else above it."""
+    texts = [_plain(text) for text in comments]
+    if len(texts) == 1 and len(line) + len(texts[0]) + 4 <= WIDTH:
+        yield f"{line}  # {texts[0]}"
+        return
+    for text in texts:
+        yield from (f"{' ' * indent}# {part}" for part in _wrapped(text, indent))
+    yield line
+
+
+def _wrapped(text: str, indent: int) -> Iterator[str]:
+    import textwrap
+
+    yield from textwrap.wrap(
+        _plain(text), WIDTH - indent - 2, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _text(note: Note) -> str:
+    return f"REVIEW: {note.text}" if note.review else note.text
+
+
+def _plain(text: str) -> str:
+    """On one line and printable: a table's name or a CHECK may hold a line break, and a comment must not end there."""
+    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return inline(_plain_names(names))
+
+
+def _plain_names(names: tuple[str, ...]) -> str | tuple[str, ...]:
+    return names[0] if len(names) == 1 else names
