@@ -63,13 +63,22 @@ def reading(label: str, what: str) -> Iterator[None]:
     """Around a query. ``what`` names the table or the catalogue in the message."""
     try:
         yield
-    except MareError:
-        raise
-    except Exception as error:
+    except _foreign_errors() as error:
         cause = _cause(error)
         if cause is not None:
             raise SourceError(f"{what} cannot be read: {label} {cause}. {_REMEDIES.get(cause, 'Try again later.')}") from None
         raise SourceError(f"{what} of {label} cannot be read ({_kind(error)}).{_hint(error)}") from None
+
+
+def _foreign_errors() -> tuple[type[Exception], ...]:
+    """What a driver or an engine raises. Anything else is a bug of mare's and shows where it is."""
+    import sqlite3
+
+    import duckdb
+    import pyarrow as pa
+    from sqlalchemy.exc import SQLAlchemyError
+
+    return (SQLAlchemyError, sqlite3.Error, duckdb.Error, pa.ArrowException, OSError, UnicodeError, OverflowError)
 
 
 def _refusal(location: SqlLocation, error: Exception) -> SourceError:

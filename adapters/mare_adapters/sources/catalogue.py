@@ -1,19 +1,26 @@
-"""Reflection of a SQL source through SQLAlchemy's inspector: tables, types, keys. Reads the catalogue, never a row."""
+"""Reflection of a SQL source through SQLAlchemy's inspector: columns, keys, checks. Reads the catalogue, never a row.
+
+What is special about one database (which tables to leave out, what its types are called) stands in its own file:
+`sqlite_catalogue`, `postgres_catalogue`, `mysql_catalogue`. Each lists what it found and calls `reflect_tables`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable
 
-from .kinds import digits_of, kind_of, length_of
+from .kinds import digits_of, kind_of, length_of, lowest_of, without_domain
 
 if TYPE_CHECKING:
     from sqlalchemy import Inspector
     from sqlalchemy.engine.interfaces import ReflectedColumn as SqlColumn
-    from sqlalchemy.engine.interfaces import ReflectedIndex
+    from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint, ReflectedIndex, ReflectedUniqueConstraint
 
 
 @dataclass(frozen=True)
@@ -27,74 +34,141 @@ class Found:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What a database holds: the tables to read, and what is left out with a word."""
+    """What a database holds: the tables that can be read, where they stand, and what is left out with a word."""
 
-    found: tuple[Found, ...]
+    tables: tuple[ReflectedTable, ...]
+    found: Mapping[str, Found]
+    """By label."""
     left_out: tuple[LeftOut, ...] = field(default=())
 
 
-def reflect_table(inspector: Inspector, found: Found, labels: dict[tuple[str | None, str], str]) -> ReflectedTable:
-    """One table: columns, keys, foreign keys to tables that are read too, uniques, indexes."""
-    name, schema = found.name, found.schema
-    key = tuple(inspector.get_pk_constraint(name, schema)["constrained_columns"])
-    uniques = [tuple(c for c in unique["column_names"] if c) for unique in inspector.get_unique_constraints(name, schema)]
-    indexes: list[tuple[str, ...]] = []
-    for index in inspector.get_indexes(name, schema):
-        columns = tuple(c for c in index["column_names"] if c)
-        if len(columns) != len(index["column_names"]):
-            continue  # an index on an expression
-        (uniques if index["unique"] and not _partial(index) else indexes).append(columns)
-    return ReflectedTable(
-        name=found.label,
-        columns=tuple(_column(column, key) for column in inspector.get_columns(name, schema)),
-        key=key,
-        foreign_keys=tuple(_foreign_keys(inspector, found, labels)),
-        uniques=_distinct(uniques),
-        indexes=_distinct(indexes),
-        comment=_comment(inspector, found),
+def labelled(names: Iterable[tuple[str, str]]) -> list[Found]:
+    """(schema, table) pairs under plain names; ``schema.table`` where two schemas hold the same name."""
+    pairs = list(names)
+    times = Counter(table.casefold() for _, table in pairs)
+    return [Found(table, schema, table if times[table.casefold()] == 1 else f"{schema}.{table}") for schema, table in pairs]
+
+
+def reflect_tables(inspector: Inspector, found: Sequence[Found]) -> list[ReflectedTable]:
+    """All these tables, in their order. A foreign key to a table that is not among them is left away."""
+    labels = {(one.schema, one.name): one.label for one in found}
+    by_schema: dict[str | None, list[str]] = defaultdict(list)
+    for one in found:
+        by_schema[one.schema].append(one.name)
+    tables: dict[tuple[str | None, str], ReflectedTable] = {}
+    for schema, names in by_schema.items():
+        columns = inspector.get_multi_columns(schema, filter_names=names)
+        keys = inspector.get_multi_pk_constraint(schema, filter_names=names)
+        foreign = inspector.get_multi_foreign_keys(schema, filter_names=names)
+        uniques = inspector.get_multi_unique_constraints(schema, filter_names=names)
+        indexes = inspector.get_multi_indexes(schema, filter_names=names)
+        comments = _comments(inspector, schema, names)
+        for name in names:
+            at = (schema, name)
+            key = tuple(keys[at]["constrained_columns"])
+            unique, plain = _uniques_and_indexes(uniques.get(at, []), indexes.get(at, []))
+            tables[at] = ReflectedTable(
+                name=labels[at],
+                columns=tuple(_column(column, key) for column in columns[at]),
+                key=key,
+                foreign_keys=tuple(_foreign_keys(foreign.get(at, []), schema, labels)),
+                uniques=unique,
+                indexes=plain,
+                comment=comments.get(at),
+            )
+    return [tables[one.schema, one.name] for one in found]
+
+
+def without_columns(table: ReflectedTable, hidden: Iterable[str]) -> ReflectedTable:
+    """The table without these columns, and without the keys that need them."""
+    gone = set(hidden)
+
+    def kept(columns: tuple[str, ...]) -> bool:
+        return gone.isdisjoint(columns)
+
+    return replace(
+        table,
+        columns=tuple(column for column in table.columns if column.name not in gone),
+        key=table.key if kept(table.key) else (),
+        foreign_keys=tuple(foreign for foreign in table.foreign_keys if kept(foreign.columns)),
+        uniques=tuple(filter(kept, table.uniques)),
+        indexes=tuple(filter(kept, table.indexes)),
     )
 
 
-def _distinct(keys: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    return tuple(sorted(set(keys)))
+def left_out_references(inspector: Inspector, found: Sequence[Found]) -> list[LeftOut]:
+    """The foreign keys that `reflect_tables` leaves away."""
+    labels = {(one.schema, one.name) for one in found}
+    words = []
+    for one in found:
+        for foreign in inspector.get_foreign_keys(one.name, one.schema):
+            target = (foreign["referred_schema"] or one.schema, foreign["referred_table"])
+            if target not in labels:
+                columns = ", ".join(foreign["constrained_columns"])
+                words.append(LeftOut(f"{one.label} ({columns})", f"refers to {foreign['referred_table']}, which is left out"))
+    return words
 
 
-def _partial(index: ReflectedIndex) -> bool:
-    return any(option.endswith("_where") and value is not None for option, value in index.get("dialect_options", {}).items())
+@contextmanager
+def unknown_types_allowed() -> Iterator[None]:
+    """SQLAlchemy warns of types that it does not know. They become `other`, which says the same where people look."""
+    from sqlalchemy.exc import SAWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SAWarning)
+        yield
 
 
-def _foreign_keys(inspector: Inspector, found: Found, labels: dict[tuple[str | None, str], str]) -> list[ReflectedForeignKey]:
-    read: list[ReflectedForeignKey] = []
-    for foreign in inspector.get_foreign_keys(found.name, found.schema):
-        label = labels.get((foreign["referred_schema"] or found.schema, foreign["referred_table"]))
+def _uniques_and_indexes(
+    constraints: Sequence[ReflectedUniqueConstraint], indexes: Sequence[ReflectedIndex]
+) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]:
+    uniques = {tuple(constraint["column_names"]) for constraint in constraints}
+    plain: set[tuple[str, ...]] = set()
+    for index in indexes:
+        columns = tuple(name for name in index["column_names"] if name is not None)
+        if len(columns) != len(index["column_names"]):
+            continue  # an index on an expression
+        partial = any(option.endswith("_where") and text is not None for option, text in index.get("dialect_options", {}).items())
+        (uniques if index["unique"] and not partial else plain).add(columns)
+    return tuple(sorted(uniques)), tuple(sorted(plain))
+
+
+def _foreign_keys(
+    constraints: Sequence[ReflectedForeignKeyConstraint], schema: str | None, labels: Mapping[tuple[str | None, str], str]
+) -> list[ReflectedForeignKey]:
+    read = []
+    for foreign in constraints:
+        label = labels.get((foreign["referred_schema"] or schema, foreign["referred_table"]))
         if label is not None:
             columns, references = tuple(foreign["constrained_columns"]), tuple(foreign["referred_columns"])
             read.append(ReflectedForeignKey(columns, label, references, foreign["name"]))
     return sorted(read, key=lambda key: (key.columns, key.table))
 
 
-def _comment(inspector: Inspector, found: Found) -> str | None:
+def _comments(inspector: Inspector, schema: str | None, names: Sequence[str]) -> dict[tuple[str | None, str], str]:
     try:
-        return inspector.get_table_comment(found.name, found.schema)["text"] or None
+        comments = inspector.get_multi_table_comment(schema, filter_names=names)
     except NotImplementedError:  # SQLite has none
-        return None
+        return {}
+    return {at: comment["text"] for at, comment in comments.items() if comment["text"]}
 
 
 def _column(column: SqlColumn, key: Sequence[str]) -> ReflectedColumn:
     from sqlalchemy import types as t
 
-    stored = column["type"]
+    stored = without_domain(column["type"])
     digits, decimals = digits_of(stored)
     return ReflectedColumn(
         name=column["name"],
         kind=kind_of(stored),
-        sql_type=str(stored) if not isinstance(stored, t.NullType) else "",
+        sql_type="" if isinstance(stored, t.NullType) else str(stored),
         nullable=column["nullable"] and column["name"] not in key,
         values=tuple(stored.enums) if isinstance(stored, t.Enum) else None,
+        min=lowest_of(stored),
         precision=decimals,
         digits=digits,
         max_length=length_of(stored),
         autoincrement=column.get("autoincrement") is True or "identity" in column,
         generated="computed" in column,
-        comment=column.get("comment"),
+        comment=column.get("comment") or None,
     )

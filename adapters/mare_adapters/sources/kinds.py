@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
 
+def without_domain(stored: TypeEngine[object]) -> TypeEngine[object]:
+    """The type under a PostgreSQL domain, and under the domains below it."""
+    from sqlalchemy.dialects.postgresql import DOMAIN
+
+    while isinstance(stored, DOMAIN):
+        stored = stored.data_type
+    return stored
+
+
 def kind_of(stored: TypeEngine[object]) -> StorageKind:
     """The kind of a SQLAlchemy type, generic or a dialect's own."""
     from sqlalchemy import types as t
@@ -28,7 +37,7 @@ def kind_of(stored: TypeEngine[object]) -> StorageKind:
         return "integer"
     if isinstance(stored, pg.MONEY):
         return "number"
-    if isinstance(stored, t.Numeric):  # also floats
+    if isinstance(stored, (t.Numeric, t.Float)):
         return "integer" if _whole(stored) else "number"
     simple: tuple[tuple[type, StorageKind], ...] = (
         (t.Uuid, "uuid"),
@@ -73,3 +82,8 @@ def length_of(stored: TypeEngine[object]) -> int | None:
     if isinstance(stored, t.String) and not isinstance(stored, t.Enum) and stored.length is not None:
         return int(stored.length)
     return None
+
+
+def lowest_of(stored: TypeEngine[object]) -> int | None:
+    """Zero for the unsigned numbers of MySQL."""
+    return 0 if getattr(stored, "unsigned", False) else None

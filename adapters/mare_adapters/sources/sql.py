@@ -9,20 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SourceError
-from mare.schema.reflection import Bound, Peek, ReflectedColumn, ReflectedTable, Reflection
-from mare.schema.strict import Value
+from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
 
 from .boundary import connecting, reading
-from .catalogue import Found
+from .catalogue import Found, unknown_types_allowed
 from .columnar import BATCH_ROWS, record_batches
 from .locations import SqlLocation, sql_location
+from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +36,7 @@ class SqlSource:
         self._connection: Connection | None = None
         self._reflection: Reflection | None = None
         self._found: dict[str, Found] = {}
+        self._schemas: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"SqlSource({self.label!r})"
@@ -51,7 +50,7 @@ class SqlSource:
             engine = _engine(self._location)
             self._stack.callback(engine.dispose)
             self._connection = self._stack.enter_context(engine.connect())
-            _begin(self._connection, self._location)
+            self._schemas = _begin(self._connection, self._location)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -60,7 +59,7 @@ class SqlSource:
 
     def reflect(self) -> Reflection:
         if self._reflection is None:
-            with reading(self.label, "the catalogue"):
+            with reading(self.label, "the catalogue"), unknown_types_allowed():
                 self._reflection = self._reflect()
         return self._reflection
 
@@ -73,7 +72,20 @@ class SqlSource:
         reflected, found = self._table(table)
         wanted = self._column(reflected, column)
         with reading(self.label, f"table {table}"):
+            if wanted.kind == "unknown":  # an undeclared column of SQLite: only the values tell
+                return self._peek_text(reflected, found, wanted, max_values)
             return _peek(self._open, found, wanted, max_values, reflected.name)
+
+    def _peek_text(self, table: ReflectedTable, found: Found, column: ReflectedColumn, max_values: int) -> Peek:
+        import duckdb
+        import pyarrow as pa
+
+        schema = pa.schema([("value", pa.string())])
+        with duckdb.connect() as memory:
+            batches = pa.RecordBatchReader.from_batches(schema, self._stream(table, found, [column], ["value"]))
+            memory.register("stored", batches)
+            memory.execute("CREATE TABLE peeked AS SELECT * FROM stored")
+            return peek_column(memory, "peeked", "value", "unknown", max_values)
 
     @property
     def _open(self) -> Connection:
@@ -84,15 +96,22 @@ class SqlSource:
     def _reflect(self) -> Reflection:
         from sqlalchemy import inspect
 
-        from .sqlite_catalogue import list_sqlite, reflect_sqlite
-
         connection = self._open
         inspector = inspect(connection)
-        catalogue = list_sqlite(connection, inspector)
-        labels = {(found.schema, found.name): found.label for found in catalogue.found}
-        tables = [reflect_sqlite(connection, inspector, found, labels) for found in catalogue.found]
-        self._found = {found.label: found for found in catalogue.found}
-        return Reflection(self.label, tuple(tables), catalogue.left_out)
+        if self._location.family == "postgresql":
+            from .postgres_catalogue import reflect_postgres
+
+            catalogue = reflect_postgres(connection, inspector, self._schemas)
+        elif self._location.family == "mysql":
+            from .mysql_catalogue import reflect_mysql
+
+            catalogue = reflect_mysql(connection, inspector)
+        else:
+            from .sqlite_catalogue import reflect_sqlite
+
+            catalogue = reflect_sqlite(connection, inspector)
+        self._found = dict(catalogue.found)
+        return Reflection(self.label, catalogue.tables, catalogue.left_out)
 
     def _table(self, name: str) -> tuple[ReflectedTable, Found]:
         reflection = self.reflect()
@@ -146,10 +165,29 @@ def _open_file(path: str) -> object:
     return sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
-def _begin(connection: Connection, location: SqlLocation) -> None:
-    """Fix the snapshot now: a transaction that has not read yet would see rows that others write until it does."""
+def _begin(connection: Connection, location: SqlLocation) -> tuple[str, ...]:
+    """Fix the snapshot now: a transaction that has not read yet would see what others write until it does.
+
+    Gives the schemas to look at, where a database has them.
+    """
+    if location.family == "postgresql":
+        from .postgres_catalogue import asked_schemas
+
+        connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        schemas = asked_schemas(connection, location.schemas)
+        # No search path: every name in the catalogue's answers then says its schema. The rest: how values are written.
+        for setting in ("search_path = ''", "TimeZone = 'UTC'", "DateStyle = 'ISO'", "IntervalStyle = 'postgres'"):
+            connection.exec_driver_sql(f"SET LOCAL {setting}")
+        return schemas
+    if location.family == "mysql":
+        if not location.database:
+            raise SourceError(f"{location.label} names no database. Write it after the last /: mysql://user@host/database.")
+        connection.exec_driver_sql("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        connection.exec_driver_sql("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+        return ()
     connection.exec_driver_sql("BEGIN")
     connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").all()
+    return ()
 
 
 def _stored(found: Found, columns: Sequence[ReflectedColumn]) -> FromClause:
@@ -163,7 +201,12 @@ def _stored(found: Found, columns: Sequence[ReflectedColumn]) -> FromClause:
 
 
 def _plain(stored: ColumnElement[object], column: ReflectedColumn) -> ColumnElement[object]:
-    return stored
+    """What has no type of its own in Arrow is asked for as text, money as a number, CHAR(5) without its padding."""
+    from sqlalchemy import Numeric, Text, cast
+
+    if column.kind in ("other", "json") or column.sql_type.startswith("character("):
+        return cast(stored, Text)
+    return cast(stored, Numeric) if column.sql_type == "money" else stored
 
 
 def _peek(connection: Connection, found: Found, column: ReflectedColumn, max_values: int, table: str) -> Peek:
@@ -171,30 +214,18 @@ def _peek(connection: Connection, found: Found, column: ReflectedColumn, max_val
 
     stored = _stored(found, [column])
     value = _plain(stored.c[column.name], column)
-    low, high, rows, filled = connection.execute(
-        select(func.min(value), func.max(value), func.count(), func.count(value)).select_from(stored)
-    ).one()
-    distinct = connection.execute(select(value).distinct().where(value.is_not(None)).order_by(value).limit(max_values + 1)).all()
 
-    def convert(values: Sequence[object]) -> list[object]:
+    def converted(values: Sequence[object]) -> list[object]:
         batch = next(record_batches([(v,) for v in values], [column], [column.name], table))
-        converted: list[object] = batch.column(0).to_pylist()
-        return converted
+        answer: list[object] = batch.column(0).to_pylist()
+        return answer
 
-    bounds = [_bound(v) for v in convert([low, high])] if filled else [None, None]
-    values = None
-    if len(distinct) <= max_values and column.kind in ("boolean", "integer", "number", "string", "uuid", "unknown"):
-        values = tuple(_value(v) for v in convert([row[0] for row in distinct]))
-    return Peek(kind=column.kind, values=values, min=bounds[0], max=bounds[1], has_null=filled < rows)
-
-
-def _bound(value: object) -> Bound | None:
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    return value if isinstance(value, (int, float, date, datetime)) and not isinstance(value, bool) else None
-
-
-def _value(value: object) -> Value:
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    return value if isinstance(value, (bool, int, float, str)) else str(value)
+    rows, filled = connection.execute(select(func.count(), func.count(value)).select_from(stored)).one()
+    low = high = values = None
+    if column.kind in BOUNDED_KINDS:
+        low, high = converted(connection.execute(select(func.min(value), func.max(value)).select_from(stored)).one())
+    if column.kind in LISTED_KINDS:
+        query = select(value).distinct().where(value.is_not(None)).order_by(value).limit(max_values + 1)
+        listed = [row[0] for row in connection.execute(query)]
+        values = tuple(as_value(v) for v in converted(listed)) if len(listed) <= max_values else None
+    return Peek(kind=column.kind, values=values, min=as_bound(low), max=as_bound(high), has_null=filled < rows)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from mare.schema.reflection import LeftOut, ReflectedTable, StorageKind
 
-from .catalogue import Catalogue, Found, reflect_table
+from .catalogue import Catalogue, Found, left_out_references, reflect_tables
+from .check_grammar import check_texts
+from .checks import apply_checks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
@@ -49,10 +51,12 @@ def declared_kind(declared: str) -> StorageKind:
     return next((kind for word, kind in _KINDS if word in words), "unknown")
 
 
-def list_sqlite(connection: Connection, inspector: Inspector) -> Catalogue:
+def reflect_sqlite(connection: Connection, inspector: Inspector) -> Catalogue:
     """The tables of a file; views and virtual tables (with the tables that serve them) are left out."""
-    made = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'table'").all()
-    virtual = [name for name, sql in made if re.match(r"\s*CREATE\s+VIRTUAL", sql or "", re.IGNORECASE)]
+    made = {
+        name: sql or "" for name, sql in connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+    }
+    virtual = [name for name, sql in made.items() if re.match(r"\s*CREATE\s+VIRTUAL", sql, re.IGNORECASE)]
     left_out = [LeftOut(name, "a view: it follows from the tables that it reads") for name in inspector.get_view_names()]
     left_out += [LeftOut(name, "a virtual table: it follows from other data") for name in virtual]
     found = []
@@ -62,21 +66,23 @@ def list_sqlite(connection: Connection, inspector: Inspector) -> Catalogue:
             left_out.append(LeftOut(name, f"serves the virtual table {owner}"))
         elif name not in virtual:
             found.append(Found(name, None, name))
-    return Catalogue(tuple(found), tuple(left_out))
+    tables = [
+        apply_checks(_with_declared_types(connection, table), check_texts(made[table.name]))
+        for table in reflect_tables(inspector, found)
+    ]
+    left_out += left_out_references(inspector, found)
+    return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
 
 
-def reflect_sqlite(
-    connection: Connection, inspector: Inspector, found: Found, labels: dict[tuple[str | None, str], str]
-) -> ReflectedTable:
-    """One table, with kinds from its declared types."""
-    table = reflect_table(inspector, found, labels)
-    quoted = connection.dialect.identifier_preparer.quote_identifier(found.name)
+def _with_declared_types(connection: Connection, table: ReflectedTable) -> ReflectedTable:
+    quoted = connection.dialect.identifier_preparer.quote_identifier(table.name)
     declared = {row[1]: row[2] or "" for row in connection.exec_driver_sql(f"PRAGMA table_xinfo({quoted})")}
     # A single INTEGER key is SQLite's row number: it counts by itself.
     counted = table.key[0] if len(table.key) == 1 and declared.get(table.key[0], "").upper() == "INTEGER" else None
     columns = []
     for column in table.columns:
-        words = declared.get(column.name, "")
+        # A generated column's declaration ends in these words.
+        words = re.sub(r"\s*GENERATED\s+ALWAYS\s*$", "", declared.get(column.name, ""), flags=re.IGNORECASE)
         whole = declared_kind(words) == "number" and column.precision == 0
         columns.append(
             replace(

@@ -1,0 +1,195 @@
+"""What is special about PostgreSQL's catalogue: schemas, partitions, inheritance, extensions, domains and rights.
+
+The schemas of the search path are looked at, or those that the URL asks for (``?schema=hosp,icu``). A table is called by its
+plain name; where two of the schemas hold the same name, ``schema.table``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from mare.errors import SourceError
+from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
+
+from .catalogue import Catalogue, Found, labelled, left_out_references, reflect_tables, without_columns
+from .checks import apply_checks, apply_domain
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Inspector
+    from sqlalchemy.dialects.postgresql.base import PGInspector
+
+
+class _Relation(NamedTuple):
+    schema: str
+    name: str
+    kind: str
+    parent: str | None
+    partition: bool
+    extension: str | None
+    readable: bool
+
+
+class _Attribute(NamedTuple):
+    words: str
+    filled: bool
+    readable: bool
+
+
+_RELATIONS = """
+SELECT n.nspname, c.relname, c.relkind::text,
+       (SELECT p.relname FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class p ON p.oid = i.inhparent
+         WHERE i.inhrelid = c.oid ORDER BY i.inhseqno LIMIT 1),
+       c.relispartition,
+       (SELECT e.extname FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
+         WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'e' LIMIT 1),
+       pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't'
+   AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+ ORDER BY n.nspname, c.relname
+"""
+
+_COLUMNS = """
+WITH RECURSIVE under (domain, base, typmod, filled) AS (
+    SELECT oid, typbasetype, typtypmod, typnotnull FROM pg_catalog.pg_type WHERE typtype = 'd'
+    UNION ALL
+    SELECT u.domain, t.typbasetype, CASE WHEN u.typmod = -1 THEN t.typtypmod ELSE u.typmod END, u.filled OR t.typnotnull
+      FROM under u JOIN pg_catalog.pg_type t ON t.oid = u.base AND t.typtype = 'd'
+)
+SELECT n.nspname, c.relname, a.attname,
+       pg_catalog.format_type(coalesce(b.oid, a.atttypid), CASE WHEN b.oid IS NULL THEN a.atttypmod ELSE u.typmod END),
+       coalesce(u.filled, false),
+       pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')
+  FROM pg_catalog.pg_attribute a
+  JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  LEFT JOIN (under u JOIN pg_catalog.pg_type b ON b.oid = u.base AND b.typtype <> 'd') ON u.domain = a.atttypid
+ WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p')
+   AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+"""
+"""A column's own type, or the one under its domain (and the domains below that), and whether a domain demands a value."""
+
+_SIZE = re.compile(r"(numeric|character varying|character)\((\d+)(?:,(\d+))?\)")
+
+_WORDS = {
+    "v": "a view: it follows from the tables that it reads",
+    "m": "a materialised view: it follows from the tables that it reads",
+    "f": "a foreign table: its rows are in another database, which the snapshot does not cover",
+}
+
+
+def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequence[str]) -> Catalogue:
+    """The tables of these schemas that can be read."""
+    relations = [_Relation(*row) for row in connection.exec_driver_sql(_RELATIONS)]
+    found, left_out = _sorted_out(relations, schemas)
+    facts: dict[tuple[str, str], dict[str, _Attribute]] = defaultdict(dict)
+    for schema, name, column, *attribute in connection.exec_driver_sql(_COLUMNS):
+        facts[schema, name][column] = _Attribute(*attribute)
+    domains = _domain_checks(inspector)
+    tables = []
+    for one, table in zip(found, reflect_tables(inspector, found), strict=True):
+        columns = facts[str(one.schema), one.name]
+        told = _with_own_words(table, str(one.schema), columns)
+        told = _with_domains(told, inspector, one, domains)
+        checks = [str(check["sqltext"]) for check in inspector.get_check_constraints(one.name, one.schema)]
+        told = apply_checks(told, checks)
+        hidden = [column for column, attribute in columns.items() if not attribute.readable]
+        left_out += [LeftOut(f"{one.label}.{column}", "no right to read this column") for column in hidden]
+        tables.append(without_columns(told, hidden))
+    left_out += left_out_references(inspector, found)
+    return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
+
+
+def _sorted_out(relations: Sequence[_Relation], schemas: Sequence[str]) -> tuple[list[Found], list[LeftOut]]:
+    kept: list[tuple[str, str]] = []
+    left_out: list[LeftOut] = []
+    elsewhere: dict[str, int] = defaultdict(int)
+    for relation in relations:
+        if relation.schema not in schemas:
+            elsewhere[relation.schema] += relation.kind in "rp"
+        elif (reason := _reason(relation)) is not None:
+            left_out.append(LeftOut(relation.name, reason))
+        else:
+            kept.append((relation.schema, relation.name))
+    for schema, tables in elsewhere.items():
+        if tables:
+            word = "1 table" if tables == 1 else f"{tables} tables"
+            left_out.append(
+                LeftOut(f"schema {schema}", f"{word} outside the search path: add ?schema={schema} to the URL to read them")
+            )
+    return labelled(kept), left_out
+
+
+def _reason(relation: _Relation) -> str | None:
+    if relation.extension is not None:
+        return f"belongs to the extension {relation.extension}"
+    if relation.partition:
+        return f"a partition: its rows are read with {relation.parent}"
+    if relation.parent is not None:
+        return f"inherits from {relation.parent}: its rows are read with it, without columns of their own"
+    if relation.kind in _WORDS:
+        return _WORDS[relation.kind]
+    return None if relation.readable else "no right to read"
+
+
+def _with_own_words(table: ReflectedTable, schema: str, facts: dict[str, _Attribute]) -> ReflectedTable:
+    return replace(table, columns=tuple(_own_words(column, schema, facts[column.name]) for column in table.columns))
+
+
+def _own_words(column: ReflectedColumn, schema: str, attribute: _Attribute) -> ReflectedColumn:
+    """The type as the server calls it, and what SQLAlchemy loses of a domain: its size, and that it demands a value."""
+    size, digits, precision = _SIZE.fullmatch(attribute.words), column.digits, column.precision
+    length = column.max_length
+    if size and size[1] == "numeric":
+        digits, precision = int(size[2]), int(size[3] or 0)
+    elif size:
+        length = int(size[2])
+    kind = column.kind
+    if kind == "unknown":
+        kind = "other"  # a type that SQLAlchemy does not know is not unknown, only of no kind that mare models
+    return replace(
+        column,
+        kind="integer" if kind == "number" and precision == 0 and digits else kind,
+        sql_type=attribute.words.removeprefix(f"{schema}."),
+        nullable=column.nullable and not attribute.filled,
+        digits=digits,
+        precision=precision,
+        max_length=length,
+    )
+
+
+def _domain_checks(inspector: Inspector) -> dict[tuple[str | None, str], list[str]]:
+    domains = cast("PGInspector", inspector).get_domains(schema="*")
+    return {(domain["schema"], domain["name"]): [str(check["check"]) for check in domain["constraints"]] for domain in domains}
+
+
+def _with_domains(
+    table: ReflectedTable, inspector: Inspector, found: Found, domains: dict[tuple[str | None, str], list[str]]
+) -> ReflectedTable:
+    from sqlalchemy.dialects.postgresql import DOMAIN
+
+    stored = {column["name"]: column["type"] for column in inspector.get_columns(found.name, found.schema)}
+    columns, unread = [], list(table.unread_checks)
+    for column in table.columns:
+        domain, told = stored[column.name], column
+        while isinstance(domain, DOMAIN):
+            told, texts = apply_domain(told, domains.get((domain.schema, str(domain.name)), []))
+            unread += [f"{column.name} of domain {domain.name}: {text}" for text in texts]
+            domain = domain.data_type
+        columns.append(told)
+    return replace(table, columns=tuple(columns), unread_checks=tuple(unread))
+
+
+def asked_schemas(connection: Connection, asked: Sequence[str]) -> tuple[str, ...]:
+    """The schemas to look at: those of the URL, which must exist, or those of the search path."""
+    if not asked:
+        return tuple(connection.exec_driver_sql("SELECT unnest(pg_catalog.current_schemas(false))::text").scalars())
+    held = set(connection.exec_driver_sql("SELECT nspname::text FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_'").scalars())
+    missing = [schema for schema in asked if schema not in held]
+    if missing:
+        raise SourceError(f"the database has no schema {', '.join(missing)}. It has: {', '.join(sorted(held))}.")
+    return tuple(asked)
