@@ -36,8 +36,8 @@ def noise_per_cell(budget: Budget, cost: float, sensitivity: int, histograms: in
     An entity changes each of them by at most S: S√k together in L2 (Gaussian), kS in L1 (Laplace).
     """
     if budget.pure:
-        return sqrt(2) * scale_from_epsilon(cost, float(min(histograms * sensitivity, _LARGEST_FLOAT)))
-    return sigma_from_rho(cost, sqrt_up(min(sensitivity * sensitivity * histograms, _LARGEST_FLOAT)))
+        return sqrt(2) * scale_from_epsilon(cost, float(histograms * sensitivity))
+    return sigma_from_rho(cost, sqrt_up(sensitivity * sensitivity * histograms))
 
 
 def judge(per_cell: float, noise: float) -> Verdict:

@@ -7,7 +7,7 @@ the noise, the remedy names the cap, the columns and the ε that would do it alo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, inf, sqrt
+from math import ceil, floor, inf, sqrt
 
 from mare.graph.dag import parent_link, parent_name
 from mare.privacy.budget import Budget
@@ -100,7 +100,10 @@ def _epsilon(budget: Budget, factor: float) -> list[str]:
     else:
         rho = rho_from_budget(budget) * factor * factor
         needed = epsilon_from_rho(rho, conversion_delta(budget)) if rho < 1e6 else inf
-    return [f"raise epsilon from {budget.epsilon:g} to {short(needed)}"] if needed <= _SENSIBLE_EPSILON else []
+    if needed > _SENSIBLE_EPSILON:
+        return []
+    # rounded up, so that the number that is named does suffice
+    return [f"raise epsilon from {budget.epsilon:g} to {ceil(needed * 100) / 100:g}"]
 
 
 def note_on_clipping(groups: Sequence[PlannedGroup], preview: Sequence[GroupPreview], entities: float) -> str | None:

@@ -16,6 +16,9 @@ from mare.graph.groups import Part
 from mare.schema import Parent, Schema
 from mare.schema.faults import Fault
 
+MAX_ROWS_PER_ENTITY = 10**9
+"""Caps that allow one entity more rows than this are no caps: whatever is measured under them is noise."""
+
 
 @dataclass(frozen=True)
 class Cap:
@@ -121,7 +124,13 @@ def _below_parent(schema: Schema, table: str, above: RowBound, faults: list[Faul
     link = parent_link(schema, table)
     limit = None if link is None else link.max_per_entity
     bound = above.times(cap, table)
-    return bound if limit is None else bound.limited(limit, table)
+    if limit is not None:
+        bound = bound.limited(limit, table)
+    if above.rows <= MAX_ROWS_PER_ENTITY < bound.rows:
+        digits = len(str(bound.rows)) - 1
+        what = f"the caps allow one entity some 10^{digits} rows here, more than {MAX_ROWS_PER_ENTITY:,}"
+        faults.append(Fault(("tables", table, "parent"), what, "Lower max_rows here or above, or set max_per_entity"))
+    return bound
 
 
 def _owned(paths: Sequence[tuple[RowBound, TableEdge]]) -> RowBound:
