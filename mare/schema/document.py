@@ -27,6 +27,22 @@ class SchemaDocument:
         return nearest_line(self.lines, path)
 
 
+@dataclass(frozen=True)
+class Examination:
+    """A file as it was found, good or not. ``schema`` is None where nothing could be built from it."""
+
+    schema: Schema | None
+    label: str
+    text: str
+    faults: tuple[Fault, ...]
+    """Everything that is wrong or open, with lines."""
+    lines: Mapping[Path, int]
+
+    def line_of(self, path: Path) -> int | None:
+        """As in a `SchemaDocument`."""
+        return nearest_line(self.lines, path)
+
+
 def nearest_line(lines: Mapping[Path, int], path: Path) -> int | None:
     """Line of the longest written beginning of the path."""
     for end in range(len(path), -1, -1):

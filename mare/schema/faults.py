@@ -19,8 +19,9 @@ class Fault:
     """What is wrong."""
     remedy: str
     """What is allowed and what to write."""
-    severity: Literal["error", "unsettled"] = "error"
-    """``error``: the schema contradicts itself and does not load. ``unsettled``: a draft, it loads but cannot be planned."""
+    severity: Literal["error", "unsettled", "info"] = "error"
+    """``error``: the schema contradicts itself and does not load. ``unsettled``: a draft, it loads but cannot be planned.
+    ``info``: worth knowing, nothing has to be done (only a source gives these)."""
     line: int | None = None
     """Line of the YAML file, from 1."""
 

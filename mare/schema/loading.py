@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mare.errors import SchemaError
 
-from .document import SchemaDocument, nearest_line
+from .document import Examination, SchemaDocument, nearest_line
 from .faults import Fault, describe
 from .rewriting import rewrite_schema
 from .schema import Schema
@@ -18,7 +18,7 @@ from .structure import build_schema
 from .writing import dump_schema
 from .yaml_nodes import read_nodes
 
-__all__ = ["SchemaDocument", "dump_schema", "load_document", "load_schema", "rewrite_schema"]
+__all__ = ["Examination", "SchemaDocument", "dump_schema", "examine", "load_document", "load_schema", "rewrite_schema"]
 
 _TEXT = "the schema text"
 
@@ -30,6 +30,15 @@ def load_schema(source: str | Path) -> Schema:
 
 def load_document(source: str | Path) -> SchemaDocument:
     """As `load_schema`, and keep the lines and what is still unsettled: for `mare check` and `mare plan`."""
+    found = examine(source)
+    errors = tuple(f for f in found.faults if f.severity == "error")
+    if errors or found.schema is None:
+        raise SchemaError(describe(errors, found.label), errors)
+    return SchemaDocument(found.schema, found.label, found.text, found.faults, found.lines)
+
+
+def examine(source: str | Path) -> Examination:
+    """As `load_document`, but what is wrong is told instead of raised: for `mare check`, which says everything at once."""
     label, text = read_source(source)
     nodes = read_nodes(text)
     schema, faults = (None, []) if nodes.root is None else build_schema(nodes.data)
@@ -38,10 +47,7 @@ def load_document(source: str | Path) -> SchemaDocument:
     if schema is not None:
         faults += _semantic_faults(schema)
     placed = tuple(f if f.line is not None else f.at(nearest_line(nodes.lines, f.path)) for f in faults)
-    errors = tuple(f for f in placed if f.severity == "error")
-    if errors or schema is None:
-        raise SchemaError(describe(errors, label), errors)
-    return SchemaDocument(schema, label, text, placed, nodes.lines)
+    return Examination(schema, label, text, placed, nodes.lines)
 
 
 def read_source(source: str | Path) -> tuple[str, str]:

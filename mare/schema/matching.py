@@ -1,0 +1,205 @@
+"""A schema against a source: what the one names and the other does not hold, and the other way round. For `mare check --from`.
+
+Compares with a `Reflection`, so no row is read. Names match case-insensitively where that is unambiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+
+from .columns import Category, Code, Column
+from .faults import Fault, Path
+from .reflection import ReflectedColumn, ReflectedTable, Reflection
+from .schema import EntityByColumn, Schema
+from .storing import clash
+from .table import Table
+
+_SHOWN = 8
+"""How many names a message lists before it says how many more there are."""
+
+
+def match(schema: Schema, reflection: Reflection) -> tuple[Fault, ...]:
+    """Every way in which the source is not what the schema says; without lines, in the order of the schema."""
+    tells_nullability = any(not column.nullable for table in reflection for column in table.columns)
+    faults: list[Fault] = []
+    met: set[str] = set()
+    for name, table in schema.tables.items():
+        stored = reflection.table(name)
+        if stored is not None:
+            met.add(stored.name)
+        if table.ignore:
+            continue
+        if stored is None:
+            faults.append(_missing_table(name, reflection))
+            continue
+        faults += _columns(schema, name, table, stored)
+        faults += _keys(name, table, stored)
+        faults += _described(name, table, stored, tells_nullability)
+        faults += _parent(schema, name, table, stored, reflection)
+    faults += [_unmentioned_table(table, reflection) for table in reflection if table.name not in met]
+    return tuple(faults)
+
+
+def _missing_table(name: str, reflection: Reflection) -> Fault:
+    held = [table.name for table in reflection]
+    left = next((left for left in reflection.left_out if left.name.casefold() == name.casefold()), None)
+    twins = [table for table in held if table.casefold() == name.casefold()]
+    if left is not None:
+        what, remedy = (
+            f"{reflection.label} holds {name}, but it cannot be used: {left.reason}",
+            "Remove it, or write ignore: true",
+        )
+    elif twins:
+        what = f"{name} could be any of {', '.join(twins)} in {reflection.label}"
+        remedy = "Write the name exactly as the source has it"
+    else:
+        what = f"{reflection.label} has no table {name}"
+        remedy = f"{_meant(name, held)}The source holds: {_listed(sorted(held))}. Mend the name, or write ignore: true"
+    return Fault(("tables", name), what, remedy)
+
+
+def _unmentioned_table(table: ReflectedTable, reflection: Reflection) -> Fault:
+    what = f"{reflection.label} holds a table {table.name} that the schema does not mention"
+    remedy = f"Describe it, or write `{table.name}: {{ignore: true}}` (left out) or `{{public: true}}` (copied verbatim)"
+    return Fault(("tables",), what, remedy, "unsettled")
+
+
+def _columns(schema: Schema, name: str, table: Table, stored: ReflectedTable) -> Iterator[Fault]:
+    """Names on both sides."""
+    met: set[str] = {left.name for ignored in table.ignore_columns if (left := stored.column(ignored))}
+    told: set[str] = set()
+    for path, column in _mentioned(schema, name, table):
+        found = stored.column(column)
+        if found is not None:
+            met.add(found.name)
+        elif column not in told:
+            told.add(column)
+            yield _missing_column(path, column, stored)
+    if table.public:
+        return  # copied verbatim, whatever it holds
+    open_columns = [c.name for c in stored.columns if c.name not in met and not c.generated]
+    if open_columns:
+        what = f"{stored.name} has {_columns_word(open_columns)} the schema does not mention: {_listed(open_columns)}"
+        yield Fault(("tables", name, "columns"), what, "Describe them under columns, or list them in ignore_columns", "unsettled")
+
+
+def _columns_word(columns: Sequence[str]) -> str:
+    return "a column that" if len(columns) == 1 else f"{len(columns)} columns that"
+
+
+def _mentioned(schema: Schema, name: str, table: Table) -> Iterator[tuple[Path, str]]:
+    """Every column of the table that the schema names, and where."""
+    here: Path = ("tables", name)
+    yield from (((*here, "columns", column), column) for column in table.columns)
+    yield from (((*here, "key"), column) for column in table.key or ())
+    yield from (((*here, "unique", i), column) for i, names in enumerate(table.unique) for column in names)
+    for reference in table.references:
+        yield from (((*here, "references", reference), column) for column in table.reference_columns(reference))
+    if isinstance(schema.entity, EntityByColumn) and schema.entity.table == name:
+        yield ("entity", "by"), schema.entity.by
+    if table.parent is not None:
+        for field in ("column", "order_by", "history_by", "column_via"):
+            yield from (((*here, "parent", field), column) for column in getattr(table.parent, field) or ())
+
+
+def _missing_column(path: Path, column: str, stored: ReflectedTable) -> Fault:
+    held = [c.name for c in stored.columns]
+    twins = [c for c in held if c.casefold() == column.casefold()]
+    if twins:
+        return Fault(
+            path, f"{column} could be any of {', '.join(twins)} of {stored.name}", "Write the name exactly as the source has it"
+        )
+    remedy = f"{_meant(column, held)}It has: {_listed(held)}. Mend the name, or remove it"
+    return Fault(path, f"{stored.name} has no column {column} in the source", remedy)
+
+
+def _keys(name: str, table: Table, stored: ReflectedTable) -> Iterator[Fault]:
+    if not stored.key:
+        return
+    written = f"key: {stored.key[0]}" if len(stored.key) == 1 else f"key: [{', '.join(stored.key)}]"
+    if table.key is None:
+        what = f"the source declares a key of {stored.name}, the schema does not"
+        yield Fault(("tables", name, "key"), what, f"Write {written}", "unsettled")
+        return
+    mine = _folded(table.key)
+    if all(mine != _folded(names) for names in (stored.key, *stored.uniques)):
+        what = f"the key is ({', '.join(table.key)}), but in the source it is ({', '.join(stored.key)})"
+        yield Fault(("tables", name, "key"), what, f"Write {written}: nothing makes the other columns unique there")
+
+
+def _described(name: str, table: Table, stored: ReflectedTable, tells_nullability: bool) -> Iterator[Fault]:
+    """Types, NULLs and values of the columns that the schema describes."""
+    for column, described in table.columns.items():
+        found = stored.column(column)
+        if found is None or table.public:
+            continue
+        path: Path = ("tables", name, "columns", column)
+        if (clashing := clash(described, found)) is not None:
+            what, remedy = clashing
+            yield Fault((*path, "type"), what, remedy)
+            continue
+        yield from _values(path, described, found)
+        if tells_nullability:
+            yield from _nulls(path, described, found, found.name in stored.key)
+    for reference, link in table.references.items():
+        for column in table.reference_columns(reference):
+            found = stored.column(column)
+            comes_out_null = link.kind == "broken" or (link.kind == "other_entity" and link.fill == "none")
+            if found is not None and not found.nullable and comes_out_null:
+                what = f"{column} comes out NULL (kind: {link.kind}), but the source does not allow NULL there"
+                remedy = "fill: random" if link.kind == "other_entity" else "another reference of the circle to break"
+                yield Fault(("tables", name, "references", reference), what, f"Write {remedy}, or allow NULL in the target")
+
+
+def _values(path: Path, described: Column, found: ReflectedColumn) -> Iterator[Fault]:
+    if not isinstance(described, (Category, Code)) or described.values is None or found.values is None:
+        return
+    if isinstance(described, Category) and described.other is not None:
+        return
+    missing = [str(value) for value in found.values if value not in described.values]
+    if missing:
+        what = f"the source also allows {_listed(missing)}"
+        yield Fault((*path, "values"), what, "Add them to values, or write other: … for everything outside", "unsettled")
+
+
+def _nulls(path: Path, described: Column, found: ReflectedColumn, in_key: bool) -> Iterator[Fault]:
+    if described.determined is not None or described.type in ("identifier", "position", "text", "unknown"):
+        return
+    if described.nullable and not found.nullable:
+        what = "it may come out NULL, but the source does not allow NULL there"
+        yield Fault((*path, "nullable"), what, "Remove nullable: true")
+    elif found.nullable and not described.nullable and not in_key:
+        what = "the source lets it be NULL, the schema does not"
+        yield Fault(
+            path, what, "Write nullable: true if there are NULLs; a column that is not nullable never comes out NULL", "info"
+        )
+
+
+def _parent(schema: Schema, name: str, table: Table, stored: ReflectedTable, reflection: Reflection) -> Iterator[Fault]:
+    """A parent that the source knows nothing of: worth a word where it declares other foreign keys."""
+    parent = schema.parent_table(name)
+    target = reflection.table(parent) if parent is not None else None
+    if table.parent is None or target is None or not any(t.foreign_keys for t in reflection):
+        return
+    columns = _folded(schema.parent_columns(name))
+    links = [link for link in stored.foreign_keys if link.table.casefold() == target.name.casefold()]
+    if not any(_folded(link.columns) == columns for link in links):
+        what = f"the source declares no foreign key from {stored.name} to {target.name}"
+        remedy = "Make sure that the columns do refer to it: rows whose parent is missing are dropped (or orphans: entity)"
+        yield Fault(("tables", name, "parent"), what, remedy, "info")
+
+
+def _folded(names: Sequence[str]) -> frozenset[str]:
+    return frozenset(name.casefold() for name in names)
+
+
+def _meant(word: str, allowed: Sequence[str]) -> str:
+    folded = {name.casefold(): name for name in allowed}
+    close = get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    return f"Did you mean {folded[close[0]]}? " if close else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown or "nothing"
