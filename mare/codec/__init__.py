@@ -1,6 +1,7 @@
 """Values ⇄ codes, one file a column type. Pure: domains come from the schema, never from the values that pass through."""
 
 from .building import ColumnCodec, TableCodec, table_codec
+from .decoding import decode_table
 from .encoding import EncodedTable, Siblings, encode_table
 from .ordinal import OrdinalCodec
 from .relative import RelativeCodec
@@ -12,6 +13,7 @@ __all__ = [
     "RelativeCodec",
     "Siblings",
     "TableCodec",
+    "decode_table",
     "encode_table",
     "table_codec",
 ]

@@ -40,7 +40,7 @@ def nonnegative(counts: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
     descending = np.sort(counts)[::-1]
     excess = (np.cumsum(descending) - total) / np.arange(1, len(counts) + 1)
     kept = int(np.flatnonzero(descending > excess)[-1])
-    return np.maximum(counts - excess[kept], 0.0)
+    return np.maximum(counts - float(excess[kept]), 0.0)
 
 
 def _probabilities(counts: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
@@ -86,11 +86,11 @@ class IndependentModel:
         rule = _negatives(task)
         if not len(task.columns):
             return FittedIndependent({})
-        answer = curator.counts([Marginal.of(name) for name in task.columns], share=1.0)
+        answers = curator.counts([Marginal.of(name) for name in task.columns], share=1.0)
         return FittedIndependent(
             {
-                name: _probabilities(np.asarray(counts, dtype=np.float64), rule)
-                for name, counts in zip(task.columns, answer.counts, strict=True)
+                name: _probabilities(answer.values.astype(np.float64), rule)
+                for name, answer in zip(task.columns, answers, strict=True)
             }
         )
 

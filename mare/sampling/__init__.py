@@ -1,1 +1,5 @@
-"""From a release to synthetic rows: post-processing, it works with the source switched off."""
+"""Sampling: post-processing of a release. Works with the source switched off."""
+
+from .sample import sample
+
+__all__ = ["sample"]

@@ -1,1 +1,7 @@
-"""The staging database: truncation, order, contexts, and the exact counts behind the gate. Secret by nature."""
+"""The stage: true rows, truncated and coded, behind views that only the curator may ask."""
+
+from .needs import TableNeeds, needs
+from .staged import LocalNotes, Staged, stage
+from .view import StagedView
+
+__all__ = ["LocalNotes", "Staged", "StagedView", "TableNeeds", "needs", "stage"]

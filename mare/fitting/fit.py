@@ -1,0 +1,131 @@
+"""`fit`: the only step that sees data. Its phases run in a fixed order, and nothing but the gate's answers gets out.
+
+stage ─► sizes ─► learn domains ─► settle ─► encode ─► models ─► Release
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mare.errors import PlanError
+from mare.finding import Location, open_source
+from mare.graph.dag import DatasetDag
+from mare.models import get_model
+from mare.planning import Plan
+from mare.planning.sensitivity import row_bounds
+from mare.ports import Source
+from mare.privacy.bits import BitSource, OsBits, SeededBits
+from mare.privacy.curator import Gate
+from mare.privacy.ledger import Ledger
+from mare.privacy.tape import Tape
+from mare.release import Release
+from mare.release.filling import fillings
+from mare.release.storage import output_tables
+from mare.stage import LocalNotes, needs, stage
+
+from .settling import codecs, settle
+from .sizes import measure_sizes
+
+if TYPE_CHECKING:
+    from mare.schema import Schema
+
+Told = Callable[[str], None]
+"""Told what the fit is doing: names of phases and groups, never a number from the data."""
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What a fit may be told beyond plan and source. The doors that cost the guarantee are called unsafe."""
+
+    unsafe_peeked: bool = False
+    """Fit although the schema was filled in by looking at the data. NOT PRIVATE."""
+    bits: BitSource | None = None
+    """Where noise comes from; the operating system unless a test says otherwise."""
+    tape: Tape | None = None
+    """For audits: records, or replays. NOT PRIVATE."""
+    tell: Told | None = None
+    notes: Callable[[LocalNotes], None] | None = None
+    """Handed the true numbers of dropped rows: internal, not private, for the screen of whoever runs the fit."""
+    folder: Path | None = None
+    """Where the temporary staging folder is made."""
+
+
+def fit(plan: Plan, source: Location | Source, *, unsafe_seed: int | None = None, unsafe_peeked: bool = False) -> Release:
+    """Fit the plan to a source, and pay for every answer.
+
+    ``unsafe_seed`` draws the noise from a seed, so that a test can repeat it; ``unsafe_peeked`` accepts a schema that was
+    filled in by looking at the data. Either marks the release NOT PRIVATE, for good.
+    """
+    bits: BitSource = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
+    return run_fit(plan, source, FitOptions(unsafe_peeked=unsafe_peeked, bits=bits))
+
+
+def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Release:
+    """As `fit`, with everything that the command line and the audit need to say."""
+    tell = options.tell or (lambda _: None)
+    schema = plan.schema
+    _refuse_peeked(plan, options.unsafe_peeked)
+    _refuse_tables(schema)
+    tables = needs(schema, [planned.group for planned in plan.groups])
+    coded = codecs(plan, tables)
+    ledger = Ledger(plan.budget, _unit(schema), plan.public)
+    if plan.peeked:
+        ledger.mark_not_private(f"the schema was filled in by looking at the data: {', '.join(plan.peeked)}")
+    gate = Gate(plan.budget, ledger, options.bits, options.tape)
+    bounds, _ = row_bounds(schema, DatasetDag.of(schema))
+    opened = open_source(source) if isinstance(source, str | Path | dict) else source
+    tell("reading")
+    with opened as reader:  # type: ignore[union-attr]
+        output = output_tables(schema, reader.reflect(), [table.name for table in tables])
+        with stage(reader, tables, gate.secret("truncation"), folder=options.folder) as staged:
+            if options.notes is not None:
+                options.notes(staged.notes)
+            tell("measuring sizes")
+            sizes = measure_sizes(gate, staged, bounds, plan.phases.sizes)
+            settled = settle(plan, tables, coded, sizes)
+            for table in tables:
+                tell(f"encoding {table.name}")
+                staged.encode(table.name, coded[table.name])
+            arrays = {}
+            # The sizes' phase is paid; whatever the models do not use is left over, never given to a later group.
+            for group in settled.groups:
+                tell(f"fitting {group.name}")
+                view = staged.view(group.group, group.columns, group.history, group.sensitivity)
+                curator = gate.curator(view, plan.phases.models * group.share)
+                arrays[group.name] = get_model(group.model).fit(curator, group.task).arrays()
+    return Release(schema, settled, output, arrays, ledger)
+
+
+def _unit(schema: Schema) -> str:
+    return f"one row of {schema.entity_name}, with every row that belongs to it in every table"
+
+
+def _refuse_peeked(plan: Plan, allowed: bool) -> None:
+    if plan.peeked and not allowed:
+        listed = "\n".join(f"  - {place}" for place in plan.peeked)
+        raise PlanError(
+            f"these parts of the schema were filled in by looking at the data:\n{listed}\n"
+            "Review each, and remove its `peeked: true`; or fit with --unsafe-peeked, and the release is NOT PRIVATE."
+        )
+
+
+def _refuse_tables(schema: Schema) -> None:
+    """What the sampler could not write is refused before anything is read or paid."""
+    refused: list[str] = []
+    if not schema.entity_is_table:
+        refused.append("an entity by column is not fitted yet")
+    for name, table in schema.tables.items():
+        if table.ignore:
+            continue
+        if table.public or table.pool is not None:
+            refused.append(f"{name}: {'public tables' if table.public else 'pools'} are not carried over yet; write ignore: true")
+        elif table.parent is None and schema.entity != name:
+            refused.append(f"{name}: tables that are owned by reference are not fitted yet")
+        else:
+            fillings(schema, name)
+    if refused:
+        listed = "\n".join(f"  - {fault}" for fault in refused)
+        raise PlanError(f"this schema can be planned, but not yet fitted:\n{listed}")

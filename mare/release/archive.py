@@ -1,0 +1,169 @@
+"""The release file: a zip of JSON, YAML and safetensors. It opens with any tool, and no code runs when it is read.
+
+mimetype            what this is, stored first and uncompressed
+release.json        format version, settled plan, output tables
+schema.yaml         the schema
+ledger.json         every charge, and the status
+models/N.safetensors  the arrays of group N of the settled plan
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.errors import MareError, ReleaseError
+from mare.privacy.ledger import Ledger
+from mare.schema.loading import load_schema
+from mare.schema.writing import dump_schema
+
+from .document import read_document, write_document
+from .release import Release
+
+if TYPE_CHECKING:
+    from .settled import SettledPlan
+
+MIMETYPE = "application/x-mare-release"
+FORMAT = 1
+"""Version of the file's layout. A newer one is refused: half understood is not understood."""
+LARGEST_MEMBER = 1 << 32
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""Every member's time: the same release is the same bytes."""
+
+
+def save_release(release: Release, path: Path) -> None:
+    """Write beside the target, then rename: a reader never meets half a file."""
+    from safetensors.numpy import save
+
+    members: dict[str, bytes] = {
+        "mimetype": MIMETYPE.encode(),
+        "release.json": write_document(release, FORMAT).encode(),
+        "schema.yaml": dump_schema(release.schema).encode(),
+        "ledger.json": release.ledger.to_json().encode(),
+    }
+    for number, settled in enumerate(release.plan.groups):
+        arrays = {name: np.ascontiguousarray(values) for name, values in release.arrays[settled.name].items()}
+        members[f"models/{number}.safetensors"] = save(arrays)
+    try:
+        _write(members, path)
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be written ({error.strerror}). Nothing was left there.") from None
+
+
+def _write(members: dict[str, bytes], path: Path) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+                for member, content in members.items():
+                    info = zipfile.ZipInfo(member, _EPOCH)
+                    info.external_attr = 0o644 << 16
+                    info.compress_type = zipfile.ZIP_STORED if member == "mimetype" else zipfile.ZIP_DEFLATED
+                    archive.writestr(info, content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    current = os.umask(0o077)
+    os.umask(current)
+    return current
+
+
+def load_release(path: str | Path) -> Release:
+    """Read a release file, or refuse it with a `ReleaseError` that says why."""
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _read(archive, path)
+    except FileNotFoundError:
+        raise ReleaseError(f"there is no release {path}.") from None
+    except IsADirectoryError:
+        raise ReleaseError(f"{path} is a folder, not a release.") from None
+    except PermissionError:
+        raise ReleaseError(f"{path} may not be read by this user.") from None
+    except zipfile.BadZipFile:
+        raise ReleaseError(f"{path} is not a release of mare, or it is damaged.") from None
+    except (OSError, EOFError, NotImplementedError, RuntimeError, zipfile.LargeZipFile) as error:
+        raise ReleaseError(f"{path} is damaged ({type(error).__name__}).") from None
+
+
+def _read(archive: zipfile.ZipFile, path: Path) -> Release:
+    names = set(archive.namelist())
+    if "mimetype" not in names or _member(archive, "mimetype", path) != MIMETYPE.encode():
+        raise ReleaseError(f"{path} is a zip file, but not a release of mare.")
+    document = _json(_member(archive, "release.json", path), path)
+    version = document.get("format")
+    if not isinstance(version, int) or version < 1:
+        raise ReleaseError(f"{path} is damaged: it does not say its format.")
+    if version > FORMAT:
+        raise ReleaseError(f"{path} has format {version}; this mare reads up to {FORMAT}. Upgrade mare to read it.")
+    try:
+        schema = load_schema(_member(archive, "schema.yaml", path).decode() + "\n")
+        ledger = Ledger.from_json(_member(archive, "ledger.json", path).decode())
+        plan, tables = read_document(document)
+    except (MareError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ReleaseError(f"{path} is damaged: its description cannot be read ({type(error).__name__}).") from None
+    arrays = {
+        settled.name: _arrays(_member(archive, f"models/{number}.safetensors", path), path)
+        for number, settled in enumerate(plan.groups)
+    }
+    release = Release(schema, plan, tables, arrays, ledger)
+    _check_models(release, plan)
+    return release
+
+
+def _check_models(release: Release, plan: SettledPlan) -> None:
+    """Every model loads, so that a file that loads can be sampled from."""
+    for settled in plan.groups:
+        release.model(settled.name)
+
+
+def _member(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    try:
+        info = archive.getinfo(name)
+    except KeyError:
+        raise ReleaseError(f"{path} is damaged: {name} is missing.") from None
+    if info.file_size > LARGEST_MEMBER:
+        raise ReleaseError(f"{path} is damaged: {name} claims {info.file_size:,} bytes.")
+    # read() checks the CRC of what it unpacks, zlib that it can be unpacked.
+    import zlib
+
+    try:
+        return archive.read(info)
+    except zlib.error:
+        raise ReleaseError(f"{path} is damaged: {name} cannot be unpacked.") from None
+
+
+def _json(content: bytes, path: Path) -> dict[str, object]:
+    try:
+        document = json.loads(content)
+    except ValueError:
+        raise ReleaseError(f"{path} is damaged: release.json is not JSON.") from None
+    if not isinstance(document, dict):
+        raise ReleaseError(f"{path} is damaged: release.json does not describe a release.")
+    return document
+
+
+def _arrays(content: bytes, path: Path) -> dict[str, NDArray[np.generic]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return dict(load(content))
+    except (SafetensorError, ValueError) as error:
+        raise ReleaseError(f"{path} is damaged: a model cannot be read ({type(error).__name__}).") from None

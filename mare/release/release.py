@@ -1,0 +1,66 @@
+"""`Release`: everything that sampling needs and nothing that was not paid for. It may leave the house when it is PRIVATE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.models import FittedModel, get_model
+from mare.schema import Schema
+from mare.schema.reflection import ReflectedTable
+
+from .settled import SettledPlan
+
+if TYPE_CHECKING:
+    from mare.privacy.ledger import Ledger
+
+NOT_PRIVATE = "NOT PRIVATE"
+Arrays = Mapping[str, NDArray[np.generic]]
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A fitted synthesizer. `save` writes it, `load_release` reads it back, `sample` draws from it."""
+
+    schema: Schema
+    plan: SettledPlan
+    tables: tuple[ReflectedTable, ...]
+    """What comes out, parents before children: the source's types, the schema's keys."""
+    arrays: Mapping[str, Arrays]
+    """Per column group, all that its model knows."""
+    ledger: Ledger
+    """What was charged, and why the release is private or is not."""
+
+    @property
+    def status(self) -> Literal["PRIVATE", "NOT PRIVATE"]:
+        return self.ledger.status
+
+    @property
+    def warning(self) -> str | None:
+        """What every print of this release has to say; None when it is private."""
+        if self.status != NOT_PRIVATE:
+            return None
+        return f"{NOT_PRIVATE}: {'; '.join(self.ledger.reasons)}"
+
+    def model(self, group: str) -> FittedModel:
+        """The fitted model of a column group."""
+        settled = self.plan.group(group)
+        return get_model(settled.model).load(settled.task, self.arrays[group])
+
+    def save(self, path: str | Path) -> None:
+        """Write the release file. It appears complete or not at all."""
+        from .archive import save_release
+
+        save_release(self, Path(path))
+
+    def __repr__(self) -> str:
+        budget = self.ledger.budget
+        return (
+            f"<Release {self.schema.name or 'unnamed'}: {len(self.tables)} tables, {len(self.plan.groups)} models, "
+            f"ε = {budget.epsilon:g}, δ = {budget.delta:g}, {self.status}>"
+        )

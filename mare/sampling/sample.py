@@ -1,0 +1,91 @@
+"""`sample`: synthetic tables from a release alone. Post-processing: it costs nothing and needs no source.
+
+    Release ─► generate codes ─► decode ─► sink
+
+Entities go through in blocks, each through all tables, so memory does not grow with the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mare.codec import table_codec
+from mare.errors import PlanError
+from mare.finding import Location, open_sink
+from mare.ports import Sink, SinkTable
+from mare.release import Release, load_release
+from mare.release.filling import fillings
+
+from .generation import Generator
+from .randomness import BLOCK
+from .writing import Counters, write_block
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many entities are done."""
+
+
+def sample(
+    release: Release | str | Path,
+    to: Location | Sink | None = None,
+    *,
+    entities: int | None = None,
+    seed: int = 0,
+    replace: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, pd.DataFrame] | None:
+    """Draw a synthetic database. With ``to``, stream it there; without, return a frame per table.
+
+    ``entities`` is how many to make (as many as the source had, noisily, unless said). The same release, seed and number
+    give the same rows. ``replace`` allows to overwrite what is at the target.
+    """
+    if not isinstance(release, Release):
+        release = load_release(release)
+    count = release.plan.entities if entities is None else entities
+    if count < 0:
+        raise PlanError(f"entities is {count}; it must be 0 or more.")
+    if to is None:
+        return _frames(release, count, seed, progress)
+    sink = open_sink(to, replace=replace) if isinstance(to, str | Path | Mapping) else to
+    with sink:
+        sink.create([SinkTable(table) for table in release.tables])
+        for batches in blocks(release, count, seed, progress):
+            for table, batch in batches.items():
+                sink.write(table, batch)
+    return None
+
+
+def blocks(release: Release, entities: int, seed: int, progress: Progress | None = None) -> Iterator[dict[str, pa.RecordBatch]]:
+    """The synthetic rows, a block of entities at a time."""
+    schema = release.schema
+    parents = {table.name: schema.parent_table(table.name) for table in release.tables}
+    modelled: dict[str, list[str]] = {table: [] for table in parents}
+    for settled in release.plan.groups:
+        modelled[settled.group.table] += [c.column for c in settled.group.columns if c.role == "value" and c.column is not None]
+    codecs = {table: table_codec(schema, table, columns) for table, columns in modelled.items()}
+    models = {settled.name: release.model(settled.name) for settled in release.plan.groups}
+    generator = Generator(release.plan, tuple(parents), parents, codecs, models)
+    how = {table: fillings(schema, table) for table in parents}
+    counters = Counters()
+    # One block at least: an empty database still has its tables' columns.
+    for block in range(max(1, -(-entities // BLOCK))):
+        size = min(BLOCK, entities - block * BLOCK)
+        rooms = generator.block(seed, block, size)
+        yield write_block(rooms, release.tables, how, codecs, counters, seed, block)
+        if progress is not None:
+            progress(block * BLOCK + size, entities)
+
+
+def _frames(release: Release, entities: int, seed: int, progress: Progress | None) -> dict[str, pd.DataFrame]:
+    import pyarrow as pa
+
+    parts: dict[str, list[pa.RecordBatch]] = {table.name: [] for table in release.tables}
+    for batches in blocks(release, entities, seed, progress):
+        for table, batch in batches.items():
+            parts[table].append(batch)
+    return {table: pa.Table.from_batches(batches).to_pandas() for table, batches in parts.items()}

@@ -1,0 +1,52 @@
+"""The staging database: a private, temporary DuckDB file. True rows live here and nowhere else, and not for long.
+
+The folder is readable by its owner alone and is removed when the stage is left, whatever happened. Extensions are
+never installed or loaded: staging reaches neither the network nor other files.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mare.errors import SourceError
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@contextmanager
+def staging_database(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A fresh staging database. ``folder`` is where the temporary folder is made, if not where the system makes them."""
+    import duckdb
+
+    try:
+        private = Path(tempfile.mkdtemp(prefix="mare-stage-", dir=folder))  # mode 0700
+    except OSError as error:
+        raise SourceError(
+            f"no temporary folder for staging can be made ({error.strerror}). Set TMPDIR to one with room."
+        ) from None
+    try:
+        file = private / "stage.duckdb"
+        connection = duckdb.connect(
+            str(file),
+            config={
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "allow_unsigned_extensions": "false",
+                "enable_external_access": "false",
+                "temp_directory": str(private / "spill"),
+                "preserve_insertion_order": "false",
+            },
+        )
+        try:
+            file.chmod(0o600)
+            yield connection
+        finally:
+            connection.close()
+    finally:
+        shutil.rmtree(private, ignore_errors=True)
