@@ -105,7 +105,7 @@ def _show(console: Console, made: Plan, label: str, details: bool) -> None:
         for place, group in enumerate(made.groups, 1):
             _say(console, f"{place}. {group.name}", _detail(group))
     _say(console, "Learned, and paid for (most codes)", _learned(made))
-    _say(console, "Assumed, not read", made.assumptions)
+    _say(console, "Sizes: declared or assumed, never read", made.assumptions)
     _say(console, "Counts as public", made.public)
     _say(console, "Good to know", made.notes)
     _say(console, "Warnings", [str(warned) for warned in made.warnings], style="bold yellow")

@@ -1,0 +1,133 @@
+"""`mare plan` as a user runs it: a table to read, JSON for programs, and one clear message where it cannot plan."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mare.planning import Plan
+from mare.schema.ready import names
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "reading-the-plan.md"
+BLOCK = re.compile(r"```(yaml|console)\n(.*?)```", re.DOTALL)
+
+CLINIC = """\
+mare: 1
+entity: patients
+tables:
+  patients:
+    key: id
+    columns:
+      sex: {type: category, values: [F, M]}
+      race: {type: category, learn: true, max_values: 9}
+  visits:
+    key: id
+    parent: {table: patients, column: patient_id, max_rows: 8}
+    model: independent
+    columns:
+      ward: {type: category, values: [a, b, c], peeked: true}
+"""
+
+
+def mare(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-c", "from mare.cli import main; main()", *arguments]
+    return subprocess.run(program, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    (tmp_path / "clinic.yaml").write_text(CLINIC, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_plan_is_a_table_of_at_most_100_columns_with_all_there_is_to_know(clinic: Path) -> None:
+    done = mare("plan", "clinic.yaml", "--epsilon", "1", "--details", folder=clinic)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines()) <= 100
+    for text in ("patients.rows", "visits.context", "visits.rows", "8 visits", "race (9)", "No data was read", "verdict"):
+        assert text in done.stdout
+    assert "tables.visits.columns.ward" in done.stdout
+    assert "delta was not given: 1e-09" in done.stdout
+
+
+def test_json_is_all_that_is_printed_and_is_the_same_each_time(clinic: Path) -> None:
+    first, second = (mare("plan", "clinic.yaml", "--epsilon", "1", "--json", folder=clinic) for _ in range(2))
+    assert first.stdout == second.stdout
+    assert json.loads(first.stdout)["budget"] == {"epsilon": 1.0, "delta": 1e-9}
+    assert Plan.from_json(first.stdout).group("visits.rows").sensitivity == 8
+
+
+def test_more_entities_can_be_reckoned_with(clinic: Path) -> None:
+    done = mare("plan", "clinic.yaml", "--epsilon", "1", "--entities", "300000", folder=clinic)
+    assert "300,000 entities, as asked for" in done.stdout
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_ready_schema_can_be_planned(name: str, tmp_path: Path) -> None:
+    done = mare("plan", name, "--epsilon", "2", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--epsilon", "-1"], r"epsilon is -1"),
+        (["--epsilon", "nan"], r"epsilon is nan"),
+        (["--epsilon", "1", "--delta", "1"], r"delta is 1"),
+        (["--epsilon", "1", "--entities", "0"], r"entities is 0"),
+        (["--epsilon", "1", "--delta", "0"], r"line 8, tables\.patients\.columns\.race: .*delta = 0.*values"),
+        ([], r"--epsilon"),
+        (["--epsilon", "much"], r"--epsilon"),
+    ],
+)
+def test_a_budget_that_is_none_is_refused(options: list[str], said: str, clinic: Path) -> None:
+    done = mare("plan", "clinic.yaml", *options, folder=clinic)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.search(said, done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_faults_of_the_plan_name_their_lines_all_at_once(clinic: Path) -> None:
+    text = CLINIC.replace("model: independent", "model: crystal-ball").replace("values: [F, M]", "learn: true")
+    (clinic / "clinic.yaml").write_text(text, encoding="utf-8")
+    done = mare("plan", "clinic.yaml", "--epsilon", "1", "--delta", "0", "--json", folder=clinic)
+    assert (done.returncode, done.stdout) == (2, "")
+    for line in ("line 7, tables.patients.columns.sex", "line 8, ", "line 12, tables.visits.model"):
+        assert line in done.stderr
+
+
+def test_an_open_cap_is_asked_for_with_its_line(clinic: Path) -> None:
+    (clinic / "clinic.yaml").write_text(CLINIC.replace(", max_rows: 8", ""), encoding="utf-8")
+    done = mare("plan", "clinic.yaml", "--epsilon", "1", folder=clinic)
+    assert done.returncode == 2
+    assert re.search(r"line 11, tables\.visits\.parent.*max_rows", done.stderr)
+
+
+def test_a_schema_that_is_not_there_is_one_message(tmp_path: Path) -> None:
+    done = mare("plan", "nowhere.yaml", "--epsilon", "1", folder=tmp_path)
+    assert done.returncode == 2
+    assert "nowhere.yaml" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_guide_shows_what_its_commands_print(tmp_path: Path) -> None:
+    clinic = tmp_path / "clinic.yaml"
+    commands = 0
+    for kind, body in BLOCK.findall(GUIDE.read_text(encoding="utf-8")):
+        if kind == "yaml":
+            # a later block replaces the last table
+            clinic.write_text(body if body.startswith("mare:") else clinic.read_text().split("  labs:\n")[0] + body)
+            continue
+        command, *shown = body.rstrip("\n").split("\n")
+        done = mare(*command.removeprefix("$ mare ").split(), folder=tmp_path)
+        printed = iter((done.stdout + done.stderr).split("\n"))
+        missing = [line for line in shown if line != "…" and not any(line == other for other in printed)]
+        assert missing == [], command
+        commands += 1
+    assert commands == 3
