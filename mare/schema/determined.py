@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from .strict import Strict
+from .strict import Names, Strict
 
 
 class DatePart(Strict):
-    """A part of a date or time of the same row."""
+    """A part of a date or time of the same row or of a row above."""
 
     of: str
-    """The date or datetime column."""
+    """The date or datetime: `column`, `parent.column` or `ancestor.column`."""
     unit: Literal["year", "quarter", "month", "week", "day", "weekday", "hour", "minute", "date", "time"]
     """Which part."""
 
@@ -25,8 +25,8 @@ class Lookup(Strict):
     """The public table."""
     column: str
     """The column of it that is copied."""
-    by: str
-    """The column of this row that holds the code (matched with the public table's key)."""
+    by: Names
+    """The column of this row that holds the code, or the columns (code and version): matched with the public table's key."""
 
 
 class Elapsed(Strict):

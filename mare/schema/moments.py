@@ -7,6 +7,8 @@ from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator
 
+from .spans import parse_span
+
 T = TypeVar("T", datetime, time)
 
 
@@ -45,3 +47,22 @@ Clock = Annotated[time, BeforeValidator(_no_number), AfterValidator(_no_zone)]
 """A time of day, local."""
 OrderedValue = Annotated[int | float | datetime | date, BeforeValidator(_day_or_moment), AfterValidator(_no_zone_if_moment)]
 """A number, a date or a moment: whatever the column holds."""
+
+
+def is_more(low: object, high: object) -> bool:
+    """Whether two bounds of one column stand in the wrong order. Bounds of different types are not compared."""
+    match low, high:
+        case (str(), str()):
+            return parse_span(low) > parse_span(high)
+        case (int() | float(), int() | float()):
+            return low > high
+        case (time(), time()):
+            return low > high
+        case (date(), date()):
+            return _as_moment(low) > _as_moment(high)
+        case _:
+            return False
+
+
+def _as_moment(day: date) -> datetime:
+    return day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)

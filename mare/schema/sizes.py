@@ -25,7 +25,6 @@ from .columns import (
     Resolution,
     Time,
 )
-from .relative import PREVIOUS_ROW, Anchor
 from .spans import parse_span
 
 DEFAULT_BINS = 20
@@ -160,7 +159,7 @@ def _tick(column: Ordinal, value: object) -> int | None:
     if isinstance(value, datetime):
         return int((value - datetime.min).total_seconds()) * 1_000_000 // unit
     if isinstance(value, date):
-        return value.toordinal() * _DAY // unit
+        return (value.toordinal() - 1) * _DAY // unit
     if isinstance(value, time):
         return (value.hour * 3600 + value.minute * 60 + value.second) * 1_000_000 // unit
     return None
@@ -176,8 +175,3 @@ def _unit(column: Ordinal) -> int | None:
             return {name: _MICROSECONDS[unit] for name, unit in _STORED.items()}[column.stored_as]  # type: ignore[index]
         case _:
             return None
-
-
-def follows_previous(column: Ordinal) -> bool:
-    """Whether the column is a gap from the row before it, so that its first value stands in the context."""
-    return column.after is not None and Anchor.parse(column.after).scope == PREVIOUS_ROW

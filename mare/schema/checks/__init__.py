@@ -1,15 +1,27 @@
-"""What a schema contradicts, and what it leaves open. Runs on every load; reads no data."""
+"""What a schema contradicts, and what it leaves open. Runs on every load; reads no data.
+
+One file an idea; each yields faults from a `Layout`. An `error` keeps a schema from loading. What is `unsettled`
+loads, because a draft may leave questions open, but it cannot be planned.
+"""
 
 from __future__ import annotations
 
 from mare.errors import SchemaError
 from mare.schema.faults import Fault, describe
+from mare.schema.layout import Layout
 from mare.schema.schema import Schema
+
+from . import anchors, cycles, determined, domains, entity, keys, links, names, ownership, protection, references, scales, sees
+
+_CHECKS = (names, entity, ownership, links, keys, references, cycles, domains, scales, anchors, determined, sees, protection)
 
 
 def find_faults(schema: Schema) -> tuple[Fault, ...]:
-    """Every fault of a schema, errors and open questions, in the order of the file."""
-    return ()
+    """Every fault of a schema, errors and open questions, in the order of its tables."""
+    layout = Layout(schema)
+    found = dict.fromkeys(fault for check in _CHECKS for fault in check.find(layout))
+    order = {name: index for index, name in enumerate(schema.tables)}
+    return tuple(sorted(found, key=lambda f: order.get(str(f.path[1]), -1) if len(f.path) > 1 else -1))
 
 
 def settled_or_raise(schema: Schema) -> None:

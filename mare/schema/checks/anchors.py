@@ -1,0 +1,146 @@
+"""Relative values: every anchor is there, comparable, and known before the value that hangs on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+from mare.schema.columns import Column, Date, Datetime, Duration, Integer, Number, Ordinal, Time
+from mare.schema.faults import Fault, Path
+from mare.schema.layout import Layout
+from mare.schema.moments import is_more
+from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
+from mare.schema.spans import parse_span
+
+from .wording import listed, no_column, unsettled
+
+_COMPARABLE: tuple[tuple[type[Ordinal], ...], ...] = ((Date, Datetime), (Time,), (Duration,), (Integer, Number))
+
+
+def find(layout: Layout) -> Iterator[Fault]:
+    for name, table in layout.described:
+        for column, says in table.columns.items():
+            if isinstance(says, Integer | Number | Date | Datetime | Time | Duration):
+                yield from _anchors(layout, name, column, says)
+                yield from _together(says, ("tables", name, "columns", column))
+                yield from _distance(says, says.within, ("tables", name, "columns", column, "within"))
+                if says.first is not None:
+                    yield from _first(says, says.first, ("tables", name, "columns", column, "first"))
+
+
+def anchor_path(column: Path, field: str) -> Path:
+    """`during.0` and `first.after` are steps of the path."""
+    return (*column, *(int(step) if step.isdigit() else step for step in field.split(".")))
+
+
+def resolve(layout: Layout, table: str, anchor: Anchor, path: Path, *, previous: bool = True) -> str | Fault:
+    """The table that an anchor's column is in, or the fault why it is not there."""
+    above = layout.ancestors(table)
+    scopes = [*(["previous"] if previous and layout.is_sequence(table) else []), *(["parent"] if above else []), *above]
+    if anchor.scope == SAME_ROW:
+        home = table
+    elif anchor.scope == PREVIOUS_ROW and previous:
+        if not layout.is_sequence(table):
+            what = f"{table} is not a sequence, so there is no previous row"
+            return Fault(path, what, "Write `type: sequential` and `order_by` in its parent, or name another anchor")
+        home = table
+    elif anchor.scope == PARENT_ROW and above:
+        home = above[0]
+    elif anchor.scope in above:
+        home = anchor.scope
+    else:
+        remedy = f"Write a column of the same row, or one of {listed(f'{s}.column' for s in scopes)}"
+        return Fault(path, f"{anchor.scope} is no row that {table} can look at", remedy)
+    if home not in layout.schema.tables:
+        return Fault(path, f"{home} is held by no table, so it has no column {anchor.column}", "Name another anchor")
+    known = layout.columns(home)
+    return home if anchor.column in known else no_column(path, anchor.column, home, known)
+
+
+def _anchors(layout: Layout, table: str, column: str, says: Ordinal) -> Iterator[Fault]:
+    here: Path = ("tables", table, "columns", column)
+    group = next(kinds for kinds in _COMPARABLE if isinstance(says, kinds))
+    for field, anchor in says.anchors.items():
+        path = anchor_path(here, field)
+        home = resolve(layout, table, anchor, path)
+        if isinstance(home, Fault):
+            yield home
+            continue
+        if field.startswith("first.") and anchor.scope in (SAME_ROW, PREVIOUS_ROW):
+            remedy = f"Write parent.column or one of {listed(f'{t}.column' for t in layout.ancestors(table))}"
+            yield Fault(path, "the first value hangs on a row above", remedy)
+        elif anchor.scope == SAME_ROW and anchor.column == column:
+            yield Fault(path, f"{column} would hang on itself", f"Write previous.{column}, or another column")
+        elif anchor.scope == PREVIOUS_ROW and field in ("before", "during.1"):
+            yield Fault(path, "a value comes after the previous row, not before it", "Write `after:` with previous.column")
+        other = layout.schema.tables[home].columns.get(anchor.column)
+        if not isinstance(other, group):
+            yield _not_comparable(layout, home, anchor.column, other, says, group, path)
+        elif other.determined is not None and other.determined.next is not None:
+            what = f"{anchor.column} is known only when the next row is, so nothing can hang on it"
+            yield Fault(
+                path, what, f"Write {anchor.scope + '.' if anchor.scope else ''}{other.determined.next}, or another column"
+            )
+
+
+def _not_comparable(
+    layout: Layout, home: str, name: str, other: Column | None, says: Ordinal, group: tuple[type[Ordinal], ...], path: Path
+) -> Fault:
+    kind = "a key or reference" if other is None else f"a {other.type}"
+    fitting = [c for c, d in layout.schema.tables[home].columns.items() if isinstance(d, group)]
+    what = f"{name} is {kind}, which a {getattr(says, 'type', 'column')} cannot be compared with"
+    return Fault(path, what, f"Name one of {listed(fitting)}")
+
+
+def _together(says: Ordinal, path: Path) -> Iterator[Fault]:
+    """Which fields need which."""
+    anchored = says.after is not None or says.before is not None or says.during is not None
+    if says.during is not None and (says.after is not None or says.before is not None):
+        yield Fault((*path, "during"), "`during` stands for `after` and `before`", "Keep `during`, or `after` and `before`")
+    for field, written in (("within", says.within is not None), ("strict", says.strict), ("first", says.first is not None)):
+        if written and not anchored:
+            yield Fault((*path, field), f"`{field}` is about an anchor, and there is none", "Write `after:` or remove it")
+    one_sided = (says.after is None) != (says.before is None) and says.during is None
+    if one_sided and says.within is None and not says.learn and says.determined is None:
+        remedy = "Write `within:` (the furthest it can be, as in 365d), or `learn: true` to learn it with budget"
+        yield unsettled((*path, "within"), "nothing says how far from its anchor it may lie", remedy)
+    start = says.during[0] if says.during is not None else says.after
+    follows = start is not None and Anchor.parse(start).scope == PREVIOUS_ROW
+    if says.first is not None and anchored and not follows:
+        what = "`first` is about a sequence whose values follow the previous row"
+        yield Fault((*path, "first"), what, "Write `after: previous.column`, or remove `first`")
+    if follows and says.first is None and says.determined is None:
+        remedy = "Write `first: {min: …, max: …}`, or `first: {after: parent.column, within: …}`"
+        yield unsettled((*path, "first"), "the first row of a sequence has no previous one", remedy)
+
+
+def _distance(says: Ordinal, within: str | int | float | None, path: Path) -> Iterator[Fault]:
+    if within is None:
+        return
+    numeric = isinstance(says, Integer | Number)
+    if numeric and isinstance(within, str):
+        yield Fault(path, f"the distance between numbers is a number, not {within}", "Write a number")
+    elif not numeric and not isinstance(within, str):
+        yield Fault(path, f"the distance between times is a span, not {within}", "Write one as in 30min, 12h, 365d or 20y")
+    elif (parse_span(within).total_seconds() if isinstance(within, str) else within) <= 0:
+        yield Fault(path, f"a distance of {within} leaves no room", "Write one above 0")
+
+
+def _first(says: Ordinal, first: FirstValue, path: Path) -> Iterator[Fault]:
+    yield from _distance(says, first.within, (*path, "within"))
+    numeric = isinstance(says, Integer | Number)
+    wrong = False
+    for field, value in (("min", first.min), ("max", first.max)):
+        if value is None:
+            continue
+        if isinstance(says, Time | Duration):
+            wrong = True
+            what = f"the first {says.type} of a sequence has no bounds of its own"
+            yield Fault((*path, field), what, "Write `first: {after: parent.column, within: …}`")
+        elif numeric == isinstance(value, date):
+            wrong = True
+            yield Fault(
+                (*path, field), f"{value} is no {getattr(says, 'type', 'value')}", "Write a number" if numeric else "Write a date"
+            )
+    if not wrong and first.min is not None and first.max is not None and is_more(first.min, first.max):
+        yield Fault((*path, "min"), f"min {first.min} is more than max {first.max}", "Exchange them, or mend one of them")

@@ -1,0 +1,106 @@
+"""Keys: every one is unique by construction, or it is refused here rather than by the database at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from mare.schema.columns import Column, Identifier, Ordinal, Position, Text, Unknown
+from mare.schema.faults import Fault, Path
+from mare.schema.layout import Layout
+from mare.schema.relative import PREVIOUS_ROW
+from mare.schema.sizes import upper_bound
+
+from .wording import listed, no_column, unsettled
+
+_WAYS = (
+    "Add an identifier, a position within the parent, or a strictly increasing time (`after: previous.…`, `strict: true`) "
+    "together with the foreign key; or leave the key out"
+)
+
+
+def find(layout: Layout) -> Iterator[Fault]:
+    for name, table in layout.described:
+        here: Path = ("tables", name, "key")
+        if table.key is not None:
+            yield from _columns(layout, name, table.key, here)
+            why = _not_unique(layout, name, table.key)
+            if why is not None:
+                yield Fault(here, f"nothing makes the key {listed(table.key)} unique: {why}", _WAYS)
+        for i, columns in enumerate(table.unique):
+            path: Path = ("tables", name, "unique", i)
+            known = layout.columns(name)
+            missing = [c for c in columns if c not in known]
+            yield from (no_column(path, column, name, known) for column in missing)
+            why = None if missing else _not_unique(layout, name, columns)
+            if why is not None:
+                yield unsettled(
+                    path, f"nothing makes {listed(columns)} unique: {why}", _WAYS.replace("leave the key out", "remove it here")
+                )
+
+
+def _columns(layout: Layout, name: str, key: tuple[str, ...], here: Path) -> Iterator[Fault]:
+    if not key:
+        yield Fault(here, "the key is empty", "Name its columns, or leave `key` out")
+    if len(set(key)) != len(key):
+        yield Fault(here, f"a column occurs twice in {listed(key)}", "Name each once")
+    for column in key:
+        says = layout.columns(name).get(column)
+        reference = layout.reference_of(name, column)
+        nullable = (says is not None and says.nullable) or (says is None and reference is not None and reference.nullable)
+        if nullable:
+            yield Fault(here, f"{column} is part of the key, so it is never NULL", "Remove `nullable: true` from it")
+        if isinstance(says, Text):
+            what = f"{column} is free text, which is not kept, so it cannot be part of the key"
+            yield Fault(here, what, "Describe it as an identifier (`generate: pattern` keeps its form)")
+
+
+def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | None:
+    """Why these columns may repeat; None when they cannot, or when it cannot be told yet."""
+    key, foreign = set(columns), set(layout.foreign_key(name))
+    known = layout.columns(name)
+    if any(isinstance(known.get(c), Unknown) for c in columns) or not columns:
+        return None
+    if any(_is_identifier(layout, name, c, known.get(c)) for c in columns):
+        return None
+    within_parent = bool(foreign) and foreign <= key
+    rest = [c for c in columns if c not in foreign]
+    if within_parent and (layout.row_cap(name) in (None, 1) or not rest):
+        return None
+    if within_parent and any(_counts_up(c, known.get(c), key) for c in rest):
+        return None
+    link = layout.link(name)
+    via = set(layout.via_columns(name))
+    if within_parent and link is not None and via and via <= key and link.multiplicity == 1:
+        return None
+    if not within_parent:
+        return "it does not hold the foreign key to the parent" if foreign else "all of its columns are modelled"
+    return _too_few(layout, name, rest, known)
+
+
+def _is_identifier(layout: Layout, name: str, column: str, says: Column | None) -> bool:
+    """Made anew for every row: an identifier, a key column that is nothing else, or the key of a row of one's own."""
+    if says is not None:
+        return isinstance(says, Identifier) and column not in layout.foreign_key(name)
+    reference = layout.reference_of(name, column)
+    if reference is not None:
+        return reference.kind == "owned"
+    return column not in layout.foreign_key(name) and column not in layout.via_columns(name)
+
+
+def _counts_up(column: str, says: Column | None, key: set[str]) -> bool:
+    if isinstance(says, Position):
+        return set(says.within or ()) <= key
+    if isinstance(says, Ordinal) and says.strict:
+        return any(a.scope == PREVIOUS_ROW and a.column == column for f, a in says.anchors.items() if f != "before")
+    return False
+
+
+def _too_few(layout: Layout, name: str, rest: list[str], known: dict[str, Column | None]) -> str | None:
+    """Modelled parts are drawn again within the parent until they differ: their domain has to hold that many rows."""
+    cap = layout.row_cap(name)
+    sizes = [None if says is None else upper_bound(says) for says in map(known.get, rest)]
+    if cap is None or any(size is None for size in sizes):
+        return None
+    values = prod(size for size in sizes if size is not None)
+    return f"{listed(rest)} has {values} values, but a parent row may have {cap} rows" if values < cap else None

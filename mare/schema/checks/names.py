@@ -1,0 +1,51 @@
+"""Names: one thing has one name, and no two differ in case alone (databases would not tell them apart)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from mare.schema.faults import Fault, Path
+from mare.schema.layout import Layout
+
+
+def find(layout: Layout) -> Iterator[Fault]:
+    tables = layout.schema.tables
+    if not tables:
+        yield Fault(("tables",), "there are no tables", "Describe at least the table of the entity", "unsettled")
+    yield from _alike(("tables",), tables, "table")
+    for name, table in tables.items():
+        here: Path = ("tables", name)
+        if layout.roles[name] == "ignored":
+            continue
+        yield from _alike((*here, "columns"), table.columns, "column")
+        yield from _repeated((*here, "ignore_columns"), table.ignore_columns)
+        used = {
+            **dict.fromkeys(table.columns, "columns"),
+            **{c: f"references.{r}" for r in table.references for c in table.reference_columns(r)},
+            **dict.fromkeys(table.key or (), "key"),
+            **dict.fromkeys(layout.foreign_key(name), "parent.column"),
+            **dict.fromkeys(layout.via_columns(name), "parent.column_via"),
+        }
+        for i, column in enumerate(table.ignore_columns):
+            if column in used:
+                remedy = f"Remove it from ignore_columns, or from {used[column]}"
+                yield Fault((*here, "ignore_columns", i), f"{column} is left out here and used in {used[column]}", remedy)
+
+
+def _alike(path: Path, names: Iterable[str], what: str) -> Iterator[Fault]:
+    seen: dict[str, str] = {}
+    for name in names:
+        if not name.strip():
+            yield Fault((*path, name), f"a {what} has an empty name", "Write its name")
+        first = seen.setdefault(name.casefold(), name)
+        if first != name:
+            remedy = "Keep one of them: names are matched without regard to case"
+            yield Fault((*path, name), f"the {what}s {first} and {name} differ in case alone", remedy)
+
+
+def _repeated(path: Path, names: Iterable[str]) -> Iterator[Fault]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            yield Fault(path, f"{name} is listed twice", "Keep one of them")
+        seen.add(name)

@@ -1,0 +1,111 @@
+"""Ownership: every private row belongs to exactly one entity, by one way. The guarantee rests on it (privacy.md, trap 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mare.schema.faults import Fault
+from mare.schema.layout import Layout
+
+from .wording import listed, no_table, unsettled
+
+_OPEN = "no path joins it to the entity"
+
+
+def find(layout: Layout) -> Iterator[Fault]:
+    for name, role in layout.roles.items():
+        if role == "ignored":
+            continue
+        yield from _one_role(layout, name)
+        if role in ("private", "entity"):
+            yield from _parent(layout, name)
+        if role == "open":
+            yield _open(layout, name)
+        yield from _owners(layout, name)
+        if role == "pool":
+            yield from _pool(layout, name)
+
+
+def _one_role(layout: Layout, name: str) -> Iterator[Fault]:
+    table, here = layout.schema.tables[name], ("tables", name)
+    if table.public and table.pool is not None:
+        yield Fault((*here, "pool"), f"{name} is public and a pool", "Keep `public` (copied) or `pool` (made up), not both")
+    for field, written in (("public", table.public), ("pool", table.pool is not None)):
+        if written and table.parent is not None:
+            remedy = f"Remove `parent` if nothing in it is about anybody, otherwise remove `{field}`"
+            yield Fault((*here, "parent"), f"{name} is {_called(field)}, so its rows belong to nobody", remedy)
+
+
+def _called(field: str) -> str:
+    return "public" if field == "public" else "a pool"
+
+
+def _parent(layout: Layout, name: str) -> Iterator[Fault]:
+    link, tables = layout.schema.tables[name].parent, layout.schema.tables
+    here = ("tables", name, "parent", "table")
+    if link is None:
+        return
+    if link.table is None:
+        if layout.by_column(name) is None:
+            yield Fault(here, f"the parent of {name} names no table", f"Write `table:` and one of {_parents(layout, name)}")
+        return
+    if link.table == layout.schema.entity_name and link.table not in tables:
+        return
+    if link.table not in tables:
+        yield no_table(here, link.table, layout_parents(layout, name))
+        return
+    role = layout.roles[link.table]
+    if role in ("ignored", "public", "pool"):
+        says = {"ignored": "ignored", "public": "public: it belongs to nobody", "pool": "a pool: it belongs to nobody"}[role]
+        remedy = f"Name another parent ({_parents(layout, name)}), or describe {link.table} as a private table"
+        if role == "public":
+            remedy += "; a link to a public table is a reference: {kind: public}"
+        yield Fault(here, f"the parent {link.table} is {says}", remedy)
+
+
+def layout_parents(layout: Layout, name: str) -> list[str]:
+    """What may stand as a parent of this table."""
+    found = [t for t, role in layout.roles.items() if role in ("entity", "private", "owned") and t != name]
+    virtual = layout.schema.entity_name
+    return found if virtual is None or virtual in found else [*found, virtual]
+
+
+def _parents(layout: Layout, name: str) -> str:
+    return listed(layout_parents(layout, name))
+
+
+def _open(layout: Layout, name: str) -> Fault:
+    remedy = (
+        f"Write `parent: {{table: …, column: …}}` (one of {_parents(layout, name)}); or `public: true` if it is a vocabulary "
+        "about nobody; or `pool: {rows: 50}` if it is staff; or let the table that it describes own it (a reference with "
+        "`kind: owned`); or `ignore: true`"
+    )
+    return unsettled(("tables", name), _OPEN, remedy)
+
+
+def _owners(layout: Layout, name: str) -> Iterator[Fault]:
+    """Several references may own rows of one table: each gets rows of its own. Anything else beside them is a second owner."""
+    owners, role = layout.owners.get(name, []), layout.roles[name]
+    for owner, reference in owners:
+        path = ("tables", owner, "references", reference)
+        other = {
+            "entity": "the entity itself",
+            "private": f"a table with a parent ({layout.parent(name)})",
+            "public": "public",
+            "pool": "a pool",
+        }.get(role)
+        if owner == name:
+            yield Fault(path, f"{name} would own its own rows", "Write another `kind`: earlier, pool or broken")
+        elif other is not None:
+            what = f"{name} has two owners: it is {other}, and this reference owns its rows too"
+            yield Fault(path, what, f"Write another `kind` here, or remove what makes {name} {other.split(' (')[0]}")
+        elif layout.roles[owner] in ("public", "pool"):
+            what = f"{owner} belongs to nobody, so it cannot own rows of {name}"
+            yield Fault(path, what, "Let a private table own them, or write another `kind`")
+
+
+def _pool(layout: Layout, name: str) -> Iterator[Fault]:
+    for column, says in layout.schema.tables[name].columns.items():
+        if getattr(says, "learn", False):
+            what = f"{name} is a pool of made-up rows: nothing about it is learned"
+            yield Fault(("tables", name, "columns", column, "learn"), what, "Declare the values or bounds, and remove `learn`")

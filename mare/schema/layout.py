@@ -1,0 +1,137 @@
+"""`Layout`: how the tables of a schema hang together, worked out once, also where the schema contradicts itself.
+
+The checks ask it. It never raises: what is missing or circular is theirs to report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from .columns import Column
+from .links import Parent
+from .references import Reference
+from .schema import EntityByColumn, Schema
+from .table import Table
+
+Role = Literal["ignored", "public", "pool", "entity", "private", "owned", "open"]
+"""What a table is. `open`: nothing says yet."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Questions about the tables of one schema."""
+
+    schema: Schema
+
+    @cached_property
+    def roles(self) -> dict[str, Role]:
+        return {name: self._role(name, table) for name, table in self.schema.tables.items()}
+
+    def _role(self, name: str, table: Table) -> Role:
+        if table.ignore:
+            return "ignored"
+        if table.public:
+            return "public"
+        if table.pool is not None:
+            return "pool"
+        if self.schema.entity == name:
+            return "entity"
+        if self.link(name) is not None:
+            return "private"
+        return "owned" if name in self.owners else "open"
+
+    @cached_property
+    def owners(self) -> dict[str, list[tuple[str, str]]]:
+        """Table → the (table, reference) pairs that own its rows."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for name, table in self.schema.tables.items():
+            for reference, says in {} if table.ignore else table.references.items():
+                if says.kind == "owned":
+                    found.setdefault(says.table, []).append((name, reference))
+        return found
+
+    @property
+    def described(self) -> list[tuple[str, Table]]:
+        """The tables whose rows mare makes up: all but the ignored and the public ones."""
+        return [(name, table) for name, table in self.schema.tables.items() if self.roles[name] not in ("ignored", "public")]
+
+    def by_column(self, table: str) -> EntityByColumn | None:
+        """The entity by column, when this is the table that names it."""
+        entity = self.schema.entity
+        return entity if isinstance(entity, EntityByColumn) and entity.table == table else None
+
+    def link(self, table: str) -> Parent | None:
+        """The link to the parent; the table of an entity by column has one even where nothing is written."""
+        link = self.schema.tables[table].parent
+        return Parent() if link is None and self.by_column(table) is not None else link
+
+    def parent(self, table: str) -> str | None:
+        """The parent's name: a table, or the entity by column."""
+        if table not in self.schema.tables or (link := self.link(table)) is None:
+            return None
+        return self.schema.entity_name if link.table is None and self.by_column(table) is not None else link.table
+
+    def foreign_key(self, table: str) -> tuple[str, ...]:
+        """The columns that refer to the parent."""
+        entity, link = self.by_column(table), self.link(table)
+        if link is None:
+            return ()
+        return link.column or ((entity.by,) if entity is not None else ())
+
+    def ancestors(self, table: str) -> tuple[str, ...]:
+        """The parents above a table, nearest first, up to the entity; an owned table continues with its owner."""
+        found: list[str] = []
+        at: str | None = table
+        while at is not None:
+            above = self.parent(at)
+            if above is None and at in self.owners and self.roles.get(at) == "owned":
+                above = self.owners[at][0][0]
+            if above is None or above in found or above == table:
+                break
+            found.append(above)
+            at = above
+        return tuple(found)
+
+    def via_columns(self, table: str) -> tuple[str, ...]:
+        link = self.link(table)
+        return link.column_via or () if link is not None and link.type == "associative" else ()
+
+    def columns(self, table: str) -> dict[str, Column | None]:
+        """Every column that a table is known to have; None where it is a key or foreign key that needs no description."""
+        here = self.schema.tables[table]
+        names: dict[str, Column | None] = dict(here.columns)
+        for name in [*(here.key or ()), *self.foreign_key(table), *self.via_columns(table)]:
+            names.setdefault(name, None)
+        for reference in here.references:
+            for name in here.reference_columns(reference):
+                names.setdefault(name, None)
+        return {name: column for name, column in names.items() if name not in here.ignore_columns}
+
+    def reference_of(self, table: str, column: str) -> Reference | None:
+        """The reference that this column is part of."""
+        here = self.schema.tables[table]
+        return next((here.references[r] for r in here.references if column in here.reference_columns(r)), None)
+
+    def is_sequence(self, table: str) -> bool:
+        link = self.link(table)
+        return link is not None and link.type == "sequential"
+
+    def row_cap(self, table: str) -> int | None:
+        """The most rows that a parent row may have, as far as the schema says."""
+        link, here = self.link(table), self.schema.tables[table]
+        if link is None:
+            return None
+        foreign = set(self.foreign_key(table))
+        keys = [here.key, *here.unique] if here.key else [*here.unique]
+        caps = [1] if foreign and any(set(names) <= foreign for names in keys) else []
+        caps += [link.max_rows] if link.max_rows is not None else []
+        if link.type == "associative":
+            public = self.schema.tables.get(link.via or "")
+            caps += [public.rows * link.multiplicity] if public is not None and public.rows is not None else []
+            if link.vocabulary is not None and link.vocabulary.rest == "drop":
+                caps.append(link.vocabulary.select * link.multiplicity)
+        if not caps and link.max_per_entity is not None:
+            return link.max_per_entity
+        return min(caps, default=None)
