@@ -1,0 +1,194 @@
+"""Where every box and line of the picture stands: layers from the entity to the right, what is public apart on the side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mare.schema import Schema
+
+from .boxes import TABLE_WIDTH, TableBox, table_box, wrapped
+from .building import column_groups
+from .dag import DatasetDag, TableEdge
+from .legend import legend_height, occurring
+from .routing import LANE, Route, Wire, lanes_used, route
+from .summary import reference_words, relationship, tree_children, used_by
+
+MARGIN, TOP, ROW_GAP = 28.0, 78.0, 24.0
+TRUNK, FIRST_LANE, ARROW_ROOM = 14.0, 28.0, 22.0
+ASIDE_WIDTH = 280.0
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A table's box and where it stands."""
+
+    box: TableBox
+    layer: int
+    x: float
+    y: float
+    parent: str | None
+    """The box it hangs below in the tree."""
+
+    @property
+    def right(self) -> float:
+        return self.x + self.box.width
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.box.height
+
+
+@dataclass(frozen=True)
+class Aside:
+    """A public table or a pool."""
+
+    name: str
+    role: str
+    lines: tuple[str, ...]
+    whole: str
+    """All of it, for the tooltip."""
+    y: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Everything placed."""
+
+    schema: Schema
+    dag: DatasetDag
+    tables: dict[str, Placed]
+    routes: tuple[Route, ...]
+    gutters: tuple[float, ...]
+    """Left edge of each gutter; gutter k is left of layer k."""
+    asides: tuple[Aside, ...]
+    aside_x: float
+    legend: tuple[str, ...]
+    """The marks to explain; the legend stands at the top of the side."""
+    groups: int
+    width: float
+    height: float
+
+    def lane_x(self, gutter: int, lane: int) -> float:
+        return self.gutters[gutter] + FIRST_LANE + lane * LANE
+
+    def trunk_x(self, gutter: int) -> float:
+        return self.gutters[gutter] + TRUNK
+
+
+def lay_out(schema: Schema) -> Picture:
+    """Measure, place, route. Reads no data."""
+    dag = DatasetDag.of(schema)
+    groups = column_groups(schema, dag)
+    boxes = {
+        name: table_box(schema, dag, [(n, g) for n, g in enumerate(groups, start=1) if g.table == name], name)
+        for name in [dag.entity.name, *dag.tables("private", "owned")]
+    }
+    spots = _tree(dag, boxes)
+    layers = 1 + max(layer for layer, _, _ in spots.values())
+    occupied = {
+        k: sorted((y, y + boxes[name].height) for name, (layer, y, _) in spots.items() if layer == k) for k in range(layers)
+    }
+    routes = route(_wires(dag, boxes, spots), occupied)
+    used = lanes_used(routes)
+    gutters, xs, x = list[float](), list[float](), MARGIN
+    for layer in range(layers):
+        gutters.append(x)
+        if layer > 0 or used.get(0):
+            x += FIRST_LANE + LANE * used.get(layer, 0) + ARROW_ROOM
+        xs.append(x)
+        x += TABLE_WIDTH
+    gutters.append(x)
+    if used.get(layers):
+        x += FIRST_LANE + LANE * used[layers]
+    tables = {name: Placed(boxes[name], layer, xs[layer], y, parent) for name, (layer, y, parent) in spots.items()}
+    legend = occurring(groups, routes)
+    asides, end = _asides(schema, dag, TOP + legend_height(legend) + 38)
+    bottom = max([end, *(placed.bottom for placed in tables.values())])
+    aside_x = x + 46
+    width = aside_x + ASIDE_WIDTH + MARGIN
+    return Picture(schema, dag, tables, routes, tuple(gutters), asides, aside_x, legend, len(groups), width, bottom + MARGIN + 14)
+
+
+Spot = tuple[int, float, str | None]
+"""Layer, top, and the box it hangs below."""
+
+
+def _tree(dag: DatasetDag, boxes: dict[str, TableBox]) -> dict[str, Spot]:
+    """Each table one layer right of its parent, level with it or below, as high up as its own subtree allows.
+
+    A table with children stands below everything in its children's layer, so the lines of two parents never share a stretch
+    of their gutter; one without children may slip in beside the subtree of the sibling before it.
+    """
+    children = tree_children(dag)
+
+    def subtree(name: str, layer: int, parent: str | None) -> dict[str, Spot]:
+        spots: dict[str, Spot] = {name: (layer, 0.0, parent)}
+        bottoms: dict[int, float] = {}
+        for child in children[name]:
+            below = subtree(child, layer + 1, name)
+            tops: dict[int, float] = {}
+            for at, y, _ in below.values():
+                tops[at] = min(tops.get(at, y), y)
+            shift = max(0.0, *(bottoms[at] + ROW_GAP - y for at, y in tops.items() if at in bottoms), 0.0)
+            for table, (at, y, above) in below.items():
+                spots[table] = (at, y + shift, above)
+                bottoms[at] = max(bottoms.get(at, 0.0), y + shift + boxes[table].height)
+        return spots
+
+    return {name: (layer, TOP + y, parent) for name, (layer, y, parent) in subtree(dag.entity.name, 0, None).items()}
+
+
+def _wires(dag: DatasetDag, boxes: dict[str, TableBox], spots: dict[str, Spot]) -> list[Wire]:
+    """What the tree does not show: siblings that are seen, rows of the same entity that are referred to, second owners."""
+    wires, ports = list[Wire](), dict[tuple[str, str], int]()
+
+    def port(table: str, part: str, shared: bool) -> float:
+        box, top = boxes[table], spots[table][1]
+        found = box.part(part) or box.part("context") or box.part("rows")
+        if shared:
+            return top + (found.middle if found is not None else 14)
+        number = ports[table, part] = ports.get((table, part), 0) + 1
+        if found is None:
+            return top + 14 + 7 * number
+        return top + found.y + min(8.0 + 7 * number, found.height - 3)
+
+    for edge in dag.edges:
+        parts = _ends(dag, edge)
+        if parts is None or edge.child == edge.parent or edge.child not in spots or edge.parent not in spots:
+            continue
+        source, target = edge.before, edge.after
+        words = f"{edge.child}: {reference_words(edge)}"
+        kind = f"{edge.kind}_{edge.by}" if edge.by is not None else edge.kind
+        # Lines of different kinds start apart, so that each can be followed from where it starts.
+        apart = 8.0 if edge.by == "interval" else -8.0 if edge.kind == "owned" else 0.0
+        ys = (port(source, parts[0], True) + apart, port(target, parts[1], False))
+        wires.append(Wire(source, spots[source][0], ys[0], target, spots[target][0], ys[1], kind, words))
+    return wires
+
+
+def _ends(dag: DatasetDag, edge: TableEdge) -> tuple[str, str] | None:
+    """From which part to which part an edge is drawn; None where it is not."""
+    if edge.kind == "sees":
+        return "context", "context"
+    if edge.kind == "same_entity":
+        return "rows", "rows"
+    if edge.kind == "owned" and dag.owners(edge.parent)[0] != edge:
+        return "rows", "rows"
+    return None
+
+
+def _asides(schema: Schema, dag: DatasetDag, y: float) -> tuple[tuple[Aside, ...], float]:
+    found = []
+    for role in ("public", "pool"):
+        for node in dag.nodes:
+            if node.role != role:
+                continue
+            used = ", ".join(used_by(dag, node.name)) or "nobody"
+            whole = f"{relationship(schema, dag, node.name)}; used by {used}"
+            lines = wrapped(whole, 46, 3)
+            height = 26 + 13.0 * len(lines) + 6
+            found.append(Aside(node.name, role, lines, whole, y, height))
+            y += height + 12
+        y += 30 if found and found[-1].role == role else 0
+    return tuple(found), y
