@@ -16,9 +16,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mare.errors import MareError as MareError
+    from mare.fitting.fit import fit as fit
     from mare.planning.plan import Plan as Plan
     from mare.planning.planning import plan as plan
     from mare.privacy.budget import Budget as Budget
+    from mare.release.archive import load_release as load_release
+    from mare.release.release import Release as Release
+    from mare.sampling.sample import sample as sample
     from mare.schema.loading import load_schema as load_schema
     from mare.schema.schema import Schema as Schema
     from mare.schema.writing import dump_schema as dump_schema
@@ -27,10 +31,14 @@ _HOMES = {
     "Budget": "mare.privacy.budget",
     "MareError": "mare.errors",
     "Plan": "mare.planning.plan",
+    "Release": "mare.release.release",
     "Schema": "mare.schema.schema",
     "dump_schema": "mare.schema.writing",
+    "fit": "mare.fitting.fit",
+    "load_release": "mare.release.archive",
     "load_schema": "mare.schema.loading",
     "plan": "mare.planning.planning",
+    "sample": "mare.sampling.sample",
 }
 """Every public name and the module it lives in. A test freezes the list."""
 

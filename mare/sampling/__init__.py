@@ -1,5 +1,5 @@
 """Sampling: post-processing of a release. Works with the source switched off."""
 
-from .sample import sample
+from .sample import pour, sample
 
-__all__ = ["sample"]
+__all__ = ["pour", "sample"]

@@ -53,11 +53,19 @@ def sample(
         return _frames(release, count, seed, progress)
     sink = open_sink(to, replace=replace) if isinstance(to, str | Path | Mapping) else to
     with sink:
-        sink.create([SinkTable(table) for table in release.tables])
-        for batches in blocks(release, count, seed, progress):
-            for table, batch in batches.items():
-                sink.write(table, batch)
+        pour(release, sink, count, seed, progress)
     return None
+
+
+def pour(release: Release, sink: Sink, entities: int, seed: int, progress: Progress | None = None) -> dict[str, int]:
+    """Stream a sample into a sink that was entered; how many rows each table got."""
+    written = {table.name: 0 for table in release.tables}
+    sink.create([SinkTable(table) for table in release.tables])
+    for batches in blocks(release, entities, seed, progress):
+        for table, batch in batches.items():
+            sink.write(table, batch)
+            written[table] += batch.num_rows
+    return written
 
 
 def blocks(release: Release, entities: int, seed: int, progress: Progress | None = None) -> Iterator[dict[str, pa.RecordBatch]]:

@@ -1,0 +1,82 @@
+"""`mare fit`: the only verb that sees data. Spends the budget, writes a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mare.cli.app import app
+
+if TYPE_CHECKING:
+    from mare.planning import Plan
+    from mare.release import Release
+
+DEFAULT_DELTA = 1e-9
+
+
+@app.command()
+def fit(
+    schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
+    source: Annotated[str, typer.Option("--from", help="The data: a database URL, a database file or a folder.")],
+    epsilon: Annotated[float, typer.Option(help="The budget: how much may be told about one entity.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The release file to write.")],
+    delta: Annotated[float, typer.Option(help="How often epsilon may not hold; 0 for pure epsilon.")] = DEFAULT_DELTA,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the release file if there is one.")] = False,
+    unsafe_peeked: Annotated[
+        bool, typer.Option("--unsafe-peeked", help="Accept a schema that was filled in by looking at the data. NOT PRIVATE.")
+    ] = False,
+    unsafe_seed: Annotated[int | None, typer.Option(help="Draw the noise from a seed, for tests. NOT PRIVATE.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and NOT PRIVATE.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
+) -> None:
+    """Fit a schema to a source under a privacy budget, and write the release."""
+    from mare.cli.telling import describe_release, print_json, remark, warn_status
+
+    check_output(output, replace)
+    made = make_plan(schema, epsilon, delta)
+    release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json)
+    release.save(output)
+    if as_json:
+        print_json(describe_release(release, str(output)))
+    elif not quiet:
+        typer.echo(f"{output}: {release.status}, epsilon = {epsilon:g}, delta = {delta:g}")
+    warn_status(release)
+    remark(f"Next: mare sample {output} --to synthetic.sqlite", quiet or as_json)
+
+
+def make_plan(schema: str, epsilon: float, delta: float) -> Plan:
+    """The plan from what was typed."""
+    from mare.planning.planning import plan
+    from mare.privacy.budget import Budget
+    from mare.schema.loading import load_schema
+
+    return plan(load_schema(schema), Budget(epsilon, delta))
+
+
+def run(plan: Plan, source: str, unsafe_peeked: bool, unsafe_seed: int | None, quiet: bool) -> Release:
+    """The fit, with progress on the error stream."""
+    from mare.cli.telling import tell_notes, working
+    from mare.fitting import FitOptions, LocalNotes, run_fit
+    from mare.privacy.bits import OsBits, SeededBits
+
+    left_out: list[LocalNotes] = []
+    with working(quiet) as tell:
+        bits = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
+        release = run_fit(plan, source, FitOptions(unsafe_peeked, bits, tell=tell, notes=left_out.append))
+    for notes in left_out:
+        tell_notes(notes, quiet)
+    return release
+
+
+def check_output(output: Path, replace: bool) -> None:
+    """Found out before the budget is spent, not after."""
+    from mare.errors import ReleaseError
+
+    if output.is_dir():
+        raise ReleaseError(f"{output} is a folder. Give the path of a file.")
+    if not output.absolute().parent.is_dir():
+        raise ReleaseError(f"{output.absolute().parent} is not there. Make that folder, or give another path.")
+    if output.exists() and not replace:
+        raise ReleaseError(f"{output} exists already. Give another path, or say --replace to overwrite it.")

@@ -1,0 +1,61 @@
+"""`mare sample`: a synthetic database from a release alone. Costs no budget, needs no source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mare.cli.app import app
+
+if TYPE_CHECKING:
+    from mare.release import Release
+
+
+@app.command()
+def sample(
+    release: Annotated[Path, typer.Argument(help="The release file.")],
+    to: Annotated[str, typer.Option("--to", help="The target: a database file that is not there yet.")],
+    entities: Annotated[
+        int | None, typer.Option(min=0, help="How many entities to make; as many as the source had, noisily, unless given.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another seed, another sample; the same seed, the same sample.")] = 0,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the target if it is there.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and NOT PRIVATE.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
+) -> None:
+    """Draw a synthetic database from a release."""
+    from mare.finding import open_sink
+    from mare.release import load_release
+
+    loaded = load_release(release)
+    with open_sink(to, replace=replace) as sink:
+        written = pour_with_progress(loaded, sink, entities, seed, quiet or as_json)
+    show(loaded, to, written, quiet, as_json)
+
+
+def pour_with_progress(release: Release, sink: object, entities: int | None, seed: int, quiet: bool) -> dict[str, int]:
+    """The sample, with a bar on the error stream. The sink has been entered."""
+    from typing import cast
+
+    from mare.cli.telling import counting
+    from mare.ports import Sink
+    from mare.sampling import pour
+
+    with counting(quiet, "sampling") as progress:
+        count = release.plan.entities if entities is None else entities
+        return pour(release, cast(Sink, sink), count, seed, progress)
+
+
+def show(release: Release, to: str, written: dict[str, int], quiet: bool, as_json: bool) -> None:
+    """What was written, and the release's status when it is not private."""
+    from mare.cli.telling import print_json, warn_status
+
+    target = to if "@" not in to else "the target"
+    if as_json:
+        print_json({"target": target, "status": release.status, "rows": written})
+    elif not quiet:
+        for table, rows in written.items():
+            typer.echo(f"{target}: {table}, {rows:,} rows")
+    warn_status(release)

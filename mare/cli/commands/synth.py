@@ -1,0 +1,46 @@
+"""`mare synth`: fit and sample in one go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mare.cli.app import app
+
+from .fit import DEFAULT_DELTA, check_output, make_plan, run
+from .sample import pour_with_progress, show
+
+
+@app.command()
+def synth(
+    schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
+    source: Annotated[str, typer.Option("--from", help="The data: a database URL, a database file or a folder.")],
+    to: Annotated[str, typer.Option("--to", help="The target: a database file that is not there yet.")],
+    epsilon: Annotated[float, typer.Option(help="The budget: how much may be told about one entity.")],
+    delta: Annotated[float, typer.Option(help="How often epsilon may not hold; 0 for pure epsilon.")] = DEFAULT_DELTA,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Also keep the release, in this file.")] = None,
+    entities: Annotated[int | None, typer.Option(min=0, help="How many entities to make.")] = None,
+    seed: Annotated[int, typer.Option(help="The seed of the sample (the noise has none).")] = 0,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the target, and the release file.")] = False,
+    unsafe_peeked: Annotated[
+        bool, typer.Option("--unsafe-peeked", help="Accept a schema that was filled in by looking at the data. NOT PRIVATE.")
+    ] = False,
+    unsafe_seed: Annotated[int | None, typer.Option(help="Draw the noise from a seed, for tests. NOT PRIVATE.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and NOT PRIVATE.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
+) -> None:
+    """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
+    from mare.finding import open_sink
+
+    if output is not None:
+        check_output(output, replace)
+    made = make_plan(schema, epsilon, delta)
+    # The target is entered before the fit: one that cannot be written costs no budget.
+    with open_sink(to, replace=replace) as sink:
+        release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json)
+        if output is not None:
+            release.save(output)
+        written = pour_with_progress(release, sink, entities, seed, quiet or as_json)
+    show(release, to, written, quiet, as_json)

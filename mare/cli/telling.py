@@ -1,0 +1,89 @@
+"""How the verbs that take time speak: progress and remarks on the error stream, results on the output.
+
+A release that is NOT PRIVATE says so wherever it is shown. True numbers are marked "internal, not private".
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from mare.release import Release
+    from mare.fitting import LocalNotes
+
+
+@contextmanager
+def working(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A spinner with the time that has passed, on a terminal; nothing in a pipe. Yields what to tell it."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("starting", total=None)
+        yield lambda what: progress.update(task, description=what)
+
+
+@contextmanager
+def counting(quiet: bool, what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar with the time left, on a terminal; nothing in a pipe. Yields what to tell it: done, total."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def remark(text: str, quiet: bool = False) -> None:
+    """For the person at the keyboard."""
+    if not quiet:
+        typer.echo(text, err=True)
+
+
+def warn_status(release: Release) -> None:
+    """Said on every print, also with --quiet: a release that is NOT PRIVATE must not pass for one that is."""
+    if release.warning is not None:
+        typer.echo(f"mare: {release.warning}", err=True)
+
+
+def tell_notes(notes: LocalNotes, quiet: bool) -> None:
+    """What was left out, in true numbers."""
+    for table, rows in notes.orphans.items():
+        if rows:
+            remark(f"{table}: {rows:,} rows without a parent were left out (internal, not private)", quiet)
+    for table, rows in notes.truncated.items():
+        if rows:
+            remark(f"{table}: {rows:,} rows beyond the caps were cut (internal, not private)", quiet)
+
+
+def describe_release(release: Release, path: str | None = None) -> dict[str, object]:
+    """The release in a few public facts, for --json."""
+    totals, budget = release.ledger.totals, release.ledger.budget
+    return {
+        **({"release": path} if path is not None else {}),
+        "status": release.status,
+        "reasons": list(release.ledger.reasons),
+        "epsilon": budget.epsilon,
+        "delta": budget.delta,
+        "spent": {"epsilon": totals.epsilon, "delta": totals.delta},
+        "entities": release.plan.entities,
+        "tables": [table.name for table in release.tables],
+    }
+
+
+def print_json(value: Mapping[str, object] | list[dict[str, object]]) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
