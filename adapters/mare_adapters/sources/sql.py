@@ -19,7 +19,9 @@ from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflec
 from .boundary import connecting, reading
 from .catalogue import Found, unknown_types_allowed
 from .columnar import BATCH_ROWS, record_batches
+from .engine import open_duckdb
 from .locations import SqlLocation, sql_location
+from .lookup import find_columns, find_table
 from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_column
 
 if TYPE_CHECKING:
@@ -65,23 +67,22 @@ class SqlSource:
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         reflected, found = self._table(table)
-        wanted = [self._column(reflected, name) for name in columns]
+        wanted = find_columns(self.reflect(), reflected, columns)
         return self._stream(reflected, found, wanted, columns)
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
         reflected, found = self._table(table)
-        wanted = self._column(reflected, column)
+        wanted = find_columns(self.reflect(), reflected, [column])[0]
         with reading(self.label, f"table {table}"):
             if wanted.kind == "unknown":  # an undeclared column of SQLite: only the values tell
                 return self._peek_text(reflected, found, wanted, max_values)
             return _peek(self._open, found, wanted, max_values, reflected.name)
 
     def _peek_text(self, table: ReflectedTable, found: Found, column: ReflectedColumn, max_values: int) -> Peek:
-        import duckdb
         import pyarrow as pa
 
         schema = pa.schema([("value", pa.string())])
-        with duckdb.connect() as memory:
+        with open_duckdb() as memory:
             batches = pa.RecordBatchReader.from_batches(schema, self._stream(table, found, [column], ["value"]))
             memory.register("stored", batches)
             memory.execute("CREATE TABLE peeked AS SELECT * FROM stored")
@@ -114,19 +115,8 @@ class SqlSource:
         return Reflection(self.label, catalogue.tables, catalogue.left_out)
 
     def _table(self, name: str) -> tuple[ReflectedTable, Found]:
-        reflection = self.reflect()
-        table = reflection.table(name)
-        if table is None:
-            held = ", ".join(sorted(t.name for t in reflection)) or "none"
-            raise SourceError(f"{self.label} has no table {name!r} that can be read. It has: {held}.")
+        table = find_table(self.reflect(), name)
         return table, self._found[table.name]
-
-    def _column(self, table: ReflectedTable, name: str) -> ReflectedColumn:
-        column = table.column(name)
-        if column is None:
-            held = ", ".join(c.name for c in table.columns)
-            raise SourceError(f"{self.label}: table {table.name} has no column {name!r}. It has: {held}.")
-        return column
 
     def _stream(
         self, table: ReflectedTable, found: Found, columns: Sequence[ReflectedColumn], names: Sequence[str]

@@ -1,0 +1,110 @@
+"""CSV as a source: the header is read for the names, the rows as text. An unquoted empty field is NULL, a quoted one is empty.
+
+UTF-8, with or without a byte-order mark; separated by a comma, semicolon, tab or bar, whichever the header holds most.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from mare.errors import SourceError
+from mare.schema.reflection import ReflectedColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SEPARATORS = ",;\t|"
+_HEADER_LIMIT = 1 << 20
+_BLOCK = 1 << 24
+"""A row must fit into a block: long notes do."""
+
+
+def read_header(path: Path) -> tuple[tuple[ReflectedColumn, ...], str]:
+    """The columns that a file's first line names, and its separator. Their kinds are unknown: no other line is read."""
+    line = _first_line(path)
+    separator = max(_SEPARATORS, key=lambda sign: (_outside_quotes(line).count(sign), -_SEPARATORS.index(sign)))
+    names = next(csv.reader([line], delimiter=separator), [])
+    if not line.strip() or not names:
+        raise SourceError(f"{path}: the file is empty. A CSV file begins with a line of column names.")
+    unnamed = [str(number) for number, name in enumerate(names, 1) if not name.strip()]
+    if unnamed:
+        raise SourceError(f"{path}: column {', '.join(unnamed)} of the header has no name. Give each column a name of its own.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SourceError(f"{path}: the header names {', '.join(twice)} more than once. Give each column a name of its own.")
+    return tuple(ReflectedColumn(name, "unknown") for name in names), separator
+
+
+def stream_rows(path: Path, header: Sequence[str], separator: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """These columns of every row, as text."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    with _opened(path) as file:
+        try:
+            reader = arrow_csv.open_csv(
+                file,
+                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=separator,
+                    newlines_in_values=True,
+                    ignore_empty_lines=len(header) > 1,  # in a single column, an empty line is a NULL
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types={name: pa.string() for name in header},
+                    include_columns=list(dict.fromkeys(names)),
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                ),
+            )
+            yield from reader
+        except (pa.ArrowException, OSError, EOFError) as error:
+            raise _fault(path, error) from None
+
+
+def _first_line(path: Path) -> str:
+    try:
+        with _opened(path) as file:
+            raw = cast(IO[bytes], file).readline(_HEADER_LIMIT)
+    except (OSError, EOFError) as error:
+        raise _fault(path, error) from None
+    if raw.startswith(b"PAR1"):
+        raise SourceError(f"{path} is a Parquet file, not the CSV that its name says. Rename it to end in .parquet.")
+    if raw.startswith(b"\x1f\x8b"):
+        raise SourceError(f"{path} is compressed. Rename it to end in .csv.gz.")
+    if b"\0" in raw:
+        raise SourceError(f"{path} is not a CSV file, or not in UTF-8. Save it as CSV in UTF-8.")
+    try:
+        return raw.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise SourceError(f"{path}: the header is not in UTF-8. Save the file in UTF-8.") from None
+
+
+def _opened(path: Path) -> io.BufferedIOBase:
+    return cast(io.BufferedIOBase, gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb"))
+
+
+def _outside_quotes(line: str) -> str:
+    return re.sub(r'"(?:[^"]|"")*"', "", line)
+
+
+def _fault(path: Path, error: BaseException) -> SourceError:
+    """What is wrong and in which row: Arrow's message goes on with the row itself, so only the number is taken from it."""
+    if isinstance(error, gzip.BadGzipFile):
+        return SourceError(f"{path} is not compressed with gzip, as its name says. Rename it to end in .csv.")
+    if isinstance(error, EOFError):
+        return SourceError(f"{path} ends too early: the compressed file is not complete. Copy it again.")
+    row = re.search(r"Row #(\d+)", str(error))
+    where = f" row {row[1]}" if row else ""
+    if "Expected" in str(error):
+        return SourceError(f"{path}:{where} has more or fewer fields than the header. Correct the row, or quote its fields.")
+    if "UTF8" in str(error):
+        return SourceError(f"{path}:{where} holds text that is not UTF-8. Save the file in UTF-8.")
+    return SourceError(f"{path}:{where} cannot be read as CSV ({type(error).__name__}). Check its quotes and line ends.")

@@ -1,0 +1,168 @@
+"""`FolderSource`: a folder of CSV or Parquet files, one table a file.
+
+Files have no snapshot. Instead, a file that changed between opening the folder and the end of reading it is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from mare.errors import InternalError, SourceError
+from mare.schema.reflection import LeftOut, Peek, ReflectedColumn, ReflectedTable, Reflection
+
+from .arrow_kinds import conformed, reflected_field
+from .boundary import reading
+from .columnar import BATCH_ROWS, record_batches
+from .csv_files import read_header, stream_rows
+from .engine import open_duckdb
+from .files import DataFile, find_files
+from .lookup import find_columns, find_table
+from .peeking import peek_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FRAME_INDEX = "__index_level_"
+"""pandas writes the index of a frame under such a name."""
+
+
+class FolderSource:
+    """A folder of files, as a `mare.ports.Source`."""
+
+    def __init__(self, location: str | Path) -> None:
+        self._folder = Path(location)
+        self._files: dict[str, DataFile] | None = None
+        self._left_out: list[LeftOut] = []
+        self._stamps: dict[Path, tuple[int, int]] = {}
+        self._reflection: Reflection | None = None
+
+    def __repr__(self) -> str:
+        return f"FolderSource({self.label!r})"
+
+    @property
+    def label(self) -> str:
+        return str(self._folder)
+
+    def __enter__(self) -> Self:
+        if not self._folder.is_dir():
+            raise SourceError(f"{self._folder} is not a folder that is there.")
+        files, self._left_out = find_files(self._folder)
+        self._files = {file.label: file for file in files}
+        self._stamps = {path: _stamp(path) for file in files for path in file.paths}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._files, self._reflection = None, None
+
+    def reflect(self) -> Reflection:
+        if self._reflection is None:
+            tables, faults, left_out = [], [], list(self._left_out)
+            for file in self._open.values():
+                try:
+                    table = self._reflect_file(file)
+                except SourceError as fault:
+                    faults.append(str(fault))
+                    continue
+                indexes = [column.name for column in table if column.name.startswith(_FRAME_INDEX)]
+                left_out += [LeftOut(f"{file.label}.{name}", "the row numbers of a data frame") for name in indexes]
+                tables.append(ReflectedTable(file.label, tuple(column for column in table if column.name not in indexes)))
+            if faults:
+                raise SourceError("\n".join(faults))
+            self._reflection = Reflection(self.label, tuple(tables), tuple(left_out))
+        return self._reflection
+
+    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        reflected = find_table(self.reflect(), table)
+        return self._stream(reflected, find_columns(self.reflect(), reflected, columns), columns)
+
+    def peek(self, table: str, column: str, max_values: int) -> Peek:
+        import pyarrow as pa
+
+        reflected = find_table(self.reflect(), table)
+        wanted = find_columns(self.reflect(), reflected, [column])
+        batches = self._stream(reflected, wanted, ["value"])
+        first = next(batches)
+
+        def all_batches() -> Iterator[pa.RecordBatch]:
+            yield first
+            yield from batches
+
+        with reading(self.label, f"table {table}"), open_duckdb() as memory:
+            memory.register("stored", pa.RecordBatchReader.from_batches(first.schema, all_batches()))
+            memory.execute("CREATE TABLE peeked AS SELECT * FROM stored")
+            return peek_column(memory, "peeked", "value", wanted[0].kind, max_values)
+
+    @property
+    def _open(self) -> dict[str, DataFile]:
+        if self._files is None:
+            raise InternalError("a source was asked before it was entered")
+        return self._files
+
+    def _reflect_file(self, file: DataFile) -> tuple[ReflectedColumn, ...]:
+        columns = _columns(file.format, file.paths[0])
+        for part in file.paths[1:]:
+            if [column.name for column in _columns(file.format, part)] != [column.name for column in columns]:
+                raise SourceError(f"{part} has other columns than {file.paths[0].name}, though both are parts of one table.")
+        return columns
+
+    def _stream(
+        self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        file = self._open[table.name]
+        asked = [column.name for column in columns]
+        empty = True
+        for path in file.paths:
+            if _stamp(path) != self._stamps[path]:
+                raise _changed(path)
+            for batch in self._batches(file, path, asked):
+                empty = False
+                # A name may be asked for twice, and a file gives its columns in its own order.
+                yield conformed(batch.select(asked), columns, names, table.name)
+            if _stamp(path) != self._stamps[path]:
+                raise _changed(path)
+        if empty:
+            yield from record_batches([], columns, names, table.name)
+
+    def _batches(self, file: DataFile, path: Path, asked: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if file.format == "csv":
+            columns, separator = read_header(path)
+            yield from stream_rows(path, [column.name for column in columns], separator, asked)
+            return
+        import pyarrow.parquet as pq
+
+        with reading(str(path), "the file"), pq.ParquetFile(path) as opened:
+            yield from opened.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(asked)))
+
+
+def _columns(form: str, path: Path) -> tuple[ReflectedColumn, ...]:
+    if form == "csv":
+        return read_header(path)[0]
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        schema = pq.read_schema(path)
+    except (pa.ArrowException, OSError) as error:
+        raise SourceError(
+            f"{path} cannot be read as the Parquet file that its name says ({type(error).__name__}). "
+            "Rename it if it is something else; copy it again if it was cut off."
+        ) from None
+    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    if twice:
+        raise SourceError(f"{path}: more than one column is called {', '.join(twice)}. Give each column a name of its own.")
+    return tuple(reflected_field(field) for field in schema)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        told = path.stat()
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read ({type(error).__name__}).") from None
+    return told.st_size, told.st_mtime_ns
+
+
+def _changed(path: Path) -> SourceError:
+    return SourceError(f"{path} changed while it was read. Read a copy that nothing else writes to.")
