@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from mare.release import Release
     from mare.fitting import LocalNotes
+    from mare.release import Release
 
 
 @contextmanager

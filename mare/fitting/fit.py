@@ -80,6 +80,7 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
     tell("reading")
     with opened as reader:  # type: ignore[union-attr]
         output = output_tables(schema, reader.reflect(), [table.name for table in tables])
+        ledger.declare("the source's catalogue: names and types of the columns that come out, and which may be NULL")
         with stage(reader, tables, gate.secret("truncation"), folder=options.folder) as staged:
             if options.notes is not None:
                 options.notes(staged.notes)
