@@ -30,21 +30,36 @@ def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool)
     path = Path(text)
     if path.is_dir():
         return "folder"
+    if must_exist and not path.exists():
+        raise fault(f"{_shown(text)} is not there. Give a URL (postgresql://…), a folder, or a database file that exists.")
     if path.suffix:
-        if must_exist and not path.exists():
-            raise fault(f"{text} is not there. Give a URL (postgresql://…), a folder, or a database file that exists.")
         return f"suffix-{path.suffix.lstrip('.').lower()}"
     if must_exist:
-        raise fault(f"{text} is not there. Give a URL (postgresql://…), a folder, or a database file that exists.")
+        raise fault(
+            f"{text} has no suffix that says what it is. Give a URL (sqlite:///{text}), or rename the file (.sqlite, .duckdb)."
+        )
     return "folder"
+
+
+def _shown(text: str) -> str:
+    """A location in a message. What holds an @ may be a mistyped URL (one slash too few) with a password in it."""
+    return "the location (not shown, it may hold a password)" if "@" in text else text
 
 
 def _adapter(group: str, name: str, fault: type[MareError]) -> object:
     found = {point.name: point for point in entry_points(group=group)}
     if name not in found:
-        known = ", ".join(sorted(found)) or "none"
-        raise fault(f"nothing installed here opens {name!r}. Known: {known}.")
+        raise fault(
+            f"nothing installed here opens {_described(name)}. Known: {', '.join(map(_described, sorted(found))) or 'none'}."
+        )
     return found[name].load()
+
+
+def _described(name: str) -> str:
+    """An entry point's name as a user writes the location."""
+    if name.startswith("suffix-"):
+        return f"a .{name.removeprefix('suffix-')} file"
+    return {"folder": "a folder", "frames": "data frames"}.get(name, f"{name}://")
 
 
 def open_source(location: Location) -> Source:

@@ -11,11 +11,13 @@ from .drafted import Draft, DraftedTable, EntityGuess, Note, review
 from .entity import guess_entity
 from .foreign_keys import declared_links, inferred_links
 from .keys import guess_keys
+from .mending import mend
 from .parents import Family, guess_families
 from .peeking import peeked_kinds, with_peeks
 from .roles import guess_roles
 from .survey import Link, Survey
 from .tables import draft_member, draft_outsider
+from .writing import write_draft
 
 Peeks = Mapping[tuple[str, str], Peek]
 """What was read from columns, by table and column."""
@@ -46,7 +48,8 @@ def make_draft(reflection: Reflection, entity: str | None = None, peeks: Peeks |
     for role in ("owned", "pool", "unsettled", "public"):
         tables += [draft_outsider(survey, t.name, roles[t.name], roles) for t in typed if roles[t.name].role == role]
     filled, kind = with_peeks(tables, reflection, peeks)
-    return Draft(reflection.label, guess, tuple(filled), tuple(_header(survey)), kind, roles)
+    made = Draft(reflection.label, guess, tuple(filled), tuple(_header(survey)), kind, roles)
+    return mend(made, write_draft)
 
 
 def take_survey(reflection: Reflection) -> Survey:
@@ -70,7 +73,7 @@ def _with_entity_links(survey: Survey, entity: EntityGuess) -> Survey:
                 Link(
                     table.name,
                     (column.name,),
-                    entity.by,
+                    entity.node or entity.by,
                     (),
                     False,
                     declared=table.name == entity.table,
@@ -87,7 +90,7 @@ def _down(survey: Survey, entity: EntityGuess, families: Mapping[str, Family]) -
     queue = [entity.node]
     while queue:
         table = queue.pop(0)
-        if table != entity.by or entity.by is None:
+        if entity.by is None or table != entity.node:
             yield table
         children = [t.name for t in survey.reflection if t.name in families and t.name != table]
         queue = [t for t in children if (link := families[t].parent) is not None and link.target == table] + queue

@@ -31,9 +31,13 @@ _CODED = frozenset(
 _Kind = Callable[[ReflectedColumn], tuple[dict[str, FieldValue], list[Note]]]
 
 
-def draft_column(column: ReflectedColumn) -> Entry:
-    """A column that is modelled: neither key nor foreign key."""
+def draft_column(column: ReflectedColumn, *, unique: bool = False, in_key: bool = False) -> Entry:
+    """A column that is neither a foreign key nor a key by itself. ``unique``: no two rows may have the same value."""
     fields, notes = _KINDS.get(column.kind, _opaque)(column)
+    if unique and column.kind in ("integer", "string", "uuid") and column.values is None:
+        fields, notes = {"type": "identifier", **_generated(column)}, [Note("unique in the source: regenerated")]
+    elif in_key and fields["type"] == "text":
+        fields, notes = {"type": "category", "learn": True}, []
     if column.nullable:
         fields["nullable"] = True
     return Entry(column.name, fields, tuple(notes))
@@ -89,6 +93,8 @@ def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
         return {"type": "category", "values": tuple(column.values)}, []
     if id_stem(column.name) is not None:
         return _identifier(column)
+    if "version" in words(column.name):
+        return {"type": "category", "learn": True}, []
     if is_flag(column.name) and not _bounded(column):
         return {"type": "boolean", "true": 1, "false": 0}, [review("0 and 1 only? Otherwise type: category")]
     return _number(column, "integer")

@@ -38,13 +38,15 @@ class EntityGuess:
     why: str
     by: str | None = None
     """The column that tells entities apart, where no table holds them one row each."""
+    name: str | None = None
+    """What an entity by column is called, where a table has the column's name already."""
     rivals: tuple[str, ...] = ()
     """Other tables that could be meant."""
 
     @property
     def node(self) -> str | None:
         """What the tables' parents lead to: a table, or the entity by column."""
-        return self.by or self.table
+        return (self.name or self.by) if self.by is not None else self.table
 
 
 @dataclass(frozen=True)

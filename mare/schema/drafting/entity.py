@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mare.errors import SourceError
 
 from .drafted import EntityGuess
@@ -14,6 +16,13 @@ _CONVINCING_REACH = 0.5
 
 def guess_entity(survey: Survey, asked: str | None = None) -> EntityGuess:
     """The entity that was asked for, or the most convincing one, or none with the candidates."""
+    guess = _guess(survey, asked)
+    if guess.by is not None and survey.reflection.table(guess.by) is not None:
+        return replace(guess, name=f"each_{guess.by}")
+    return guess
+
+
+def _guess(survey: Survey, asked: str | None) -> EntityGuess:
     if asked is not None:
         return _asked(survey, asked)
     named = sorted(

@@ -27,7 +27,7 @@ def undeclared(draft: Draft) -> Iterator[tuple[str, str]]:
     """Columns whose domain would be learned: what `--peek` looks at. Never text, identifiers, keys or references."""
     for table in draft.tables:
         for entry in table.columns:
-            if entry.fields.get("learn") or entry.fields["type"] == "unknown":
+            if entry.fields.get("learn") or entry.fields["type"] == "unknown" or _lacks_first(entry):
                 yield table.name, entry.name
 
 
@@ -70,14 +70,19 @@ def with_peeks(
     return filled, kind
 
 
+def _lacks_first(entry: Entry) -> bool:
+    return str(entry.fields.get("after", "")).startswith("previous.") and "first" not in entry.fields
+
+
 def _domain(entry: Entry, peek: Peek) -> dict[str, FieldValue] | None:
-    if not entry.fields.get("learn"):
-        return None
     if entry.fields["type"] in ("category", "code"):
-        return {"values": tuple(peek.values)} if peek.values else None
+        return {"values": tuple(peek.values)} if peek.values and entry.fields.get("learn") else None
     if peek.min is None or peek.max is None:
         return None
-    return {"min": _bound(peek.min), "max": _bound(peek.max)}
+    bounds: dict[str, FieldValue] = {"min": _bound(peek.min), "max": _bound(peek.max)}
+    if _lacks_first(entry):
+        return {"first": bounds}
+    return bounds if entry.fields.get("learn") else None
 
 
 def _bound(value: Bound) -> Bound:
@@ -86,5 +91,5 @@ def _bound(value: Bound) -> Bound:
 
 
 def _marked(entry: Entry, domain: Mapping[str, FieldValue]) -> Entry:
-    entry = entry.without("learn") if domain else entry
+    entry = entry.without("learn") if "min" in domain or "values" in domain else entry
     return entry.with_fields({**domain, "peeked": True})

@@ -52,23 +52,34 @@ def _name(link: Link) -> str:
     return link.columns[0] if len(link.columns) == 1 else "_".join(link.columns)
 
 
-def _inner(survey: Survey, beyond: Beyond, order: str | None) -> Entry:
+def _inner(survey: Survey, beyond: Beyond, order: str | None) -> Entry | None:
     """To a table of the entity, or to the entity itself."""
-    link = beyond.link
-    fields: dict[str, FieldValue] = {"kind": beyond.kind, **link_fields(survey, link)}
-    if beyond.kind == "same_entity":
-        interval = main_interval(survey.table(link.target))
-        if order is not None and interval is not None:
-            fields |= {"by": "interval", "time": order, "interval": interval}
+    link, kind = beyond.link, beyond.kind
+    notes = [*beyond.notes, *guessed(link)]
     nullable = link.nullable or _may_be_null(survey, link)
-    if nullable and beyond.kind != "ancestor":
-        fields["nullable"] = True
-    notes = list(beyond.notes)
-    if beyond.kind == "other_entity" and not nullable:
-        fields["fill"] = "random"
-    if beyond.kind == "broken" and not nullable:
-        notes.append(review("but the source does not allow NULL here: break the circle elsewhere, or let the column be NULL"))
-    return Entry(_name(link), fields, (*notes, *guessed(link)))
+    fields: dict[str, FieldValue] = {}
+    if kind == "same_entity":
+        interval = main_interval(survey.table(link.target))
+        if order is not None and interval is not None and nullable and _are_moments(survey, link, order, interval):
+            fields = {"by": "interval", "time": order, "interval": interval}
+    elif kind == "earlier" and order is None:
+        kind, notes = "broken", [review("a reference to the same table, which is no sequence: left NULL")]
+    elif kind == "earlier" and not nullable:
+        fields = {"itself": True}
+    elif kind == "other_entity" and not nullable:
+        fields = {"fill": "random"}
+    if kind == "broken" and not nullable:
+        notes.append(review("but the source does not allow NULL here: break the circle elsewhere, or allow it"))
+        nullable = True
+    written: dict[str, FieldValue] = {"kind": kind, **link_fields(survey, link), **fields}
+    if nullable and kind != "ancestor":
+        written["nullable"] = True
+    return Entry(_name(link), written, tuple(notes))
+
+
+def _are_moments(survey: Survey, link: Link, order: str, interval: tuple[str, str]) -> bool:
+    columns = [survey.table(link.table).column(order), *(survey.table(link.target).column(name) for name in interval)]
+    return all(column is not None and column.kind in ("date", "datetime") for column in columns)
 
 
 def _outer(survey: Survey, link: Link, roles: Mapping[str, RoleGuess]) -> Entry | None:
@@ -79,6 +90,8 @@ def _outer(survey: Survey, link: Link, roles: Mapping[str, RoleGuess]) -> Entry 
     if link.is_self and role == "pool":
         kind = "broken" if nullable else "pool"
         return Entry(_name(link), {"kind": kind, **fields, **nullable}, (Note("who refers to whom in a pool is not kept"),))
+    if role == "owned" and roles[link.table].role not in ("entity", "private"):
+        return None
     if role in ("public", "pool", "owned"):
         return Entry(_name(link), {"kind": role, **fields, **nullable}, guessed(link))
     return None

@@ -15,10 +15,11 @@ def guess_roles(survey: Survey, entity: EntityGuess) -> dict[str, RoleGuess]:
             roles[entity.table] = RoleGuess("entity", entity.why)
         for name, why in _below(survey, entity.node).items():
             roles.setdefault(name, RoleGuess("private", why))
-    used = _used_by(survey, set(roles))
+    private = set(roles)
+    used = _used_by(survey, private)
     for table in survey.reflection:
         if table.name not in roles:
-            roles[table.name] = _outside(survey, table.name, used.get(table.name))
+            roles[table.name] = _outside(survey, table.name, used.get(table.name), private)
     return roles
 
 
@@ -47,15 +48,17 @@ def _used_by(survey: Survey, private: set[str]) -> dict[str, Link]:
     return found
 
 
-def _outside(survey: Survey, table: str, used: Link | None) -> RoleGuess:
+def _outside(survey: Survey, table: str, used: Link | None, private: set[str]) -> RoleGuess:
     if is_staff(table):
         return RoleGuess("pool", "its name says staff: fresh rows instead of real people")
     traits = personal_traits(c.name for c in survey.table(table).columns)
-    if used is not None and is_owned(table):
+    users = {link.table for link in survey.links_to(table)}
+    if used is not None and is_owned(table) and users == {used.table} and used.table in private and survey.keys[table]:
         return RoleGuess("owned", f"{used.table} refers to it, and its name says that each row belongs to somebody")
-    if traits and used is not None:
+    if used is not None and (traits or is_owned(table)):
         # Fresh rows are safe whoever these people are; copying or learning them would not be.
-        return RoleGuess("pool", f"{used.table} refers to it, and {', '.join(traits[:3])} describe people who are not the entity")
+        sign = f"{', '.join(traits[:3])} describe people" if traits else "its name says that it is about people"
+        return RoleGuess("pool", f"{used.table} refers to it, and {sign}, but nothing leads from it to the entity")
     if traits:
         return RoleGuess("unsettled", f"nothing leads from it to the entity, but {', '.join(traits[:3])} describe people")
     if is_vocabulary(table):

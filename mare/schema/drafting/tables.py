@@ -11,9 +11,9 @@ from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGue
 from .names import is_position
 from .parents import Family
 from .references import draft_references, guessed
-from .relationships import Relationship, guess_relationship, item_column, value_columns
+from .relationships import Relationship, guess_relationship, item_column, order_column, value_columns
 from .survey import Link, Survey
-from .times import main_interval, relative_times
+from .times import main_interval, relative_times, start_of
 
 _UNMODELLED = ("binary", "json", "other")
 _LARGE = 1000
@@ -103,7 +103,7 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
     if relationship.via is not None:
         via = relationship.via
         fields |= {"via": via.target, "column_via": via.columns if len(via.columns) > 1 else via.columns[0]}
-        if derived := _derived(survey, table, relationship):
+        if derived := _derived(survey, table):
             fields["derived"] = derived
     fields["max_rows"] = relationship.max_rows
     notes = [Note(relationship.why)]
@@ -117,9 +117,13 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
     return Entry("parent", fields, (*notes, *relationship.notes, *family.notes, *guessed(link)))
 
 
-def _derived(survey: Survey, table: str, relationship: Relationship) -> tuple[str, ...]:
+def _derived(survey: Survey, table: str) -> tuple[str, ...]:
     """Numbers in an associative table belong to the public key: the dose to the drug."""
-    return tuple(c.name for c in _free(survey, table) if c.kind in ("integer", "number") and c.name not in survey.keys[table])
+    return tuple(
+        c.name
+        for c in _free(survey, table)
+        if c.kind in ("integer", "number") and not is_position(c.name) and c.name not in survey.keys[table]
+    )
 
 
 def _free(survey: Survey, table: str) -> list[ReflectedColumn]:
@@ -148,13 +152,14 @@ def _columns(
     survey: Survey, table: str, roles: Mapping[str, RoleGuess], family: Family | None, relationship: Relationship | None
 ) -> tuple[Entry, ...]:
     order = relationship.order_by[0] if relationship and relationship.order_by else None
-    times = relative_times(survey.table(table), order, family.depth if family is not None else 0)
+    times = _times(survey, table, family, order)
+    alone = {names[0] for names in survey.table(table).uniques if len(names) == 1}
     entries = []
     for column in _free(survey, table):
         if relationship is not None and is_position(column.name) and column.kind == "integer":
             entry = _position(column, survey.keys[table], order)
         else:
-            entry = draft_column(column)
+            entry = draft_column(column, unique=column.name in alone, in_key=column.name in survey.keys[table])
         if column.name in times:
             entry = _tied(entry, *times[column.name])
         if not survey.tells_nullability and (column.name == order or column.name in survey.keys[table]):
@@ -164,6 +169,21 @@ def _columns(
     entries = [_suggested(survey, table, entry, roles) for entry in entries]
     entries = [_during(survey, entry, family, order) for entry in entries]
     return (*_key_columns(survey, table), *entries)
+
+
+def _times(
+    survey: Survey, table: str, family: Family | None, order: str | None
+) -> dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]:
+    parent = family.parent if family is not None else None
+    if family is None or parent is None:
+        return relative_times(survey.table(table), order, 0)
+    key = survey.keys[table]
+    strict = order in key and set(parent.columns) <= set(key)
+    target = survey.reflection.table(parent.target)
+    # A person has no order column: what of theirs a first visit follows is their birth alone.
+    order_above = order_column(survey, parent.target, ()) if target is not None and family.depth > 1 else None
+    above = start_of(target, order_above) if target is not None else None
+    return relative_times(survey.table(table), order, family.depth, above, strict)
 
 
 def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None) -> Entry:
@@ -182,7 +202,7 @@ def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...
     nullable = kept.pop("nullable", None)
     learned = kept.pop("learn", None)
     kept |= fields
-    if learned and (str(fields["after"]).startswith("previous.") or "within" not in fields):
+    if learned and "within" not in fields:
         kept["learn"] = True
     if nullable:
         kept["nullable"] = True
@@ -203,7 +223,8 @@ def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, Rol
             source = target.column(entry.name) if target is not None else None
             if len(link.columns) == 1 and source is not None and source.name not in survey.keys[link.target]:
                 lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
-                return entry.with_notes(review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}"))
+                note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}")
+                return Entry(entry.name, entry.fields, (note,))
     names = {column.name.casefold() for column in described.columns}
     shared = [t.name for t in survey.reflection if t.name != table and t.column(entry.name) is not None]
     if entry.fields["type"] == "identifier" and shared and entry.name not in survey.keys[table]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
-from .drafted import Fields, Note, review
+from .drafted import Fields, FieldValue, Note, review
 from .names import is_time, words
 
 _PAIRS = (
@@ -40,21 +38,36 @@ def main_interval(table: ReflectedTable, order: str | None = None) -> tuple[str,
     return next((pair for pair in found if pair[0] == order), found[0] if found else None)
 
 
-def relative_times(table: ReflectedTable, order: str | None, depth: int) -> dict[str, tuple[Fields, tuple[Note, ...]]]:
-    """Column → the fields that tie it to another, and what to review. ``order``: the order column of a sequence."""
+def relative_times(
+    table: ReflectedTable, order: str | None, depth: int, above: str | None = None, strict: bool = False
+) -> dict[str, tuple[Fields, tuple[Note, ...]]]:
+    """Column → the fields that tie it to another, and what to review.
+
+    ``order`` is the order column of a sequence, ``above`` the time of the parent that its first row follows;
+    ``strict`` where the order is a part of the key, so that no two rows may be equal.
+    """
     found: dict[str, tuple[Fields, tuple[Note, ...]]] = {}
-    strict = {(rule.before, rule.after): rule.strict for rule in table.orders}
+    declared = {(rule.before, rule.after): rule.strict for rule in table.orders}
     pairs = intervals(table)
     for start, end in pairs:
-        found[end] = _after(table, start, end, strict.get((start, end)), depth)
+        found[end] = _after(table, start, end, declared.get((start, end)), depth)
     if order is not None and order not in found:
-        found[order] = _in_sequence(table, order, pairs, depth)
+        found[order] = _in_sequence(table, order, pairs, depth, above, strict)
     for column in table.columns:
         if column.name not in found and _is_moment(column) and pairs and any(w in column.name.casefold() for w in _DEATHS):
             start = pairs[0][0]
             note = review(f"never before {start}? cut at a year after it")
             found[column.name] = ({"after": start, "within": "365d"}, (note,))
     return found
+
+
+def start_of(table: ReflectedTable, order: str | None) -> str | None:
+    """The time that a row begins at: what the first row of a child may follow. Of a person: the birth."""
+    moments = [column.name for column in table.columns if column.kind in ("date", "datetime")]
+    births = [name for name in moments if any(word in name.casefold() for word in _LIFE)]
+    interval = main_interval(table, order)
+    found = births or [name for name in (interval[0] if interval else None, order) if name in moments]
+    return found[0] if found else None
 
 
 def _after(table: ReflectedTable, start: str, end: str, strict: bool | None, depth: int) -> tuple[Fields, tuple[Note, ...]]:
@@ -78,13 +91,20 @@ def _after(table: ReflectedTable, start: str, end: str, strict: bool | None, dep
 
 
 def _in_sequence(
-    table: ReflectedTable, order: str, pairs: tuple[tuple[str, str], ...], depth: int
+    table: ReflectedTable, order: str, pairs: tuple[tuple[str, str], ...], depth: int, above: str | None, strict: bool
 ) -> tuple[Fields, tuple[Note, ...]]:
     column = table.column(order)
+    fields: dict[str, FieldValue] = {"after": f"previous.{order}"}
     if column is None or column.kind not in ("date", "datetime"):
-        return {"after": f"previous.{order}"}, ()
-    fields: Fields = {"after": f"previous.{order}", "within": "20y" if depth <= 1 else "365d"}
-    notes = [review(f"longer gaps than {fields['within']} between rows are cut")]
+        fields |= {"strict": True} if strict else {}
+        return fields, (review("first: {min: …, max: …} is missing: between which values does the first row lie?"),)
+    fields["within"] = gap = "20y" if depth <= 1 else "365d"
+    fields |= {"strict": True} if strict else {}
+    notes = [review(f"first: {{min: …, max: …}} is missing: between which dates does the first row lie? Gaps are cut at {gap}")]
+    if above is not None:
+        reach = "120y" if any(word in above.casefold() for word in _LIFE) else gap
+        fields["first"] = {"after": f"parent.{above}", "within": reach}
+        notes = [review(f"gaps are cut at {gap}; the first row is taken to follow parent.{above}")]
     end = next((end for start, end in pairs if start == order), None)
     if end is not None:
         notes.append(Note(f"if rows never overlap: after: previous.{end}"))
@@ -109,8 +129,3 @@ def _begins_word(name: str, prefix: str) -> bool:
 
 def _is_moment(column: ReflectedColumn) -> bool:
     return column.kind in ("date", "datetime") or (column.kind == "unknown" and is_time(column.name))
-
-
-def named_times(table: ReflectedTable) -> Iterator[str]:
-    """Columns stored as something else whose names say time."""
-    return (column.name for column in table.columns if column.kind in ("string", "unknown") and is_time(column.name))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mare.schema.writing import inline, scalar
 
-from .drafted import Draft, DraftedTable, Entry, Note
+from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note
 
 WIDTH = 120
 """A comment that would make its line longer than this stands above it."""
@@ -59,12 +59,17 @@ def _entity(draft: Draft) -> Iterator[str]:
         yield f"# Candidates: {_plain(', '.join(guess.rivals))}."
         yield "# Run `mare init` again with --entity TABLE, or --entity TABLE.COLUMN where no table holds one row each."
         return
-    value = scalar(guess.table) if guess.by is None else inline({"table": guess.table, "by": guess.by})
+    value = scalar(guess.table) if guess.by is None else inline(_by_column(guess))
     yield from _with_comments(f"entity: {value}", [f"{guess.why}{rivals}"], 0)
 
 
+def _by_column(guess: EntityGuess) -> dict[str, str | None]:
+    found = {"table": guess.table, "by": guess.by}
+    return found if guess.name is None else {**found, "name": guess.name}
+
+
 def _table(table: DraftedTable) -> Iterator[str]:
-    yield f"  {scalar(table.name)}:"
+    yield f"  {scalar(table.name)}:{'' if _says_something(table) else ' {}'}"
     if table.role == "public":
         yield "    public: true"
     if table.pool is not None:
@@ -83,6 +88,13 @@ def _table(table: DraftedTable) -> Iterator[str]:
             yield from _entries(entries)
     if table.ignored:
         yield from _with_comments(f"    ignore_columns: {inline(table.ignored)}", [_text(n) for n in table.ignored_notes], 4)
+
+
+def _says_something(table: DraftedTable) -> bool:
+    """A table of which nothing is known is `{}`, not NULL."""
+    return bool(table.role == "public" or table.pool or table.key or table.unique or table.parent or table.columns) or bool(
+        table.references or table.ignored
+    )
 
 
 def _entries(entries: Sequence[Entry]) -> Iterator[str]:

@@ -1,0 +1,128 @@
+"""`mare check`: everything that is wrong with a schema or left open in it, alone or against a source, all at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mare.cli.app import app
+
+if TYPE_CHECKING:
+    from mare.errors import MareError
+    from mare.schema import Fault, Schema
+    from mare.schema.loading import Examination
+
+_ORDER = ("error", "unsettled", "info")
+_TITLES = {"error": "error", "unsettled": "to settle", "info": "note"}
+_COLOURS = {"error": "bold red", "unsettled": "bold yellow", "info": "cyan"}
+
+
+@app.command()
+def check(
+    schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
+    source: Annotated[
+        str | None, typer.Option("--from", help="Also compare with this source: a database URL, a database file or a folder.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The faults as JSON, and nothing else.")] = False,
+) -> None:
+    """Check a schema, alone or against a source. Reads no row. Exit code 2 if something is wrong or left open."""
+    from mare.errors import SourceError
+    from mare.schema.loading import examine
+
+    found = examine(schema)
+    faults = list(found.faults)
+    label, refused = None, None
+    if source is not None and found.schema is not None:
+        try:
+            label, against = _against(found.schema, source)
+        except SourceError as error:
+            refused = error  # what is known about the schema is told all the same
+        else:
+            # What the schema names twice is missing twice; once is enough.
+            faults += [fault.at(found.line_of(fault.path)) for fault in against]
+    faults.sort(key=lambda fault: (fault.line is None, fault.line or 0))
+    fine = refused is None and all(fault.severity == "info" for fault in faults)
+    if as_json:
+        _print_json(found, faults, label, refused, fine)
+    else:
+        _print(found, faults, label, fine)
+        if source is not None and found.schema is None:
+            typer.echo("The source was not looked at: nothing could be built from the schema.")
+    if refused is not None:
+        raise refused
+    if not fine:
+        raise typer.Exit(2)
+
+
+def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:
+    from mare.finding import open_source
+    from mare.schema.matching import match
+
+    with open_source(source) as opened:
+        return opened.label, match(schema, opened.reflect())
+
+
+def _print(found: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> None:
+    """One fault a paragraph, the place as compilers write it, so that editors jump there."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    for fault in faults:
+        place = found.label if fault.line is None else f"{found.label}:{fault.line}"
+        line = Text(f"{place}: ")
+        line.append(_TITLES[fault.severity], style=_COLOURS[fault.severity])
+        dotted = ".".join(str(step) for step in fault.path) or "schema"
+        line.append(f": {dotted}: {fault.what}.")
+        console.print(line)
+        console.print(Text(f"    {fault.remedy.rstrip('.')}."))
+    console.print(Text(_verdict(found, faults, label, fine), style="bold green" if fine else "bold"))
+
+
+def _verdict(found: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> str:
+    counts = {severity: sum(fault.severity == severity for fault in faults) for severity in _ORDER}
+    notes = f", {_many(counts['info'], 'note')}" if counts["info"] else ""
+    against = f" It matches {label}." if label is not None else ""
+    if fine and found.schema is not None:
+        return f"{found.label}: OK{notes}. {_settled(found.schema)}{against}"
+    said = [_many(counts["error"], "error")] if counts["error"] else []
+    said += [f"{_many(counts['unsettled'], 'thing')} to settle"] if counts["unsettled"] else []
+    return f"{found.label}: {', '.join(said) or 'no fault in the schema itself'}{notes}."
+
+
+def _settled(schema: Schema) -> str:
+    """What there is, in one line."""
+    tables = schema.tables.values()
+    roles = {
+        "public": sum(table.public for table in tables),
+        "pools": sum(table.pool is not None for table in tables),
+        "ignored": sum(table.ignore for table in tables),
+    }
+    private = len(schema.tables) - sum(roles.values())
+    others = "".join(f", {count} {role}" for role, count in roles.items() if count)
+    return f"Entity {schema.entity_name}, {private} private tables{others}."
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _print_json(found: Examination, faults: Sequence[Fault], label: str | None, refused: MareError | None, fine: bool) -> None:
+    import json
+
+    page = {
+        "schema": found.label,
+        "source": label,
+        "ok": fine,
+        "source_error": None if refused is None else str(refused),
+        "faults": [
+            {"severity": f.severity, "line": f.line, "path": list(f.path), "what": f.what, "remedy": f.remedy} for f in faults
+        ],
+    }
+    # Bytes: JSON is UTF-8, whatever the encoding of the terminal.
+    sys.stdout.flush()
+    sys.stdout.buffer.write((json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode())
+    sys.stdout.flush()

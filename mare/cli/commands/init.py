@@ -1,0 +1,144 @@
+"""`mare init`: draft a schema from what a source's catalogue tells. Reads no value unless asked to."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mare.cli.app import app
+
+if TYPE_CHECKING:
+    from mare.ports import Source
+    from mare.schema.drafting import Draft
+    from mare.schema.reflection import Peek, Reflection
+
+_MAX_VALUES = 100
+"""A column with more values than this is learned, also with --peek: a list of them would be nobody's to review."""
+
+
+@app.command()
+def init(
+    source: Annotated[str, typer.Argument(help="A database URL, a database file, or a folder of CSV or Parquet files.")],
+    entity: Annotated[
+        str | None, typer.Option(help="The table whose rows are the people to protect, or TABLE.COLUMN that tells them apart.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write here instead of to the terminal.")] = None,
+    peek_types: Annotated[
+        bool, typer.Option("--peek-types", help="Read values to find out types (CSV). Marked `peeked`.")
+    ] = False,
+    peek: Annotated[
+        bool, typer.Option("--peek", help="Read values to fill in domains. Marked `peeked`; do not hand on.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
+) -> None:
+    """Draft a schema from a database or a folder, with a comment next to everything that a person should review."""
+    from mare.finding import open_source
+    from mare.schema.drafting import make_draft, write_draft
+
+    if output is not None:
+        _refuse(output, force)
+    with open_source(source) as opened:
+        reflection = opened.reflect()
+        draft = make_draft(reflection, entity)
+        if peek or peek_types:
+            draft = make_draft(reflection, entity, _peeks(opened, reflection, entity, domains=peek))
+    command = _next_command(draft, output)
+    text = write_draft(draft, command)
+    if output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())  # UTF-8, whatever the encoding of the terminal
+        sys.stdout.flush()
+    else:
+        _write(output, text, private=bool(draft.peeked))
+    _summarise(draft, output, command)
+
+
+def _peeks(opened: Source, reflection: Reflection, entity: str | None, *, domains: bool) -> dict[tuple[str, str], Peek]:
+    """Types first, because what is drafted as a category depends on them; then the domains of what would be learned."""
+    from mare.schema.drafting import make_draft, undeclared, untyped
+    from mare.schema.reflection import Peek
+
+    found = {place: Peek(kind=opened.peek(*place, max_values=1).kind) for place in untyped(reflection)}
+    if domains:
+        draft = make_draft(reflection, entity, found)
+        found |= {place: opened.peek(*place, max_values=_MAX_VALUES) for place in undeclared(draft)}
+    return found
+
+
+def _refuse(output: Path, force: bool) -> None:
+    from mare.errors import SinkError
+
+    if output.is_dir():
+        raise SinkError(f"{output} is a folder. Give the name of a file, as in -o {output / 'schema.yaml'}.")
+    if not output.absolute().parent.is_dir():
+        raise SinkError(f"the folder {output.absolute().parent} is not there. Make it first, or write somewhere else.")
+    if output.exists() and not force:
+        raise SinkError(f"{output} is there already, and may hold somebody's edits. Write to another file, or add --force.")
+
+
+def _write(output: Path, text: str, *, private: bool) -> None:
+    """All of it or nothing: a new file beside it, renamed into place. What holds data is for its owner's eyes only."""
+    import os
+
+    from mare.errors import SinkError
+
+    target = output.resolve()
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise SinkError(f"{output} cannot be written ({error.strerror}). Nothing was changed.") from None
+
+
+def _next_command(draft: Draft, output: Path | None) -> str:
+    import shlex
+
+    return f"mare check {shlex.quote(str(output)) if output is not None else 'FILE'} --from {shlex.quote(draft.source)}"
+
+
+def _summarise(draft: Draft, output: Path | None, command: str) -> None:
+    """On the error stream, so that the draft itself can be piped."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False)
+    values = {
+        "": "No value was read.",
+        "types": "VALUES WERE READ, for types.",
+        "domains": "VALUES WERE READ, and are in the file.",
+    }
+    console.print(Text(f"Drafted {len(draft.tables)} tables from {draft.source}. {values[draft.peeked]}", style="bold"))
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    table.add_row("entity", Text(_entity(draft)))
+    for role, title in (
+        ("private", "below it"),
+        ("owned", "owned"),
+        ("pool", "pools"),
+        ("public", "public"),
+        ("unsettled", "to settle"),
+    ):
+        names = [drafted.name for drafted in draft.tables if drafted.role == role]
+        if names:
+            table.add_row(title, Text(", ".join(names)))
+    console.print(table)
+    where = f"in {output}" if output is not None else "above"
+    console.print(Text(f"{draft.to_review} things to review: look for REVIEW {where}."))
+    console.print(Text(f"Next: {command}"), soft_wrap=True)
+
+
+def _entity(draft: Draft) -> str:
+    guess = draft.entity
+    if guess.table is None:
+        return f"left open: {guess.why}. Candidates: {', '.join(guess.rivals)}. Run again with --entity TABLE."
+    name = guess.table if guess.by is None else f"{guess.by} of {guess.table}"
+    return f"{name} ({guess.why})"
