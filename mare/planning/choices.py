@@ -39,13 +39,16 @@ def choose_models(schema: Schema, groups: tuple[ColumnGroup, ...]) -> tuple[dict
     """The model of each group by the group's name, and a fault for each choice that cannot be had."""
     chosen: dict[str, Chosen] = {}
     faults: dict[Path, Fault] = {}
+    found: dict[str, TabularModel] = {}
     for group in groups:
         path, choice = _written(schema, group)
         try:
-            model = get_model(choice.name)
+            # looked up once: the registry reads the metadata of everything that is installed
+            model = found.get(choice.name) or get_model(choice.name)
         except PlanError as error:
             faults[path] = Fault(path, *_two_sentences(str(error)))
             continue
+        found[choice.name] = model
         try:
             chosen[group.name] = Chosen(model, settle_options(model, choice.options))
         except PlanError as error:

@@ -72,8 +72,11 @@ def _caps(schema: Schema, group: PlannedGroup, factor: float) -> list[str]:
     # one row per parent is no longer a list: not a remedy but another schema
     if (fewer := floor(rows / factor)) >= 2:
         ways.append(f"lower max_rows of {largest} from {rows:,} to {fewer:,}")
-    if (limit := floor(group.sensitivity / factor)) >= 2 and len(caps) > 1:
-        ways.append(f"set max_per_entity: {limit} on {table}")
+    if table is not None and len(caps) > 1 and (limit := floor(group.sensitivity / factor)) >= 2:
+        # a cap per entity below the cap per parent would drop whole lists
+        own = {name: cap for cap, name in caps}.get(table, 1)
+        both = f"set max_rows and max_per_entity of {table} to {limit}"
+        ways.append(both if limit < own else f"set max_per_entity: {limit} on {table}")
     return ways
 
 
