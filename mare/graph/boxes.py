@@ -13,7 +13,7 @@ from mare.schema import Schema
 
 from .dag import DatasetDag
 from .groups import ColumnGroup, GroupColumn
-from .summary import reference_words, references, relationship
+from .summary import reference_words, relationship
 
 TABLE_WIDTH = 310.0
 PAD = 10.0
@@ -146,8 +146,7 @@ def table_box(schema: Schema, dag: DatasetDag, groups: Iterable[tuple[int, Colum
     y += 2 - GAP if boxes else -4
     top = y + SMALL_LINE
     found = []
-    for edge in references(dag, name):
-        whole = reference_words(edge)
-        found += [Word(PAD + 10 * (n > 0), words, whole) for n, words in enumerate(wrapped(whole, int(inner / SMALL) - 2, 2))]
+    for whole in reference_words(dag, name):
+        found += [Word(PAD + 10 * (n > 0), words, whole) for n, words in enumerate(wrapped(whole, int(inner / SMALL) - 2, 3))]
     y += SMALL_LINE * len(found) + (6 if found else 0)
     return TableBox(name, cut(name, 28), notes, tuple(boxes), tuple(found), top, TABLE_WIDTH, y + 8)

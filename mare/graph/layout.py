@@ -11,7 +11,7 @@ from .building import column_groups
 from .dag import DatasetDag, TableEdge
 from .legend import legend_height, occurring
 from .routing import LANE, Route, Wire, lanes_used, route
-from .summary import reference_words, relationship, tree_children, used_by
+from .summary import relationship, tree_children, used_by, wire_words
 
 MARGIN, TOP, ROW_GAP = 28.0, 78.0, 24.0
 TRUNK, FIRST_LANE, ARROW_ROOM = 14.0, 28.0, 22.0
@@ -143,27 +143,26 @@ def _wires(dag: DatasetDag, boxes: dict[str, TableBox], spots: dict[str, Spot]) 
     """What the tree does not show: siblings that are seen, rows of the same entity that are referred to, second owners."""
     wires, ports = list[Wire](), dict[tuple[str, str], int]()
 
-    def port(table: str, part: str, shared: bool) -> float:
+    def port(table: str, part: str, out: bool) -> float:
+        """Lines leave a group near its bottom and arrive from its top on, so that the two are not taken for one."""
         box, top = boxes[table], spots[table][1]
         found = box.part(part) or box.part("context") or box.part("rows")
-        if shared:
-            return top + (found.middle if found is not None else 14)
-        number = ports[table, part] = ports.get((table, part), 0) + 1
-        if found is None:
-            return top + 14 + 7 * number
-        return top + found.y + min(8.0 + 7 * number, found.height - 3)
+        y, height = (0.0, 26.0) if found is None else (found.y, found.height)
+        if out:
+            return top + y + height - 5
+        number = ports[table, part] = ports.get((table, part), -1) + 1
+        return top + y + min(6.0 + 6 * number, height - 11)
 
     for edge in dag.edges:
         parts = _ends(dag, edge)
         if parts is None or edge.child == edge.parent or edge.child not in spots or edge.parent not in spots:
             continue
         source, target = edge.before, edge.after
-        words = f"{edge.child}: {reference_words(edge)}"
         kind = f"{edge.kind}_{edge.by}" if edge.by is not None else edge.kind
         # Lines of different kinds start apart, so that each can be followed from where it starts.
-        apart = 8.0 if edge.by == "interval" else -8.0 if edge.kind == "owned" else 0.0
+        apart = -7.0 if edge.by == "interval" else -12.0 if edge.kind == "owned" else 0.0
         ys = (port(source, parts[0], True) + apart, port(target, parts[1], False))
-        wires.append(Wire(source, spots[source][0], ys[0], target, spots[target][0], ys[1], kind, words))
+        wires.append(Wire(source, spots[source][0], ys[0], target, spots[target][0], ys[1], kind, wire_words(edge)))
     return wires
 
 

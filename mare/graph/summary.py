@@ -89,24 +89,35 @@ _KINDS = {
     "owned": "owned",
     "pool": "pool",
     "broken": "left NULL",
-    "sees": "sees its context",
 }
 
 
-def references(dag: DatasetDag, table: str) -> tuple[TableEdge, ...]:
-    """The references of a table beyond its parent, and what it sees. What it owns hangs below it anyway."""
-    shown = (e for e in dag.edges if e.child == table and (e.kind in REFERENCES or e.kind == "sees"))
-    return tuple(e for e in shown if e.kind != "owned" or dag.owners(e.parent)[0] != e)
+def reference_words(dag: DatasetDag, table: str) -> tuple[str, ...]:
+    """The references of a table beyond its parent, those alike on one line, and what it sees.
+
+    `hadm_id → admissions (same entity by interval, nullable)`. What it owns hangs below it anyway, and is left out.
+    """
+    alike: dict[tuple[str, str], list[str]] = {}
+    for edge in dag.edges:
+        hangs_below = edge.kind == "owned" and dag.owners(edge.parent)[0] == edge
+        if edge.child == table and (edge.kind in REFERENCES or edge.kind == "sees") and not hangs_below:
+            alike.setdefault(("", "sees") if edge.kind == "sees" else (edge.parent, _how(edge)), []).append(edge.name)
+    return tuple(
+        f"sees {' and '.join(names)}" if how == "sees" else f"{', '.join(names)} → {parent} ({how})"
+        for (parent, how), names in alike.items()
+    )
 
 
-def reference_words(edge: TableEdge) -> str:
-    """`hadm_id → admissions (same entity by interval, nullable)`."""
+def wire_words(edge: TableEdge) -> str:
+    """One reference, said of the table that makes it."""
     if edge.kind == "sees":
-        return f"sees the context of {edge.parent}"
+        return f"{edge.child} sees the context of {edge.parent}"
+    return f"{edge.child}.{edge.name} → {edge.parent} ({_how(edge)})"
+
+
+def _how(edge: TableEdge) -> str:
     words = [_KINDS[edge.kind] + (f" by {edge.by}" if edge.by is not None else "")]
-    if edge.nullable:
-        words.append("nullable")
-    return f"{edge.name} → {edge.parent} ({', '.join(words)})"
+    return ", ".join([*words, *(["nullable"] if edge.nullable else [])])
 
 
 def used_by(dag: DatasetDag, table: str) -> tuple[str, ...]:

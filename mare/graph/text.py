@@ -9,7 +9,7 @@ from mare.schema import Schema
 from .building import column_groups
 from .dag import DatasetDag
 from .groups import ColumnGroup, GroupColumn
-from .summary import counted, glances, reference_words, references, relationship, tree_children, used_by
+from .summary import counted, glances, reference_words, relationship, tree_children, used_by
 
 WIDTH = 100
 _MIN_WIDTH = 40
@@ -31,8 +31,8 @@ def _tables(schema: Schema, dag: DatasetDag, width: int) -> Iterator[str]:
     def branch(table: str, lead: str, under: str) -> Iterator[str]:
         bar = under + ("│  " if children[table] else "   ")
         yield from _hanging(f"{lead}{table} ", relationship(schema, dag, table).split(" "), f"{bar}  ", width)
-        for edge in references(dag, table):
-            yield from _hanging(f"{bar}·", reference_words(edge).split(" "), f"{bar}  ", width)
+        for words in reference_words(dag, table):
+            yield from _hanging(f"{bar}·", words.split(" "), f"{bar}  ", width)
         for place, name in enumerate(children[table]):
             last = place == len(children[table]) - 1
             yield from branch(name, under + ("└─ " if last else "├─ "), under + ("   " if last else "│  "))
