@@ -157,6 +157,8 @@ def stage(source: Source, tables: tuple[TableNeeds, ...], key: bytes, *, folder:
         truncated: dict[str, int] = {}
         for number, needs in enumerate(tables):
             raw, hashed, owned, kept, placed = (f"{step}_{number}" for step in ("raw", "hashed", "owned", "kept", "placed"))
+            # One transaction a table: a commit per statement would wait for the disk each time, for a file nobody keeps.
+            connection.begin()
             load_rows(connection, raw, needs, source.read(needs.name, needs.columns))
             truncation.hash_rows(connection, raw, hashed, key)
             truncation.check_unique(connection, hashed, needs)
@@ -173,6 +175,7 @@ def stage(source: Source, tables: tuple[TableNeeds, ...], key: bytes, *, folder:
             staged[needs.name] = _table(connection, needs, placed, parents)
             for spent in (raw, hashed, owned, kept):
                 connection.execute(f"DROP TABLE IF EXISTS {spent}")
+            connection.commit()
         entities = len(next(iter(staged.values())).entity)
         yield Staged(connection, staged, entities, LocalNotes(read, orphans, truncated))
 
