@@ -78,8 +78,11 @@ def digits_of(stored: TypeEngine[object]) -> tuple[int | None, int | None]:
 def length_of(stored: TypeEngine[object]) -> int | None:
     """The longest text that the type takes."""
     from sqlalchemy import types as t
+    from sqlalchemy.dialects import mysql
 
-    if isinstance(stored, t.String) and not isinstance(stored, t.Enum) and stored.length is not None:
+    if isinstance(stored, (t.Enum, mysql.SET)):  # their length is that of a word in their list
+        return None
+    if isinstance(stored, t.String) and stored.length is not None:
         return int(stored.length)
     return None
 

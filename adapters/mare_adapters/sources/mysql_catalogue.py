@@ -50,6 +50,8 @@ def reflect_mysql(connection: Connection, inspector: Inspector) -> Catalogue:
             left_out.append(LeftOut(name, _TYPES[kind]))
         elif name in hidden or name not in words:
             left_out.append(LeftOut(name, "no right to read"))
+        elif any("`" in part for part in (name, *words[name])):
+            left_out.append(LeftOut(name, "its name or a column's holds a backtick, which SQLAlchemy does not read"))
         else:
             found.append(Found(name, None, name))
     checks = _checks(connection)

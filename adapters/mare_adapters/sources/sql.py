@@ -173,6 +173,7 @@ def _begin(connection: Connection, location: SqlLocation) -> tuple[str, ...]:
         if not location.database:
             raise SourceError(f"{location.label} names no database. Write it after the last /: mysql://user@host/database.")
         connection.exec_driver_sql("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        connection.exec_driver_sql("SET SESSION time_zone = '+00:00'")
         connection.exec_driver_sql("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         return ()
     connection.exec_driver_sql("BEGIN")
