@@ -1,0 +1,116 @@
+"""Every column type: codes stay in the domain whatever the data holds, and decoded values encode to the same codes."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mare.codec import table_codec
+from mare.errors import PlanError
+from mare.schema.loading import load_schema
+
+
+def codec_of(declaration: str):
+    text = f"mare: 1\nentity: t\ntables:\n  t:\n    key: id\n    columns:\n      x: {declaration}\n"
+    return table_codec(load_schema(text), "t", ["x"]).columns["x"]
+
+
+def encode(declaration: str, values: pa.Array) -> list[int]:
+    return codec_of(declaration).encode(values).tolist()
+
+
+CASES = {
+    "category": "{type: category, values: [a, b, c], nullable: true}",
+    "numbers as categories": "{type: category, values: [1, 2, 30]}",
+    "mixed categories": "{type: category, values: [1, unknown]}",
+    "boolean": "{type: boolean, nullable: true}",
+    "boolean as text": '{type: boolean, "true": Y, "false": N}',
+    "integer": "{type: integer, min: 0, max: 1000, bins: 7, nullable: true}",
+    "integer in steps": "{type: integer, min: 0, max: 1000, step: 5, bins: 7}",
+    "number": "{type: number, min: -1.5, max: 2.5, precision: 2, bins: 9}",
+    "number, log": "{type: number, min: 0, max: 100000, precision: 1, scale: log, bins: 9, nullable: true}",
+    "number with edges": "{type: number, min: 0, max: 10, bins: [1.5, 2.5]}",
+    "date": "{type: date, min: 1844-01-01, max: 2200-12-31, bins: 11, nullable: true}",
+    "datetime": "{type: datetime, min: 1844-01-01 00:00:00, max: 2200-12-31 00:00:00, bins: 11}",
+    "datetime by the minute": "{type: datetime, min: 2000-01-01 00:00:00, max: 2000-01-02 00:00:00, resolution: minute}",
+}
+
+
+@pytest.mark.parametrize("declaration", CASES.values(), ids=CASES.keys())
+def test_decoded_values_encode_to_the_same_codes(declaration: str) -> None:
+    codec = codec_of(declaration)
+    codes = np.repeat(np.arange(codec.size), 20)
+    values = codec.decode(codes, np.random.default_rng(0))
+    np.testing.assert_array_equal(codec.encode(values), codes)
+
+
+def test_categories_are_compared_by_value_not_by_storage() -> None:
+    for stored in (pa.array([30, 1]), pa.array([30.0, 1.0]), pa.array(["30", "1"])):
+        assert encode("{type: category, values: [1, 2, 30]}", stored) == [2, 0]
+
+
+def test_case_of_strings_is_kept() -> None:
+    assert encode("{type: category, values: [a, A]}", pa.array(["A", "a"])) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("declaration", "code"),
+    [
+        ("{type: category, values: [a, b], other: b}", 1),
+        ("{type: category, values: [a, b], other: rest}", 2),
+        ("{type: category, values: [a, b], nullable: true}", 2),
+        ("{type: category, values: [a, b]}", 0),
+    ],
+)
+def test_a_value_outside_the_domain_becomes_other_or_null_or_the_first(declaration: str, code: int) -> None:
+    assert encode(declaration, pa.array(["?"])) == [code]
+
+
+def test_the_empty_string_is_not_null() -> None:
+    assert encode('{type: category, values: ["", a], nullable: true}', pa.array(["", None, "a"])) == [0, 2, 1]
+
+
+def test_null_in_a_column_that_declares_none_is_clamped() -> None:
+    assert encode("{type: integer, min: 5, max: 9}", pa.array([None, 9], type=pa.int64())) == [0, 4]
+
+
+def test_numbers_that_are_none_are_null_and_infinities_are_clamped() -> None:
+    declared = "{type: number, min: 0, max: 10, bins: 5, nullable: true}"
+    assert encode(declared, pa.array([float("nan"), float("inf"), float("-inf"), None])) == [5, 4, 0, 5]
+
+
+def test_numbers_come_back_with_their_precision() -> None:
+    codec = codec_of("{type: number, min: 0, max: 1, precision: 2}")
+    values = codec.decode(np.repeat(np.arange(codec.size), 50), np.random.default_rng(1)).to_pylist()
+    assert all(value == round(value, 2) for value in values)
+
+
+def test_moments_come_back_with_their_resolution() -> None:
+    codec = codec_of("{type: datetime, min: 2000-01-01 00:00:00, max: 2010-01-01 00:00:00, resolution: hour}")
+    values = codec.decode(np.arange(codec.size), np.random.default_rng(1)).to_pylist()
+    assert all((v.minute, v.second, v.microsecond) == (0, 0, 0) for v in values)
+
+
+def test_dates_of_1844_and_2200_are_ordinary() -> None:
+    declared = "{type: date, min: 1844-01-01, max: 2200-12-31, bins: 357}"
+    first, last = encode(declared, pa.array([date(1844, 1, 1), date(2200, 12, 31)]))
+    assert (first, last) == (0, 356)
+    declared = "{type: datetime, min: 1844-01-01 00:00:00, max: 2200-12-31 00:00:00, bins: 357}"
+    assert encode(declared, pa.array([datetime(1844, 1, 1), datetime(2200, 12, 30)])) == [0, 356]
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "{type: duration, min: 0s, max: 5d}",
+        "{type: integer, min: 0, max: 9, specials: [-1]}",
+        "{type: category, learn: true, max_values: 5}",
+        "{type: integer, learn: true}",
+    ],
+)
+def test_what_has_no_codec_yet_is_refused_by_name(declaration: str) -> None:
+    with pytest.raises(PlanError, match=r"planned, but not yet fitted:\n  - t\.x: "):
+        codec_of(declaration)
