@@ -94,15 +94,18 @@ def parent_name(schema: Schema, table: str) -> str | None:
 
 
 def rows_cap(schema: Schema, table: str) -> int | None:
-    """How many rows one parent row may have: as declared, or one where the key is the foreign key."""
-    link = parent_link(schema, table)
+    """How many rows one parent row may have: the lowest bound that the schema enforces, None where it leaves it open."""
+    link, described = parent_link(schema, table), schema.tables[table]
     if link is None:
         return None
-    if link.max_rows is not None:
-        return link.max_rows
-    key = schema.tables[table].key
-    foreign = schema.parent_columns(table) or (link.column or ())
-    return 1 if key and foreign and set(key) <= set(foreign) else None
+    caps = [] if link.max_rows is None else [link.max_rows]
+    foreign = set(schema.parent_columns(table))
+    if foreign and any(names and foreign >= set(names) for names in (described.key, *described.unique)):
+        caps.append(1)  # the key is the foreign key
+    public = schema.tables.get(link.via) if link.type == "associative" and link.via is not None else None
+    if public is not None and public.rows is not None:
+        caps.append(public.rows * link.multiplicity)
+    return min(caps, default=link.max_per_entity)
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,22 @@ def test_a_key_that_is_the_foreign_key_caps_the_rows_at_one() -> None:
     assert [dag.caps_along(path) for path in dag.paths_to_entity("details")] == [(1,)]
 
 
+@pytest.mark.parametrize(
+    ("more", "cap"),
+    [
+        ({"max_rows": 9}, 9),
+        ({"max_rows": 9, "type": "associative", "via": "codes", "column_via": "code"}, 6),
+        ({"max_rows": 9, "type": "associative", "via": "codes", "column_via": "code", "multiplicity": 2}, 9),
+        ({"max_per_entity": 40}, 40),
+        ({"max_per_entity": 40, "max_rows": 9}, 9),
+    ],
+)
+def test_the_lowest_cap_that_is_enforced_counts(more: dict[str, object], cap: int) -> None:
+    visits = {"key": "id", "parent": {"table": "patients", "column": "pid", **more}}
+    dag = DatasetDag.of(schema({"patients": PATIENTS, "visits": visits, "codes": {"public": True, "key": "code", "rows": 6}}))
+    assert [dag.caps_along(path) for path in dag.paths_to_entity("visits")] == [(cap,)]
+
+
 def test_a_cap_that_nobody_declared_stays_open() -> None:
     dag = DatasetDag.of(schema({"patients": PATIENTS, "visits": {"key": "id", "parent": {"table": "patients", "column": "pid"}}}))
     assert [dag.caps_along(path) for path in dag.paths_to_entity("visits")] == [(None,)]
