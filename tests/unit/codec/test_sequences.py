@@ -88,8 +88,6 @@ def test_decoded_sequences_are_in_order_and_encode_to_the_same_codes(counts: lis
     some = np.array(counts, dtype=np.int64) > 0
     drawn = rng.integers(0, begins.first.bins.count, len(counts))
     firsts["begins"] = np.where(some, drawn, begins.first.size - 1).astype(np.uint8)
-        np.uint8
-    )
 
     values = decode_table(one, rows, firsts, where, np.random.default_rng(seed + 1))
     clock = {}

@@ -1,0 +1,211 @@
+"""The stage: who owns what, what is cut, in which order; and that nothing of it stays behind."""
+
+from __future__ import annotations
+
+import stat
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mare.domain import Marginal
+from mare.errors import SourceError
+from mare.graph.building import column_groups
+from mare.schema.loading import load_schema
+from mare.stage import Staged, needs, stage
+from tests.memory_source import MemorySource
+
+SCHEMA = """
+mare: 1
+entity: p
+tables:
+  p: {{key: id, columns: {{sex: {{type: category, values: [F, M]}}}}}}
+  "or""der's":
+    key: k
+    parent: {{table: p, column: p_id, type: {kind}, {order}max_rows: 3, keep: {keep}}}
+    columns:
+      n: {{type: integer, min: 0, max: 99}}
+"""
+CHILD = "or\"der's"
+TYPES = {
+    "p": {"id": pa.int64(), "sex": pa.string()},
+    CHILD: {"k": pa.int64(), "p_id": pa.int64(), "n": pa.int64()},
+}
+KEY = b"k" * 32
+
+
+def schema(keep: str = "last", kind: str = "sequential"):
+    text = SCHEMA.format(keep=keep, kind=kind, order="order_by: n, " if kind == "sequential" else "")
+    return load_schema(text.replace('"or""der\'s"', "'or\"der''s'"))
+
+
+def source(children: list[tuple[int | None, int | None]], patients: int = 4) -> MemorySource:
+    """Children as (parent, n)."""
+    people = [{"id": i, "sex": "F"} for i in range(1, patients + 1)]
+    rows = [{"k": k, "p_id": parent, "n": n} for k, (parent, n) in enumerate(children)]
+    return MemorySource.of({"p": people, CHILD: rows}, TYPES)
+
+
+def staged_values(staged: Staged) -> dict[int, list[object]]:
+    """Per place of the parent, the kept values of ``n`` in order."""
+    table = staged.tables[CHILD]
+    values = staged._values(table)["n"].to_pylist()
+    kept: dict[int, list[object]] = {}
+    for parent, value in zip(table.parent.tolist(), values, strict=True):
+        kept.setdefault(parent, []).append(value)
+    return kept
+
+
+def run(described, reader: MemorySource, folder: Path, key: bytes = KEY):
+    return stage(reader, needs(described, column_groups(described)), key, folder=folder)
+
+
+def test_last_rows_by_order_stay(tmp_path: Path) -> None:
+    with run(schema("last"), source([(1, n) for n in (5, 3, 9, 1, 7)]), tmp_path) as staged:
+        assert list(staged_values(staged).values()) == [[5, 7, 9]]
+
+
+def test_first_rows_by_order_stay(tmp_path: Path) -> None:
+    with run(schema("first"), source([(1, n) for n in (5, 3, 9, 1, 7)]), tmp_path) as staged:
+        assert list(staged_values(staged).values()) == [[1, 3, 5]]
+
+
+def test_random_rows_hang_on_the_key_and_not_on_other_entities(tmp_path: Path) -> None:
+    mine = [(1, n) for n in range(20)]
+    kept = {}
+    for name, others, key in (
+        ("alone", [], KEY),
+        ("in company", [(2, n) for n in range(20)], KEY),
+        ("other key", [], b"x" * 32),
+    ):
+        with run(schema("random", "independent"), source(mine + others), tmp_path, key) as staged:
+            table = staged.tables[CHILD]
+            place = int(table.parent[0]) if name != "in company" else None
+            values = staged_values(staged)
+            kept[name] = Counter(values[place]) if place is not None else [Counter(v) for v in values.values()]
+    assert kept["alone"] in kept["in company"]
+    assert kept["alone"] != kept["other key"]
+
+
+def test_ties_in_the_order_are_broken_the_same_way_whatever_the_source_order(tmp_path: Path) -> None:
+    rows = [(1, 4)] * 6 + [(1, 2)] * 3
+    kept = []
+    for order in (1, -1):
+        people = [{"id": 1, "sex": "F"}]
+        children = [{"k": k, "p_id": parent, "n": n} for k, (parent, n) in enumerate(rows)][::order]
+        described = schema("last")
+        with run(described, MemorySource.of({"p": people, CHILD: children}, TYPES), tmp_path) as staged:
+            relation = staged.tables[CHILD].relation
+            kept.append(staged.connection.sql(f"SELECT h FROM {relation} ORDER BY place").fetchall())
+    assert kept[0] == kept[1]
+
+
+def test_rows_without_a_parent_are_dropped_and_told(tmp_path: Path) -> None:
+    with run(schema(), source([(1, 1), (None, 2), (99, 3), (2, 4)]), tmp_path) as staged:
+        assert sorted(v for values in staged_values(staged).values() for v in values) == [1, 4]
+        assert staged.notes.orphans == {CHILD: 2}
+
+
+def test_parents_without_children_count_zero(tmp_path: Path) -> None:
+    with run(schema(), source([(1, 1), (1, 2), (3, 4)]), tmp_path) as staged:
+        view = staged.count_view("sizes", CHILD, 1)
+        (counts,) = view.counts([Marginal.of("count")])
+        assert counts.tolist() == [2, 1, 1, 0]
+        assert staged.entities == 4
+
+
+def test_an_empty_table_is_staged(tmp_path: Path) -> None:
+    with run(schema(), source([]), tmp_path) as staged:
+        assert staged.tables[CHILD].counts.tolist() == [0, 0, 0, 0]
+
+
+def test_a_key_that_is_not_unique_is_refused_without_telling_it(tmp_path: Path) -> None:
+    people = [{"id": 4711, "sex": "F"}, {"id": 4711, "sex": "M"}]
+    reader = MemorySource.of({"p": people, CHILD: []}, TYPES)
+    with pytest.raises(SourceError, match="not unique") as caught, run(schema(), reader, tmp_path):
+        pass
+    assert "4711" not in str(caught.value)
+
+
+def test_only_needed_columns_are_read(tmp_path: Path) -> None:
+    types = {**TYPES, "p": {**TYPES["p"], "name": pa.string()}}
+    reader = MemorySource.of({"p": [{"id": 1, "sex": "F", "name": "secret"}], CHILD: []}, types)
+    with run(schema(), reader, tmp_path):
+        pass
+    assert reader.read_columns["p"] == ("id", "sex")
+
+
+def test_the_staging_file_is_private_and_goes_away(tmp_path: Path) -> None:
+    with run(schema(), source([(1, 1)]), tmp_path):
+        (folder,) = tmp_path.iterdir()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert stat.S_IMODE((folder / "stage.duckdb").stat().st_mode) == 0o600
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_staging_file_goes_away_after_an_error_too(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), run(schema(), source([(1, 1)]), tmp_path):
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_extension_may_be_loaded_and_no_other_file_read(tmp_path: Path) -> None:
+    import duckdb
+
+    other = tmp_path / "other.csv"
+    other.write_text("a\n1\n")
+    with run(schema(), source([]), tmp_path) as staged:
+        asked = "SELECT name, value FROM duckdb_settings() WHERE name LIKE 'auto%_known_extensions'"
+        settings = dict(staged.connection.sql(asked).fetchall())
+        assert len(settings) == 2
+        assert set(settings.values()) == {"false"}
+        with pytest.raises(duckdb.Error):
+            staged.connection.sql(f"SELECT * FROM '{other}'").fetchall()
+
+
+def test_text_in_a_number_column_is_missing_not_a_crash(tmp_path: Path) -> None:
+    types = {**TYPES, CHILD: {**TYPES[CHILD], "n": pa.string()}}
+    rows = [{"k": 1, "p_id": 1, "n": "7"}, {"k": 2, "p_id": 1, "n": "seven"}]
+    reader = MemorySource.of({"p": [{"id": 1, "sex": "F"}], CHILD: rows}, types)
+    with run(schema(), reader, tmp_path) as staged:
+        assert list(staged_values(staged).values()) == [[None, 7]]
+
+
+def test_keys_stored_as_floats_and_as_text_still_match(tmp_path: Path) -> None:
+    types = {"p": {**TYPES["p"], "id": pa.string()}, CHILD: {**TYPES[CHILD], "p_id": pa.float64()}}
+    reader = MemorySource.of({"p": [{"id": "12", "sex": "F"}], CHILD: [{"k": 1, "p_id": 12.0, "n": 3}]}, types)
+    with run(schema(), reader, tmp_path) as staged:
+        assert list(staged_values(staged).values()) == [[3]]
+
+
+GRANDCHILDREN = """
+mare: 1
+entity: p
+tables:
+  p: {key: id, columns: {sex: {type: category, values: [F, M]}}}
+  c: {key: k, parent: {table: p, column: p_id, max_rows: 4}, columns: {n: {type: integer, min: 0, max: 9}}}
+  g: {parent: {table: c, column: c_id, max_rows: 3, max_per_entity: 5}, columns: {m: {type: integer, min: 0, max: 99}}}
+"""
+
+
+def test_truncation_cascades_and_a_cap_per_entity_drops_whole_lists(tmp_path: Path) -> None:
+    described = load_schema(GRANDCHILDREN)
+    types = {
+        "p": TYPES["p"],
+        "c": {"k": pa.int64(), "p_id": pa.int64(), "n": pa.int64()},
+        "g": {"c_id": pa.int64(), "m": pa.int64()},
+    }
+    rows = {
+        "p": [{"id": i, "sex": "F"} for i in (1, 2)],
+        "c": [{"k": 10 * i + j, "p_id": i, "n": j} for i in (1, 2) for j in range(8)],
+        "g": [{"c_id": 10 * i + j, "m": m} for i in (1, 2) for j in range(8) for m in range(5)],
+    }
+    with run(described, MemorySource.of(rows, types), tmp_path) as staged:
+        children, grand = staged.tables["c"], staged.tables["g"]
+        assert children.counts.tolist() == [4, 4]
+        assert np.bincount(grand.entity).tolist() == [3, 3]
+        # A list that stays is whole: three rows, or none at all.
+        assert set(grand.counts.tolist()) == {0, 3}
+        assert np.array_equal(children.entity[grand.parent], grand.entity)
