@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mare.planning.plan import Plan as Plan
     from mare.planning.planning import plan as plan
     from mare.privacy.budget import Budget as Budget
+    from mare.privacy.ledger import Ledger as Ledger
     from mare.release.archive import load_release as load_release
     from mare.release.release import Release as Release
     from mare.sampling.sample import sample as sample
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Budget": "mare.privacy.budget",
+    "Ledger": "mare.privacy.ledger",
     "MareError": "mare.errors",
     "Plan": "mare.planning.plan",
     "Release": "mare.release.release",

@@ -1,0 +1,31 @@
+"""Run every benchmark and print one table. Exit code 1 when a bar is missed: figures are for people, CI does not run this."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from .noise import noise_ratios
+from .skeleton import skeleton_ratios
+
+
+def main() -> int:
+    console = Console(highlight=False)
+    table = Table("what", "against, in the same run", "ratio", "bar", "seconds", "", title="make bench: median of 5, alternating")
+    missed = 0
+    with tempfile.TemporaryDirectory(prefix="mare-bench-") as folder:
+        for ratios in (noise_ratios(), skeleton_ratios(Path(folder))):
+            for r in ratios:
+                missed += not r.met
+                verdict = "met" if r.met else "MISSED"
+                table.add_row(r.name, r.reference, f"{r.value:.3f}", f"≤ {r.bar:g}", f"{r.seconds:.3f}", verdict)
+    console.print(table)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

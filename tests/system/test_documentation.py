@@ -1,0 +1,86 @@
+"""The README and the tutorial are true, because their commands and their code are run here."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```", text, flags=re.MULTILINE | re.DOTALL)
+    return ["\n".join(line.removeprefix(indent) for line in body.splitlines()) for indent, body in found]
+
+
+def commands(page: str) -> list[str]:
+    return [line[2:] for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A folder that looks like the root of a clone, where commands may write what they like."""
+    for name in ("examples", "schemas", "docs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
+def run(command: str | list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
+    shell = isinstance(command, str)
+    return subprocess.run(command, shell=shell, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorials/first-synthetic-database.md"])
+def test_the_shell_session_works(page: str, clone: Path) -> None:
+    ran = 0
+    for command in commands(page):
+        if command.startswith("make "):  # `make test` is what runs this test
+            continue
+        if command.startswith("sqlite3 "):  # not on every machine: Python's own shell of SQLite reads the same file
+            command = command.replace("sqlite3 ", f"{sys.executable} -m tests.sqlite_shell ")
+            command = f"PYTHONPATH={ROOT} {command}"
+        done = run(command, clone)
+        assert done.returncode == 0, f"$ {command}\n{done.stdout}\n{done.stderr}"
+        ran += 1
+    assert ran >= 7
+
+
+def test_the_session_of_the_readme_leaves_what_it_says(clone: Path) -> None:
+    for command in commands("README.md")[:6]:
+        assert run(command, clone).returncode == 0
+    assert (clone / "hospital.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert "REVIEW" in (clone / "draft.yaml").read_text(encoding="utf-8")
+    assert (clone / "synthetic.sqlite").stat().st_size > 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/reference/api.md"])
+def test_the_python_works(page: str, clone: Path) -> None:
+    assert run("python examples/hospital.py hospital.sqlite", clone).returncode == 0
+    pieces = blocks(page, "python")
+    assert pieces
+    for code in pieces:
+        done = run([sys.executable, "-c", code], clone)
+        assert done.returncode == 0, f"{code}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "test-all", "check", "bench", "docs"])
+def test_make_has_the_targets_that_are_promised(target: str) -> None:
+    done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    dead = []
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if "://" not in target and not (page.parent / target).exists():
+                dead.append(f"{page.relative_to(ROOT)} → {target}")
+    assert dead == []
