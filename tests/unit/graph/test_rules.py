@@ -118,7 +118,9 @@ def test_a_table_cannot_see_what_it_cannot_be_joined_to() -> None:
 
 
 def same_entity(**more: object) -> dict[str, object]:
-    visits = child("patients", "ward", type="sequential", order_by="id", memory=1)
+    visits = child("patients", "ward", type="sequential", order_by="day", memory=1)
+    first = {"min": "2020-01-01", "max": "2024-12-31"}
+    visits["columns"] |= {"day": {"type": "date", "after": "previous.day", "first": first, "within": "1y"}}
     labs = {**child("patients", "value"), "references": {"visit": {"kind": "same_entity", "table": "visits", **more}}}
     return {"patients": PATIENTS, "labs": labs, "visits": visits}
 
@@ -128,10 +130,11 @@ def test_a_same_entity_position_is_generated_first_and_leads_to_the_row_referred
     assert list(found)[-3:] == ["labs.context", "labs.head", "labs.rows"]
     assert names(found["labs.head"]) == ["visit"]
     assert names(found["labs.rows"]) == ["value"]
-    # A position is chosen among as many as there are.
+    referred = ["visits(visit).ward", "visits(visit).day"]
+    # A position is chosen among as many as there are; nothing else of that context is looked at.
     assert history(found["labs.head"]) == ["patients.gender", "visits.context.count", "labs.context.count"]
-    assert history(found["labs.rows"]) == ["patients.gender", "labs.context.count", "labs.visit", "visits(visit).ward"]
-    assert history(found["labs.rows"], "reference") == ["visits(visit).ward"]
+    assert history(found["labs.rows"]) == ["patients.gender", "labs.context.count", "labs.visit", *referred]
+    assert history(found["labs.rows"], "reference") == referred
 
 
 def test_a_same_entity_interval_is_worked_out_from_the_rows_time() -> None:
@@ -148,7 +151,9 @@ def test_two_references_to_one_table_are_told_apart() -> None:
     tables["labs"]["references"]["second"] = {"kind": "same_entity", "table": "visits"}  # type: ignore[index]
     found = groups(schema(tables))
     assert names(found["labs.head"]) == ["visit", "second"]
-    assert history(found["labs.rows"], "reference") == ["visits(visit).ward", "visits(second).ward"]
+    assert history(found["labs.rows"], "reference") == [
+        f"visits({reference}).{column}" for reference in ("visit", "second") for column in ("ward", "day")
+    ]
     assert history(found["labs.head"]).count("visits.context.count") == 1
 
 
@@ -178,9 +183,10 @@ def test_history_by_needs_a_column_that_is_generated() -> None:
         column_groups(schema({"patients": PATIENTS, "events": events}))
 
 
-def test_a_reference_that_is_the_association_itself_is_not_modelled_twice() -> None:
+@pytest.mark.parametrize("reference", ["drug_id", "drug"])
+def test_a_reference_that_is_the_association_itself_is_not_modelled_twice(reference: str) -> None:
     drugs = child("patients", "route", type="associative", via="d", column_via="drug_id")
-    drugs["references"] = {"drug_id": {"kind": "public", "table": "d"}}
+    drugs["references"] = {reference: {"kind": "public", "table": "d", "columns": "drug_id"}}
     drugs["columns"] = {"drug_id": CATEGORY, **columns("route")}
     found = groups(schema({"patients": PATIENTS, "drugs": drugs, "d": {"public": True, "key": "drug_id", "rows": 3}}))
     assert names(found["drugs.context"]) == ["exists(drug_id)"]
