@@ -155,6 +155,8 @@ class Time(Ordinal):
     """Latest time of day."""
     resolution: Resolution = "second"
     """What values are rounded to."""
+    format: str | None = None
+    """strptime format, where times of day are stored as text (`%H:%M`)."""
 
 
 class Duration(Ordinal):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .columns import Boolean, Category, Code, Column, Date, Datetime, Duration, Identifier, Ordinal
+from .columns import Boolean, Category, Code, Column, Date, Datetime, Duration, Identifier, Ordinal, Time
 from .reflection import ReflectedColumn, StorageKind
 
 _FITS: dict[str, tuple[StorageKind, ...]] = {
@@ -80,7 +80,7 @@ def _told(described: Column, stored: ReflectedColumn) -> bool:
         return stored.kind in ("integer", "number", "string") and described.true is not None and described.false is not None
     if isinstance(described, Identifier):
         return described.generate == "uuid" and stored.kind == "uuid"
-    if isinstance(described, (Date, Datetime)):
+    if isinstance(described, (Date, Datetime, Time)):
         return described.format is not None and stored.kind in ("string", "integer")
     if isinstance(described, Duration):
         return described.stored_as != "interval" and stored.kind in ("integer", "number")
@@ -91,8 +91,9 @@ def _told(described: Column, stored: ReflectedColumn) -> bool:
 def _hint(described: Column, stored: ReflectedColumn) -> str:
     if isinstance(described, Boolean):
         return ", or say how it is stored: true: … and false: …"
-    if isinstance(described, (Date, Datetime)) and stored.kind in ("string", "integer"):
-        return ', or say how it is written: format: "%Y-%m-%d"'
+    if isinstance(described, (Date, Datetime, Time)) and stored.kind in ("string", "integer"):
+        example = "%H:%M" if isinstance(described, Time) else "%Y-%m-%d"
+        return f', or say how it is written: format: "{example}"'
     if isinstance(described, Duration) and stored.kind in ("integer", "number"):
         return ", or say what it counts: stored_as: days"
     if isinstance(described, Ordinal) and stored.kind == "string":

@@ -132,7 +132,7 @@ def _bounds(says: Integer | Number | Date | Datetime | Time | Duration, path: Pa
     if low is not None and high is not None and is_more(low, high):
         yield Fault((*path, "min"), f"min {low} is more than max {high}", "Exchange them, or mend one of them")
     yield from _values(says.specials, path, "specials")
-    if isinstance(says, Date | Datetime) and says.format is not None and "%" not in says.format:
+    if isinstance(says, Date | Datetime | Time) and says.format is not None and "%" not in says.format:
         yield Fault((*path, "format"), f"{says.format} is not a strptime format", "Write one as in %Y%m%d")
     if says.determined is not None or isinstance(says, Time):
         return
