@@ -12,10 +12,11 @@ from dataclasses import asdict
 from typing import TypedDict, cast
 
 from mare.domain import Domain, OptionValue
-from mare.errors import PlanError
+from mare.errors import PlanError, SchemaError
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn
 from mare.privacy.budget import Budget
-from mare.schema import Schema
+from mare.schema.loading import load_schema
+from mare.schema.writing import dump_schema
 
 from .phases import Phases
 from .plan import GroupPreview, Plan, PlannedGroup, Warned
@@ -43,7 +44,8 @@ def plan_to_dict(plan: Plan) -> dict[str, object]:
     return {
         "plan": FORMAT,
         "budget": {"epsilon": plan.budget.epsilon, "delta": plan.budget.delta},
-        "schema": plan.schema.model_dump(mode="json", exclude_defaults=True),
+        # as YAML: JSON would turn the keys of a mapping by value (ranges) into texts
+        "schema": dump_schema(plan.schema),
         "tables": list(plan.tables),
         "groups": [_group_to_dict(group) for group in plan.groups],
         "allocation": plan.allocation,
@@ -59,7 +61,6 @@ def plan_to_dict(plan: Plan) -> dict[str, object]:
 
 def plan_to_json(plan: Plan) -> str:
     """One JSON text, the same bytes for the same plan."""
-    # the schema keeps its order: the order of tables and columns says something
     return json.dumps(plan_to_dict(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -77,7 +78,7 @@ def plan_from_dict(document: Mapping[str, object]) -> Plan:
         raise PlanError(f"this is not a plan of format {FORMAT}, the one that this mare reads.")
     try:
         return _read(document)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, SchemaError) as error:
         raise PlanError(f"this plan is damaged ({type(error).__name__}: {error}). Make it again with `mare plan`.") from None
 
 
@@ -88,7 +89,9 @@ def _read(document: Mapping[str, object]) -> Plan:
     def texts(name: str) -> tuple[str, ...]:
         return tuple(cast("list[str]", document[name]))
 
-    schema = Schema.model_validate(document["schema"])
+    if not isinstance(written := document["schema"], str):
+        raise TypeError("its schema is not a text")
+    schema = load_schema(written + "\n")
     return Plan(
         schema=schema,
         budget=Budget(**cast("dict[str, float]", document["budget"])),

@@ -23,6 +23,13 @@ def rich_hospital() -> dict[str, Any]:
         "within": "20y",
         "first": {"min": "2100-01-01", "max": "2200-01-01"},
     }
+    tables["admissions"]["columns"]["dose"] = {
+        "type": "number",
+        "by": "level",
+        "ranges": {0: {"min": 0, "max": 1}},
+        "learn": True,
+    }
+    tables["admissions"]["columns"]["level"] = {"type": "category", "values": [0, 1]}
     tables["admissions"]["columns"]["race"] = {"type": "category", "learn": True, "max_values": 7}
     tables["drugs"] = {"public": True, "key": "drug_id", "rows": 3}
     return tables | {"prescriptions": prescriptions(max_rows=2)}
@@ -44,7 +51,11 @@ def test_the_json_holds_what_a_reader_needs() -> None:
     assert document["groups"][-1]["sensitivity"] == 100
 
 
-@pytest.mark.parametrize("text", ["", "not json", "[]", "{}", '{"plan": 2}', '{"plan": 1}', '{"plan": 1, "schema": {"mare": 9}}'])
+NO_PLANS = ["", "not json", "[]", "{}", '{"plan": 2}']
+DAMAGED = ['{"plan": 1}', '{"plan": 1, "schema": {}}', '{"plan": 1, "schema": "mare: 9"}']
+
+
+@pytest.mark.parametrize("text", [*NO_PLANS, *DAMAGED])
 def test_what_is_not_a_plan_is_refused(text: str) -> None:
     with pytest.raises(PlanError, match="plan"):
         Plan.from_json(text)
