@@ -116,6 +116,8 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Release:
         schema = load_schema(_member(archive, "schema.yaml", path).decode() + "\n")
         ledger = Ledger.from_json(_member(archive, "ledger.json", path).decode())
         plan, tables = read_document(document)
+    except ReleaseError:
+        raise
     except (MareError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ReleaseError(f"{path} is damaged: its description cannot be read ({type(error).__name__}).") from None
     arrays = {

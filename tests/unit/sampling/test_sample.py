@@ -1,0 +1,122 @@
+"""Sampling: keys hold, order holds, and the same seed gives the same rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mare.domain import Codes
+from mare.errors import PlanError
+from mare.release import Release
+from mare.sampling import sample
+from mare.sampling.randomness import BLOCK, stream
+from tests.fitted_hospital import fitted_hospital
+from tests.memory_source import hospital_rows
+
+
+def frames(entities: int | None = None, seed: int = 0) -> dict[str, pd.DataFrame]:
+    found = sample(fitted_hospital(), entities=entities, seed=seed)
+    assert found is not None
+    return found
+
+
+def test_as_many_entities_as_asked_for() -> None:
+    assert len(frames(7)["patients"]) == 7
+    assert len(frames()["patients"]) == fitted_hospital().plan.entities
+
+
+def test_no_entity_at_all_gives_empty_tables_with_their_columns() -> None:
+    empty = frames(0)
+    assert [len(frame) for frame in empty.values()] == [0, 0]
+    assert list(empty["stays"].columns) == ["sid", "pid", "begins", "ends", "ward"]
+
+
+def test_a_negative_number_is_refused() -> None:
+    with pytest.raises(PlanError, match="must be 0 or more"):
+        frames(-1)
+
+
+def test_keys_are_unique_and_references_hold() -> None:
+    made = frames(2 * BLOCK + 5)
+    assert made["patients"]["pid"].is_unique
+    assert made["stays"]["sid"].is_unique
+    assert set(made["stays"]["pid"]) <= set(made["patients"]["pid"])
+
+
+def test_times_are_in_order_along_every_sequence() -> None:
+    stays = frames(3000)["stays"]
+    assert (stays["ends"] >= stays["begins"]).all()
+    per_patient = stays.groupby("pid")
+    later = per_patient.cumcount() > 0
+    assert later.any()
+    assert (stays["begins"] >= per_patient["ends"].shift(1))[later].all()
+    first = stays[~later]["begins"]
+    assert first.min() >= pd.Timestamp("2000-01-01")
+    assert first.max() < pd.Timestamp("2020-01-02")
+
+
+def test_parents_without_children_stay_and_the_cap_holds() -> None:
+    made = frames(3000)
+    counts = made["stays"].groupby("pid").size().reindex(made["patients"]["pid"], fill_value=0)
+    assert counts.max() == 3
+    assert (counts == 0).any()
+
+
+def test_one_way_distributions_approach_the_real_ones_when_epsilon_is_large() -> None:
+    real = hospital_rows(patients=300)
+    made = frames(4000)
+    women = np.mean([row["sex"] == "F" for row in real["patients"]])
+    assert abs((made["patients"]["sex"] == "F").mean() - women) < 0.05
+    counted = pd.Series([row["pid"] for row in real["stays"]]).value_counts()
+    expected = np.minimum(counted.reindex(range(1, 301), fill_value=0), 3).mean()
+    got = len(made["stays"]) / 4000
+    assert abs(got - expected) < 0.1
+
+
+def test_same_seed_same_rows_other_seed_other_rows() -> None:
+    one, two, three = frames(500, 1), frames(500, 1), frames(500, 2)
+    for table in one:
+        pd.testing.assert_frame_equal(one[table], two[table])
+    assert not one["patients"].equals(three["patients"])
+
+
+def test_a_block_does_not_hang_on_the_blocks_after_it() -> None:
+    short, long = frames(BLOCK + 10), frames(2 * BLOCK)
+    pd.testing.assert_frame_equal(short["patients"][:BLOCK], long["patients"][:BLOCK])
+    mine = short["stays"]["pid"] <= BLOCK
+    pd.testing.assert_frame_equal(short["stays"][mine], long["stays"][long["stays"]["pid"] <= BLOCK])
+
+
+def test_streams_of_seeds_purposes_and_blocks_are_apart() -> None:
+    draws = {
+        tuple(stream(seed, purpose, block).integers(0, 2**60, 4)) for seed in (0, 1) for purpose in ("a", "b") for block in (0, 1)
+    }
+    assert len(draws) == 8
+
+
+class _CopiesThePreviousWard:
+    """A model that looks back: the ward of the row before, or ``a`` (code 0) on the first row."""
+
+    def __init__(self, release: Release) -> None:
+        self.inner = release.model("stays.rows")
+
+    def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
+        drawn = self.inner.sample(history, rng)
+        before = history["stays.ward[-1]"]
+        absent = history["stays.free.position"] == 0
+        assert (before[absent] == 4).all(), "a row before the first is the last code"
+        fresh = history["patients.sex"].astype(np.uint8)
+        return drawn.with_columns({"ward": np.where(absent, fresh, before).astype(np.uint8)})
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {}
+
+
+def test_a_model_sees_the_rows_it_has_just_generated(monkeypatch: pytest.MonkeyPatch) -> None:
+    release, load = fitted_hospital(), Release.model
+    copier = _CopiesThePreviousWard(release)
+    monkeypatch.setattr(Release, "model", lambda self, group: copier if group == "stays.rows" else load(self, group))
+    made = frames(400)
+    joined = made["stays"].merge(made["patients"], on="pid")
+    assert (joined["ward"] == joined["sex"].map({"F": "a", "M": "b"})).all()
