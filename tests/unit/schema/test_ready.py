@@ -13,6 +13,7 @@ from mare.schema.ready import find, folder, names, ready_schemas
 from tests.published_tables import published
 
 NAMES = ("eicu-core", "medonc", "mimic-iv-core", "mimic-iv-icu", "omop-cdm-5.4", "synthea-csv")
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "ready-schemas.md"
 PUBLISHED = {
     "eicu-core": "eicu",
     "mimic-iv-core": "mimic-iv",
@@ -129,6 +130,16 @@ def test_the_summary_is_one_line_that_fits_a_terminal(name: str) -> None:
     assert summary
     assert len(summary) <= 120
     assert "\n" not in summary
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_guide_has_a_section_and_a_command_for_each(name: str) -> None:
+    section = re.search(
+        rf"^## {re.escape(name)}\n(.*?)(?=^## |\Z)", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    assert section is not None
+    assert "Edit:" in section[1]
+    assert f"$ mare plan {name} --epsilon" in section[1]
 
 
 def test_a_wheel_reads_its_own_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
