@@ -107,6 +107,15 @@ def test_shares_that_add_up_to_one_in_floats_are_all_paid(budget: Budget) -> Non
     assert door.ledger.totals.epsilon == pytest.approx(budget.epsilon, rel=1e-6)
 
 
+@pytest.mark.parametrize("budget", [PURE, ZCDP])
+def test_ten_tenths_are_a_hair_too_much_and_the_hair_is_cut_off(budget: Budget) -> None:
+    assert 10 * Fraction(0.1) > 1
+    door = gate(budget)
+    for _ in range(10):
+        door.curator(visits(), 0.1).counts([WARD])
+    assert door.ledger.totals.epsilon <= budget.epsilon
+
+
 def test_what_was_spent_cannot_be_spent_again() -> None:
     door = gate()
     curator = door.curator(visits(), 0.5)
