@@ -61,7 +61,9 @@ def plan(
             _say(console, "Default", [f"delta was not given: {DEFAULT_DELTA:g}. Pure epsilon is --delta 0."])
         _say(console, "Next", [_next(schema, epsilon, delta)])
     # rich fills its lines up with blanks, which a file or a copied text does not need
-    typer.echo("\n".join(line.rstrip() for line in page.get().splitlines()))
+    text = "\n".join(line.rstrip() for line in page.get().splitlines())
+    # a terminal that knows no × gets a question mark, not a traceback
+    typer.echo(text.encode(console.encoding, "replace").decode(console.encoding))
 
 
 def _with_lines(error: PlanError | SchemaError, document: SchemaDocument) -> PlanError | SchemaError:
