@@ -6,9 +6,11 @@ A release that is NOT PRIVATE says so wherever it is shown. True numbers are mar
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import typer
@@ -16,6 +18,20 @@ import typer
 if TYPE_CHECKING:
     from mare.fitting import LocalNotes
     from mare.release import Release
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """A polite kill (SIGTERM) unwinds like Ctrl-C does: the staging file goes away and the target stays as it was."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

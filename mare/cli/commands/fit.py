@@ -57,12 +57,12 @@ def make_plan(schema: str, epsilon: float, delta: float) -> Plan:
 
 def run(plan: Plan, source: str, unsafe_peeked: bool, unsafe_seed: int | None, quiet: bool) -> Release:
     """The fit, with progress on the error stream."""
-    from mare.cli.telling import tell_notes, working
+    from mare.cli.telling import stoppable, tell_notes, working
     from mare.fitting import FitOptions, LocalNotes, run_fit
     from mare.privacy.bits import OsBits, SeededBits
 
     left_out: list[LocalNotes] = []
-    with working(quiet) as tell:
+    with stoppable(), working(quiet) as tell:
         bits = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
         release = run_fit(plan, source, FitOptions(unsafe_peeked, bits, tell=tell, notes=left_out.append))
     for notes in left_out:

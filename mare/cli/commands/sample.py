@@ -26,11 +26,12 @@ def sample(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
 ) -> None:
     """Draw a synthetic database from a release."""
+    from mare.cli.telling import stoppable
     from mare.finding import open_sink
     from mare.release import load_release
 
     loaded = load_release(release)
-    with open_sink(to, replace=replace) as sink:
+    with stoppable(), open_sink(to, replace=replace) as sink:
         written = pour_with_progress(loaded, sink, entities, seed, quiet or as_json)
     show(loaded, to, written, quiet, as_json)
 

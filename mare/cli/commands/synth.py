@@ -32,13 +32,14 @@ def synth(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
+    from mare.cli.telling import stoppable
     from mare.finding import open_sink
 
     if output is not None:
         check_output(output, replace)
     made = make_plan(schema, epsilon, delta)
     # The target is entered before the fit: one that cannot be written costs no budget.
-    with open_sink(to, replace=replace) as sink:
+    with stoppable(), open_sink(to, replace=replace) as sink:
         release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json)
         if output is not None:
             release.save(output)
