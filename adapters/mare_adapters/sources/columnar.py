@@ -30,6 +30,8 @@ BATCH_ROWS = 32_768
 
 _FLOAT_DIGITS = 15
 _INT64_DIGITS = 18
+_FIRST_JULIAN, _LAST_JULIAN = 1_721_425.5, 5_373_484.5
+"""Years 1 to 9999. What SQLite's modifier 'auto' does: a number among these is a Julian day, any other is Unix seconds."""
 _EMPTY_DATES = ("", "0000-00-00", "0000-00-00 00:00:00")
 """What files and MySQL leave where a date is missing."""
 
@@ -143,7 +145,7 @@ def _date(value: object) -> date | None:
 
 
 def _datetime(value: object) -> datetime | None:
-    """A moment as drivers give it, or as SQLite stores it: ISO text, Unix seconds (integer) or a Julian day (real)."""
+    """A moment as drivers give it, or as SQLite stores it: ISO text, a Julian day or Unix seconds."""
     if isinstance(value, datetime):
         return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
     if isinstance(value, date):
@@ -151,10 +153,10 @@ def _datetime(value: object) -> datetime | None:
     if isinstance(value, str):
         text = value.strip()
         return None if text in _EMPTY_DATES else _datetime(datetime.fromisoformat(text))
-    if isinstance(value, int):
+    if isinstance(value, (int, float)):
+        if _FIRST_JULIAN <= value < _LAST_JULIAN:
+            return datetime(2000, 1, 1, 12) + timedelta(days=value - 2_451_545)
         return datetime(1970, 1, 1) + timedelta(seconds=value)
-    if isinstance(value, float):
-        return datetime(2000, 1, 1, 12) + timedelta(days=value - 2_451_545.0)
     raise TypeError("not a moment")
 
 

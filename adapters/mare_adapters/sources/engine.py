@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _SEALED: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
+    "temp_directory": "",  # rows are never spilled to a place that nobody cleans up
 }
 
 

@@ -17,10 +17,9 @@ from .arrow_kinds import conformed, reflected_field
 from .boundary import reading
 from .columnar import BATCH_ROWS, record_batches
 from .csv_files import read_header, stream_rows
-from .engine import open_duckdb
 from .files import DataFile, find_files
 from .lookup import find_columns, find_table
-from .peeking import peek_column
+from .peeking import peek_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,21 +78,10 @@ class FolderSource:
         return self._stream(reflected, find_columns(self.reflect(), reflected, columns), columns)
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
-        import pyarrow as pa
-
         reflected = find_table(self.reflect(), table)
         wanted = find_columns(self.reflect(), reflected, [column])
-        batches = self._stream(reflected, wanted, ["value"])
-        first = next(batches)
-
-        def all_batches() -> Iterator[pa.RecordBatch]:
-            yield first
-            yield from batches
-
-        with reading(self.label, f"table {table}"), open_duckdb() as memory:
-            memory.register("stored", pa.RecordBatchReader.from_batches(first.schema, all_batches()))
-            memory.execute("CREATE TABLE peeked AS SELECT * FROM stored")
-            return peek_column(memory, "peeked", "value", wanted[0].kind, max_values)
+        with reading(self.label, f"table {table}"):
+            return peek_batches(self._stream(reflected, wanted, [column]), wanted[0].kind, max_values)
 
     @property
     def _open(self) -> dict[str, DataFile]:

@@ -52,12 +52,27 @@ def reflect_mysql(connection: Connection, inspector: Inspector) -> Catalogue:
             left_out.append(LeftOut(name, "no right to read"))
         elif any("`" in part for part in (name, *words[name])):
             left_out.append(LeftOut(name, "its name or a column's holds a backtick, which SQLAlchemy does not read"))
+        elif not _readable(connection, name):
+            left_out.append(LeftOut(name, "no right to read all of its columns"))
         else:
             found.append(Found(name, None, name))
     checks = _checks(connection)
     tables = [_told(table, words[table.name], checks.get(table.name, [])) for table in reflect_tables(inspector, found)]
     left_out += left_out_references(inspector, found)
     return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
+
+
+def _readable(connection: Connection, name: str) -> bool:
+    """Whether all columns can be read: those without rights do not even show in the catalogue. Asks for no row."""
+    from sqlalchemy import literal_column, select, table
+    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.sql import quoted_name
+
+    try:
+        connection.execute(select(literal_column("*")).select_from(table(quoted_name(name, True))).limit(0)).close()
+    except DBAPIError:
+        return False
+    return True
 
 
 def _checks(connection: Connection) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ Only ever on the user's explicit request: everything here looks at data.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -12,8 +13,11 @@ from typing import TYPE_CHECKING
 from mare.schema.reflection import Bound, Peek, StorageKind
 from mare.schema.strict import Value
 
+from .engine import open_duckdb
+
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 BOUNDED_KINDS: frozenset[StorageKind] = frozenset({"integer", "number", "date", "datetime"})
 """Kinds whose lowest and highest value a peek tells."""
@@ -60,6 +64,24 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
         listed = connection.execute(query).fetchall()
         values = tuple(as_value(row[0]) for row in listed) if len(listed) <= max_values else None
     return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), has_null=int(str(filled)) < int(str(rows)))
+
+
+def peek_batches(batches: Iterable[pa.RecordBatch], kind: StorageKind, max_values: int) -> Peek:
+    """Peek at a column that comes in batches of its own."""
+    with open_duckdb() as memory:
+        # Batch by batch, from this thread: DuckDB would pull an iterator from a thread that a database driver refuses.
+        for number, batch in enumerate(batches):
+            memory.register("stored", _one_column(batch))
+            memory.execute("INSERT INTO peeked SELECT * FROM stored" if number else "CREATE TABLE peeked AS SELECT * FROM stored")
+            memory.unregister("stored")
+        return peek_column(memory, "peeked", "value", kind, max_values)
+
+
+def _one_column(batch: pa.RecordBatch) -> pa.Table:
+    """One batch under the name that a peek asks by."""
+    import pyarrow as pa
+
+    return pa.table({"value": batch.column(0)})
 
 
 def _told_kind(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> tuple[StorageKind, str]:

@@ -19,10 +19,9 @@ from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflec
 from .boundary import connecting, reading
 from .catalogue import Found, unknown_types_allowed
 from .columnar import BATCH_ROWS, record_batches
-from .engine import open_duckdb
 from .locations import SqlLocation, sql_location
 from .lookup import find_columns, find_table
-from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_column
+from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,18 +74,8 @@ class SqlSource:
         wanted = find_columns(self.reflect(), reflected, [column])[0]
         with reading(self.label, f"table {table}"):
             if wanted.kind == "unknown":  # an undeclared column of SQLite: only the values tell
-                return self._peek_text(reflected, found, wanted, max_values)
+                return peek_batches(self._stream(reflected, found, [wanted], [column]), wanted.kind, max_values)
             return _peek(self._open, found, wanted, max_values, reflected.name)
-
-    def _peek_text(self, table: ReflectedTable, found: Found, column: ReflectedColumn, max_values: int) -> Peek:
-        import pyarrow as pa
-
-        schema = pa.schema([("value", pa.string())])
-        with open_duckdb() as memory:
-            batches = pa.RecordBatchReader.from_batches(schema, self._stream(table, found, [column], ["value"]))
-            memory.register("stored", batches)
-            memory.execute("CREATE TABLE peeked AS SELECT * FROM stored")
-            return peek_column(memory, "peeked", "value", "unknown", max_values)
 
     @property
     def _open(self) -> Connection:
@@ -144,7 +133,10 @@ def _engine(location: SqlLocation) -> Engine:
         port=location.port,
         database=location.database or None,
     )
-    return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=dict(location.options))
+    given: dict[str, str | bytes] = dict(location.options)
+    if location.driver == "mysql+pymysql" and location.password is not None:
+        given["password"] = location.password.encode()  # the driver would write letters beyond ASCII in Latin-1
+    return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=given)
 
 
 def _open_file(path: str) -> object:

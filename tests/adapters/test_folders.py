@@ -1,0 +1,218 @@
+"""Folders of CSV and Parquet: which files are tables, and what is refused with the file's name and what to do."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mare.errors import SourceError
+from mare.finding import open_source
+from mare.schema.reflection import Reflection
+
+
+def reflect(folder: Path) -> Reflection:
+    with open_source(folder) as source:
+        return source.reflect()
+
+
+def names(folder: Path) -> list[str]:
+    return [table.name for table in reflect(folder)]
+
+
+def rows(folder: Path, table: str, *columns: str) -> list[dict[str, object]]:
+    with open_source(folder) as source:
+        return pa.Table.from_batches(source.read(table, columns)).to_pylist()
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_tables_are_called_after_their_files_and_the_rest_is_left_out_with_a_word(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "x\n1\n")
+    write(tmp_path / "b.CSV.gz", gzip.compress(b"y\n2\n"))
+    pq.write_table(pa.table({"z": [3]}), tmp_path / "c.parquet")
+    write(tmp_path / "README.md", "words")
+    write(tmp_path / ".hidden.csv", "x\n")
+    told = reflect(tmp_path)
+    assert [table.name for table in told] == ["a", "b", "c"]
+    assert [(left.name, left.reason) for left in told.left_out] == [("README.md", "not a CSV or Parquet file")]
+    assert rows(tmp_path, "b", "y") == [{"y": "2"}]
+
+
+def test_folders_one_level_down_give_plain_names_unless_two_hold_the_same(tmp_path: Path) -> None:
+    for path in ("hosp/patients.csv", "hosp/log.csv", "icu/stays.csv", "icu/log.csv"):
+        write(tmp_path / path, f"{Path(path).parent}\n1\n")
+    write(tmp_path / "icu/deep/more.csv", "x\n")
+    told = reflect(tmp_path)
+    assert [table.name for table in told] == ["hosp.log", "icu.log", "patients", "stays"]
+    assert [left.name for left in told.left_out] == ["icu/deep"]
+    assert rows(tmp_path, "icu.log", "icu") == [{"icu": "1"}]
+
+
+def test_a_folder_of_parts_is_one_table(tmp_path: Path) -> None:
+    (tmp_path / "visits.parquet").mkdir()
+    (tmp_path / "labs").mkdir()
+    for number in range(3):
+        pq.write_table(pa.table({"n": [number]}), tmp_path / "visits.parquet" / f"{number}.parquet")
+        write(tmp_path / "labs" / f"part-{number}.csv", f"n\n{number}\n")
+    write(tmp_path / "labs" / "_SUCCESS", "")
+    assert names(tmp_path) == ["labs", "visits"]
+    assert rows(tmp_path, "visits", "n") == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert rows(tmp_path, "labs", "n") == [{"n": "0"}, {"n": "1"}, {"n": "2"}]
+    write(tmp_path / "labs" / "part-3.csv", "m\n3\n")
+    with pytest.raises(SourceError, match=r"part-3\.csv has other columns than part-0\.csv"):
+        reflect(tmp_path)
+
+
+@pytest.mark.parametrize(("first", "second"), [("Patients.csv", "patients.csv"), ("patients.csv", "patients.csv.gz")])
+def test_two_files_for_one_table_are_refused_by_name(tmp_path: Path, first: str, second: str) -> None:
+    write(tmp_path / first, "x\n")
+    write(tmp_path / second, gzip.compress(b"x\n"))
+    with pytest.raises(SourceError, match=rf"{first} and {second} are both the table.*move one file"):
+        reflect(tmp_path)
+
+
+def test_an_empty_folder_is_refused_with_what_belongs_there(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"holds no CSV or Parquet file.*patients\.csv"):
+        open_source(tmp_path).__enter__()
+
+
+def test_every_bad_file_is_told_at_once_with_what_to_do(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"z": [3]}), tmp_path / "good.parquet")
+    parquet = (tmp_path / "good.parquet").read_bytes()
+    bad = {
+        "parquet.csv": (parquet, "is a Parquet file, not the CSV that its name says"),
+        "text.parquet": (b"x,y\n1,2\n", "cannot be read as the Parquet file"),
+        "cut.parquet": (parquet[:-20], "cannot be read as the Parquet file"),
+        "zipped.csv": (gzip.compress(b"x\n1\n"), r"is compressed. Rename it to end in .csv.gz"),
+        "plain.csv.gz": (b"x\n1\n", r"not compressed with gzip, as its name says. Rename it to end in .csv."),
+        "nothing.csv": (b"", "the file is empty"),
+        "utf16.csv": ("x,y\n".encode("utf-16-le"), "not in UTF-8"),
+        "latin.csv": ("é,y\n".encode("latin-1"), "not in UTF-8"),
+        "twice.csv": (b"x,y,x\n", "names x more than once"),
+        "unnamed.csv": (b"x,,y,\n", "column 2, 4 of the header has no name"),
+    }
+    for name, (content, _) in bad.items():
+        write(tmp_path / name, content)
+    with pytest.raises(SourceError) as refused:
+        reflect(tmp_path)
+    lines = str(refused.value).splitlines()
+    assert len(lines) == len(bad)
+    for name, (_, wanted) in bad.items():
+        line = next(line for line in lines if f"/{name}" in line)
+        assert wanted in line
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+def test_the_separator_is_told_from_the_header(tmp_path: Path, sign: str) -> None:
+    write(tmp_path / "t.csv", f'"a,b;c|d"{sign}second\r\n"1{sign}1"{sign}\r\n')
+    assert rows(tmp_path, "t", "a,b;c|d", "second") == [{"a,b;c|d": f"1{sign}1", "second": None}]
+
+
+def test_a_byte_order_mark_and_no_last_line_end_are_taken(tmp_path: Path) -> None:
+    write(tmp_path / "t.csv", b'\xef\xbb\xbfid,name\n1,""\n2,NULL\n3,')
+    assert rows(tmp_path, "t", "id", "name") == [{"id": "1", "name": ""}, {"id": "2", "name": "NULL"}, {"id": "3", "name": None}]
+
+
+def test_an_empty_line_is_a_null_in_a_single_column_and_nothing_elsewhere(tmp_path: Path) -> None:
+    write(tmp_path / "one.csv", 'a\n1\n\n""\n')
+    write(tmp_path / "two.csv", "a,b\n1,2\n\n")
+    assert rows(tmp_path, "one", "a") == [{"a": "1"}, {"a": None}, {"a": ""}]
+    assert rows(tmp_path, "two", "a", "b") == [{"a": "1", "b": "2"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        (b"a,b\n1,2\ntopsecret\n", r"t\.csv: row 3 has more or fewer fields"),
+        (b"a,b\n1,2\ntop\xff,3\n", r"t\.csv: row 3 holds text that is not UTF-8"),
+    ],
+)
+def test_a_bad_row_is_told_by_its_number_and_not_shown(tmp_path: Path, content: bytes, wanted: str) -> None:
+    write(tmp_path / "t.csv", content)
+    with pytest.raises(SourceError, match=wanted) as refused:
+        rows(tmp_path, "t", "a", "b")
+    assert "top" not in str(refused.value)
+
+
+def test_a_compressed_file_that_was_cut_off_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "t.csv.gz", gzip.compress(b"a\n" + b"".join(b"%d\n" % n for n in range(50_000)))[:-5000])
+    with pytest.raises(SourceError, match=r"t\.csv\.gz ends too early"):
+        rows(tmp_path, "t", "a")
+
+
+def test_parquet_tells_its_schema_and_nothing_of_its_data(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"unit": pd.Categorical(["ICU", "ward"]), "n": [1, 2]}, index=[7, 8])
+    frame.to_parquet(tmp_path / "t.parquet")
+    told = reflect(tmp_path)
+    unit, number = told.tables[0].columns
+    assert (unit.kind, unit.values, unit.min, unit.max) == ("string", None, None, None)
+    assert (number.kind, number.values, number.min, number.max) == ("integer", None, None, None)
+    assert "ICU" not in repr(told)
+    assert [left.name for left in told.left_out] == ["t.__index_level_0__"]
+    assert rows(tmp_path, "t", "unit") == [{"unit": "ICU"}, {"unit": "ward"}]
+
+
+def test_types_that_arrow_knows_and_mare_does_not_are_read_as_text(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "list": pa.array([[1, 2], None]),
+            "none": pa.nulls(2),
+            "big": pa.array([2**64 - 1, 0], pa.uint64()),
+            "zoned": pa.array([0, None], pa.timestamp("ns", "Europe/Berlin")),
+            "required": pa.array([1, 2]),
+        }
+    )
+    table = table.cast(table.schema.set(4, pa.field("required", pa.int64(), nullable=False)))
+    pq.write_table(table, tmp_path / "t.parquet")
+    columns = reflect(tmp_path).tables[0].columns
+    assert [(c.kind, c.nullable) for c in columns] == [
+        ("other", True),
+        ("unknown", True),
+        ("integer", True),
+        ("datetime", True),
+        ("integer", False),
+    ]
+    first = rows(tmp_path, "t", "list", "none", "big", "zoned")[0]
+    assert (first["list"], first["none"], str(first["big"]), str(first["zoned"])) == (
+        "[1, 2]",
+        None,
+        str(2**64 - 1),
+        "1970-01-01 00:00:00",
+    )
+
+
+def test_file_names_that_look_like_patterns_are_names(tmp_path: Path) -> None:
+    write(tmp_path / "a[1]*.csv", "x\n1\n")
+    write(tmp_path / "a1.csv", "x\n2\n")
+    assert rows(tmp_path, "a[1]*", "x") == [{"x": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["1", "-2"], "integer"),
+        (["007", "42"], "string"),
+        (["1.5", "2", ".5", "1e3"], "number"),
+        (["2000-01-01"], "date"),
+        (["2000-01-01", "2000-01-01 10:00"], "datetime"),
+        (["2000-13-01"], "string"),
+        (["10:30", "10:30:59"], "time"),
+        (["true", "F"], "boolean"),
+        (["1", "> 89"], "string"),
+        (["00000000-0000-0000-0000-000000000001"], "uuid"),
+    ],
+)
+def test_peek_tells_a_kind_only_when_every_value_has_it(tmp_path: Path, texts: list[str], kind: str) -> None:
+    write(tmp_path / "t.csv", "\n".join(["a,b", *(f"{text},x" for text in texts), ",x"]))
+    with open_source(tmp_path) as source:
+        peek = source.peek("t", "a", 9)
+    assert (peek.kind, peek.has_null) == (kind, True)
