@@ -45,8 +45,29 @@ def staging_database(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConn
         )
         try:
             file.chmod(0o600)
-            yield connection
+            with _translated():
+                yield connection
         finally:
             connection.close()
     finally:
         shutil.rmtree(private, ignore_errors=True)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """DuckDB's errors as ours. Their text may quote a value of the source, so none of it is passed on."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        raise SourceError("staging ran out of memory or of disk. Set TMPDIR to a disk with more room.") from None
+    except duckdb.IOException:
+        raise SourceError("the staging file cannot be written: the disk may be full. Set TMPDIR to one with more room.") from None
+    except duckdb.Error as error:
+        raise SourceError(f"staging failed ({type(error).__name__}).") from None
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            # DuckDB's word for a Ctrl-C (or a polite kill) that came while it was at work.
+            raise KeyboardInterrupt from None
+        raise

@@ -165,6 +165,20 @@ def test_no_extension_may_be_loaded_and_no_other_file_read(tmp_path: Path) -> No
             staged.connection.sql(f"SELECT * FROM '{other}'").fetchall()
 
 
+def test_an_error_of_the_engine_tells_no_value(tmp_path: Path) -> None:
+    with pytest.raises(SourceError) as caught, run(schema(), source([]), tmp_path) as staged:
+        staged.connection.execute("SELECT CAST('secret diagnosis' AS INTEGER)").fetchall()
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_inside_the_engine_is_an_interrupt(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), run(schema(), source([]), tmp_path):
+        raise RuntimeError("Query interrupted")
+    assert not list(tmp_path.iterdir())
+
+
 def test_text_in_a_number_column_is_missing_not_a_crash(tmp_path: Path) -> None:
     types = {**TYPES, CHILD: {**TYPES[CHILD], "n": pa.string()}}
     rows = [{"k": 1, "p_id": 1, "n": "7"}, {"k": 2, "p_id": 1, "n": "seven"}]
