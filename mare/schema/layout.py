@@ -80,6 +80,10 @@ class Layout:
             return ()
         return link.column or ((entity.by,) if entity is not None else ())
 
+    def children(self, table: str) -> tuple[str, ...]:
+        """The tables that name this one as their parent."""
+        return tuple(name for name in self.schema.tables if self.parent(name) == table)
+
     def ancestors(self, table: str) -> tuple[str, ...]:
         """The parents above a table, nearest first, up to the entity; an owned table continues with its owner."""
         found: list[str] = []

@@ -102,7 +102,11 @@ class _Edits:
             self.mapping(node, before, after, depth)
             return
         key_end, start = self.end(key), _start(node)
-        if self.text[key_end:start].strip() == ":":
+        if self.end(node) == start:
+            # Nothing is written: the node's mark lies at whatever comes next.
+            colon = self.text.index(":", key_end) + 1
+            self.put(colon, colon, f" {inline(after)}")
+        elif self.text[key_end:start].strip() == ":":
             self.put(key_end, self.end(node), f": {inline(after)}")
         else:
             self.put(start, self.end(node), inline(after))

@@ -167,10 +167,10 @@ def _unknown_field(noun: type[BaseModel] | None, name: str, path: Path) -> str:
     if noun is None:
         return "Remove it"
     allowed = f"Allowed here: {', '.join(noun.model_fields)}"
-    if (guess := did_you_mean(name, noun.model_fields)) != "":
-        return f"{guess}{allowed}"
     if noun is Table and name in Parent.model_fields:
         return f"It belongs inside `parent: {{…}}`. {allowed}"
+    if (guess := did_you_mean(name, noun.model_fields)) != "":
+        return f"{guess}{allowed}"
     if path[2:3] in (("columns",), ("references",)) and len(path) == 5:
         others = [
             tag

@@ -70,7 +70,7 @@ def entry_lines(name: str, value: object, indent: int) -> list[str]:
         return [start + "|-", *(f"{' ' * (indent + 2)}{line}".rstrip() for line in value.split("\n"))]
     lines, line = [], start
     for token in _tokens(value):
-        if len(line) + len(token.rstrip()) > WIDTH and line.endswith(", "):
+        if len(line) + len(token.rstrip()) >= WIDTH and line.endswith(", "):
             lines.append(line.rstrip())
             line = " " * (indent + 2)
         line += token

@@ -98,9 +98,17 @@ def _counts_up(column: str, says: Column | None, key: set[str]) -> bool:
 
 def _too_few(layout: Layout, name: str, rest: list[str], known: dict[str, Column | None]) -> str | None:
     """Modelled parts are drawn again within the parent until they differ: their domain has to hold that many rows."""
-    cap = layout.row_cap(name)
-    sizes = [None if says is None else upper_bound(says) for says in map(known.get, rest)]
+    cap, via = layout.row_cap(name), layout.via_columns(name)
+    drawn = [c for c in rest if c not in via and _is_drawn(known.get(c))]
+    if not drawn:
+        return f"{listed(rest)} may repeat within the parent, and no part of it can be drawn again"
+    sizes = [None if says is None else upper_bound(says) for says in map(known.get, drawn)]
     if cap is None or any(size is None for size in sizes):
         return None
     values = prod(size for size in sizes if size is not None)
-    return f"{listed(rest)} has {values} values, but a parent row may have {cap} rows" if values < cap else None
+    return f"{listed(drawn)} has {values} values, but a parent row may have {cap} rows" if values < cap else None
+
+
+def _is_drawn(says: Column | None) -> bool:
+    """A modelled value, or a reference that is modelled (None)."""
+    return says is None or not (says.determined is not None or isinstance(says, Position | Text))

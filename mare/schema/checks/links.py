@@ -30,8 +30,9 @@ def _foreign_key(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
     if not layout.foreign_key(name):
         guess = ", ".join(above.key) if above is not None and above.key else "…"
         yield unsettled((*here, "column"), "nothing says which column refers to the parent", f"Write `column: {guess}`")
+    entity = layout.by_column(name)
     for column in layout.foreign_key(name):
-        described = table.columns.get(column)
+        described = None if entity is not None and column == entity.by else table.columns.get(column)
         if described is not None and not isinstance(described, Identifier):
             what = f"{column} refers to the parent and is filled in from it, so it is no {described.type} to be modelled"
             yield Fault(("tables", name, "columns", column), what, "Remove it from columns, or describe it as an identifier")

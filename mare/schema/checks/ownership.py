@@ -13,13 +13,16 @@ _OPEN = "no path joins it to the entity"
 
 
 def find(layout: Layout) -> Iterator[Fault]:
+    # Where the entity is not known yet, a table at the top of others is probably it: one question is enough.
+    entity_known = layout.schema.entity_name in layout.schema.tables or not layout.schema.entity_is_table
+    entity_known = entity_known and layout.schema.entity is not None
     for name, role in layout.roles.items():
         if role == "ignored":
             continue
         yield from _one_role(layout, name)
-        if role in ("private", "entity"):
+        if role == "private":
             yield from _parent(layout, name)
-        if role == "open":
+        if role == "open" and (entity_known or not layout.children(name)):
             yield _open(layout, name)
         yield from _owners(layout, name)
         if role == "pool":
@@ -66,8 +69,8 @@ def _parent(layout: Layout, name: str) -> Iterator[Fault]:
 def layout_parents(layout: Layout, name: str) -> list[str]:
     """What may stand as a parent of this table."""
     found = [t for t, role in layout.roles.items() if role in ("entity", "private", "owned") and t != name]
-    virtual = layout.schema.entity_name
-    return found if virtual is None or virtual in found else [*found, virtual]
+    virtual = None if layout.schema.entity_is_table else layout.schema.entity_name
+    return found if virtual is None else [*found, virtual]
 
 
 def _parents(layout: Layout, name: str) -> str:

@@ -67,7 +67,8 @@ def _any(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fau
 
 def _ancestor(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
     above = layout.ancestors(name)
-    if says.table not in above:
+    broken = any(t not in layout.schema.tables and t != layout.schema.entity_name for t in above)
+    if says.table not in above and not broken:
         remedy = f"Name one of {listed(above)}, or write `kind: same_entity` if {says.table} belongs to the same entity"
         yield Fault((*path, "table"), f"{says.table} is not above {name}", remedy)
 
