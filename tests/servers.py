@@ -196,9 +196,14 @@ def _unprivileged() -> dict[str, str]:
 def _reachable(installed: Path, folder: Path) -> Path:
     """The server's programs where its user can run them: a virtual environment under /root is closed to nobody."""
     try:
-        subprocess.run([installed / "bin" / "postgres", "--version"], capture_output=True, check=True, **_unprivileged())
+        subprocess.run([installed / "bin" / "initdb", "--version"], capture_output=True, check=True, **_unprivileged())
     except (OSError, subprocess.CalledProcessError):
-        return Path(shutil.copytree(installed, folder / "postgres", symlinks=True))
+        # They look for their libraries beside the package, so the copy keeps its shape.
+        package = installed.parent
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.is_dir():
+            shutil.copytree(libraries, folder / libraries.name)
+        return Path(shutil.copytree(installed, folder / package.name / installed.name, symlinks=True))
     return installed
 
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from sqlalchemy import ColumnElement, Connection, Engine, FromClause
 
+_PATIENCE = 15
+"""Seconds to wait for a server that does not answer; ``?connect_timeout=`` in the URL changes it."""
+
 
 class SqlSource:
     """A database, as a `mare.ports.Source`."""
@@ -133,7 +136,9 @@ def _engine(location: SqlLocation) -> Engine:
         port=location.port,
         database=location.database or None,
     )
-    given: dict[str, str | bytes] = dict(location.options)
+    given: dict[str, str | bytes | int] = {"connect_timeout": _PATIENCE, **location.options}
+    if location.family == "mysql":  # its driver takes numbers as numbers
+        given = {name: int(text) if isinstance(text, str) and text.isdecimal() else text for name, text in given.items()}
     if location.driver == "mysql+pymysql" and location.password is not None:
         given["password"] = location.password.encode()  # the driver would write letters beyond ASCII in Latin-1
     return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=given)
