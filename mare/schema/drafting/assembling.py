@@ -17,7 +17,6 @@ from .peeking import peeked_kinds, with_peeks
 from .roles import guess_roles
 from .survey import Link, Survey
 from .tables import draft_member, draft_outsider
-from .writing import write_draft
 
 Peeks = Mapping[tuple[str, str], Peek]
 """What was read from columns, by table and column."""
@@ -49,7 +48,7 @@ def make_draft(reflection: Reflection, entity: str | None = None, peeks: Peeks |
         tables += [draft_outsider(survey, t.name, roles[t.name], roles) for t in typed if roles[t.name].role == role]
     filled, kind = with_peeks(tables, reflection, peeks)
     made = Draft(reflection.label, guess, tuple(filled), tuple(_header(survey)), kind, roles)
-    return mend(made, write_draft)
+    return mend(made)
 
 
 def take_survey(reflection: Reflection) -> Survey:
@@ -77,7 +76,7 @@ def _with_entity_links(survey: Survey, entity: EntityGuess) -> Survey:
                     (),
                     False,
                     declared=table.name == entity.table,
-                    why="it has that column",
+                    why="names the entity",
                 )
             )
     return survey.with_links(tuple(links))

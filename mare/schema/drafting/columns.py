@@ -190,12 +190,13 @@ def _uuid(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
 
 
 def _unknown(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    return {"type": "unknown"}, [Note(f"by its name: {_by_name(column.name)}")]
+    hint = _by_name(column.name)
+    return {"type": "unknown"}, [Note(f"by its name: {hint}")] if hint else []
 
 
 def _by_name(name: str) -> str:
-    """What the type of a column may be, where the source does not tell."""
-    if is_code(name):
+    """What the type of a column may be, where the source does not tell; nothing where the name does not either."""
+    if is_code(name) or words(name) in (("code",), ("cd",)):
         return "code"
     if is_position(name):
         return "position"
@@ -207,7 +208,7 @@ def _by_name(name: str) -> str:
         return "identifier, or category if it is a code"
     if is_flag(name):
         return "boolean"
-    return "integer" if is_elapsed(name) else "category, integer or number"
+    return "integer" if is_elapsed(name) else ""
 
 
 def _opaque(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:

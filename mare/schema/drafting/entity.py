@@ -10,6 +10,8 @@ from .drafted import EntityGuess
 from .names import is_staff, is_vocabulary, names_person, names_stay, person_rank, personal_traits
 from .survey import Survey
 
+_KEYLIKE = ("integer", "string", "uuid", "unknown")
+
 _CONVINCING_REACH = 0.5
 """An unnamed table must be what at least this part of the others lead to."""
 
@@ -68,7 +70,9 @@ def _asked(survey: Survey, asked: str) -> EntityGuess:
 def _table_or_column(survey: Survey, table: str, why: str, rivals: tuple[str, ...]) -> EntityGuess:
     """A table called `patient` whose key is a stay holds its patients as a column (eICU's `uniquepid`)."""
     key = survey.keys[table]
-    person = next((c.name for c in survey.table(table).columns if names_person(c.name) and (c.name,) != key), None)
+    person = next(
+        (c.name for c in survey.table(table).columns if names_person(c.name) and c.kind in _KEYLIKE and (c.name,) != key), None
+    )
     uniques = survey.table(table).uniques
     if person is not None and (person,) not in uniques and len(key) == 1 and names_stay(key[0]):
         why = f"its key {key[0]} names a stay, so one {person} has several rows"
@@ -103,7 +107,7 @@ def _person_column(survey: Survey) -> EntityGuess | None:
         (table.name, column.name)
         for table in survey.reflection
         for column in table.columns
-        if names_person(column.name) and (table.name, column.name) not in linked
+        if names_person(column.name) and column.kind in _KEYLIKE and (table.name, column.name) not in linked
     ]
     if not found:
         return None

@@ -50,12 +50,13 @@ def _nullable(table: ReflectedTable, columns: tuple[str, ...], keys: Keys) -> bo
 
 def _link(table: ReflectedTable, column: ReflectedColumn, reflection: Reflection, keys: Keys, tells: bool) -> Link | None:
     for targets, why in (
-        (list(_same_name(table, column, reflection, keys)), "it is called as that table's key"),
-        (list(_called_after(table, column, reflection, keys)), "it is called after that table"),
+        (list(_same_name(table, column, reflection, keys)), "is called as the key of"),
+        (list(_called_after(table, column, reflection, keys)), "is called after"),
     ):
         target = _best(table, column, targets)
         if target is not None:
             nullable = tells and _nullable(table, (column.name,), keys)
+            why = f"{why} {target.name}"
             return Link(table.name, (column.name,), target.name, keys[target.name], nullable, declared=False, why=why)
     return None
 
@@ -102,10 +103,10 @@ def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells:
         if target.name == table.name or len(key) < 2 or not is_vocabulary(target.name):
             continue
         mine = [column for name in key if (column := table.column(name))]
-        if len(mine) == len(key):
+        if len(mine) == len(key) and {column.name for column in mine} != set(keys[table.name]):
             found.append((target, tuple(column.name for column in mine)))
     best = _best(table, None, [target for target, _ in found])
-    why = "it has all parts of that table's key"
+    why = "are all parts of that table's key"
     return [
         Link(table.name, columns, target.name, keys[target.name], tells and _nullable(table, columns, keys), False, why)
         for target, columns in found
@@ -121,10 +122,10 @@ def _best(table: ReflectedTable, column: ReflectedColumn | None, targets: list[R
         return called[0]
     fitting = [t for t in targets if not _qualifier(t, column) or _qualifier(t, column) in stem(table.name)]
     if len(fitting) > 1:
-        shared = [t for t in fitting if {singular(w) for w in words(t.name)} & {singular(w) for w in words(table.name)}]
-        fitting = shared or fitting
-        people = [t for t in fitting if not is_vocabulary(t.name)]
-        fitting = fitting if len(fitting) == 1 else people
+        mine = {singular(word) for word in words(table.name)}
+        shared = {t.name: len(mine & {singular(word) for word in words(t.name)}) for t in fitting}
+        closest = [t for t in fitting if shared[t.name] == max(shared.values())]
+        fitting = closest if len(closest) == 1 else [t for t in closest if not is_vocabulary(t.name)]
     return fitting[0] if len(fitting) == 1 else None
 
 

@@ -6,14 +6,16 @@ owner). The checks of `mare.schema` know; what they refuse is left open here, so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mare.errors import InternalError
+from mare.schema.checks import find_faults
 from mare.schema.faults import Fault
-from mare.schema.loading import examine
+from mare.schema.structure import build_schema
 
 from .drafted import Draft, DraftedTable, Entry, review
+from .plain import plain_draft
 
 _MOST_ROUNDS = 50
 """Every round takes something out, so this many mean that nothing was."""
@@ -21,14 +23,15 @@ _ESSENTIAL = ("table", "column", "references", "type", "order_by")
 """Fields without which a parent is none."""
 
 
-def mend(draft: Draft, write: Callable[[Draft], str]) -> Draft:
+def mend(draft: Draft) -> Draft:
     """The same draft, without what the checks refuse."""
     for _ in range(_MOST_ROUNDS):
-        errors = [fault for fault in examine(write(draft)).faults if fault.severity == "error"]
+        schema, faults = build_schema(plain_draft(draft))
+        errors = faults if schema is None else [fault for fault in find_faults(schema) if fault.severity == "error"]
         if not errors:
             return draft
         draft = _without(draft, errors)
-    raise InternalError("the draft cannot be mended")
+    raise InternalError(f"the draft cannot be mended ({'; '.join(map(str, errors))})")
 
 
 def _without(draft: Draft, errors: Iterable[Fault]) -> Draft:
@@ -60,6 +63,8 @@ def _mended(table: DraftedTable, fault: Fault) -> DraftedTable:
             )
         case ("unique", *_):
             return replace(table, unique=(), notes=(*table.notes, note))
+        case ("ignore_columns", int(place), *_):
+            return replace(table, ignored=tuple(c for i, c in enumerate(table.ignored) if i != place), notes=(*table.notes, note))
         case ("parent", str(field), *_) if table.parent is not None and field not in _ESSENTIAL and field in table.parent.fields:
             return replace(table, parent=table.parent.without(field).with_notes(note))
         case ("parent", *_):

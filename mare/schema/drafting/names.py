@@ -181,7 +181,7 @@ def is_free_text(column: str) -> bool:
         return (
             len(words(column)) == 1 or bool(parts & _NAMED_PEOPLE) or bool({singular(w) for w in parts} & (STAFF | set(PERSONS)))
         )
-    return bool(parts & _FREE_TEXT) and not parts & _TEXT_EXCEPTIONS
+    return words(column) in (("first",), ("last",)) or (bool(parts & _FREE_TEXT) and not parts & _TEXT_EXCEPTIONS)
 
 
 def is_code(column: str) -> bool:

@@ -40,7 +40,7 @@ def link_fields(survey: Survey, link: Link) -> dict[str, FieldValue]:
 def guessed(link: Link) -> tuple[Note, ...]:
     """How the link came about, where the catalogue does not declare it and the two names differ."""
     same = [name.casefold() for name in link.columns] == [name.casefold() for name in link.references]
-    return () if link.declared or same or not link.why else (Note(f"guessed: {link.why}"),)
+    return () if link.declared or same or not link.why else (Note(f"guessed: {', '.join(link.columns)} {link.why}"),)
 
 
 def _place(survey: Survey, link: Link) -> int:
@@ -55,7 +55,7 @@ def _name(link: Link) -> str:
 def _inner(survey: Survey, beyond: Beyond, order: str | None) -> Entry | None:
     """To a table of the entity, or to the entity itself."""
     link, kind = beyond.link, beyond.kind
-    notes = [*beyond.notes, *guessed(link)]
+    notes = [*beyond.notes, *(guessed(link) if kind != "ancestor" else ())]
     nullable = link.nullable or _may_be_null(survey, link)
     fields: dict[str, FieldValue] = {}
     if kind == "same_entity":

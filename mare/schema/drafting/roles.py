@@ -11,8 +11,7 @@ def guess_roles(survey: Survey, entity: EntityGuess) -> dict[str, RoleGuess]:
     """A role for every table. Only a definite sign makes a table public: a public table is copied verbatim."""
     roles: dict[str, RoleGuess] = {}
     if entity.node is not None:
-        if entity.by is None and entity.table is not None:
-            roles[entity.table] = RoleGuess("entity", entity.why)
+        roles[entity.node] = RoleGuess("entity", entity.why)
         for name, why in _below(survey, entity.node).items():
             roles.setdefault(name, RoleGuess("private", why))
     private = set(roles)

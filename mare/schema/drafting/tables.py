@@ -68,7 +68,7 @@ def _table(
     described = survey.table(table)
     key = survey.keys[table]
     reason = survey.key_reasons.get(table)
-    ignored = [c for c in described.columns if c.generated or (c.kind in _UNMODELLED and c.name not in key)]
+    ignored = _left_out(survey, table)
     ignored_notes = tuple(
         Note(f"{c.name} is computed by the database" if c.generated else f"{c.name} ({c.sql_type or c.kind}) cannot be modelled")
         for c in ignored
@@ -126,25 +126,27 @@ def _derived(survey: Survey, table: str) -> tuple[str, ...]:
     )
 
 
+def _left_out(survey: Survey, table: str) -> list[ReflectedColumn]:
+    """Columns that the database computes itself, or that no model can read; keys and links are neither."""
+    used = {*survey.keys[table], *_linked(survey, table)}
+    return [c for c in survey.table(table).columns if (c.generated or c.kind in _UNMODELLED) and c.name not in used]
+
+
+def _linked(survey: Survey, table: str) -> set[str]:
+    return {name for link in survey.links_of(table) for name in link.columns}
+
+
 def _free(survey: Survey, table: str) -> list[ReflectedColumn]:
     """Columns that are neither a single key, nor a foreign key, nor left out."""
+    taken = _linked(survey, table) | {column.name for column in _left_out(survey, table)}
     key = survey.keys[table]
-    linked = {name for link in survey.links_of(table) for name in link.columns}
-    return [
-        column
-        for column in survey.table(table).columns
-        if column.name not in linked
-        and (column.name,) != key
-        and not column.generated
-        and (column.kind not in _UNMODELLED or column.name in key)
-    ]
+    return [column for column in survey.table(table).columns if column.name not in taken and (column.name,) != key]
 
 
 def _key_columns(survey: Survey, table: str) -> tuple[Entry, ...]:
     key = survey.keys[table]
     column = survey.table(table).column(key[0]) if len(key) == 1 else None
-    linked = {name for link in survey.links_of(table) for name in link.columns}
-    entry = draft_key_part(column) if column is not None and column.name not in linked else None
+    entry = draft_key_part(column) if column is not None and column.name not in _linked(survey, table) else None
     return (entry,) if entry is not None else ()
 
 
@@ -252,13 +254,14 @@ def _public(
     survey: Survey, table: str, guess: RoleGuess, roles: Mapping[str, RoleGuess], references: tuple[Entry, ...]
 ) -> DraftedTable:
     described = survey.table(table)
-    linked = {name for link in survey.links_of(table) for name in link.columns}
+    linked = _linked(survey, table)
     notes = [Note(guess.why), review("copied verbatim: make sure that it holds nothing about anybody")]
-    for column in described.columns:
-        if column.kind in ("integer", "number") and column.name not in (*survey.keys[table], *linked):
+    free = [column for column in described.columns if column.name not in (*survey.keys[table], *linked)]
+    for column in free:
+        if column.kind in ("integer", "number"):
             notes.append(review(f"{column.name} ({column.kind}) may be an aggregate over people; ignore_columns leaves it out"))
-        elif column.kind == "unknown" and column.name not in (*survey.keys[table], *linked):
-            notes.append(review(f"{column.name}: if it is a number, it may be an aggregate over people"))
+    if untyped := [column.name for column in free if column.kind == "unknown"]:
+        notes.append(review(f"if one of them is a number, it may be an aggregate over people: {', '.join(untyped)}"))
     private = [link for link in survey.links_of(table) if roles[link.target].role in ("pool", "owned")]
     lost = tuple(name for link in private for name in link.columns)
     ignored_notes = tuple(review(f"{link.label} would lead to rows that are made up") for link in private)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from mare.schema.writing import inline, scalar
 
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note
+from .plain import plain_table
 
 WIDTH = 120
 """A comment that would make its line longer than this stands above it."""
@@ -69,7 +70,7 @@ def _by_column(guess: EntityGuess) -> dict[str, str | None]:
 
 
 def _table(table: DraftedTable) -> Iterator[str]:
-    yield f"  {scalar(table.name)}:{'' if _says_something(table) else ' {}'}"
+    yield f"  {scalar(table.name)}:{'' if plain_table(table) else ' {}'}"
     if table.role == "public":
         yield "    public: true"
     if table.pool is not None:
@@ -88,13 +89,6 @@ def _table(table: DraftedTable) -> Iterator[str]:
             yield from _entries(entries)
     if table.ignored:
         yield from _with_comments(f"    ignore_columns: {inline(table.ignored)}", [_text(n) for n in table.ignored_notes], 4)
-
-
-def _says_something(table: DraftedTable) -> bool:
-    """A table of which nothing is known is `{}`, not NULL."""
-    return bool(table.role == "public" or table.pool or table.key or table.unique or table.parent or table.columns) or bool(
-        table.references or table.ignored
-    )
 
 
 def _entries(entries: Sequence[Entry]) -> Iterator[str]:

@@ -1,0 +1,133 @@
+"""How the rows of one parent are correlated, by keys, order columns and the shape of the table."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.reflections import ADMISSIONS, PATIENTS, comment_on, drafted, table, written
+
+DRUGS = table("drugs", "drug_id integer, name string", key="drug_id")
+TO_ADMISSION = {"hadm_id": "admissions.hadm_id"}
+
+
+def test_a_key_that_is_the_parents_is_an_extension_of_at_most_one_row() -> None:
+    death = table("death", "subject_id integer, died_on date", key="subject_id", refers={"subject_id": "patients.subject_id"})
+    parent = drafted(PATIENTS, death).tables["death"].parent
+    assert parent is not None
+    assert (parent.type, parent.max_rows) == ("independent", 1)
+
+
+def test_a_unique_foreign_key_is_an_extension_too() -> None:
+    detail = table("detail", "id integer, hadm_id integer, x string", key="id", refers=TO_ADMISSION, uniques=("hadm_id",))
+    parent = drafted(PATIENTS, ADMISSIONS, detail).tables["detail"].parent
+    assert parent is not None
+    assert parent.max_rows == 1
+
+
+def test_a_key_of_parent_and_public_table_is_an_association_with_what_depends_on_it() -> None:
+    given = table(
+        "given",
+        "hadm_id integer, drug_id integer, dose number",
+        key="hadm_id+drug_id",
+        refers={**TO_ADMISSION, "drug_id": "drugs.drug_id"},
+    )
+    parent = drafted(PATIENTS, ADMISSIONS, given, DRUGS).tables["given"].parent
+    assert parent is not None
+    assert (parent.type, parent.via, parent.column_via, parent.derived) == ("associative", "drugs", ("drug_id",), ("dose",))
+
+
+def test_a_table_of_links_alone_is_an_association() -> None:
+    allergies = table(
+        "allergies",
+        "id integer, pid integer, drug integer",
+        key="id",
+        refers={"pid": "patients.subject_id", "drug": "drugs.drug_id"},
+    )
+    parent = drafted(PATIENTS, allergies, DRUGS).tables["allergies"].parent
+    assert parent is not None
+    assert parent.type == "associative"
+
+
+def test_rows_with_a_public_link_and_more_are_no_association() -> None:
+    lines = table(
+        "lines",
+        "id integer, hadm_id integer, drug_id integer, price number",
+        key="id",
+        refers={**TO_ADMISSION, "drug_id": "drugs.drug_id"},
+    )
+    schema = drafted(PATIENTS, ADMISSIONS, lines, DRUGS)
+    parent = schema.tables["lines"].parent
+    assert parent is not None
+    assert parent.type == "independent"
+    assert schema.tables["lines"].references["drug_id"].kind == "public"
+
+
+@pytest.mark.parametrize(
+    ("columns", "order"),
+    [
+        ("starttime datetime, stoptime datetime?", "starttime"),
+        ("storetime datetime, charttime datetime", "charttime"),
+        ("chartdate date, charttime datetime", "charttime"),
+        ("chartdate date, charttime datetime?", "chartdate"),
+        ("days integer, test string", "days"),
+        ("line_no integer, x string", "line_no"),
+        ("seq_num integer, chartdate date", "chartdate"),
+        ("birth_date date, visit_date date", "visit_date"),
+        ("year integer, x string", None),
+        ("x string, y number", None),
+    ],
+)
+def test_the_order_column_is_when_the_row_begins(columns: str, order: str | None) -> None:
+    events = table("things", f"id integer, hadm_id integer, {columns}", key="id", refers=TO_ADMISSION)
+    parent = drafted(PATIENTS, ADMISSIONS, events).tables["things"].parent
+    assert parent is not None
+    assert parent.order_by == (None if order is None else (order,))
+    assert parent.type == ("independent" if order is None else "sequential")
+
+
+def test_an_order_in_the_key_beats_a_time() -> None:
+    diagnoses = table("diagnoses", "hadm_id integer, seq_num integer, at datetime", key="hadm_id+seq_num", refers=TO_ADMISSION)
+    parent = drafted(PATIENTS, ADMISSIONS, diagnoses).tables["diagnoses"].parent
+    assert parent is not None
+    assert parent.order_by == ("seq_num",)
+
+
+def test_caps_are_public_round_numbers_and_say_so() -> None:
+    events = table("chartevents", "id integer, hadm_id integer, charttime datetime", key="id", refers=TO_ADMISSION)
+    schema = drafted(PATIENTS, ADMISSIONS, events)
+    caps = [schema.tables[name].parent.max_rows for name in ("admissions", "chartevents")]  # type: ignore[union-attr]
+    assert caps == [10, 100]
+    assert "max_rows: 100 is a round guess" in comment_on(written(PATIENTS, ADMISSIONS, events), "parent: {table: admissions")
+
+
+def test_caps_that_multiply_to_much_noise_are_named() -> None:
+    stays = table("stays", "sid integer, hadm_id integer, intime datetime", key="sid", refers=TO_ADMISSION)
+    events = table("events", "id integer, sid integer, charttime datetime", key="id", refers={"sid": "stays.sid"})
+    comment = comment_on(written(PATIENTS, ADMISSIONS, stays, events), "parent: {table: stays")
+    assert "one entity may have 20 000 rows here; max_per_entity: 1000" in comment
+
+
+def test_a_value_next_to_an_item_is_scaled_by_it_and_remembers_the_same_item() -> None:
+    labs = table(
+        "labs",
+        "id integer, pid integer, days integer, test string, value number",
+        key="id",
+        refers={"pid": "patients.subject_id"},
+    )
+    schema = drafted(PATIENTS, labs)
+    parent = schema.tables["labs"].parent
+    assert parent is not None
+    assert parent.history_by == ("test",)
+    assert schema.tables["labs"].columns["value"].by == ("test",)  # type: ignore[union-attr]
+
+
+def test_an_item_that_is_a_public_reference_scales_values_too() -> None:
+    items = table("d_items", "itemid integer", key="itemid")
+    labs = table(
+        "labevents",
+        "id integer, hadm_id integer, charttime datetime, itemid integer, valuenum number?",
+        key="id",
+        refers={**TO_ADMISSION, "itemid": "d_items.itemid"},
+    )
+    schema = drafted(PATIENTS, ADMISSIONS, labs, items)
+    assert schema.tables["labevents"].columns["valuenum"].by == ("itemid",)  # type: ignore[union-attr]

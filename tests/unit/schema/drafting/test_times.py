@@ -1,0 +1,115 @@
+"""Times that follow each other: by names, by CHECKs, along a sequence, after the parent."""
+
+from __future__ import annotations
+
+import pytest
+
+from mare.schema.columns import Datetime
+from mare.schema.loading import load_document
+from mare.schema.relative import FirstValue
+from tests.reflections import ADMISSIONS, PATIENTS, comment_on, drafted, table, written
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("admittime", "dischtime"),
+        ("intime", "outtime"),
+        ("starttime", "endtime"),
+        ("starttime", "stoptime"),
+        ("START", "STOP"),
+        ("visit_start_datetime", "visit_end_datetime"),
+        ("edregtime", "edouttime"),
+        ("valid_from", "valid_to"),
+        ("onset_date", "resolution_date"),
+    ],
+)
+def test_ends_come_after_starts_by_their_names(start: str, end: str) -> None:
+    stays = table("patients", f"id integer, {end} datetime, {start} datetime", key="id")
+    column = drafted(stays).tables["patients"].columns[end]
+    assert isinstance(column, Datetime)
+    assert (column.after, column.within, column.learn) == (start, "365d", False)
+
+
+@pytest.mark.parametrize(("one", "other"), [("indate", "outcome_time"), ("birthday", "endday"), ("origin", "outrigin")])
+def test_other_names_are_not_ordered(one: str, other: str) -> None:
+    columns = drafted(table("patients", f"id integer, {one} datetime, {other} datetime", key="id")).tables["patients"].columns
+    assert all(getattr(column, "after", None) is None for column in columns.values())
+
+
+def test_a_check_that_orders_columns_is_kept_and_needs_less_review() -> None:
+    patients = table("patients", "id integer, a integer, b integer", key="id", orders=(("a", "b"),))
+    column = drafted(patients).tables["patients"].columns["b"]
+    assert column.after == "a"  # type: ignore[union-attr]
+    assert comment_on(written(patients), "b:") == "a CHECK orders them"
+
+
+def test_death_follows_birth_within_a_life() -> None:
+    patients = table("patients", "id integer, birth_date date, death_date date?", key="id")
+    column = drafted(patients).tables["patients"].columns["death_date"]
+    assert (column.after, column.within) == ("birth_date", "120y")  # type: ignore[union-attr]
+
+
+def test_a_death_during_a_stay_follows_its_beginning() -> None:
+    admissions = table(
+        "admissions",
+        "hadm_id integer, subject_id integer, admittime datetime, dischtime datetime, deathtime datetime?",
+        key="hadm_id",
+        refers={"subject_id": "patients.subject_id"},
+    )
+    column = drafted(PATIENTS, admissions).tables["admissions"].columns["deathtime"]
+    assert (column.after, column.nullable) == ("admittime", True)  # type: ignore[union-attr]
+    assert "REVIEW" in comment_on(written(PATIENTS, admissions), "deathtime:")
+
+
+def test_each_row_of_a_sequence_follows_the_one_before_and_the_first_is_asked_for() -> None:
+    document = load_document(written(PATIENTS, ADMISSIONS))
+    column = document.schema.tables["admissions"].columns["admittime"]
+    assert column.after == "previous.admittime"  # type: ignore[union-attr]
+    assert ("tables", "admissions", "columns", "admittime", "first") in [fault.path for fault in document.faults]
+    assert "REVIEW: first: {min: …, max: …} is missing" in comment_on(written(PATIENTS, ADMISSIONS), "admittime:")
+
+
+def test_the_first_row_below_a_stay_is_taken_to_follow_its_beginning() -> None:
+    moves = table("moves", "id integer, hadm_id integer, intime datetime", key="id", refers={"hadm_id": "admissions.hadm_id"})
+    column = drafted(PATIENTS, ADMISSIONS, moves).tables["moves"].columns["intime"]
+    assert column.first == FirstValue(after="parent.admittime", within="365d")  # type: ignore[union-attr]
+    comment = comment_on(written(PATIENTS, ADMISSIONS, moves), "intime:")
+    assert "during: [parent.admittime, parent.dischtime]" in comment
+
+
+def test_a_first_visit_follows_birth_never_death() -> None:
+    born = table("patients", "id integer, dob date, dod date?", key="id")
+    visits = table("visits", "vid integer, id integer, visit_date date", key="vid", refers={"id": "patients.id"})
+    column = drafted(born, visits).tables["visits"].columns["visit_date"]
+    assert column.first == FirstValue(after="parent.dob", within="120y")  # type: ignore[union-attr]
+    dead = table("patients", "id integer, dod date?", key="id")
+    assert drafted(dead, visits).tables["visits"].columns["visit_date"].first is None  # type: ignore[union-attr]
+
+
+def test_an_order_that_is_part_of_the_key_is_strict() -> None:
+    services = table(
+        "services",
+        "hadm_id integer, transfertime datetime, service string",
+        key="hadm_id+transfertime",
+        refers={"hadm_id": "admissions.hadm_id"},
+    )
+    schema = drafted(PATIENTS, ADMISSIONS, services)
+    assert schema.tables["services"].key == ("hadm_id", "transfertime")
+    assert schema.tables["services"].columns["transfertime"].strict  # type: ignore[union-attr]
+
+
+def test_times_of_unknown_type_are_only_suggested() -> None:
+    patients = table("patients", "subject_id unknown?, starttime unknown?, stoptime unknown?")
+    assert drafted(patients).tables["patients"].columns["stoptime"].type == "unknown"
+    assert "probably after: starttime" in comment_on(written(patients), "stoptime:")
+
+
+def test_moves_may_be_determined_by_the_next_row() -> None:
+    transfers = table(
+        "transfers",
+        "id integer, pid integer, intime datetime, outtime datetime?",
+        key="id",
+        refers={"pid": "patients.subject_id"},
+    )
+    assert "determined: {next: intime}" in comment_on(written(PATIENTS, transfers), "outtime:")

@@ -1,0 +1,117 @@
+"""The draft as a file: what it says about itself, and that odd names do not break it."""
+
+from __future__ import annotations
+
+from mare.schema.drafting import draft
+from mare.schema.loading import load_document, load_schema
+from mare.schema.reflection import LeftOut, Peek
+from tests.reflections import ADMISSIONS, PATIENTS, comment_on, drafted, reflect, table, written
+
+
+def test_the_header_says_what_it_was_drafted_from_and_that_nothing_was_read() -> None:
+    text = draft(reflect(PATIENTS, ADMISSIONS, label="postgresql://me@host/ehr"))
+    assert text.startswith("# A draft by `mare init`, from postgresql://me@host/ehr.\n")
+    assert "Only the catalogue was read, no value" in text
+    assert "# Next: mare check" in text
+
+
+def test_the_header_counts_the_reviews() -> None:
+    text = written(PATIENTS, ADMISSIONS)
+    marks = text.count("REVIEW: ")
+    assert marks > 1
+    assert f"# {marks} things to review" in text
+
+
+def test_what_is_left_out_and_checks_that_were_not_understood_are_listed() -> None:
+    patients = table("patients", "id integer", key="id", unread_checks=("upper(x)\n = x",))
+    text = draft(reflect(patients, left_out=(LeftOut("v_patients", "a view"),)))
+    assert "# - left out: v_patients: a view" in text
+    assert "# - REVIEW: a CHECK of patients was not understood and is not kept: upper(x) = x" in text
+
+
+def test_names_that_yaml_would_misread_come_back_the_same() -> None:
+    names = ["null", "true", "no", "1", "a: b", "# c", "d\ne", 'f"g', "- h", "größe", "i{j}", "*k"]
+    patients = table("patients", "id integer, " + ", ".join(f"{name} string" for name in names), key="id")
+    assert list(drafted(patients).tables["patients"].columns) == names
+    odd = table("x: y", "id integer", key="id")
+    assert set(drafted(PATIENTS, odd).tables) == {"patients", "x: y"}
+
+
+def test_a_name_cannot_end_a_comment_and_write_yaml() -> None:
+    evil = table("evil\nentity: evil", "x string")
+    schema = load_schema(draft(reflect(PATIENTS, evil, label="a\nmare: 2")))
+    assert schema.entity == "patients"
+
+
+def test_enum_values_come_back_as_they_are() -> None:
+    values = ("yes", "1", "", " x", "a,b", "2020-01-01", "~")
+    patients = table("patients", "id integer, x string", key="id", x={"values": values})
+    assert drafted(patients).tables["patients"].columns["x"].values == values  # type: ignore[union-attr]
+
+
+def test_columns_are_aligned() -> None:
+    lines = [line for line in written(PATIENTS).splitlines() if "{type:" in line]
+    assert len(lines) == 2
+    assert len({line.index("{") for line in lines}) == 1
+
+
+def test_no_line_of_comment_is_longer_than_a_screen() -> None:
+    text = written(PATIENTS, ADMISSIONS, table("settings", "name string, value string"))
+    assert max(len(line) for line in text.splitlines() if line.strip().startswith("#")) <= 120
+
+
+def test_a_key_that_nothing_makes_unique_is_left_open_with_the_reason() -> None:
+    results = table(
+        "results", "subject_id integer, name string, value string", key="name+value", refers={"subject_id": "patients.subject_id"}
+    )
+    text = written(PATIENTS, results)
+    assert load_schema(text).tables["results"].key is None
+    assert "# REVIEW: key: [name, value] left open: nothing makes the key" in text
+
+
+def test_peeked_types_are_marked_and_the_header_shouts() -> None:
+    patients = table("patients", "subject_id unknown?, x unknown?, gone unknown?")
+    peeks = {("patients", "x"): Peek(kind="integer")}
+    text = draft(reflect(patients), None, peeks)
+    columns = load_document(text).schema.tables["patients"].columns
+    assert "# VALUES WERE READ to find out types" in text
+    assert (columns["x"].type, columns["x"].peeked) == ("integer", True)
+    assert (columns["gone"].type, columns["gone"].peeked) == ("unknown", False)
+
+
+def test_peeked_domains_replace_learning_and_are_marked() -> None:
+    patients = table("patients", "subject_id integer, sex string?, age integer, note string", key="subject_id")
+    peeks = {
+        ("patients", "sex"): Peek(kind="string", values=("F", "M"), has_null=True),
+        ("patients", "age"): Peek(kind="integer", min=18, max=91),
+        ("patients", "note"): Peek(kind="string", values=("secret",)),
+    }
+    text = draft(reflect(patients), None, peeks)
+    columns = load_document(text).schema.tables["patients"].columns
+    assert "# VALUES WERE READ to fill in domains" in text
+    assert (columns["sex"].values, columns["sex"].peeked, columns["sex"].nullable) == (("F", "M"), True, True)  # type: ignore[union-attr]
+    assert (columns["age"].min, columns["age"].max, columns["age"].learn) == (18, 91, False)  # type: ignore[union-attr]
+    assert "secret" not in text
+    assert not columns["note"].peeked
+
+
+def test_a_peeked_first_value_settles_the_sequence() -> None:
+    from datetime import datetime
+
+    peeks = {("admissions", "admittime"): Peek(kind="datetime", min=datetime(2100, 1, 1), max=datetime(2200, 1, 1, 12))}
+    document = load_document(draft(reflect(PATIENTS, ADMISSIONS), None, peeks))
+    column = document.schema.tables["admissions"].columns["admittime"]
+    assert column.first.min == datetime(2100, 1, 1)  # type: ignore[union-attr]
+    assert column.peeked
+    assert not document.faults
+
+
+def test_a_column_with_too_many_values_stays_learned() -> None:
+    patients = table("patients", "subject_id integer, city string", key="subject_id")
+    columns = load_schema(draft(reflect(patients), None, {("patients", "city"): Peek(kind="string")})).tables["patients"].columns
+    assert columns["city"].learn  # type: ignore[union-attr]
+
+
+def test_reasons_stand_next_to_what_they_are_about() -> None:
+    text = written(PATIENTS, ADMISSIONS)
+    assert comment_on(text, "parent: {table: patients").startswith("rows follow each other by admittime REVIEW: max_rows: 10")
