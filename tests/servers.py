@@ -194,7 +194,7 @@ def _unprivileged() -> dict[str, str]:
 
 
 def _reachable(installed: Path, folder: Path) -> Path:
-    """The server's programs where its user can run them: a virtual environment under /root is closed to nobody."""
+    """The server's programs where its user can run them: a virtual environment in root's home is closed to nobody."""
     try:
         subprocess.run([installed / "bin" / "initdb", "--version"], capture_output=True, check=True, **_unprivileged())
     except (OSError, subprocess.CalledProcessError):

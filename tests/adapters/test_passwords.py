@@ -19,10 +19,11 @@ SECRETS = ["simple-s3cret", "p@ss/w:rd", "100%sure", "a b&c=d?#e", "Pa$$'\"wörd
 
 def everything_told(error: BaseException) -> str:
     """All that an error can show: its text, its repr, and the traceback with every chained error, suppressed or not."""
-    texts, seen = [], error
+    texts: list[str] = []
+    seen: BaseException | None = error
     while seen is not None:
         texts += [str(seen), repr(seen), *map(str, getattr(seen, "__notes__", ()))]
-        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)  # type: ignore[assignment]
+        seen = seen.__cause__ or seen.__context__
     return "\n".join([*texts, "".join(traceback.format_exception(error))])
 
 
