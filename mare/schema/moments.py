@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, time
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from .spans import parse_span
 
@@ -39,13 +39,25 @@ def _no_zone_if_moment(value: int | float | datetime | date) -> int | float | da
     return _no_zone(value) if isinstance(value, datetime) else value
 
 
-Day = Annotated[date, BeforeValidator(_no_number)]
+# The formats of JSON Schema want a time zone and a `T`, which people do not write: patterns say what is meant.
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_CLOCK = r"\d{2}:\d{2}(:\d{2}(\.\d+)?)?"
+_AS_DAY = {"type": "string", "pattern": f"^{_DAY}$"}
+_AS_MOMENT = {"type": "string", "pattern": f"^{_DAY}([ T]{_CLOCK})?$"}
+_AS_CLOCK = {"type": "string", "pattern": f"^{_CLOCK}$"}
+
+Day = Annotated[date, BeforeValidator(_no_number), WithJsonSchema(_AS_DAY)]
 """A date."""
-Moment = Annotated[datetime, BeforeValidator(_no_number), AfterValidator(_no_zone)]
+Moment = Annotated[datetime, BeforeValidator(_no_number), AfterValidator(_no_zone), WithJsonSchema(_AS_MOMENT)]
 """A date and time, local."""
-Clock = Annotated[time, BeforeValidator(_no_number), AfterValidator(_no_zone)]
+Clock = Annotated[time, BeforeValidator(_no_number), AfterValidator(_no_zone), WithJsonSchema(_AS_CLOCK)]
 """A time of day, local."""
-OrderedValue = Annotated[int | float | datetime | date, BeforeValidator(_day_or_moment), AfterValidator(_no_zone_if_moment)]
+OrderedValue = Annotated[
+    int | float | datetime | date,
+    BeforeValidator(_day_or_moment),
+    AfterValidator(_no_zone_if_moment),
+    WithJsonSchema({"anyOf": [{"type": "number"}, _AS_MOMENT]}),
+]
 """A number, a date or a moment: whatever the column holds."""
 
 

@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 from typing import Annotated
 
-from pydantic import AfterValidator, StringConstraints
+from pydantic import AfterValidator, StringConstraints, WithJsonSchema
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 31_557_600}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h|d|w|y)")
@@ -25,5 +25,10 @@ def _checked(text: str) -> str:
     return text
 
 
-Span = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_checked)]
+Span = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True),
+    AfterValidator(_checked),
+    WithJsonSchema({"type": "string", "pattern": f"^{_SPAN.pattern}$"}),
+]
 """A span, kept as written so that it is written back the same."""

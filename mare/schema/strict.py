@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
 
 
 class Strict(BaseModel):
@@ -22,7 +22,12 @@ def _as_written(names: Sequence[str]) -> str | list[str]:
     return names[0] if len(names) == 1 else list(names)
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple), PlainSerializer(_as_written, return_type=str | list[str])]
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_as_tuple),
+    PlainSerializer(_as_written, return_type=str | list[str]),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
 """One column name or a list of them; a single name is written without brackets."""
 
 Value = bool | int | float | str
