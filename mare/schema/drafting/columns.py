@@ -37,7 +37,8 @@ def draft_column(column: ReflectedColumn, *, unique: bool = False, in_key: bool 
     if unique and column.kind in ("integer", "string", "uuid") and column.values is None:
         fields, notes = {"type": "identifier", **_generated(column)}, [Note("unique in the source: regenerated")]
     elif in_key and fields["type"] == "text":
-        fields, notes = {"type": "category", "learn": True}, []
+        # What is dropped cannot tell rows apart; what cannot be modelled is for a person to settle.
+        fields, notes = ({"type": "category", "learn": True}, []) if column.kind == "string" else ({"type": "unknown"}, notes)
     if column.nullable:
         fields["nullable"] = True
     return Entry(column.name, fields, tuple(notes))
@@ -73,8 +74,8 @@ def draft_pool_column(column: ReflectedColumn) -> Entry:
         from datetime import date
 
         fields = {"type": kind, "min": date(1950, 1, 1), "max": date(2020, 12, 31)}
-    elif kind in ("integer", "number"):
-        fields = {"type": kind, "min": 0, "max": 100}
+    elif column.kind in ("integer", "number"):
+        fields = {"type": "number" if kind == "number" else "integer", "min": 0, "max": 100}
     elif kind == "duration":
         fields = {"type": kind, "min": "0s", "max": "365d"}
     else:
