@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mare.codec import TableCodec, table_codec
 from mare.domain import Domain, Task
 from mare.errors import InternalError, PlanError
-from mare.graph.groups import GroupColumn, HistoryColumn
+from mare.graph.groups import GroupColumn, HistoryColumn, Part
 from mare.models import get_model
 from mare.planning import Plan, PlannedGroup
 from mare.privacy.allocation import GroupDemand, allocate
@@ -35,7 +35,7 @@ def settle(plan: Plan, tables: tuple[TableNeeds, ...], coded: Mapping[str, Table
     """The plan with what is now known. Every domain stays within the plan's upper bound."""
     caps = {needs.name: needs.max_rows for needs in tables}
     nodes = {
-        (g.group.table, column.name): _size(coded[g.group.table], caps[g.group.table], column)
+        (g.group.table, g.group.part, column.name): _size(coded[g.group.table], caps[g.group.table], column)
         for g in plan.groups
         for column in g.group.columns
     }
@@ -73,8 +73,8 @@ def _size(codec: TableCodec, cap: int, column: GroupColumn) -> int:
     raise PlanError(f"{codec.table}: {column.name} can be planned, but not yet fitted.")
 
 
-def _domains(planned: PlannedGroup, nodes: Mapping[tuple[str, str], int]) -> tuple[Domain, Domain]:
-    columns = Domain.of((c.name, nodes[planned.group.table, c.name]) for c in planned.group.columns)
+def _domains(planned: PlannedGroup, nodes: Mapping[tuple[str, Part, str], int]) -> tuple[Domain, Domain]:
+    columns = Domain.of((c.name, nodes[planned.group.table, planned.group.part, c.name]) for c in planned.group.columns)
     history = Domain.of((str(h), _seen(planned, h, nodes)) for h in planned.group.history)
     for settled, bound in ((columns, planned.columns), (history, planned.history)):
         for name in settled:
@@ -85,8 +85,8 @@ def _domains(planned: PlannedGroup, nodes: Mapping[tuple[str, str], int]) -> tup
     return columns, history
 
 
-def _seen(planned: PlannedGroup, column: HistoryColumn, nodes: Mapping[tuple[str, str], int]) -> int:
+def _seen(planned: PlannedGroup, column: HistoryColumn, nodes: Mapping[tuple[str, Part, str], int]) -> int:
     if column.kind == "free":
         return planned.history.size(str(column))
     # A row before the first of its sequence is a code of its own.
-    return nodes[column.table, column.name] + (column.lag > 0)
+    return nodes[column.table, column.part, column.name] + (column.lag > 0)

@@ -13,11 +13,13 @@ from typing import Literal
 import networkx as nx
 
 from mare.errors import SchemaError
-from mare.schema import Fault, Parent, Schema
+from mare.schema import Fault, Schema
 from mare.schema.columns import Code
 from mare.schema.faults import describe
 from mare.schema.links import Relationship
 from mare.schema.schema import EntityByColumn
+
+from .ownership import link_cap, parent_link, parent_name
 
 TableRole = Literal["entity", "private", "owned", "pool", "public"]
 """Exactly one per table. Ignored tables are not in the graph."""
@@ -73,39 +75,6 @@ class TableEdge:
 
 Path = tuple[TableEdge, ...]
 """Ownership from a table up to the entity, one edge a step."""
-
-
-def parent_link(schema: Schema, table: str) -> Parent | None:
-    """The table's parent link; the table of an entity by column has one even where nothing is written."""
-    link = schema.tables[table].parent
-    if link is None and isinstance(schema.entity, EntityByColumn) and schema.entity.table == table:
-        return Parent()
-    return link
-
-
-def parent_name(schema: Schema, table: str) -> str | None:
-    """The table's parent, which may be the entity by column."""
-    if parent_link(schema, table) is None:
-        return None
-    named = schema.parent_table(table)
-    if named is None and isinstance(schema.entity, EntityByColumn) and schema.entity.table == table:
-        return schema.entity_name
-    return named
-
-
-def rows_cap(schema: Schema, table: str) -> int | None:
-    """How many rows one parent row may have: the lowest bound that the schema enforces, None where it leaves it open."""
-    link, described = parent_link(schema, table), schema.tables[table]
-    if link is None:
-        return None
-    caps = [] if link.max_rows is None else [link.max_rows]
-    foreign = set(schema.parent_columns(table))
-    if foreign and any(names and foreign >= set(names) for names in (described.key, *described.unique)):
-        caps.append(1)  # the key is the foreign key
-    public = schema.tables.get(link.via) if link.type == "associative" and link.via is not None else None
-    if public is not None and public.rows is not None:
-        caps.append(public.rows * link.multiplicity)
-    return min(caps, default=link.max_per_entity)
 
 
 @dataclass(frozen=True)
@@ -271,16 +240,16 @@ def _edges(schema: Schema, node: TableNode, known: set[str], faults: list[Fault]
             faults.append(Fault((*here, "parent"), "it names no table", "Write `table:` with the table the rows belong to"))
         else:
             columns = ", ".join(schema.parent_columns(node.name))
-            cap, memory = rows_cap(schema, node.name), link.effective_memory
-            add(("parent", "table"), TableEdge(node.name, up, "parent", columns, link.type, memory, cap))
+            cap, memory = link_cap(schema, node.name), link.effective_memory
+            add(("parent", "table"), TableEdge(node.name, up, "parent", columns, link.type, memory, cap.rows if cap else None))
         if link.via is not None and link.type == "associative":
             add(("parent", "via"), TableEdge(node.name, link.via, "via", ", ".join(link.column_via or ())))
         for sibling in table.sees:
             add(("sees",), TableEdge(node.name, sibling, "sees", sibling))
     for name, reference in table.references.items():
         by = reference.by if reference.kind == "same_entity" else None
-        cap = 1 if reference.kind == "owned" else None
-        edge = TableEdge(node.name, reference.table, reference.kind, name, cap=cap, nullable=reference.nullable, by=by)
+        one = 1 if reference.kind == "owned" else None
+        edge = TableEdge(node.name, reference.table, reference.kind, name, cap=one, nullable=reference.nullable, by=by)
         add(("references", name, "table"), edge)
     for name, column in table.columns.items():
         if isinstance(column, Code) and column.vocabulary is not None:

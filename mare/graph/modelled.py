@@ -16,8 +16,9 @@ from mare.schema.columns import Identifier, Position, Text
 from mare.schema.faults import describe
 from mare.schema.relative import Relative
 
-from .dag import DatasetDag, parent_link
+from .dag import DatasetDag
 from .groups import GroupColumn, Part
+from .ownership import parent_link
 
 UNMODELLED = (Identifier, Position, Text)
 """Regenerated, known from the order, or not kept."""

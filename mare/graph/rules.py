@@ -18,9 +18,10 @@ from mare.errors import SchemaError
 from mare.schema import Fault, Schema
 from mare.schema.faults import describe
 
-from .dag import DatasetDag, parent_link, parent_name
+from .dag import DatasetDag
 from .groups import HistoryKind, Part
 from .modelled import TableParts, table_parts
+from .ownership import parent_link, parent_name
 from .pdag import Arrow, Block, CorrelationPdag
 
 PARTS: tuple[Part, ...] = ("context", "head", "rows")

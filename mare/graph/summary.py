@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from mare.schema import Schema
 
-from .dag import REFERENCES, DatasetDag, TableEdge, parent_link
+from .dag import REFERENCES, DatasetDag, TableEdge
 from .groups import HistoryColumn, HistoryKind, Part
+from .ownership import parent_link
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 
-from mare.graph.dag import DatasetDag, parent_name
+from mare.graph.dag import DatasetDag
 from mare.graph.groups import Part
+from mare.graph.ownership import link_cap, parent_name
 from mare.schema import Schema
 
-from .sensitivity import RowBound, link_cap, owner
+from .sensitivity import RowBound, owner
 
 ASSUMED_ENTITIES = 10_000
 """Entities where nothing says otherwise: the small end of what `recipe.md` measured, so the preview errs towards noise."""

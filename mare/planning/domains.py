@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 from mare.domain import Domain
 from mare.errors import InternalError
-from mare.graph.dag import DatasetDag, parent_link
+from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
+from mare.graph.ownership import link_cap, parent_link
 from mare.schema import Parent, Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES, Category, Code, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
 from mare.schema.sizes import first_bound, size_bound, upper_bound
 
-from .sensitivity import RowBound, link_cap
+from .sensitivity import RowBound
 
 MAX_UNROLLED = 256
 """Columns that one vocabulary may unroll into. More is not a table that a model can learn, at any budget."""

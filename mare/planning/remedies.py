@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, floor, inf, sqrt
 
-from mare.graph.dag import parent_link, parent_name
+from mare.graph.ownership import link_cap, parent_link, parent_name
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import conversion_delta, epsilon_from_rho, rho_from_budget
 from mare.schema import Schema
 
 from .plan import GroupPreview, PlannedGroup, Warned
 from .preview import CLEAR_OF_NOISE
-from .sensitivity import link_cap
 
 _SENSIBLE_EPSILON = 20.0
 """Above this, ε promises next to nothing; it is not offered as a remedy."""

@@ -11,22 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mare.errors import InternalError
-from mare.graph.dag import DatasetDag, TableEdge, parent_link, parent_name
+from mare.graph.dag import DatasetDag, TableEdge
 from mare.graph.groups import Part
-from mare.schema import Parent, Schema
+from mare.graph.ownership import Cap, link_cap, parent_link, parent_name
+from mare.schema import Schema
 from mare.schema.faults import Fault
 
 MAX_ROWS_PER_ENTITY = 10**9
 """Caps that allow one entity more rows than this are no caps: whatever is measured under them is noise."""
-
-
-@dataclass(frozen=True)
-class Cap:
-    """At most this many rows of a table under one row of its parent."""
-
-    rows: int
-    why: str
-    """Where the number is from: `max_rows`, `key = foreign key`, `40 drugs × 2`."""
 
 
 @dataclass(frozen=True)
@@ -58,36 +50,6 @@ class RowBound:
         if limit >= self.rows:
             return self
         return RowBound(limit, f"{limit} {table} (max_per_entity, below {self.explain})", 1)
-
-
-def link_cap(schema: Schema, table: str) -> Cap | None:
-    """The cap of a table's link to its parent: the lowest that is enforced. None where the schema leaves it open."""
-    described = schema.tables[table]
-    link = parent_link(schema, table)
-    if link is None:
-        raise InternalError(f"table {table!r} has no parent, so its link has no cap")
-    foreign = set(schema.parent_columns(table))
-    uniques = [described.key, *described.unique] if described.key else [*described.unique]
-    caps = [Cap(1, "key = foreign key")] if any(foreign >= set(names) for names in uniques) else []
-    if link.max_rows is not None:
-        caps.append(Cap(link.max_rows, "max_rows"))
-    if link.type == "associative":
-        caps += _vocabulary_caps(schema, link)
-    if not caps and link.max_per_entity is not None:
-        caps.append(Cap(link.max_per_entity, "max_per_entity"))
-    return min(caps, key=lambda cap: cap.rows, default=None)
-
-
-def _vocabulary_caps(schema: Schema, link: Parent) -> list[Cap]:
-    """A public key occurs at most `multiplicity` times under a parent row, so the vocabulary is a cap too."""
-    public = schema.tables.get(link.via) if link.via is not None else None
-    sizes = []
-    if public is not None and public.rows is not None:
-        sizes.append(public.rows)
-    if link.vocabulary is not None and link.vocabulary.rest == "drop":
-        sizes.append(link.vocabulary.select)
-    times = f" × {link.multiplicity}" if link.multiplicity > 1 else ""
-    return [Cap(size * link.multiplicity, f"{size} {link.via}{times}") for size in sizes]
 
 
 def row_bounds(schema: Schema, dag: DatasetDag) -> tuple[dict[str, RowBound], list[Fault]]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from mare.errors import PlanError
 from mare.graph.groups import ColumnGroup
-from mare.planning.sensitivity import link_cap
+from mare.graph.ownership import link_cap
 from mare.schema import Schema
 from mare.schema.columns import AnyColumn
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from mare.graph.building import column_groups
 from mare.graph.dag import DatasetDag, TableEdge, parent_link
 from mare.graph.modelled import table_parts
+from mare.graph.ownership import link_cap
 from mare.planning import Plan
 from mare.planning.planning import plan
-from mare.planning.sensitivity import link_cap, row_bounds
+from mare.planning.sensitivity import row_bounds
 from mare.privacy.budget import Budget
 from mare.schema import Schema
 from tests.strategies import schemas
