@@ -85,6 +85,8 @@ def _print(found: Examination, faults: Sequence[Fault], label: str | None, fine:
 def _verdict(found: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> str:
     counts = {severity: sum(fault.severity == severity for fault in faults) for severity in _ORDER}
     notes = f", {_many(counts['info'], 'note')}" if counts["info"] else ""
+    marks = sum(line.count("REVIEW:") for line in found.text.splitlines() if "#" in line)
+    notes += f", {_many(marks, 'REVIEW comment')} of the draft left" if marks else ""
     against = f" It matches {label}." if label is not None else ""
     if fine and found.schema is not None:
         return f"{found.label}: OK{notes}. {_settled(found.schema)}{against}"

@@ -109,7 +109,7 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 100)
     values = {
         "": "No value was read.",
         "types": "VALUES WERE READ, for types.",
@@ -130,7 +130,10 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
         names = [drafted.name for drafted in draft.tables if drafted.role == role]
         if names:
             table.add_row(title, Text(", ".join(names)))
-    console.print(table)
+    with console.capture() as page:
+        console.print(table)
+    # rich fills its lines up with blanks, which a file or a copied text does not need
+    typer.echo("\n".join(line.rstrip() for line in page.get().splitlines()), err=True)
     where = f"in {output}" if output is not None else "above"
     console.print(Text(f"{draft.to_review} things to review: look for REVIEW {where}."))
     console.print(Text(f"Next: {command}"), soft_wrap=True)

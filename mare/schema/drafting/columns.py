@@ -38,7 +38,8 @@ def draft_column(column: ReflectedColumn, *, unique: bool = False, in_key: bool 
         fields, notes = {"type": "identifier", **_generated(column)}, [Note("unique in the source: regenerated")]
     elif in_key and fields["type"] == "text":
         # What is dropped cannot tell rows apart; what cannot be modelled is for a person to settle.
-        fields, notes = ({"type": "category", "learn": True}, []) if column.kind == "string" else ({"type": "unknown"}, notes)
+        fields = {"type": "category", "learn": True} if column.kind == "string" else {"type": "unknown"}
+        notes = [] if column.kind == "string" else notes
     if column.nullable:
         fields["nullable"] = True
     return Entry(column.name, fields, tuple(notes))

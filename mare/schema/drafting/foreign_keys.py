@@ -106,7 +106,7 @@ def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells:
         if len(mine) == len(key) and {column.name for column in mine} != set(keys[table.name]):
             found.append((target, tuple(column.name for column in mine)))
     best = _best(table, None, [target for target, _ in found])
-    why = "are all parts of that table's key"
+    why = "has all parts of that table's key"
     return [
         Link(table.name, columns, target.name, keys[target.name], tells and _nullable(table, columns, keys), False, why)
         for target, columns in found

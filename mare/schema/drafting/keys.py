@@ -49,13 +49,21 @@ def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, st
         return (), ""
     if words(first.name) in (("id",), ("row", "id"), ("key",), ("uuid",), ("code",)):
         return (first.name,), "by its name; the source declares no key"
-    if is_vocabulary(table.name) and not any(names_person(column.name) for column in table.columns):
+    people = any(names_person(column.name) for column in table.columns)
+    if is_vocabulary(table.name) and not people and not _owned_elsewhere(reflection, table, first.name):
         return _vocabulary_key(table), "leading columns of what looks like a vocabulary; the source declares no key"
     if id_stem(first.name) and _holders(reflection, first.name) == 1 and "code" not in words(first.name):
         return (first.name,), "it is the first column, an id that no other table has; the source declares no key"
     if _is_prefixed_id(first, table) and _holders(reflection, first.name) > 1:
         return (first.name,), "it begins with the table's name, and other tables share it; the source declares no key"
     return (), ""
+
+
+def _owned_elsewhere(reflection: Reflection, table: ReflectedTable, column: str) -> bool:
+    """`concept_id` in `concept_synonym` is the key of `concept`."""
+    called = names_of(id_stem(column) or "-")
+    others = [other for other in reflection if other.name != table.name and other.column(column) is not None]
+    return any(other.key == (column,) or stem(other.name) in called for other in others)
 
 
 def _vocabulary_key(table: ReflectedTable) -> tuple[str, ...]:

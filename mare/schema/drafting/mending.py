@@ -19,6 +19,8 @@ from .plain import plain_draft
 
 _MOST_ROUNDS = 50
 """Every round takes something out, so this many mean that nothing was."""
+_LONG = 200
+"""A remedy that lists every column of a table is not worth its lines in the draft; `mare check` gives it again."""
 _ESSENTIAL = ("table", "column", "references", "type", "order_by")
 """Fields without which a parent is none."""
 
@@ -55,7 +57,8 @@ def _without(draft: Draft, errors: Iterable[Fault]) -> Draft:
 
 
 def _mended(table: DraftedTable, fault: Fault) -> DraftedTable:
-    note = review(f"left open: {fault.what}. {fault.remedy}")
+    remedy = f". {fault.remedy}" if len(fault.remedy) <= _LONG else ""
+    note = review(f"left open: {fault.what}{remedy}")
     match fault.path[2:]:
         case ("key", *_):
             return replace(

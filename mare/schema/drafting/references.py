@@ -40,7 +40,7 @@ def link_fields(survey: Survey, link: Link) -> dict[str, FieldValue]:
 def guessed(link: Link) -> tuple[Note, ...]:
     """How the link came about, where the catalogue does not declare it and the two names differ."""
     same = [name.casefold() for name in link.columns] == [name.casefold() for name in link.references]
-    return () if link.declared or same or not link.why else (Note(f"guessed: {', '.join(link.columns)} {link.why}"),)
+    return () if link.declared or same or not link.why else (Note(f"guessed: it {link.why}"),)
 
 
 def _place(survey: Survey, link: Link) -> int:

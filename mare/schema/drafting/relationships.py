@@ -87,7 +87,7 @@ def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | N
 
 def item_column(survey: Survey, table: str) -> str | None:
     """What the value of an entity-attribute-value row is a value of: `itemid`, `test`."""
-    names = [column.name for column in survey.table(table).columns]
+    names = [column.name for column in survey.table(table).columns if (column.name,) != survey.keys[table]]
     if not any(name.casefold() in _MEASURES for name in names):
         return None
     return next((name for word in _ITEMS for name in names if _is_item(name, word)), None)

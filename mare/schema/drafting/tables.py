@@ -184,7 +184,7 @@ def _times(
     target = survey.reflection.table(parent.target)
     # A person has no order column: what of theirs a first visit follows is their birth alone.
     order_above = order_column(survey, parent.target, ()) if target is not None and family.depth > 1 else None
-    above = start_of(target, order_above) if target is not None else None
+    above = start_of(target, order_above, survey.tells_nullability) if target is not None else None
     return relative_times(survey.table(table), order, family.depth, above, strict)
 
 

@@ -61,9 +61,10 @@ def relative_times(
     return found
 
 
-def start_of(table: ReflectedTable, order: str | None) -> str | None:
-    """The time that a row begins at: what the first row of a child may follow. Of a person: the birth."""
-    moments = [column.name for column in table.columns if column.kind in ("date", "datetime")]
+def start_of(table: ReflectedTable, order: str | None, tells_nullability: bool) -> str | None:
+    """The time that a row begins at: what the first row of a child may follow. Of a person: the birth. Never NULL."""
+    known = [column for column in table.columns if not (column.nullable and tells_nullability)]
+    moments = [column.name for column in known if column.kind in ("date", "datetime")]
     births = [name for name in moments if any(word in name.casefold() for word in _LIFE)]
     interval = main_interval(table, order)
     found = births or [name for name in (interval[0] if interval else None, order) if name in moments]

@@ -102,6 +102,13 @@ def test_of_two_vocabularies_the_one_that_shares_a_word_with_the_table_is_meant(
     assert links(diagnoses, procedures, events) == {"diagnoses_icd.icd_code+icd_version → d_icd_diagnoses"}
 
 
+def test_a_vocabulary_that_begins_with_another_ones_key_does_not_own_it() -> None:
+    concept = table("concept", "concept_id integer, concept_name string", key="concept_id")
+    synonym = table("concept_synonym", "concept_id integer, concept_synonym_name string")
+    person = table("person", "person_id integer, gender_concept_id integer", key="person_id")
+    assert links(concept, synonym, person) == {"person.gender_concept_id → concept", "concept_synonym.concept_id → concept"}
+
+
 def test_kinds_that_do_not_fit_are_no_link() -> None:
     assert links(SUBJECTS, table("labs", "lab_id integer?, subject_id date?")) == set()
 

@@ -131,3 +131,15 @@ def test_an_item_that_is_a_public_reference_scales_values_too() -> None:
     )
     schema = drafted(PATIENTS, ADMISSIONS, labs, items)
     assert schema.tables["labevents"].columns["valuenum"].by == ("itemid",)  # type: ignore[union-attr]
+
+
+def test_a_tables_own_key_is_not_what_a_value_is_of() -> None:
+    measurement = table(
+        "measurement",
+        "measurement_id integer, pid integer, at date, measurement_concept_id integer, value_as_number number",
+        key="measurement_id",
+        refers={"pid": "patients.subject_id"},
+    )
+    parent = drafted(PATIENTS, measurement).tables["measurement"].parent
+    assert parent is not None
+    assert parent.history_by == ("measurement_concept_id",)

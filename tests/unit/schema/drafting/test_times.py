@@ -87,6 +87,12 @@ def test_a_first_visit_follows_birth_never_death() -> None:
     assert drafted(dead, visits).tables["visits"].columns["visit_date"].first is None  # type: ignore[union-attr]
 
 
+def test_a_birth_that_may_be_null_is_nothing_to_hang_a_first_visit_on() -> None:
+    born = table("patients", "id integer, dob date?", key="id")
+    visits = table("visits", "vid integer, id integer, visit_date date", key="vid", refers={"id": "patients.id"})
+    assert drafted(born, visits).tables["visits"].columns["visit_date"].first is None  # type: ignore[union-attr]
+
+
 def test_an_order_that_is_part_of_the_key_is_strict() -> None:
     services = table(
         "services",
