@@ -15,11 +15,13 @@ class Axis:
 
     column: str
     lag: int = 0
-    """0 is the row itself; k is the row k steps earlier in the same sequence."""
+    """0 is the row itself; k is the row k steps earlier in the same sequence. Where no such row is, the code is one more
+    than the column has: the last."""
     level: int = 0
     """0 is the column as coded; k is its k-th public coarsening."""
     same_as_lag: int = 0
-    """When positive the axis is the row-local predicate "equal to its own value that many rows earlier" (size 2)."""
+    """When positive the axis is the row-local predicate "equal to its own value that many rows earlier": 0 different,
+    1 the same, 2 one of the two rows is not there."""
 
     def __post_init__(self) -> None:
         if min(self.lag, self.level, self.same_as_lag) < 0:

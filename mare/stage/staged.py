@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mare.codec import Siblings, TableCodec, encode_table
-from mare.domain import CodeArray, Domain, smallest_dtype
+from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, Part
 from mare.ports import Source
@@ -112,9 +112,13 @@ class Staged:
             {"rows": dict(encoded.rows), "context": context},
         )
 
-    def view(self, group: ColumnGroup, columns: Domain, history: Domain, most_rows: int) -> StagedView:
-        """The view of one column group, history joined upwards."""
+    def view(
+        self, group: ColumnGroup, columns: Domain, history: Domain, most_rows: int, coarsenings: Coarsenings | None = None
+    ) -> StagedView:
+        """The view of one column group, history joined upwards. It may look back as far as the group's own history does."""
         rooms = self.rooms
+        memory = max((h.lag for h in group.history if (h.table, h.part) == (group.table, group.part)), default=0)
+        position = rooms.tables[rooms.space(group.table, group.part)].position
         codes = rooms.tables[group.table].codes[group.part]
         owner = self._owner(group.table, group.part)
         everyone = np.arange(len(owner), dtype=np.int64)
@@ -125,7 +129,8 @@ class Staged:
             seen = next(h for h in group.history if str(h) == name)
             return rooms.look(group, seen, history.size(name), everyone)
 
-        return StagedView(group.name, history.merge(columns), most_rows, self.entities, owner, {}, look)
+        domain = history.merge(columns)
+        return StagedView(group.name, domain, most_rows, self.entities, owner, {}, look, memory, position, coarsenings or {})
 
     def _owner(self, table: str, part: Part) -> Index:
         if part != "context":

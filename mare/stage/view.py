@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mare.domain import Axis, CodeArray, Domain, Marginal
+from mare.domain import Coarsenings, CodeArray, Domain, Marginal
 from mare.errors import InternalError
 from mare.release.placing import Index
 
-LARGEST_TABLE = 1 << 27
-"""Cells of a dense cross-tab. More than this is not counted densely."""
+from . import kernel
 
 
 def _nothing(name: str) -> CodeArray:
@@ -23,7 +18,7 @@ def _nothing(name: str) -> CodeArray:
 
 @dataclass(frozen=True, eq=False)
 class StagedView:
-    """The rows of one column group: one per owned row, each with its entity."""
+    """The rows of one column group: one per owned row, each with its entity. Rows are sorted by entity and order."""
 
     name: str
     domain: Domain
@@ -34,35 +29,40 @@ class StagedView:
     """Of each row, its entity."""
     columns: Mapping[str, CodeArray]
     look: Callable[[str], CodeArray] = field(default=_nothing)
-    """Finds a column that is not among ``columns``: history is gathered when it is asked for."""
+    """Finds a column that is not among ``columns``: history is gathered when it is asked for, and kept."""
+    memory: int = 0
+    """How many rows back an axis may look."""
+    position: Index | None = None
+    """Of each row, its place in its sequence; needed where there is a memory."""
+    coarsenings: Coarsenings = field(default_factory=dict)
+    _gathered: dict[str, CodeArray] = field(default_factory=dict)
 
     def largest_entity(self) -> int:
-        return int(np.bincount(self.owner, minlength=1).max(initial=0))
+        return int(self.rows_per_entity().max(initial=0))
 
     def entities(self) -> int:
         return self.all_entities
 
-    def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
-        known: dict[str, CodeArray] = {}
-        return [self._count(marginal, known) for marginal in marginals]
+    def rows_per_entity(self) -> Index:
+        return kernel.rows_per_entity(self._coded)
 
-    def _count(self, marginal: Marginal, known: dict[str, CodeArray]) -> NDArray[np.int64]:
-        shape = tuple(self._size(axis) for axis in marginal.axes)
-        cells = prod(shape)
-        if cells > LARGEST_TABLE:
-            raise InternalError(f"a cross-tab of {cells:,} cells was asked of {self.name}; at most {LARGEST_TABLE:,} are counted")
-        index = np.zeros(len(self.owner), dtype=np.int64)
-        for axis, size in zip(marginal.axes, shape, strict=True):
-            index *= size
-            index += self._codes(axis.column, known)
-        return np.bincount(index, minlength=cells).astype(np.int64).reshape(shape)
+    def squared_norms(self, marginals: Sequence[Marginal]) -> Index:
+        return kernel.squared_norms(self._coded, marginals)
 
-    def _size(self, axis: Axis) -> int:
-        if axis.lag or axis.level or axis.same_as_lag:
-            raise InternalError(f"axis {axis.column!r}: lags, levels and predicates are not counted yet")
-        return self.domain.size(axis.column)
+    def counts(self, marginals: Sequence[Marginal], weights: Index | None = None) -> list[Index]:
+        return kernel.count_dense(self._coded, marginals, weights)
 
-    def _codes(self, name: str, known: dict[str, CodeArray]) -> CodeArray:
-        if name not in known:
-            known[name] = self.columns[name] if name in self.columns else self.look(name)
-        return known[name]
+    def sparse_counts(self, marginal: Marginal, weights: Index | None = None) -> tuple[Index, Index]:
+        return kernel.count_sparse(self._coded, marginal, weights)
+
+    @property
+    def _coded(self) -> kernel.CodedRows:
+        position = self.position if self.memory else None
+        return kernel.CodedRows(self.domain, self.coarsenings, self.all_entities, self.owner, position, self._codes)
+
+    def _codes(self, name: str) -> CodeArray:
+        if name in self.columns:
+            return self.columns[name]
+        if name not in self._gathered:
+            self._gathered[name] = self.look(name)
+        return self._gathered[name]
