@@ -14,7 +14,7 @@ from typing import Literal
 from mare.errors import BudgetError
 
 from .budget import Budget
-from .conversion import conversion_delta, epsilon_from_rho, rho_from_budget
+from .conversion import NUMERIC_RESERVE, conversion_delta, epsilon_from_rho, learning_delta, rho_from_budget
 from .rounding import up
 from .totals import Totals
 
@@ -33,6 +33,7 @@ class Accountant:
         """All there is to spend, in `unit`."""
         self._spent = Fraction(0)
         self._total_variation = Fraction(0)
+        self._learning = Fraction(0)
 
     @property
     def spent(self) -> Fraction:
@@ -42,16 +43,30 @@ class Accountant:
     def left(self) -> Fraction:
         return self.total - self._spent
 
+    @property
+    def learning_left(self) -> Fraction:
+        """The part of δ that is left for learning; 0 under pure ε, where nothing can be learned."""
+        return Fraction(learning_delta(self.budget)) - self._learning
+
     def affords_error(self, total_variation: float) -> bool:
         """Can δ still pay for noise that is so far from its distribution? If not, the noise has to be exact."""
         return _numeric_delta(self._total_variation + Fraction(total_variation), self.budget) <= self._numeric_allowance
 
-    def charge(self, cost: float, total_variation: float = 0.0) -> None:
-        """Spend ``cost`` (in `unit`), and the numerical error of its noise; or refuse, and change nothing."""
+    def check_cost(self, cost: float) -> None:
+        """Refuse what is no number that could be charged."""
         if isinstance(cost, bool) or not isinstance(cost, int | float) or not isfinite(cost) or cost <= 0:
             raise BudgetError(f"a charge of {cost!r} is not one: it must be a finite number above 0.")
+
+    def charge(self, cost: float, total_variation: float = 0.0, delta: float = 0.0) -> None:
+        """Spend ``cost`` (in `unit`), the numerical error of its noise, and the ``delta`` with which learning may fail.
+
+        Or refuse, and change nothing.
+        """
+        self.check_cost(cost)
         if not 0 <= total_variation <= 1:
             raise BudgetError(f"a numerical error of {total_variation!r} is not one: it must be between 0 and 1.")
+        if not 0 <= delta < 1:
+            raise BudgetError(f"a delta of {delta!r} is not one: it must be at least 0 and below 1.")
         if Fraction(cost) > self.left:
             raise BudgetError(
                 f"the budget cannot pay for this: it costs {self.unit} = {cost:.6g}, and {float(self.left):.6g} of "
@@ -62,7 +77,13 @@ class Accountant:
                 "the numerical error of the noise no longer fits into delta. Nothing was charged. "
                 "Plan with a larger delta, or measure fewer cells."
             )
+        if Fraction(delta) > self.learning_left:
+            raise BudgetError(
+                f"the budget cannot pay for this: it needs {delta:.3g} of delta, and {float(self.learning_left):.3g} is left for "
+                "learning. Nothing was charged. Declare the values in the schema, or plan with a larger delta."
+            )
         self._spent += Fraction(cost)
+        self._learning += Fraction(delta)
         self._total_variation += Fraction(total_variation)
 
     def totals(self) -> Totals:
@@ -75,12 +96,13 @@ class Accountant:
             epsilon=epsilon_from_rho(spent, conversion) if self._spent else 0.0,
             rho=spent,
             delta_conversion=conversion,
+            delta_learning=up(self._learning),
             delta_numeric=_numeric_delta(self._total_variation, self.budget),
         )
 
     @property
     def _numeric_allowance(self) -> float:
-        return self.budget.delta - conversion_delta(self.budget)
+        return self.budget.delta * NUMERIC_RESERVE
 
 
 def _numeric_delta(total_variation: Fraction, budget: Budget) -> float:

@@ -20,9 +20,12 @@ from math import exp, inf, isfinite, isqrt, log, log1p, nextafter, sqrt
 from mare.errors import BudgetError
 
 from .budget import Budget
+from .rounding import down
 
 NUMERIC_RESERVE = 2.0**-10
-"""The part of δ that pays for the samplers' numerical error. The rest is for the conversion (and learning)."""
+"""The part of δ that pays for the samplers' numerical error."""
+LEARNING_RESERVE = 2.0**-6
+"""The part of δ that pays for learning domains. The rest is for the conversion: setting this aside costs 0.1 % of noise."""
 
 _ULP = 2.0**-52
 _STEPS = 200
@@ -75,7 +78,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
 
 @lru_cache(maxsize=256)
 def rho_from_budget(budget: Budget) -> float:
-    """The largest ρ whose (ε, δ) stays within this budget, rounded down. δ leaves `NUMERIC_RESERVE` for the samplers."""
+    """The largest ρ whose (ε, δ) stays within this budget, rounded down. δ leaves room for the samplers and for learning."""
     if budget.pure:
         raise BudgetError("a budget with delta = 0 is spent as pure epsilon: it has no rho. Give a delta above 0 for zCDP.")
     delta = conversion_delta(budget)
@@ -96,7 +99,12 @@ def rho_from_budget(budget: Budget) -> float:
 
 def conversion_delta(budget: Budget) -> float:
     """The part of the budget's δ that the conversion from ρ may use."""
-    return budget.delta * (1.0 - NUMERIC_RESERVE)
+    return down(budget.delta_fraction * (1 - Fraction(NUMERIC_RESERVE) - Fraction(LEARNING_RESERVE)))
+
+
+def learning_delta(budget: Budget) -> float:
+    """The part of the budget's δ that learning may use, in all."""
+    return budget.delta * LEARNING_RESERVE
 
 
 def sigma_from_rho(rho: float, l2_sensitivity: float) -> float:
@@ -122,6 +130,11 @@ def scale_from_epsilon(epsilon: float | Fraction, l1_sensitivity: float) -> floa
     while isfinite(scale) and Fraction(scale) < wanted:
         scale = nextafter(scale, inf)
     return _finite("the Laplace scale", scale)
+
+
+def choice_scale(cost: float, sensitivity: float, *, pure: bool) -> float:
+    """The Gumbel scale b of an exponential choice that costs this: ε₀ = 2Δ/b, or ρ = ε₀²/8 = Δ²/2b². Rounded up."""
+    return scale_from_epsilon(cost, 2 * sensitivity) if pure else sigma_from_rho(cost, sensitivity)
 
 
 def sqrt_up(value: int) -> float:

@@ -10,14 +10,16 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from math import inf
 from typing import Literal
 
 from mare.errors import PrivacyError, ReleaseError
 
 from .accountant import Accountant
 from .budget import Budget
+from .costs import Kind, Norm, least_cost
 from .ledger_text import render_ledger
-from .noise import Mechanism
+from .rounding import up
 from .totals import Totals
 
 Status = Literal["PRIVATE", "NOT PRIVATE"]
@@ -34,18 +36,39 @@ class Charge:
     what: str
     """What was measured, in words made of public names."""
     view: str
-    mechanism: Mechanism
-    norm: Literal["L1", "L2"]
+    mechanism: Kind
+    norm: Norm
     sensitivity: float
-    """How far one entity can move all the numbers of this charge together, in that norm."""
+    """How far one entity can move all the numbers of this charge together, in that norm. Of a choice: any one quality."""
     scale: float
-    """σ of the Gaussian, b of the Laplace."""
+    """σ of the Gaussian (stable keys too), b of the Laplace, b of a choice's Gumbel noise (ε₀ = 2·sensitivity/b)."""
     cost: float
     """ρ under (ε, δ), ε under pure ε: exactly this was charged."""
     histograms: int
     cells: int
+    """Noisy numbers; of a choice, the candidates; of stable keys, the values that one entity may add."""
     total_variation: float = 0.0
     """How far the noise of all cells together may be from its distribution; 0 when it is exact."""
+    delta: float = 0.0
+    """The chance that learning fails: stable keys only, and they must have one."""
+    clip: float | None = None
+    """C: what an entity adds was scaled down to this. None where nothing but the cap holds it."""
+    repeats: int = 1
+    """So many answers of this kind and scale, each as sensitive: k choices of one charge, for instance. The cost pays for all."""
+
+    def check(self, *, pure: bool) -> None:
+        """Refuse what is not a charge of a known mechanism, or costs less than that mechanism does."""
+        if isinstance(self.repeats, bool) or not isinstance(self.repeats, int) or self.repeats < 1:
+            raise PrivacyError(
+                f"{self.what}: {self.repeats!r} answers; it must be a whole number of at least 1. Nothing was charged."
+            )
+        if self.clip is not None and not 0 < self.clip < inf:
+            raise PrivacyError(
+                f"{self.what}: the clip is {self.clip!r}; it must be a finite number above 0. Nothing was charged."
+            )
+        least = self.repeats * least_cost(self.mechanism, self.norm, self.sensitivity, self.scale, delta=self.delta, pure=pure)
+        if not self.cost >= least:
+            raise PrivacyError(f"{self.what}: {self.cost!r} was to be charged for what costs {up(least)!r}. Nothing was charged.")
 
 
 class Ledger:
@@ -94,6 +117,11 @@ class Ledger:
     def left(self) -> Fraction:
         return self._accountant.left
 
+    @property
+    def learning_left(self) -> Fraction:
+        """The part of δ that is left for learning domains; 0 under pure ε."""
+        return self._accountant.learning_left
+
     def affords_error(self, total_variation: float) -> bool:
         """Can δ still pay for noise that is so far from its distribution?"""
         return self._accountant.affords_error(total_variation)
@@ -109,8 +137,10 @@ class Ledger:
             self._reasons.append(reason)
 
     def charge(self, charge: Charge) -> None:
-        """Pay, then write down; or refuse with `BudgetError`, and change nothing."""
-        self._accountant.charge(charge.cost, charge.total_variation)
+        """Pay, then write down; or refuse with a `PrivacyError`, and change nothing."""
+        self._accountant.check_cost(charge.cost)
+        charge.check(pure=self.budget.pure)
+        self._accountant.charge(charge.cost, charge.total_variation, charge.delta)
         self._charges.append(charge)
 
     def render(self) -> str:
