@@ -115,7 +115,9 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
         "types": "VALUES WERE READ, for types.",
         "domains": "VALUES WERE READ, and are in the file.",
     }
-    console.print(Text(f"Drafted {len(draft.tables)} tables from {draft.source}. {values[draft.peeked]}", style="bold"))
+    console.print(
+        Text(f"Drafted {len(draft.tables)} tables from {draft.source}. {values[draft.peeked]}", style="bold"), soft_wrap=True
+    )
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")

@@ -92,6 +92,9 @@ def _outer(survey: Survey, link: Link, roles: Mapping[str, RoleGuess]) -> Entry 
         return Entry(_name(link), {"kind": kind, **fields, **nullable}, (Note("who refers to whom in a pool is not kept"),))
     if role == "owned" and roles[link.table].role not in ("entity", "private"):
         return None
+    if role == "public" and roles[link.table].role != "public":
+        # The catalogue does not tell how many keys there are: a few are learned, until a person writes `rows:` there.
+        nullable = {"learn": True, **nullable}
     if role in ("public", "pool", "owned"):
         return Entry(_name(link), {"kind": role, **fields, **nullable}, guessed(link))
     return None

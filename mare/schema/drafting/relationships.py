@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mare.schema.reflection import ReflectedColumn
 
-from .drafted import Note, RoleGuess
+from .drafted import Note, RoleGuess, review
 from .names import is_elapsed, is_position, is_time, words
 from .parents import Family
 from .survey import Link, Survey
@@ -35,6 +35,8 @@ _ENDS = (
 _ITEMS = ("item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code")
 _MEASURES = ("value", "valuenum", "value_as_number", "result", "result_value", "labresult", "amount", "val")
 
+KEYS = 50
+"""Public keys that get a context column of their own, where the catalogue does not tell how many there are."""
 EVENTS, CHILDREN, FEW, ONE = 100, 20, 10, 1
 """Round public caps: many small events, a list, visits of one person, an extension of the parent's row."""
 
@@ -139,7 +141,7 @@ def _association(survey: Survey, table: str, parent: tuple[str, ...], roles: Map
 
 
 def _associative(via: Link) -> Relationship:
-    note = Note(f"{via.target} is unrolled, one context column a key; too many keys? vocabulary: {{select: 100}}")
+    note = review(f"the {KEYS} most common keys get a column each; few keys? Write rows: under {via.target}, and no vocabulary")
     return Relationship("associative", CHILDREN, f"each row joins the parent with {via.target}", via=via, notes=(note,))
 
 

@@ -11,7 +11,7 @@ from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGue
 from .names import is_position
 from .parents import Family
 from .references import draft_references, guessed
-from .relationships import Relationship, guess_relationship, item_column, order_column, value_columns
+from .relationships import KEYS, Relationship, guess_relationship, item_column, order_column, value_columns
 from .survey import Link, Survey
 from .times import main_interval, relative_times, start_of
 
@@ -105,6 +105,7 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
         fields |= {"via": via.target, "column_via": via.columns if len(via.columns) > 1 else via.columns[0]}
         if derived := _derived(survey, table):
             fields["derived"] = derived
+        fields["vocabulary"] = {"select": KEYS}
     fields["max_rows"] = relationship.max_rows
     notes = [Note(relationship.why)]
     if relationship.max_rows > 1:

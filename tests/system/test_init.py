@@ -1,0 +1,184 @@
+"""`mare init` as a user runs it: on files, folders and servers; and what it says when it cannot."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from mare.schema.loading import load_document, load_schema
+from tests.command_line import mare
+from tests.draft_edits import CHINOOK, CHINOOK_POSTGRES, MIMIC, NAFLD, Edit, edited
+from tests.servers import PostgresServer, chinook_postgres
+
+CHINOOK_FILE = Path(__file__).parents[1] / "fixtures" / "chinook" / "chinook.sqlite"
+
+
+def draft_edit_plan(source: object, folder: Path, edits: tuple[Edit, ...]) -> None:
+    """Draft, see that something is left to settle, edit, see that nothing is, and plan."""
+    done = mare("init", source, "-o", folder / "draft.yaml")
+    assert done.returncode == 0, done.stderr
+    draft = (folder / "draft.yaml").read_text()
+    load_schema(draft)
+    asked = mare("check", folder / "draft.yaml", "--from", source)
+    assert asked.returncode == 2
+    assert "to settle" in asked.stdout
+    assert ": error: " not in asked.stdout
+    (folder / "schema.yaml").write_text(edited(draft, edits))
+    settled = mare("check", folder / "schema.yaml", "--from", source)
+    assert settled.returncode == 0, settled.stdout
+    planned = mare("plan", folder / "schema.yaml", "--epsilon", 2)
+    assert planned.returncode == 0, planned.stderr
+
+
+def test_chinook_is_drafted_edited_and_planned(tmp_path: Path) -> None:
+    draft_edit_plan(CHINOOK_FILE, tmp_path, CHINOOK)
+
+
+def test_chinook_on_a_real_server_is_drafted_edited_and_planned(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    draft_edit_plan(chinook_postgres(postgres_server), tmp_path, CHINOOK_POSTGRES)
+
+
+@pytest.mark.shared
+def test_nafld_is_drafted_edited_and_planned(tmp_path: Path, shared_data: Path) -> None:
+    draft_edit_plan(shared_data / "nafld", tmp_path, NAFLD)
+
+
+@pytest.mark.shared
+def test_mimic_is_drafted_edited_and_planned(tmp_path: Path, shared_data: Path) -> None:
+    draft_edit_plan(shared_data / "mimic4_demo_partial", tmp_path, MIMIC)
+
+
+def test_the_draft_goes_to_the_terminal_and_the_summary_beside_it() -> None:
+    done = mare("init", CHINOOK_FILE)
+    assert done.returncode == 0
+    assert load_schema(done.stdout).entity == "Customer"
+    assert "below it     Invoice, InvoiceLine" in done.stderr
+    assert "to settle    Playlist, PlaylistTrack" in done.stderr
+    assert "Next: mare check FILE --from" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_an_existing_file_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
+    target = tmp_path / "schema.yaml"
+    target.write_text("somebody's work")
+    refused = mare("init", CHINOOK_FILE, "-o", target)
+    assert refused.returncode == 2
+    assert "is there already" in refused.stderr
+    assert target.read_text() == "somebody's work"
+    assert mare("init", CHINOOK_FILE, "-o", target, "--force").returncode == 0
+    assert load_schema(target).entity == "Customer"
+
+
+@pytest.mark.parametrize(("target", "message"), [(".", "is a folder"), ("nowhere/schema.yaml", "is not there")])
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path: Path, target: str, message: str) -> None:
+    done = mare("init", "postgresql://127.0.0.1:1/none", "-o", target, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_behind_when_the_source_fails(tmp_path: Path) -> None:
+    (tmp_path / "broken.sqlite").write_bytes(b"this is no database, however long it may be" * 99)
+    done = mare("init", "broken.sqlite", "-o", "schema.yaml", folder=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.sqlite"]
+
+
+def test_a_source_that_is_not_there_is_one_message(tmp_path: Path) -> None:
+    done = mare("init", "nowhere.sqlite", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("mare: nowhere.sqlite is not there.")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_unknown_entity_lists_the_tables() -> None:
+    done = mare("init", CHINOOK_FILE, "--entity", "patients")
+    assert done.returncode == 2
+    assert "There are: Album, Artist, Customer" in done.stderr
+
+
+def test_an_empty_source_is_one_message(tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / "empty.sqlite").close()
+    (tmp_path / "folder").mkdir()
+    for source in ("empty.sqlite", "folder"):
+        done = mare("init", source, folder=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_a_password_never_reaches_the_file_or_a_message(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    url = postgres_server.create_database("CREATE TABLE patients (id int PRIMARY KEY, name text)")
+    done = mare("init", url, "-o", tmp_path / "schema.yaml")
+    text = (tmp_path / "schema.yaml").read_text() + done.stdout + done.stderr
+    assert done.returncode == 0
+    assert postgres_server.password not in text
+    assert f"postgresql://postgres@{postgres_server.host}:{postgres_server.port}/" in text
+    wrong = mare("init", url.replace(postgres_server.password, "wrong-secret"))
+    assert wrong.returncode == 2
+    assert "refused the user or the password" in wrong.stderr
+    assert "wrong-secret" not in wrong.stderr
+    mistyped = mare("init", url.replace("postgresql://", "postgresql:/"))
+    assert mistyped.returncode == 2
+    assert postgres_server.password not in mistyped.stderr
+
+
+def test_a_server_that_is_not_there_is_one_message() -> None:
+    done = mare("init", "postgresql://me:secret@127.0.0.1:1/ehr")
+    assert done.returncode == 2
+    assert "no connection" in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_a_csv_folder_tells_no_types_until_values_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "csv"
+    folder.mkdir()
+    (folder / "patients.csv").write_text("subject_id,gender,age,dod\n1,F,30,\n2,M,40,2100-05-01\n")
+    (folder / "visits.csv").write_text("visit_id,subject_id,visit_date\n1,1,2100-01-01\n2,1,2100-02-01\n3,2,2100-03-01\n")
+    plain = mare("init", folder).stdout
+    assert load_schema(plain).tables["patients"].columns["age"].type == "unknown"
+    assert load_schema(plain).parent_table("visits") == "patients"
+    assert "30" not in plain
+    typed = mare("init", folder, "--peek-types")
+    columns = load_schema(typed.stdout).tables["patients"].columns
+    assert (columns["age"].type, columns["age"].peeked, columns["dod"].type) == ("integer", True, "date")
+    assert "VALUES WERE READ" in typed.stdout
+    assert "VALUES WERE READ" in typed.stderr
+
+
+def test_peeked_domains_are_marked_settle_the_draft_and_are_for_their_owner_alone(tmp_path: Path) -> None:
+    target = tmp_path / "schema.yaml"
+    done = mare("init", CHINOOK_FILE, "--peek", "-o", target)
+    assert done.returncode == 0, done.stderr
+    document = load_document(target)
+    columns = document.schema.tables["Customer"].columns
+    assert "Canada" in columns["Country"].values  # type: ignore[union-attr, operator]
+    assert columns["Country"].peeked
+    assert not columns["Email"].peeked
+    assert "@" not in target.read_text()
+    assert [fault.path[1] for fault in document.faults] == ["Playlist", "PlaylistTrack"]
+    if os.name == "posix":
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_views_and_rights_are_told_and_do_not_stop_the_draft(postgres_server: PostgresServer) -> None:
+    url = postgres_server.create_database(
+        """
+        CREATE TABLE patients (id int PRIMARY KEY, sex char(1) NOT NULL CHECK (sex IN ('F', 'M')));
+        CREATE TABLE secrets (id int PRIMARY KEY, patient_id int REFERENCES patients);
+        CREATE VIEW everybody AS SELECT * FROM patients;
+        """
+    )
+    role = postgres_server.create_role("pw")
+    database = url.rpartition("/")[2]
+    postgres_server.run(database, f"GRANT SELECT ON patients, everybody TO {role}")
+    done = mare("init", postgres_server.url(database, role, "pw"))
+    assert done.returncode == 0, done.stderr
+    assert set(load_schema(done.stdout).tables) == {"patients"}
+    assert "# - left out: everybody" in done.stdout
+    assert "# - left out: secrets" in done.stdout
+    assert load_schema(done.stdout).tables["patients"].columns["sex"].values == ("F", "M")  # type: ignore[union-attr]
