@@ -87,7 +87,7 @@ def _refuse(path: Path) -> Path:
     folder = path if path.is_dir() else path.parent
     beside = sorted(str(p) for p in folder.glob("*.y*ml") if p.is_file()) if folder.is_dir() else []
     choices = [*beside, *names()]
-    close = get_close_matches(str(path), choices, n=1, cutoff=0.5)
+    close = get_close_matches(str(path), choices, n=1, cutoff=0.75)
     hint = f"Did you mean {close[0]}? " if close else ""
     files = f"Schemas in {folder}: {', '.join(beside) or 'none'}. "
     ready = f"Ready schemas: {', '.join(names()) or 'none'}. "

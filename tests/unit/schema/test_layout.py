@@ -1,0 +1,74 @@
+"""How the tables hang together, also where the schema contradicts itself; and which places were peeked."""
+
+from __future__ import annotations
+
+from mare.schema import Schema
+from mare.schema.layout import Layout
+from mare.schema.peeked import peeked_paths
+
+from .examples import spoiled
+
+
+def test_every_table_has_one_role() -> None:
+    assert Layout(spoiled({"loose": {}})).roles == {
+        "patients": "entity",
+        "admissions": "private",
+        "labs": "private",
+        "prescriptions": "private",
+        "drugs": "public",
+        "icd": "public",
+        "staff": "pool",
+        "homes": "owned",
+        "logs": "ignored",
+        "loose": "open",
+    }
+
+
+def test_ancestors_come_nearest_first_and_an_owned_table_continues_with_its_owner() -> None:
+    layout = Layout(spoiled({"rooms": {"parent": {"table": "homes", "column": "home_id", "max_rows": 3}}}))
+    assert layout.ancestors("labs") == ("admissions", "patients")
+    assert layout.ancestors("rooms") == ("homes", "patients")
+    assert layout.ancestors("patients") == ()
+
+
+def test_a_circle_of_parents_does_not_hang() -> None:
+    layout = Layout(spoiled({"admissions.parent.table": "labs"}))
+    assert layout.ancestors("labs") == ("admissions",)
+
+
+def test_columns_that_need_no_description_are_known() -> None:
+    columns = Layout(spoiled({})).columns("prescriptions")
+    assert {"hadm_id", "drug_id"} <= columns.keys()
+    assert columns["hadm_id"] is None
+    assert columns["dose"] is not None
+
+
+def test_an_entity_by_column_is_the_parent_of_its_table() -> None:
+    schema = Schema.model_validate({"mare": 1, "entity": {"table": "a", "by": "who"}, "tables": {"a": {}}})
+    layout = Layout(schema)
+    assert layout.parent("a") == "who"
+    assert layout.foreign_key("a") == ("who",)
+    assert layout.roles == {"a": "private"}
+
+
+def test_caps_are_the_lowest_that_is_enforced() -> None:
+    layout = Layout(spoiled({"prescriptions.parent.max_rows": 1000, "prescriptions.parent.multiplicity": 2}))
+    assert layout.row_cap("prescriptions") == 60
+    assert layout.row_cap("admissions") == 10
+    assert layout.row_cap("patients") is None
+
+
+def test_peeked_places_are_found_wherever_they_are() -> None:
+    schema = spoiled(
+        {
+            "patients.columns.gender.peeked": True,
+            "admissions.parent.peeked": True,
+            "labs.references.subject_id.peeked": True,
+        }
+    )
+    assert set(peeked_paths(schema)) == {
+        ("tables", "patients", "columns", "gender"),
+        ("tables", "admissions", "parent"),
+        ("tables", "labs", "references", "subject_id"),
+    }
+    assert peeked_paths(spoiled({})) == ()
