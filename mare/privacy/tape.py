@@ -46,6 +46,10 @@ class Query:
     """The sensitivity before its root was rounded (L2), or its square (L1): the audit compares integers."""
     scale: float
     cost: float
+    clip: float | None = None
+    """C, where the entities were scaled down before they were counted; the exact answers are the scaled ones."""
+    denominator: int = 1
+    """Units of a row: answers, sensitivity and scale are in such units."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,47 +2,106 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import Domain, Marginal
+from mare.domain import Axis, Coarsenings, Domain, Marginal, axis_size
 from mare.privacy.bits import Words
+
+Integers = NDArray[np.int64]
+
+
+Rows = tuple[tuple[int, tuple[int, ...]], ...]
 
 
 @dataclass(frozen=True)
 class ListedView:
-    """Rows as (entity, codes)."""
+    """Rows as (entity, codes), in the order of their entity's sequence. Counted one by one, in plain Python: slow, and an
+    oracle for whatever is fast."""
 
-    rows: tuple[tuple[int, tuple[int, ...]], ...]
+    rows: Rows
     all_entities: int
     domain: Domain
     max_rows_per_entity: int
     name: str = "visits.rows"
+    memory: int = 2
+    coarsenings: Coarsenings = field(default_factory=dict)
 
     def largest_entity(self) -> int:
-        owners = [entity for entity, _ in self.rows]
-        return max((owners.count(entity) for entity in set(owners)), default=0)
+        return max(self.rows_per_entity().tolist(), default=0)
 
     def entities(self) -> int:
         return self.all_entities
 
-    def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
+    def rows_per_entity(self) -> Integers:
+        """Those with rows by their number, then those without."""
+        owners = [entity for entity, _ in self.rows]
+        return self._everyone([owners.count(entity) for entity in self._present()])
+
+    def squared_norms(self, marginals: Sequence[Marginal]) -> Integers:
+        norms = []
+        for entity in self._present():
+            cells = [Counter(cell for owner, cell in self._cells(marginal) if owner == entity) for marginal in marginals]
+            norms.append(sum(n * n for histogram in cells for n in histogram.values()))
+        return self._everyone(norms)
+
+    def counts(self, marginals: Sequence[Marginal], weights: Integers | None = None) -> list[Integers]:
         answers = []
         for marginal in marginals:
-            places = [self.domain.names.index(axis.column) for axis in marginal.axes]
-            table = np.zeros([self.domain.sizes[place] for place in places], dtype=np.int64)
-            for _, codes in self.rows:
-                table[tuple(codes[place] for place in places)] += 1
+            table = np.zeros(self._shape(marginal), dtype=np.int64)
+            for entity, cell in self._cells(marginal):
+                table[cell] += 1 if weights is None else weights[self._present().index(entity)]
             answers.append(table)
         return answers
+
+    def sparse_counts(self, marginal: Marginal, weights: Integers | None = None) -> tuple[Integers, Integers]:
+        found: Counter[int] = Counter()
+        for entity, cell in self._cells(marginal):
+            place = 0
+            for code, size in zip(cell, self._shape(marginal), strict=True):
+                place = place * size + code
+            found[place] += 1 if weights is None else int(weights[self._present().index(entity)])
+        cells = sorted(place for place, count in found.items() if count)
+        return np.array(cells, dtype=np.int64), np.array([found[place] for place in cells], dtype=np.int64)
 
     def without(self, gone: int) -> ListedView:
         """The neighbour: the same data, one entity removed."""
         rows = tuple((entity, codes) for entity, codes in self.rows if entity != gone)
-        return ListedView(rows, self.all_entities - 1, self.domain, self.max_rows_per_entity, self.name)
+        return replace(self, rows=rows, all_entities=self.all_entities - 1)
+
+    def _present(self) -> list[int]:
+        return sorted({entity for entity, _ in self.rows})
+
+    def _everyone(self, numbers: list[int]) -> Integers:
+        return np.array(numbers + [0] * (self.all_entities - len(numbers)), dtype=np.int64)
+
+    def _shape(self, marginal: Marginal) -> tuple[int, ...]:
+        return tuple(axis_size(axis, self.domain, self.coarsenings) for axis in marginal.axes)
+
+    def _cells(self, marginal: Marginal) -> list[tuple[int, tuple[int, ...]]]:
+        cells = []
+        for place, (entity, codes) in enumerate(self.rows):
+            earlier = [row for owner, row in self.rows[:place] if owner == entity]
+            sequence = [codes, *reversed(earlier)]
+            cells.append((entity, tuple(self._code(axis, sequence) for axis in marginal.axes)))
+        return cells
+
+    def _code(self, axis: Axis, sequence: list[tuple[int, ...]]) -> int:
+        def at(lag: int) -> int | None:
+            if lag >= len(sequence):
+                return None
+            code = sequence[lag][self.domain.names.index(axis.column)]
+            return int(self.coarsenings[axis.column][axis.level - 1].codes[code]) if axis.level else code
+
+        here = at(axis.lag)
+        if axis.same_as_lag:
+            before = at(axis.lag + axis.same_as_lag)
+            return 2 if here is None or before is None else int(here == before)
+        return axis_size(axis, self.domain, self.coarsenings) - 1 if here is None else here
 
 
 DOMAIN = Domain.of([("ward", 2), ("age", 3)])

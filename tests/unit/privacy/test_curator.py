@@ -179,11 +179,26 @@ def test_a_column_that_is_not_there_is_refused_by_name() -> None:
     assert door.ledger.charges == ()
 
 
-@pytest.mark.parametrize("axis", [Axis("ward", lag=1), Axis("ward", level=1), Axis("ward", same_as_lag=1)])
-def test_axes_that_no_view_answers_yet_are_refused(axis: Axis) -> None:
+@pytest.mark.parametrize(
+    ("axis", "said"),
+    [
+        (Axis("ward", lag=3), "looks 3 rows back; the view remembers 2"),
+        (Axis("ward", lag=1, same_as_lag=2), "looks 3 rows back; the view remembers 2"),
+        (Axis("ward", level=1), "no level 1 of column 'ward'. Its levels: 0 to 0"),
+    ],
+)
+def test_axes_that_the_view_does_not_have_are_refused(axis: Axis, said: str) -> None:
     door = gate()
-    with pytest.raises(PrivacyError, match="not answered yet"):
+    with pytest.raises(PrivacyError, match=said):
         door.curator(visits(), 0.5).counts([Marginal((axis,))])
+    assert door.ledger.charges == ()
+
+
+def test_a_cross_tab_is_not_paid_for_twice() -> None:
+    door = gate()
+    for again in (BOTH, Marginal.of("age", "ward")):
+        with pytest.raises(PrivacyError, match="asked twice"):
+            door.curator(visits(), 0.1).counts([BOTH, WARD, again])
     assert door.ledger.charges == ()
 
 
@@ -207,7 +222,7 @@ class Watched(ListedView):
 
     ledger: Ledger
 
-    def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
+    def counts(self, marginals: Sequence[Marginal], weights: NDArray[np.int64] | None = None) -> list[NDArray[np.int64]]:
         assert len(self.ledger.charges) == 1, "counted before it was paid"
         raise MareError("the stage broke down")
 
@@ -226,7 +241,7 @@ def test_the_charge_comes_first_and_a_crash_gives_nothing_back() -> None:
 class Odd(ListedView):
     answer: list[NDArray[np.int64]]
 
-    def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
+    def counts(self, marginals: Sequence[Marginal], weights: NDArray[np.int64] | None = None) -> list[NDArray[np.int64]]:
         return self.answer
 
 

@@ -94,10 +94,16 @@ class Uncapped(ListedView):
 
 @dataclass(frozen=True)
 class FanOut(ListedView):
-    """Planted bug: a join downwards counts each row twice."""
+    """Planted bug: a join downwards counts each row twice, and the row counts with them, but for the cap."""
 
-    def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
-        return [2 * table for table in super().counts(marginals)]
+    def largest_entity(self) -> int:
+        return super().largest_entity() // 2
+
+    def rows_per_entity(self) -> NDArray[np.int64]:
+        return 2 * super().rows_per_entity()
+
+    def counts(self, marginals: Sequence[Marginal], weights: NDArray[np.int64] | None = None) -> list[NDArray[np.int64]]:
+        return [2 * table for table in super().counts(marginals, weights)]
 
     def without(self, gone: int) -> ListedView:
         return _same_kind(self, gone)

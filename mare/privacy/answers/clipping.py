@@ -1,0 +1,115 @@
+"""Clipping: one factor per entity for all the cross-tabs of a call, so that noise follows C and not the cap S.
+
+Entity e, with cross-tabs h_e1 … h_ek, is scaled by w_e = min(1, C√k / √Σ_m ‖h_em‖²) under (ε, δ), and by
+min(1, C / rows) under pure ε. It then moves the k tables together by at most C√k in L2, or kC in L1, and all tables still
+estimate one distribution: clipping each on its own would bias each differently (docs/privacy.md, with the counter-example).
+
+Factors are fixed-point numbers, multiples of 2^-b, rounded down in exact integers: with the limit L = ⌊C²·k·4^b⌋ and
+w = ⌊√⌊L/N⌋⌋, where N = Σ‖h‖², w²·N ≤ L holds without any rounding error. w_e hangs on that entity alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite, isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.domain import Marginal
+from mare.errors import InternalError, PrivacyError
+from mare.privacy.gaussian import LARGEST_SIGMA
+from mare.privacy.laplace import LARGEST_SCALE
+from mare.privacy.till import Quote, Till
+
+Integers = NDArray[np.int64]
+
+MOST_BITS, FEWEST_BITS = 16, 8
+"""Bits of a factor: fewer only where the noise, told in such small units, would be beyond its sampler."""
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Scale every entity down to at most ``bound`` (C) per table."""
+
+    bound: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.bound, bool) or not isinstance(self.bound, int | float) or not isfinite(self.bound) or self.bound <= 0:
+            raise PrivacyError(f"a clip of {self.bound!r} is not one: it must be a finite number above 0. Nothing was charged.")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A clip worked out for k tables under one kind of budget. All of it is public."""
+
+    bound: float
+    """C, never more than the cap S: beyond it clipping would only add noise."""
+    tables: int
+    pure: bool
+    bits: int
+
+    @property
+    def one(self) -> int:
+        """The factor 1."""
+        return 1 << self.bits
+
+    @property
+    def most(self) -> int:
+        """What an entity may add, in units: its rows under pure ε, its squared norm over all tables otherwise."""
+        bound = Fraction(self.bound)
+        scaled = bound * self.one if self.pure else bound**2 * self.tables * self.one**2
+        return scaled.numerator // scaled.denominator
+
+    @property
+    def sensitivity_squared(self) -> int:
+        """L1² or L2² of all tables together, in units."""
+        return (self.tables * self.most) ** 2 if self.pure else self.most
+
+    @property
+    def words(self) -> str:
+        return f"every entity scaled by one factor to at most {self.bound:g} per table"
+
+    def weights(self, rows: Integers, norms: Integers | None) -> Integers:
+        """The factors, in units, one per entity."""
+        if self.pure:
+            return _each(rows, lambda n: min(self.one, self.most // n) if n else self.one)
+        if norms is None:
+            raise InternalError("the norms are missing that an L2 clip needs")
+        return _each(norms, lambda n: min(self.one, isqrt(self.most // n)) if n else self.one)
+
+
+def _each(values: Integers, factor: Callable[[int], int]) -> Integers:
+    """A function of integers, worked out once for each value that occurs, in Python's integers: they do not overflow."""
+    distinct, place = np.unique(values, return_inverse=True)
+    return np.array([factor(int(value)) for value in distinct], dtype=np.int64)[place]
+
+
+def limit_and_quote(till: Till, clip: Clip, tables: int, share: float, parts: Fraction = Fraction(1)) -> tuple[Limit, Quote]:
+    """The clip in as many bits as the noise can be drawn in, and its price."""
+    largest = LARGEST_SCALE if till.pure else LARGEST_SIGMA
+    bits = MOST_BITS
+    while True:
+        limit = Limit(min(float(clip.bound), float(till.view.max_rows_per_entity)), tables, till.pure, bits)
+        if limit.most < 1:
+            raise PrivacyError(
+                f"{till.where}: a clip of {clip.bound:g} is too small to keep anything of an entity. Nothing was charged. "
+                "Below 1 a clip only costs: an entity with one row adds 1."
+            )
+        quote = till.quote(limit.sensitivity_squared, share, parts)
+        if quote.scale <= largest or bits <= FEWEST_BITS:
+            return limit, quote
+        bits -= 1
+
+
+def entity_weights(till: Till, limit: Limit, marginals: Sequence[Marginal], rows: Integers) -> Integers:
+    """Every entity's factor, from what the view says of that entity. Paid for already."""
+    norms = None if limit.pure else till.view.squared_norms(marginals)
+    if norms is not None:
+        k = len(marginals)
+        # ‖h‖² of r rows lies between r (all in different cells) and r² (all in one)
+        if norms.dtype != np.int64 or norms.shape != rows.shape or not ((k * rows <= norms) & (norms <= k * rows * rows)).all():
+            raise InternalError(f"{till.where} answered norms that its own row counts contradict")
+    return limit.weights(rows, norms)
