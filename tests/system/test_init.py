@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sqlite3
 import stat
 from pathlib import Path
@@ -14,6 +16,7 @@ from tests.command_line import mare
 from tests.draft_edits import CHINOOK, CHINOOK_POSTGRES, MIMIC, NAFLD, Edit, edited
 from tests.servers import PostgresServer, chinook_postgres
 
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "from-a-live-database.md"
 CHINOOK_FILE = Path(__file__).parents[1] / "fixtures" / "chinook" / "chinook.sqlite"
 
 
@@ -182,3 +185,18 @@ def test_views_and_rights_are_told_and_do_not_stop_the_draft(postgres_server: Po
     assert "# - left out: everybody" in done.stdout
     assert "# - left out: secrets" in done.stdout
     assert load_schema(done.stdout).tables["patients"].columns["sex"].values == ("F", "M")  # type: ignore[union-attr]
+
+
+def test_the_guide_is_true(tmp_path: Path) -> None:
+    shutil.copy(CHINOOK_FILE, tmp_path / "chinook.sqlite")
+    text = GUIDE.read_text(encoding="utf-8")
+    commands = re.findall(r"```console\n\$ mare (.*?)\n(.*?)```", text, re.DOTALL)
+    assert len(commands) == 2
+    for command, shown in commands:
+        done = mare(*command.split(), folder=tmp_path)
+        printed = iter((done.stdout + done.stderr).splitlines())
+        missing = [line for line in shown.splitlines() if line != "…" and not any(line == other for other in printed)]
+        assert missing == [], command
+    snippet = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert len(snippet) == 1
+    assert snippet[0] in (tmp_path / "draft.yaml").read_text()

@@ -16,8 +16,8 @@ from .survey import Link, Survey
 from .times import main_interval, relative_times, start_of
 
 _UNMODELLED = ("binary", "json", "other")
-_LARGE = 1000
-"""More rows of one entity than this and the noise deserves a word."""
+LARGE = 500
+"""More rows of one entity than this are capped: caps multiply down the tree, and the noise with them."""
 _POOL_ROWS = 20
 
 
@@ -35,7 +35,7 @@ def draft_member(
     columns = _columns(survey, table, roles, family, relationship)
     rows = rows_above * relationship.max_rows
     parent = _parent(survey, table, entity, family, relationship, rows)
-    return _table(survey, table, "private", columns, references, parent=parent), rows
+    return _table(survey, table, "private", columns, references, parent=parent), min(rows, LARGE)
 
 
 def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[str, RoleGuess]) -> DraftedTable:
@@ -112,9 +112,10 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
         notes.append(
             review(f"max_rows: {relationship.max_rows} is a round guess; more rows are cut, and the noise grows with it")
         )
-    if rows > _LARGE:
-        text = f"by these caps one entity may have {rows:,} rows here; max_per_entity: {_LARGE} would lower the noise"
-        notes.append(review(text.replace(",", " ")))
+    if rows > LARGE:
+        fields["max_per_entity"] = LARGE
+        caps = f"{rows:,}".replace(",", " ")
+        notes.append(review(f"max_per_entity is a guess too: by the caps above, one entity could have {caps} rows here"))
     return Entry("parent", fields, (*notes, *relationship.notes, *family.notes, *guessed(link)))
 
 

@@ -100,11 +100,14 @@ def test_caps_are_public_round_numbers_and_say_so() -> None:
     assert "max_rows: 100 is a round guess" in comment_on(written(PATIENTS, ADMISSIONS, events), "parent: {table: admissions")
 
 
-def test_caps_that_multiply_to_much_noise_are_named() -> None:
+def test_caps_that_multiply_to_much_noise_are_capped_per_entity() -> None:
     stays = table("stays", "sid integer, hadm_id integer, intime datetime", key="sid", refers=TO_ADMISSION)
     events = table("events", "id integer, sid integer, charttime datetime", key="id", refers={"sid": "stays.sid"})
+    parent = drafted(PATIENTS, ADMISSIONS, stays, events).tables["events"].parent
+    assert parent is not None
+    assert (parent.max_rows, parent.max_per_entity) == (100, 500)
     comment = comment_on(written(PATIENTS, ADMISSIONS, stays, events), "parent: {table: stays")
-    assert "one entity may have 20 000 rows here; max_per_entity: 1000" in comment
+    assert "one entity could have 20 000 rows here" in comment
 
 
 def test_a_value_next_to_an_item_is_scaled_by_it_and_remembers_the_same_item() -> None:
