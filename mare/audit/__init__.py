@@ -1,0 +1,26 @@
+"""The audit: runs a fit against itself to see whether one entity shows. Everything it returns is internal, not private.
+
+    plan, source ─► tape audit (D against D′, answer by answer) ─► AuditReport
+                 ─► canary audit (many fits with and without one entity) ─► CanaryReport
+
+It may open the stage, because it looks at true rows; nothing of what it finds may leave the house.
+"""
+
+from .canary import Session, canary_audit, mechanism_audit, session_audit
+from .entities import Chosen
+from .report import INTERNAL, AuditReport, CanaryReport, EntityAudit, QueryAudit
+from .tape import tape_audit
+
+__all__ = [
+    "INTERNAL",
+    "AuditReport",
+    "CanaryReport",
+    "Chosen",
+    "EntityAudit",
+    "QueryAudit",
+    "Session",
+    "canary_audit",
+    "mechanism_audit",
+    "session_audit",
+    "tape_audit",
+]
