@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mare.domain import Marginal
 from mare.errors import PrivacyError
 
-from .noise import Mechanism
+from .costs import Kind, Norm
 
 Counts = NDArray[np.int64]
 
@@ -39,17 +39,21 @@ class Query:
     what: str
     view: str
     marginals: tuple[Marginal, ...]
-    mechanism: Mechanism
-    norm: Literal["L1", "L2"]
+    mechanism: Kind
+    norm: Norm
     sensitivity: float
     sensitivity_squared: int
-    """The sensitivity before its root was rounded (L2), or its square (L1): the audit compares integers."""
+    """The sensitivity before its root was rounded (L2), or its square (L1, max): the audit compares integers."""
     scale: float
     cost: float
     clip: float | None = None
     """C, where the entities were scaled down before they were counted; the exact answers are the scaled ones."""
     denominator: int = 1
     """Units of a row: answers, sensitivity and scale are in such units."""
+    listed: bool = False
+    """The exact answers come in pairs, what is there (ascending) and its counts; whatever is not listed counts 0."""
+    public: str = ""
+    """A fingerprint of the public numbers that went into the answer: penalties, released tables, references."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,20 +164,37 @@ def _moved(position: int, entry: Entry, exact: Sequence[Counts]) -> list[str]:
     """The joint distance of all answers of the charge, against its sensitivity. Exact: Python integers."""
     where = f"query {position + 1} ({_named(entry.query)})"
     shapes, shapes_now = [a.shape for a in entry.exact], [b.shape for b in exact]
-    if shapes != shapes_now:
+    if shapes != shapes_now and not entry.query.listed:
         return [f"{where}: the answer was shaped {shapes}, now {shapes_now}"]
-    squared = 0
-    absolute = 0
-    for before, now in zip(entry.exact, exact, strict=True):
-        steps = [int(step) for step in (before - now).ravel() if step]
-        squared += sum(step * step for step in steps)
-        absolute += sum(abs(step) for step in steps)
-    distance = squared if entry.query.norm == "L2" else absolute**2
+    distance = distance_squared(entry.query, entry.exact, exact)
     allowed = entry.query.sensitivity_squared
+    if entry.query.mechanism == "stable keys" and any(abs(step) > 1 for step in _listed_steps(entry.exact, exact)):
+        # the threshold hides a value that one entity alone holds, if it counts once
+        return [f"{where}: one entity counts more than once for one value"]
     if distance <= allowed:
         return []
     norm, moved, paid = entry.query.norm, sqrt(distance), sqrt(allowed)
     return [f"{where}: one entity moves it by {moved:.6g} in {norm}, {paid:.6g} was paid for"]
+
+
+def distance_squared(query: Query, before: Sequence[Counts], now: Sequence[Counts]) -> int:
+    """How far two exact answers to one question are apart, in its norm, squared: of all arrays together."""
+    steps = _listed_steps(before, now) if query.listed else _steps(before, now)
+    if query.norm == "max":
+        return max((step * step for step in steps), default=0)
+    return sum(step * step for step in steps) if query.norm == "L2" else sum(abs(step) for step in steps) ** 2
+
+
+def _steps(before: Sequence[Counts], now: Sequence[Counts]) -> list[int]:
+    return [int(step) for a, b in zip(before, now, strict=True) for step in (a - b).ravel() if step]
+
+
+def _listed_steps(before: Sequence[Counts], now: Sequence[Counts]) -> list[int]:
+    steps = []
+    for place in range(0, len(before), 2):
+        was, is_now = ({int(k): int(n) for k, n in zip(*side[place : place + 2], strict=True)} for side in (before, now))
+        steps += [was.get(key, 0) - is_now.get(key, 0) for key in was.keys() | is_now.keys()]
+    return steps
 
 
 def _named(query: Query) -> str:
