@@ -84,6 +84,8 @@ def count_sparse(rows: CodedRows, marginal: Marginal, weights: Integers | None =
         flat = table.ravel()
         found = np.flatnonzero(flat).astype(np.int64)
         return found, flat[found]
+    if not rows.rows:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     index = np.concatenate([_Chunk(rows, start, stop).cells(marginal) for start, stop in _chunks(rows.rows, 0)])
     if weights is None:
         found, counts = np.unique(index, return_counts=True)
@@ -180,20 +182,17 @@ def _chunk_norms(local: Integers, index: Integers, cells: int) -> Integers:
         squared: Integers = np.square(table).sum(axis=1, dtype=np.int64)
         return squared
     if entities * cells < 2**63:
-        keys = np.sort(local * cells + index)
-        starts = _run_starts(keys)
-        owners = keys[starts] // cells
+        starts = _run_starts(np.sort(local * cells + index))
     else:
-        order = np.lexsort((index, local))
-        by_owner, by_cell = local[order], index[order]
-        starts = np.flatnonzero(np.r_[True, (np.diff(by_owner) != 0) | (np.diff(by_cell) != 0)])
-        owners = by_owner[starts]
-    lengths = np.diff(np.append(starts, len(index)))
-    return _tally(owners, lengths * lengths, entities)
+        by_cell = index[np.lexsort((index, local))]
+        starts = np.flatnonzero(np.r_[True, (local[1:] != local[:-1]) | (by_cell[1:] != by_cell[:-1])])
+    lengths = np.diff(starts, append=len(index))
+    # entities come first in either order and keep their places, so row i still belongs to local[i]
+    return _tally(local[starts], lengths * lengths, entities)
 
 
 def _run_starts(ordered: Integers) -> NDArray[np.intp]:
-    return np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, dtype=np.intp)
+    return np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
 
 
 def _chunks(rows: int, cells: int) -> Iterator[tuple[int, int]]:
