@@ -14,7 +14,7 @@ import pytest
 from mare.schema.loading import load_document, load_schema
 from tests.command_line import mare
 from tests.draft_edits import CHINOOK, CHINOOK_POSTGRES, MIMIC, NAFLD, Edit, edited
-from tests.servers import PostgresServer, chinook_postgres
+from tests.servers import MariadbServer, PostgresServer, chinook_postgres
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "from-a-live-database.md"
 CHINOOK_FILE = Path(__file__).parents[1] / "fixtures" / "chinook" / "chinook.sqlite"
@@ -185,6 +185,45 @@ def test_views_and_rights_are_told_and_do_not_stop_the_draft(postgres_server: Po
     assert "# - left out: everybody" in done.stdout
     assert "# - left out: secrets" in done.stdout
     assert load_schema(done.stdout).tables["patients"].columns["sex"].values == ("F", "M")  # type: ignore[union-attr]
+
+
+def test_a_duckdb_file_is_drafted_with_its_enums_and_checks(tmp_path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "ehr.duckdb")) as connection:
+        connection.execute("CREATE TYPE sex AS ENUM ('F', 'M')")
+        connection.execute(
+            "CREATE TABLE patients (id INTEGER PRIMARY KEY, s sex NOT NULL, age INTEGER CHECK (age BETWEEN 0 AND 120))"
+        )
+        connection.execute(
+            "CREATE TABLE visits (id UUID PRIMARY KEY, patient_id INTEGER NOT NULL REFERENCES patients (id), "
+            "start_time TIMESTAMP NOT NULL, end_time TIMESTAMP)"
+        )
+    schema = load_schema(mare("init", tmp_path / "ehr.duckdb").stdout)
+    assert schema.tables["patients"].columns["s"].values == ("F", "M")  # type: ignore[union-attr]
+    assert schema.tables["patients"].columns["age"].max == 120  # type: ignore[union-attr]
+    assert schema.parent_table("visits") == "patients"
+    assert schema.tables["visits"].columns["id"].generate == "uuid"  # type: ignore[union-attr]
+    assert schema.tables["visits"].columns["end_time"].after == "start_time"  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+def test_a_mariadb_server_is_drafted_and_checked(tmp_path: Path, mariadb_server: MariadbServer) -> None:
+    url = mariadb_server.create_database(
+        """
+        CREATE TABLE patients (id INT PRIMARY KEY AUTO_INCREMENT, sex ENUM('F', 'M') NOT NULL);
+        CREATE TABLE visits (id INT PRIMARY KEY, patient_id INT NOT NULL, seen DATETIME NOT NULL,
+                             FOREIGN KEY (patient_id) REFERENCES patients (id));
+        """
+    )
+    done = mare("init", url, "-o", tmp_path / "schema.yaml")
+    assert done.returncode == 0, done.stderr
+    schema = load_schema(tmp_path / "schema.yaml")
+    assert schema.tables["patients"].columns["sex"].values == ("F", "M")  # type: ignore[union-attr]
+    assert schema.parent_table("visits") == "patients"
+    assert mariadb_server.password not in (tmp_path / "schema.yaml").read_text()
+    asked = mare("check", tmp_path / "schema.yaml", "--from", url)
+    assert "1 thing to settle" in asked.stdout, asked.stdout
 
 
 def test_the_guide_is_true(tmp_path: Path) -> None:

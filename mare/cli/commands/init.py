@@ -116,7 +116,8 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
         "domains": "VALUES WERE READ, and are in the file.",
     }
     console.print(
-        Text(f"Drafted {len(draft.tables)} tables from {draft.source}. {values[draft.peeked]}", style="bold"), soft_wrap=True
+        Text(f"Drafted {_many(len(draft.tables), 'table')} from {draft.source}. {values[draft.peeked]}", style="bold"),
+        soft_wrap=True,
     )
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     table.add_column(no_wrap=True, style="bold")
@@ -137,8 +138,12 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
     # rich fills its lines up with blanks, which a file or a copied text does not need
     typer.echo("\n".join(line.rstrip() for line in page.get().splitlines()), err=True)
     where = f"in {output}" if output is not None else "above"
-    console.print(Text(f"{draft.to_review} things to review: look for REVIEW {where}."))
+    console.print(Text(f"{_many(draft.to_review, 'thing')} to review: look for REVIEW {where}."))
     console.print(Text(f"Next: {command}"), soft_wrap=True)
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _entity(draft: Draft) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
@@ -10,6 +10,8 @@ from .names import id_stem, is_vocabulary, names_of, singular, stem, words
 from .survey import Link
 
 Keys = Mapping[str, tuple[str, ...]]
+Owners = Sequence[tuple[ReflectedTable, ReflectedColumn]]
+"""Tables with a key of one column, and that column."""
 
 _BARE = (("id",), ("key",), ("code",), ("uuid",), ("row", "id"))
 """Names of keys that do not say of what."""
@@ -31,13 +33,14 @@ def declared_links(reflection: Reflection, keys: Keys, tells_nullability: bool) 
 def inferred_links(reflection: Reflection, keys: Keys, declared: tuple[Link, ...], tells_nullability: bool) -> tuple[Link, ...]:
     """Links by name, in tables without a single declared foreign key."""
     settled = {link.table for link in declared}
+    owners = [(table, key) for table in reflection if len(keys[table.name]) == 1 and (key := table.column(keys[table.name][0]))]
     links = []
     for table in reflection:
         if table.name not in settled:
             links += _composite(table, reflection, keys, tells_nullability)
             taken = {name for link in links if link.table == table.name for name in link.columns}
             for column in table.columns:
-                if column.name not in taken and (link := _link(table, column, reflection, keys, tells_nullability)):
+                if column.name not in taken and (link := _link(table, column, owners, keys, tells_nullability)):
                     links.append(link)
     return tuple(links)
 
@@ -48,10 +51,10 @@ def _nullable(table: ReflectedTable, columns: tuple[str, ...], keys: Keys) -> bo
     return any(found.nullable for name in columns if (found := table.column(name)))
 
 
-def _link(table: ReflectedTable, column: ReflectedColumn, reflection: Reflection, keys: Keys, tells: bool) -> Link | None:
+def _link(table: ReflectedTable, column: ReflectedColumn, owners: Owners, keys: Keys, tells: bool) -> Link | None:
     for targets, why in (
-        (list(_same_name(table, column, reflection, keys)), "is called as the key of"),
-        (list(_called_after(table, column, reflection, keys)), "is called after"),
+        (list(_same_name(table, column, owners, keys)), "is called as the key of"),
+        (list(_called_after(table, column, owners)), "is called after"),
     ):
         target = _best(table, column, targets)
         if target is not None:
@@ -61,38 +64,33 @@ def _link(table: ReflectedTable, column: ReflectedColumn, reflection: Reflection
     return None
 
 
-def _single(reflection: Reflection, keys: Keys, apart_from: str) -> Iterator[tuple[ReflectedTable, ReflectedColumn]]:
-    for table in reflection:
-        if table.name != apart_from and len(keys[table.name]) == 1 and (key := table.column(keys[table.name][0])):
-            yield table, key
-
-
-def _same_name(table: ReflectedTable, column: ReflectedColumn, reflection: Reflection, keys: Keys) -> Iterator[ReflectedTable]:
+def _same_name(table: ReflectedTable, column: ReflectedColumn, owners: Owners, keys: Keys) -> Iterator[ReflectedTable]:
     own = keys[table.name] == (column.name,)
     named_by = names_of(id_stem(column.name) or "-")
-    for target, key in _single(reflection, keys, table.name):
-        bare = words(key.name) in _BARE
+    mine = words(column.name)
+    for target, key in owners:
+        theirs = words(key.name)
+        bare = theirs in _BARE
+        same = mine == theirs or (not bare and len(theirs) > 1 and mine[-len(theirs) :] == theirs)
         # A key may be another table's key too (1:0..1), but only of the table that it is called after.
-        if not _fits(column, key) or (own and (bare or stem(table.name) in named_by or stem(target.name) not in named_by)):
-            continue
-        mine, theirs = words(column.name), words(key.name)
-        if mine == theirs or (not bare and len(theirs) > 1 and mine[-len(theirs) :] == theirs):
+        mistaken = own and (bare or stem(table.name) in named_by or stem(target.name) not in named_by)
+        if same and not mistaken and target.name != table.name and _fits(column, key):
             yield target
 
 
-def _called_after(table: ReflectedTable, column: ReflectedColumn, reflection: Reflection, keys: Keys) -> Iterator[ReflectedTable]:
+def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners) -> Iterator[ReflectedTable]:
     of = id_stem(column.name)
     parts = words(column.name)
     if of is None and (not parts or parts[-1].endswith(("name", "type", "time", "date"))):
         return
     whole = stem(column.name) if of is None else of
-    for target, key in _single(reflection, keys, table.name):
-        if not whole or not _fits(column, key) or words(key.name) not in _BARE:
-            continue
-        names = {stem(target.name), _without_prefix(target.name)}
-        last = singular(parts[-2]) if of is not None and len(parts) > 2 else None
-        if names & names_of(whole) or (last in names):
-            yield target
+    last = singular(parts[-2]) if of is not None and len(parts) > 2 else None
+    named_by = names_of(whole) if whole else frozenset()
+    for target, key in owners:
+        if named_by and words(key.name) in _BARE and target.name != table.name and _fits(column, key):
+            names = {stem(target.name), _without_prefix(target.name)}
+            if names & named_by or last in names:
+                yield target
 
 
 def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells: bool) -> list[Link]:

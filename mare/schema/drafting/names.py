@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 
 def _set(text: str) -> frozenset[str]:
@@ -82,6 +83,7 @@ _SYNONYMS = {
 _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)")
 
 
+@cache
 def words(name: str) -> tuple[str, ...]:
     """``SupportRepId`` and ``support_rep_id`` are the same three words."""
     return tuple(word.casefold() for word in _BETWEEN_WORDS.split(name) if word)
@@ -98,12 +100,14 @@ def singular(word: str) -> str:
     return word
 
 
+@cache
 def stem(name: str) -> str:
     """The name of a table as one word in the singular: `invoice_lines`, `InvoiceLine` → `invoiceline`."""
     parts = words(name.rpartition(".")[2])  # without a database schema before it
     return "".join((*parts[:-1], singular(parts[-1]))) if parts else name.casefold()
 
 
+@cache
 def id_stem(name: str) -> str | None:
     """What an id is the id of: `hadm_id` → `hadm`, `InvoiceId` → `invoice`, `id` → ``""``; None for what is no id."""
     parts = words(name)
@@ -123,6 +127,7 @@ _NO_IDS = _set(
 )
 
 
+@cache
 def names_of(stem_of_id: str) -> frozenset[str]:
     """Table stems that an id of this stem may belong to."""
     return frozenset((stem_of_id, *_SYNONYMS.get(stem_of_id, ())))

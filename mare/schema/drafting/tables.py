@@ -230,8 +230,10 @@ def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, Rol
                 note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}")
                 return Entry(entry.name, entry.fields, (note,))
     names = {column.name.casefold() for column in described.columns}
-    shared = [t.name for t in survey.reflection if t.name != table and t.column(entry.name) is not None]
-    if entry.fields["type"] == "identifier" and shared and entry.name not in survey.keys[table]:
+    if entry.fields["type"] == "identifier" and entry.name not in survey.keys[table]:
+        shared = [t.name for t in survey.reflection if t.name != table and t.column(entry.name) is not None]
+        if not shared:
+            return entry
         return entry.with_notes(Note(f"also in {', '.join(shared[:4])}: does one of them own it?"))
     if entry.name.casefold() == "bmi" and {"weight", "height"} <= names:
         return entry.with_notes(

@@ -9,9 +9,9 @@ from .names import is_time, words
 
 _PAIRS = (
     ("start", "end"), ("start", "stop"), ("start", "finish"), ("begin", "end"), ("admit", "disch"), ("admit", "discharge"),
-    ("admission", "discharge"), ("in", "out"), ("reg", "out"), ("from", "to"), ("from", "thru"), ("from", "until"),
-    ("open", "close"), ("opened", "closed"), ("enter", "exit"), ("onset", "resolution"), ("onset", "abatement"),
-    ("birth", "death"), ("order", "ship"), ("enrolled", "disenrolled"), ("effective", "expiration"),
+    ("admitted", "discharged"), ("admission", "discharge"), ("in", "out"), ("reg", "out"), ("from", "to"), ("from", "thru"),
+    ("from", "until"), ("open", "close"), ("opened", "closed"), ("enter", "exit"), ("onset", "resolution"),
+    ("onset", "abatement"), ("birth", "death"), ("order", "ship"), ("enrolled", "disenrolled"), ("effective", "expiration"),
 )  # fmt: skip
 _LIFE = ("birth", "dob")
 _DEATHS = ("death", "dod", "deceased", "died")
