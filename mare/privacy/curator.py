@@ -16,15 +16,18 @@ from mare.errors import BudgetError
 from .answers.asking import MOST_CELLS
 from .answers.clipping import Clip
 from .answers.counts import NoisyCounts, answer_counts
+from .answers.scoring import NoisyScores, answer_scores
+from .answers.selecting import Selected, answer_select
 from .answers.sizes import NoisySize, answer_entities
 from .bits import BitSource, OsBits
 from .budget import Budget
 from .ledger import Ledger
+from .qualities import Candidate, Weighting
 from .tape import Tape
 from .till import Till, portion_of
 from .view import PrivateView
 
-__all__ = ["MOST_CELLS", "Clip", "Curator", "Gate", "NoisyCounts", "NoisySize"]
+__all__ = ["MOST_CELLS", "Clip", "Curator", "Gate", "NoisyCounts", "NoisyScores", "NoisySize", "Selected"]
 
 
 class Gate:
@@ -117,3 +120,17 @@ class Curator:
     def entities(self, share: float = 1.0) -> NoisySize:
         """The noisy number of entities, those without rows in this view included. One entity moves it by 1."""
         return answer_entities(self._till, share)
+
+    def scores(self, candidates: Sequence[Candidate | None], share: float = 1.0, weighting: Weighting = "entity") -> NoisyScores:
+        """Noisy scores of all these candidates (`mare.privacy.qualities`), paid by one charge."""
+        return answer_scores(self._till, candidates, share, weighting)
+
+    def select(
+        self,
+        candidates: Sequence[Candidate | None],
+        share: float = 1.0,
+        penalties: Sequence[float] | None = None,
+        weighting: Weighting = "entity",
+    ) -> Selected:
+        """One of these candidates, chosen privately by its quality (`mare.privacy.qualities`) less its public penalty."""
+        return answer_select(self._till, candidates, share, penalties, weighting)
