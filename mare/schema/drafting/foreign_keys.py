@@ -83,7 +83,8 @@ def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners
     parts = words(column.name)
     if of is None and (not parts or parts[-1].endswith(("name", "type", "time", "date"))):
         return
-    whole = stem(column.name) if of is None else of
+    # `PATIENT` refers to a patient; `ENCOUNTERS` counts them.
+    whole = "".join(parts) if of is None else of
     last = singular(parts[-2]) if of is not None and len(parts) > 2 else None
     named_by = names_of(whole) if whole else frozenset()
     for target, key in owners:

@@ -92,4 +92,6 @@ def _bound(value: Bound) -> Bound:
 
 def _marked(entry: Entry, domain: Mapping[str, FieldValue]) -> Entry:
     entry = entry.without("learn") if "min" in domain or "values" in domain else entry
+    if "first" in domain:
+        entry = Entry(entry.name, entry.fields, tuple(note for note in entry.notes if not note.text.startswith("first:")))
     return entry.with_fields({**domain, "peeked": True})

@@ -68,6 +68,12 @@ def test_columns_called_after_a_table_lead_to_its_bare_id() -> None:
     }
 
 
+def test_a_column_that_counts_rows_of_a_table_is_no_link_to_it() -> None:
+    encounters = table("encounters", "Id string?, START datetime?")
+    providers = table("providers", "Id string?, ENCOUNTERS string?")
+    assert links(encounters, providers) == set()
+
+
 def test_a_bare_id_that_tables_share_belongs_to_the_one_that_describes_people() -> None:
     people = table("nafld1", "id integer?, age integer?, male integer?")
     tests = table("nafld2", "id integer?, days integer?, value number?")

@@ -99,7 +99,9 @@ def test_a_peeked_first_value_settles_the_sequence() -> None:
     from datetime import datetime
 
     peeks = {("admissions", "admittime"): Peek(kind="datetime", min=datetime(2100, 1, 1), max=datetime(2200, 1, 1, 12))}
-    document = load_document(draft(reflect(PATIENTS, ADMISSIONS), None, peeks))
+    text = draft(reflect(PATIENTS, ADMISSIONS), None, peeks)
+    document = load_document(text)
+    assert "is missing" not in text
     column = document.schema.tables["admissions"].columns["admittime"]
     assert column.first.min == datetime(2100, 1, 1)  # type: ignore[union-attr]
     assert column.peeked
