@@ -33,7 +33,8 @@ def mend(draft: Draft) -> Draft:
         if not errors:
             return draft
         draft = _without(draft, errors)
-    raise InternalError(f"the draft cannot be mended ({'; '.join(map(str, errors))})")
+    # Where, not what: a peeked draft holds values, and an error may not carry one.
+    raise InternalError(f"the draft cannot be mended ({', '.join(fault.where for fault in errors)})")
 
 
 def _without(draft: Draft, errors: Iterable[Fault]) -> Draft:
