@@ -9,6 +9,7 @@ and refuses whatever it does not understand. Each kind of answer is a module of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 from mare.domain import Coarsenings, Domain, Marginal
 from mare.errors import BudgetError
@@ -19,6 +20,7 @@ from .answers.counts import NoisyCounts, answer_counts
 from .answers.scoring import NoisyScores, answer_scores
 from .answers.selecting import Selected, answer_select
 from .answers.sizes import NoisySize, answer_entities
+from .answers.sparse_counts import SparseCounts, answer_sparse
 from .bits import BitSource, OsBits
 from .budget import Budget
 from .ledger import Ledger
@@ -109,13 +111,28 @@ class Curator:
         """The fraction of this curator's budget that is left, from 1 to 0."""
         return self._till.remaining
 
-    def counts(self, marginals: Sequence[Marginal], share: float = 1.0, clip: Clip | None = None) -> list[NoisyCounts]:
+    @overload
+    def counts(
+        self, marginals: Sequence[Marginal], share: float = 1.0, clip: Clip | None = None, minimum: None = None
+    ) -> list[NoisyCounts]: ...
+
+    @overload
+    def counts(
+        self, marginals: Sequence[Marginal], share: float = 1.0, clip: Clip | None = None, *, minimum: int
+    ) -> list[SparseCounts]: ...
+
+    def counts(
+        self, marginals: Sequence[Marginal], share: float = 1.0, clip: Clip | None = None, minimum: int | None = None
+    ) -> list[NoisyCounts] | list[SparseCounts]:
         """Noisy cross-tabs of the view's rows, measured together and paid by one charge.
 
         With a ``clip`` every entity is scaled by one factor for all of them, and the noise follows the clip instead of the
-        cap; the values then come in units of 1/denominator of a row.
+        cap; the values then come in units of 1/denominator of a row. With a ``minimum`` only cells of so many noisy rows are
+        answered, from a domain of any size.
         """
-        return answer_counts(self._till, marginals, share, clip)
+        if minimum is None:
+            return answer_counts(self._till, marginals, share, clip)
+        return answer_sparse(self._till, marginals, share, clip, minimum)
 
     def entities(self, share: float = 1.0) -> NoisySize:
         """The noisy number of entities, those without rows in this view included. One entity moves it by 1."""

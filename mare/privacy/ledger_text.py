@@ -75,7 +75,7 @@ def _row(charge: Charge, share: float) -> tuple[str, ...]:
         what,
         f"{charge.histograms:,}",
         f"{charge.cells:,}",
-        f"{charge.norm} {charge.sensitivity:.6g}",
+        f"{charge.norm} {charge.sensitivity:.6g}" + ("" if charge.clip is None else f", clipped at {charge.clip:g}"),
         f"{charge.mechanism} {charge.scale:.4g}",
         f"{charge.cost:.4g}",
         f"{share:.2%}",

@@ -84,12 +84,9 @@ class Till:
         """That fraction of the allowance, if so much is left."""
         return portion_of(share, self._allowance, self._allowance - self._spent, self.where)
 
-    def quote(self, sensitivity_squared: int, share: float, parts: Fraction = Fraction(1)) -> Quote:
-        """The noise that a share buys (or ``parts`` of it, where one question is paid in two steps).
-
-        ``sensitivity_squared`` is L1² under pure ε and L2² under (ε, δ), in units of the answer.
-        """
-        portion = self.portion(share) * parts
+    def quote(self, sensitivity_squared: int, share: float) -> Quote:
+        """The noise that a share buys. ``sensitivity_squared`` is L1² under pure ε, L2² under (ε, δ), in units of the answer."""
+        portion = self.portion(share)
         cost = down(portion)
         if cost <= 0:
             raise BudgetError(f"{self.where}: this share of the budget is too small to measure anything.")
@@ -150,6 +147,7 @@ def described_query(
     *,
     clip: float | None = None,
     unit: int = 1,
+    listed: bool = False,
 ) -> Query:
     """The question as the tape keeps it, in units of the answer."""
     return Query(
@@ -164,6 +162,7 @@ def described_query(
         cost=quote.cost,
         clip=clip,
         denominator=unit,
+        listed=listed,
     )
 
 

@@ -87,7 +87,7 @@ def _each(values: Integers, factor: Callable[[int], int]) -> Integers:
     return np.array([factor(int(value)) for value in distinct], dtype=np.int64)[place]
 
 
-def limit_and_quote(till: Till, clip: Clip, tables: int, share: float, parts: Fraction = Fraction(1)) -> tuple[Limit, Quote]:
+def limit_and_quote(till: Till, clip: Clip, tables: int, share: float) -> tuple[Limit, Quote]:
     """The clip in as many bits as the noise can be drawn in, and its price."""
     largest = LARGEST_SCALE if till.pure else LARGEST_SIGMA
     bits = MOST_BITS
@@ -98,7 +98,7 @@ def limit_and_quote(till: Till, clip: Clip, tables: int, share: float, parts: Fr
                 f"{till.where}: a clip of {clip.bound:g} is too small to keep anything of an entity. Nothing was charged. "
                 "Below 1 a clip only costs: an entity with one row adds 1."
             )
-        quote = till.quote(limit.sensitivity_squared, share, parts)
+        quote = till.quote(limit.sensitivity_squared, share)
         if quote.scale <= largest or bits <= FEWEST_BITS:
             return limit, quote
         bits -= 1

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from mare.domain import Marginal
 from mare.errors import InternalError, PrivacyError
 from mare.privacy.noise import Mechanism, standard_deviation
-from mare.privacy.till import Quote, Till, described_charge, described_query
+from mare.privacy.till import Till, described_charge, described_query
 
-from .asking import MOST_CELLS, cells_of, checked_shapes, checked_table, described
-from .clipping import Clip, Limit, entity_weights, limit_and_quote
-
-Integers = NDArray[np.int64]
+from .asking import LARGEST_DOMAIN, MOST_CELLS, cells_of, checked_shapes, checked_table
+from .clipping import Clip
+from .pricing import Price, priced, weighed
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,58 +54,37 @@ class NoisyCounts:
 
 
 def answer_counts(till: Till, marginals: Sequence[Marginal], share: float, clip: Clip | None) -> list[NoisyCounts]:
-    """Noisy cross-tabs, measured together and paid by one charge.
-
-    Without a clip an entity has at most S rows, each in one cell of each of the k tables: L1 ≤ kS, and L2 ≤ √(k·S²) = S√k (all
-    rows of the entity in one cell of each table). With one see `clipping`.
-    """
+    """Noisy cross-tabs, measured together and paid by one charge."""
     if not marginals:
         return []
     shapes = checked_shapes(till, marginals)
     cells = cells_of(shapes)
-    limit, quote = priced(till, len(marginals), share, clip)
-    if sum(cells) > MOST_CELLS:
-        raise PrivacyError(
-            f"{till.where}: these {len(cells)} cross-tabs have {sum(cells):,} cells (the largest {max(cells):,}); "
-            f"at most {MOST_CELLS:,} are answered at once. Coarsen columns, or measure fewer together. Nothing was charged."
-        )
-    noise = till.noise(quote, sum(cells))
+    price = priced(till, len(marginals), share, clip)
+    _refuse_too_many(till, cells, price)
+    noise = till.noise(price.quote, sum(cells))
     till.assert_cap()
-    what = words("counts of ", marginals, limit)
-    unit, bound = (1, None) if limit is None else (limit.one, limit.bound)
-    query = described_query(till, quote, noise.scale, what, tuple(marginals), clip=bound, unit=unit)
-    till.pay(query, described_charge(query, sum(cells), noise.total_variation), quote.portion)
-    weights, mass = weighed(till, marginals, limit)
-    answers = till.view.counts(marginals) if weights is None else till.view.counts(marginals, weights)
+    what = price.words("counts of", marginals)
+    query = described_query(till, price.quote, noise.scale, what, tuple(marginals), clip=price.clip, unit=price.unit)
+    till.pay(query, described_charge(query, sum(cells), noise.total_variation), price.quote.portion)
+    weights, mass = weighed(till, marginals, price.limit)
+    answers = till.view.counts(marginals, weights)
     if len(answers) != len(marginals):
         raise InternalError(f"{till.where} answered {len(answers)} cross-tabs where {len(marginals)} were asked")
     exact = [checked_table(till, counts, shape, mass) for counts, shape in zip(answers, shapes, strict=True)]
     released = till.release_dense(query, noise, exact)
     return [
-        NoisyCounts(marginal, values, noise.mechanism, noise.scale, query.sensitivity, query.cost, bound, unit)
+        NoisyCounts(marginal, values, noise.mechanism, noise.scale, query.sensitivity, query.cost, price.clip, price.unit)
         for marginal, values in zip(marginals, released, strict=True)
     ]
 
 
-def priced(till: Till, tables: int, share: float, clip: Clip | None) -> tuple[Limit | None, Quote]:
-    """What one entity can move so many tables by, and the noise that this share buys against it."""
-    if clip is not None:
-        return limit_and_quote(till, clip, tables, share)
-    cap = till.view.max_rows_per_entity
-    return None, till.quote((tables * cap) ** 2 if till.pure else tables * cap * cap, share)
-
-
-def words(verb: str, marginals: Sequence[Marginal], limit: Limit | None) -> str:
-    listed = verb + "; ".join(described(marginal) for marginal in marginals)
-    return listed if limit is None else f"{listed}, {limit.words}"
-
-
-def weighed(till: Till, marginals: Sequence[Marginal], limit: Limit | None) -> tuple[Integers | None, int]:
-    """The factors of the entities, in units, and what all rows weigh together."""
-    rows = till.view.rows_per_entity()
-    if rows.dtype != np.int64 or rows.ndim != 1 or rows.min(initial=0) < 0:
-        raise InternalError(f"{till.where} answered rows per entity that are no counts")
-    if limit is None:
-        return None, int(rows.sum())
-    weights = entity_weights(till, limit, marginals, rows)
-    return weights, int(rows @ weights)
+def _refuse_too_many(till: Till, cells: Sequence[int], price: Price) -> None:
+    if sum(cells) <= MOST_CELLS:
+        return
+    sparse = ""
+    if max(cells) <= LARGEST_DOMAIN:
+        sparse = f", or give minimum={price.fitting_minimum(sum(cells))}: cells with fewer rows than that are then left out"
+    raise PrivacyError(
+        f"{till.where}: {sum(cells):,} cells in {len(cells)} cross-tabs were asked (the largest has {max(cells):,}); at most "
+        f"{MOST_CELLS:,} are answered at once. Coarsen columns, or measure fewer together{sparse}. Nothing was charged."
+    )
