@@ -6,6 +6,7 @@
 It may open the stage, because it looks at true rows; nothing of what it finds may leave the house.
 """
 
+from .account import account_faults
 from .canary import Session, canary_audit, mechanism_audit, session_audit
 from .entities import Chosen
 from .report import INTERNAL, AuditReport, CanaryReport, EntityAudit, QueryAudit
@@ -19,6 +20,7 @@ __all__ = [
     "EntityAudit",
     "QueryAudit",
     "Session",
+    "account_faults",
     "canary_audit",
     "mechanism_audit",
     "session_audit",

@@ -2,9 +2,8 @@
 
 Recorded once on D; replayed for every removed entity. The second fit must ask the same questions with the same noise
 scales, draw the same keys, tell the same progress and end in the same release file, and every exact answer must move by
-no more than the sensitivity that its charge paid for. The recorded fit is also checked by itself: every answer on the
-tape has a charge in the ledger, every charge buys its noise by an account made anew here, the sum fits the budget, and
-no secret key stands in the release.
+no more than the sensitivity that its charge paid for. The recorded fit is also checked by itself: its account adds up
+(`account`), and no secret key stands in the release.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from math import sqrt
 from pathlib import Path
 
@@ -23,12 +21,11 @@ from mare.planning import Plan
 from mare.ports import Source
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
-from mare.privacy.conversion import epsilon_from_rho
-from mare.privacy.ledger import Charge
 from mare.privacy.tape import Counts, Entry, Query, Record, Recorder, Replayer, TapeMismatch
 from mare.release import Release
 from mare.stage import needs
 
+from .account import account_faults
 from .artefacts import Artefacts, artefacts, differing, published
 from .entities import Chosen, Ownership, ownership
 from .neighbour import HeldSource, WithoutEntity
@@ -95,12 +92,8 @@ class _Run:
         return cls(recorder.record, told, release, artefacts(release))
 
     def faults(self, budget: Budget) -> list[str]:
-        queries = [entry.query for entry in self.record.entries]
-        charges = self.release.ledger.charges
         return [
-            *_unpaid(queries, charges),
-            *(fault for query in queries for fault in underpaid(query, pure=budget.pure)),
-            *overspent(queries, budget),
+            *account_faults(self.record, self.release.ledger, budget),
             *published(self.record.secrets, self.released),
             *(["the fit drew seeded noise and calls its release PRIVATE"] if self.release.status == "PRIVATE" else []),
         ]
@@ -154,33 +147,3 @@ def distance_squared(entry: Entry, exact: Sequence[Counts]) -> int:
 def _query(entry: Entry, squared: int) -> QueryAudit:
     query = entry.query
     return QueryAudit(query.what, query.view, query.norm, sqrt(query.sensitivity_squared), sqrt(squared))
-
-
-def _unpaid(queries: Sequence[Query], charges: Sequence[Charge]) -> list[str]:
-    """Every answer has its own charge, in the same order and of the same size."""
-    paid = [(c.what, c.view, c.mechanism, c.sensitivity, c.scale, c.cost) for c in charges]
-    # The tape counts in units of the answer, the ledger in rows.
-    unit = [(q.sensitivity / q.denominator, q.scale / q.denominator) for q in queries]
-    answered = [(q.what, q.view, q.mechanism, *in_rows, q.cost) for q, in_rows in zip(queries, unit, strict=True)]
-    if paid == answered:
-        return []
-    return [f"{len(answered)} answers left and {len(paid)} charges stand in the ledger, and they are not the same ones"]
-
-
-def underpaid(query: Query, *, pure: bool) -> list[str]:
-    """What this noise costs by the definition of its mechanism, in fractions, against what was charged."""
-    squared = Fraction(query.sensitivity_squared) / Fraction(query.scale) ** 2
-    # Under (ε, δ) ρ = (Δ/scale)²/2 for the Gaussian and for a choice; under pure ε Δ/b for the Laplace, 2Δ/b for a choice.
-    due = squared * (4 if query.mechanism == "exponential choice" else 1)
-    if due <= Fraction(query.cost) ** 2 if pure else squared / 2 <= Fraction(query.cost):
-        return []
-    return [f"{query.what} of {query.view}: noise of scale {query.scale:.6g} costs more than the {query.cost:.6g} charged"]
-
-
-def overspent(queries: Sequence[Query], budget: Budget) -> list[str]:
-    """The sum of the charges against the budget of the plan."""
-    total = float(sum(Fraction(query.cost) for query in queries))
-    spent = total if budget.pure or not queries else epsilon_from_rho(total, budget.delta)
-    if spent <= budget.epsilon * (1 + 1e-9):
-        return []
-    return [f"the charges add up to epsilon {spent:.6g}, the budget is {budget.epsilon:.6g}"]

@@ -1,0 +1,64 @@
+"""Small sessions with a curator, for audits that need no database: the same questions with a canary there and gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mare.audit import Session
+from mare.domain import Domain, Marginal
+from mare.privacy.bits import BitSource
+from mare.privacy.budget import Budget
+from mare.privacy.curator import Clip, Curator, Gate
+from mare.privacy.ledger import Ledger
+from mare.privacy.tape import Recorder, Replayer, Tape
+from mare.privacy.view import PrivateView
+from tests.views import ArrayView, array_view
+
+ZCDP, PURE = Budget(8, 1e-9), Budget(2)
+WARD, AGE, BOTH = Marginal.of("ward"), Marginal.of("age"), Marginal.of("ward", "age")
+CANARY, CAP = 0, 6
+
+Questions = Callable[[Curator], object]
+
+
+def wards() -> ArrayView:
+    """Entity 0 is the canary: all the rows of its cap in one cell that nobody else has. Entity 9 has no rows."""
+    owner, ward, age = [CANARY] * CAP, [3] * CAP, [4] * CAP
+    for entity in range(1, 9):
+        owner += [entity] * (entity % 4)
+        ward += [(entity + row) % 3 for row in range(entity % 4)]
+        age += [(entity * row) % 4 for row in range(entity % 4)]
+    domain = Domain.of([("ward", 4), ("age", 5)])
+    return array_view(owner, {"ward": ward, "age": age}, domain, everyone=range(10), cap=CAP)
+
+
+def asked(view: PrivateView, budget: Budget, questions: Questions) -> Session:
+    """These questions, put to a curator that holds the whole budget."""
+
+    def session(bits: BitSource, tape: Tape) -> Ledger:
+        ledger = Ledger(budget, "one patient")
+        questions(Gate(budget, ledger, bits, tape).curator(view, 1.0))
+        return ledger
+
+    return session
+
+
+def usual(curator: Curator) -> object:
+    """Sizes, two cross-tabs together, and two clipped ones."""
+    return [curator.entities(0.1), curator.counts([WARD, AGE], 0.5), curator.counts([WARD, BOTH], 0.4, clip=Clip(2.0))]
+
+
+def pair(questions: Questions = usual, budget: Budget = ZCDP) -> tuple[Session, Session]:
+    """With the canary, and without it."""
+    view = wards()
+    return asked(view, budget, questions), asked(view.without(CANARY), budget, questions)
+
+
+def replay_against(there: Session, gone: Session, bits: Callable[[int], BitSource]) -> tuple[Recorder, Ledger]:
+    """Record one, replay the other; raises `TapeMismatch` when the canary shows beyond what was paid for."""
+    recorder = Recorder()
+    ledger = there(bits(1), recorder)
+    replayer = Replayer(recorder.record)
+    gone(bits(2), replayer)
+    replayer.finish()
+    return recorder, ledger
