@@ -12,7 +12,7 @@ import pytest
 from mare.errors import SourceError
 from mare.finding import open_source
 from mare.schema.reflection import ColumnOrder
-from mare_adapters.sources.engine import open_duckdb
+from mare_adapters.engine import open_duckdb
 
 
 @pytest.fixture

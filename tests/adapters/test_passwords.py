@@ -11,7 +11,7 @@ import pytest
 
 from mare.errors import MareError, SourceError
 from mare.finding import open_source
-from mare_adapters.sources.locations import sql_location
+from mare_adapters.locations import sql_location
 from tests.servers import MariadbServer, PostgresServer
 
 SECRETS = ["simple-s3cret", "p@ss/w:rd", "100%sure", "a b&c=d?#e", "Pa$$'\"wörd"]

@@ -15,13 +15,13 @@ from urllib.parse import unquote
 
 from mare.errors import InternalError, SourceError
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
+from mare_adapters.boundary import reading
+from mare_adapters.engine import open_duckdb, quoted, stream
 
 from .arrow_kinds import conformed
-from .boundary import reading
 from .catalogue import Found
 from .columnar import BATCH_ROWS, record_batches
 from .duckdb_catalogue import reflect_duckdb
-from .engine import open_duckdb, quoted, stream
 from .lookup import find_columns, find_table
 from .peeking import peek_column
 

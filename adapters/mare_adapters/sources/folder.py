@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SourceError
 from mare.schema.reflection import LeftOut, Peek, ReflectedColumn, ReflectedTable, Reflection
+from mare_adapters.boundary import reading
 
 from .arrow_kinds import conformed, reflected_field
-from .boundary import reading
 from .columnar import BATCH_ROWS, record_batches
 from .csv_files import read_header, stream_rows
 from .files import DataFile, find_files

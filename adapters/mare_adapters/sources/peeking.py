@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from mare.schema.reflection import Bound, Peek, StorageKind
 from mare.schema.strict import Value
-
-from .engine import open_duckdb
+from mare_adapters.engine import open_duckdb
 
 if TYPE_CHECKING:
     import duckdb

@@ -15,20 +15,18 @@ from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SourceError
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
+from mare_adapters.boundary import connecting, reading
+from mare_adapters.connections import database_engine
+from mare_adapters.locations import SqlLocation, sql_location
 
-from .boundary import connecting, reading
 from .catalogue import Found, unknown_types_allowed
 from .columnar import BATCH_ROWS, record_batches
-from .locations import SqlLocation, sql_location
 from .lookup import find_columns, find_table
 from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from sqlalchemy import ColumnElement, Connection, Engine, FromClause
-
-_PATIENCE = 15
-"""Seconds to wait for a server that does not answer; ``?connect_timeout=`` in the URL changes it."""
+    from sqlalchemy import ColumnElement, Connection, FromClause
 
 
 class SqlSource:
@@ -51,7 +49,7 @@ class SqlSource:
 
     def __enter__(self) -> Self:
         with connecting(self._location):
-            engine = _engine(self._location)
+            engine = database_engine(self._location)
             self._stack.callback(engine.dispose)
             self._connection = self._stack.enter_context(engine.connect())
             self._schemas = _begin(self._connection, self._location)
@@ -120,36 +118,6 @@ class SqlSource:
             query = select(*(_plain(stored.c[column.name], column) for column in columns)).select_from(stored)
             with closing(self._open.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(query)) as rows:
                 yield from record_batches(rows, columns, names, table.name)
-
-
-def _engine(location: SqlLocation) -> Engine:
-    from sqlalchemy import URL, create_engine
-    from sqlalchemy.pool import NullPool
-
-    if location.family == "sqlite":
-        return create_engine("sqlite://", creator=lambda: _open_file(location.database), poolclass=NullPool, hide_parameters=True)
-    url = URL.create(
-        location.driver,
-        username=location.user or None,
-        password=location.password,
-        host=location.host or None,
-        port=location.port,
-        database=location.database or None,
-    )
-    given: dict[str, str | bytes | int] = {"connect_timeout": _PATIENCE, **location.options}
-    if location.family == "mysql":  # its driver takes numbers as numbers
-        given = {name: int(text) if isinstance(text, str) and text.isdecimal() else text for name, text in given.items()}
-    if location.driver == "mysql+pymysql" and location.password is not None:
-        given["password"] = location.password.encode()  # the driver would write letters beyond ASCII in Latin-1
-    return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=given)
-
-
-def _open_file(path: str) -> object:
-    import sqlite3
-
-    if not Path(path).is_file():
-        raise FileNotFoundError(path)
-    return sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
 def _begin(connection: Connection, location: SqlLocation) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Where a SQL source is, read from a URL or a file name; the one place that holds a password.
+"""Where a SQL database is, source or target, read from a URL or a file name; the one place that holds a password.
 
 People paste passwords with `@`, `/` and `%` into URLs. What cannot be read in one way only is refused without
 being shown, because a part of the password may stand where a host is expected.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qsl, quote, unquote
 
-from mare.errors import SourceError
+from mare.errors import MareError, SourceError
 
 Family = Literal["sqlite", "postgresql", "mysql"]
 
@@ -65,15 +65,26 @@ class SqlLocation:
         return f"{self.host}:{self.port}" if self.port is not None else self.host
 
 
-def sql_location(location: str | Path) -> SqlLocation:
-    """Take a URL or the name of a database file apart."""
+def sql_location(location: str | Path, fault: type[MareError] = SourceError) -> SqlLocation:
+    """Take a URL or the name of a database file apart. ``fault`` is raised where that cannot be done."""
+    try:
+        return _taken_apart(location)
+    except _Unreadable as error:
+        raise fault(str(error)) from None
+
+
+class _Unreadable(Exception):
+    """A location that cannot be read; the message shows no part of it."""
+
+
+def _taken_apart(location: str | Path) -> SqlLocation:
     if isinstance(location, Path) or not re.match(r"[A-Za-z][A-Za-z0-9+_]*:(//|$)", location):
         return SqlLocation("sqlite", "sqlite", str(location))
     scheme, _, rest = location.partition(":")
     rest = rest.removeprefix("//")
     name, _, driver = scheme.lower().partition("+")
     if name not in _FAMILIES:
-        raise SourceError(f"{name}:// is not a database that mare can read. Known: {', '.join(_FAMILIES)}, duckdb.")
+        raise _Unreadable(f"{name}:// is not a database that mare knows. Known: {', '.join(_FAMILIES)}, duckdb.")
     family, usual = _FAMILIES[name]
     chosen = f"{family}+{driver}" if driver else usual
     if family == "sqlite":
@@ -109,7 +120,7 @@ def _split_port(server: str) -> tuple[str, int | None]:
     if not colon or server.endswith("]"):
         host, port = server, ""
     if not _HOST.fullmatch(unquote(host)) and not unquote(host).startswith("/"):
-        raise SourceError(f"the database URL cannot be read: what stands for the host is not a host name. {_ENCODE}")
+        raise _Unreadable(f"the database URL cannot be read: what stands for the host is not a host name. {_ENCODE}")
     return host, _port(port)
 
 
@@ -117,7 +128,7 @@ def _port(text: str) -> int | None:
     if not text:
         return None
     if not text.isdecimal() or not 0 < int(text) < 65536:
-        raise SourceError(f"the database URL cannot be read: what stands for the port is not a number. {_ENCODE}")
+        raise _Unreadable(f"the database URL cannot be read: what stands for the port is not a number. {_ENCODE}")
     return int(text)
 
 
@@ -125,4 +136,4 @@ def _options(query: str) -> dict[str, str]:
     try:
         return dict(parse_qsl(query, keep_blank_values=True, strict_parsing=True)) if query else {}
     except ValueError:
-        raise SourceError(f"the database URL cannot be read: what follows the ? is not name=value. {_ENCODE}") from None
+        raise _Unreadable(f"the database URL cannot be read: what follows the ? is not name=value. {_ENCODE}") from None

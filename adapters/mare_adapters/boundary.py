@@ -1,0 +1,123 @@
+"""The one boundary where the errors of drivers and engines become mare's own.
+
+A driver's message may hold a password (a connection string that it could not parse) or a value (a text that it could
+not decode). So its text is never passed on: the cause is told from its code, and the chain is cut with ``from None``.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mare.errors import MareError, MissingExtra, SinkError, SourceError
+
+from .error_codes import DISK_FULL, NO_DATABASE, NO_RIGHT, REFUSED, cause_of, origin_of, place_of
+
+if TYPE_CHECKING:
+    from .locations import SqlLocation
+
+_EXTRAS = {"postgresql": "postgres", "mysql": "mysql"}
+
+_REMEDIES = {
+    REFUSED: "Check the user name and the password; percent-encode special characters in the URL (@ is %40).",
+    NO_DATABASE: "Check the name after the last / of the URL.",
+    NO_RIGHT: "Ask for SELECT on the tables that the schema names.",
+}
+_SINK_REMEDIES = {
+    **_REMEDIES,
+    NO_RIGHT: "Ask for the right to create tables there (CREATE on the schema; with --replace, ownership of the old tables).",
+    DISK_FULL: "Make room, or give another target.",
+}
+
+
+@contextmanager
+def connecting(location: SqlLocation, fault: type[MareError] = SourceError) -> Iterator[None]:
+    """Around opening a connection: the server is not there, refuses us, or its driver is not installed."""
+    try:
+        yield
+    except MareError:
+        raise
+    except ImportError:
+        verb = "writing to" if fault is SinkError else "reading from"
+        raise MissingExtra(f"{verb} {location.label}", _EXTRAS.get(location.family, location.family)) from None
+    except Exception as error:  # whatever the driver raises: all of it is translated here
+        raise fault(_refusal(location, error)) from None
+
+
+@contextmanager
+def reading(label: str, what: str) -> Iterator[None]:
+    """Around a query. ``what`` names the table or the catalogue in the message."""
+    try:
+        yield
+    except _foreign_errors() as error:
+        cause = cause_of(error)
+        if cause is not None:
+            raise SourceError(f"{what} cannot be read: {label} {cause}. {_REMEDIES.get(cause, 'Try again later.')}") from None
+        raise SourceError(f"{what} of {label} cannot be read ({_kind(error)}).{_hint(error)}") from None
+
+
+@contextmanager
+def writing(label: str, what: str, after: str = "It was left as it was.") -> Iterator[None]:
+    """Around a statement that writes. ``what`` names the table, or what was going on; ``after`` how the target was left."""
+    try:
+        yield
+    except _foreign_errors() as error:
+        cause = _disk(error) or cause_of(error)
+        if cause is None:
+            raise SinkError(f"{label}: {what} cannot be written ({_kind(error)}). {after}") from None
+        remedy = _SINK_REMEDIES.get(cause)
+        raise SinkError(
+            f"{label}: {what} cannot be written: the target {cause}{place_of(error)}. {f'{remedy} ' if remedy else ''}{after}"
+        ) from None
+
+
+def _foreign_errors() -> tuple[type[Exception], ...]:
+    """What a driver or an engine raises. Anything else is a bug of mare's and shows where it is."""
+    import sqlite3
+
+    import duckdb
+    import pyarrow as pa
+    from sqlalchemy.exc import SQLAlchemyError
+
+    # A driver that was never loaded raises nothing.
+    drivers = [sys.modules[name].Error for name in ("psycopg", "pymysql") if name in sys.modules]
+    return (SQLAlchemyError, sqlite3.Error, duckdb.Error, pa.ArrowException, OSError, UnicodeError, OverflowError, *drivers)
+
+
+def _refusal(location: SqlLocation, error: Exception) -> str:
+    if location.family == "sqlite":
+        return (
+            f"{location.database} cannot be read as a SQLite database ({_kind(error)}). "
+            "Give the path of a database file that exists and that this user may read."
+        )
+    cause = cause_of(error)
+    if cause is not None:
+        return f"{location.label}: the server {cause}. {_REMEDIES.get(cause, 'Try again later.')}"
+    return (
+        f"{location.label}: no connection ({_kind(error)}). Is a server running at "
+        f"{location.server or 'the usual place'}, and may this machine reach it?"
+    )
+
+
+def _disk(error: BaseException) -> str | None:
+    """A full disk under a file: engines wrap the operating system's word for it in one of their own."""
+    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return DISK_FULL if full or "disk is full" in str(error) or "No space left on device" in str(error) else None
+
+
+def _kind(error: BaseException) -> str:
+    origin = origin_of(error)
+    state = getattr(origin, "sqlstate", None)
+    return f"{type(origin).__name__} {state}" if state else type(origin).__name__
+
+
+def _hint(error: BaseException) -> str:
+    origin = origin_of(error)
+    if "Could not decode to UTF-8" in str(origin):
+        return " It holds text that is not UTF-8: correct it in the source."
+    if type(origin).__name__ == "DataError":
+        return " It holds a date that Python cannot (before year 1, after 9999, or infinity): correct it in the source."
+    return ""

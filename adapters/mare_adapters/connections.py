@@ -1,0 +1,45 @@
+"""SQLAlchemy engines as mare opens them: one connection at a time, values never in a log, a silent server given up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .locations import SqlLocation
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+_PATIENCE = 15
+"""Seconds to wait for a server that does not answer; ``?connect_timeout=`` in the URL changes it."""
+
+
+def database_engine(location: SqlLocation) -> Engine:
+    """The engine of a location. A SQLite file is opened read-only: it is a source."""
+    from sqlalchemy import URL, create_engine
+    from sqlalchemy.pool import NullPool
+
+    if location.family == "sqlite":
+        return create_engine("sqlite://", creator=lambda: _open_file(location.database), poolclass=NullPool, hide_parameters=True)
+    url = URL.create(
+        location.driver,
+        username=location.user or None,
+        password=location.password,
+        host=location.host or None,
+        port=location.port,
+        database=location.database or None,
+    )
+    given: dict[str, str | bytes | int] = {"connect_timeout": _PATIENCE, **location.options}
+    if location.family == "mysql":  # its driver takes numbers as numbers
+        given = {name: int(text) if isinstance(text, str) and text.isdecimal() else text for name, text in given.items()}
+    if location.driver == "mysql+pymysql" and location.password is not None:
+        given["password"] = location.password.encode()  # the driver would write letters beyond ASCII in Latin-1
+    return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=given)
+
+
+def _open_file(path: str) -> object:
+    import sqlite3
+
+    if not Path(path).is_file():
+        raise FileNotFoundError(path)
+    return sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
