@@ -72,9 +72,8 @@ class SparseNoise:
         noisy = _clamped(counts + replace(self.noise, cells=len(counts)).draw(bits)) if len(counts) else counts
         kept = noisy >= self.threshold
         places, values = self._phantoms(index, bits)
-        places, values = np.concatenate([index[kept], places]), np.concatenate([noisy[kept], values])
-        order = np.argsort(places, kind="stable")
-        return SparseCells(places[order], values[order])
+        between = np.searchsorted(places, index[kept])
+        return SparseCells(np.insert(places, between, index[kept]), np.insert(values, between, noisy[kept]))
 
     def _phantoms(self, listed: NDArray[np.int64], bits: BitSource) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         beyond_threshold: Tail = tail(self.noise.mechanism, self.noise.scale, self.threshold)
