@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import Marginal
-from mare.errors import InternalError
+from mare.errors import InternalError, PrivacyError
 from mare.privacy.sparse import MOST_PHANTOMS
 from mare.privacy.tails import smallest_threshold
 from mare.privacy.till import Quote, Till
@@ -53,6 +53,8 @@ class Price:
 def priced(till: Till, tables: int, share: float, clip: Clip | None) -> Price:
     """Charges nothing."""
     if clip is not None:
+        if not isinstance(clip, Clip):
+            raise PrivacyError(f"{till.where}: {clip!r} is no clip; write Clip(3.0), for instance. Nothing was charged.")
         limit, quote = limit_and_quote(till, clip, tables, share)
         return Price(quote, limit)
     cap = till.view.max_rows_per_entity
