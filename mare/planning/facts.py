@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from pydantic import BaseModel
+from collections.abc import Sequence
 
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
@@ -16,23 +14,7 @@ from .domains import is_category, is_learned
 from .plan import Warned
 
 
-def peeked_paths(schema: Schema) -> list[Path]:
-    """Every place of the schema that carries the mark `peeked: true`."""
-    return list(_peeked(schema, ()))
-
-
-def _peeked(value: object, path: Path) -> Iterator[Path]:
-    if isinstance(value, BaseModel):
-        if getattr(value, "peeked", False) is True:
-            yield path
-        for name in type(value).model_fields:
-            yield from _peeked(getattr(value, name), (*path, name))
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield from _peeked(item, (*path, str(name)))
-
-
-def warn_of_peeking(paths: list[Path]) -> Warned | None:
+def warn_of_peeking(paths: Sequence[Path]) -> Warned | None:
     """One warning that lists the places."""
     if not paths:
         return None

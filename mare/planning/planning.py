@@ -14,12 +14,13 @@ from mare.graph.groups import ColumnGroup
 from mare.privacy.budget import Budget
 from mare.schema import Schema
 from mare.schema.checks import settled_or_raise
-from mare.schema.faults import describe
+from mare.schema.faults import Fault, describe
+from mare.schema.peeked import peeked_paths
 
 from .assumptions import assume_rows
 from .choices import Chosen, choose_models
 from .domains import GroupDomains, group_domains
-from .facts import learning_without_delta, peeked_paths, public_facts, vocabulary_notes, warn_of_peeking
+from .facts import learning_without_delta, public_facts, vocabulary_notes, warn_of_peeking
 from .phases import phase_shares
 from .plan import Plan, PlannedGroup, Warned
 from .preview import preview
@@ -47,6 +48,16 @@ def plan(schema: Schema, budget: Budget, *, entities: int | None = None) -> Plan
         raise PlanError(describe(faults, schema.name or "schema"), tuple(faults))
     planned = tuple(_planned(schema, bounds, group, domains[group.name], chosen[group.name]) for group in groups)
     return _previewed(schema, budget, dag, bounds, planned, chosen, entities)
+
+
+def open_questions(schema: Schema) -> tuple[Fault, ...]:
+    """What would stop the plan of a schema without faults whatever the budget: sizes and caps left open, models not there."""
+    dag = DatasetDag.of(schema)
+    groups = column_groups(schema, dag)
+    bounds, faults = row_bounds(schema, dag)
+    _, open_sizes = group_domains(schema, dag, bounds, groups)
+    _, wrong_models = choose_models(schema, groups)
+    return (*faults, *open_sizes, *wrong_models)
 
 
 def _planned(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from .strict import Strict
 from .table import ModelChoice, Table
 
@@ -17,6 +19,8 @@ class EntityByColumn(Strict):
     """The column that tells entities apart (`uniquepid`)."""
     name: str | None = None
     """What the entity is called as a parent; the column's name unless said."""
+    rows: int | None = Field(None, ge=1)
+    """Roughly how many entities there are, if that is public: for the preview."""
 
 
 class Schema(Strict):

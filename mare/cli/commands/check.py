@@ -30,10 +30,13 @@ def check(
 ) -> None:
     """Check a schema, alone or against a source. Reads no row. Exit code 2 if something is wrong or left open."""
     from mare.errors import SourceError
+    from mare.planning.planning import open_questions
     from mare.schema.loading import examine
 
     found = examine(schema)
     faults = list(found.faults)
+    if found.schema is not None and not faults:
+        faults += [fault.at(found.line_of(fault.path)) for fault in open_questions(found.schema)]
     label, refused = None, None
     if source is not None and found.schema is not None:
         try:
