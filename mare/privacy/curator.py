@@ -23,8 +23,10 @@ from .answers.sizes import NoisySize, answer_entities
 from .answers.sparse_counts import SparseCounts, answer_sparse
 from .bits import BitSource, OsBits
 from .budget import Budget
+from .learning import Learner
 from .ledger import Ledger
 from .qualities import Candidate, Weighting
+from .raw import PrivateColumn
 from .tape import Tape
 from .till import Till, portion_of
 from .view import PrivateView
@@ -63,6 +65,16 @@ class Gate:
         curator = Curator(Till(self._ledger, self._bits, self._tape, view, granted))
         self._ungranted -= granted
         return curator
+
+    def learner(self, column: PrivateColumn, share: float, delta_share: float = 0.0) -> Learner:
+        """A learner over a column that has no domain yet, with this fraction of the whole budget set aside for it.
+
+        ``delta_share`` is the fraction of the δ for learning that it may use: only a list of values needs some.
+        """
+        granted = portion_of(share, self._ledger.total, self._ungranted, f"column {column.name!r}")
+        learner = Learner(self._ledger, self._bits, self._tape, column, granted, self.secret, delta_share)
+        self._ungranted -= granted
+        return learner
 
     def secret(self, name: str) -> bytes:
         """The fit's 32-byte key of that name, never released (which rows a cap keeps hangs on one). A tape replays it."""

@@ -1,0 +1,187 @@
+"""`Learner`: a domain from the data, paid for. What a curator is for a view, a learner is for a column that has no domain yet.
+
+    raw column ─► **learner** ─► categories, bounds, fine histogram ─► codecs
+
+Categories take a δ above 0 (`stable_keys`); what has an order is counted on a public grid by the same code as any cross-tab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.domain import Marginal
+from mare.errors import InternalError, PrivacyError
+
+from .answers.clipping import Clip
+from .answers.counts import answer_counts
+from .bits import BitSource
+from .bounds import CHANCE, noisy_bounds
+from .conversion import learning_delta
+from .grids import Grid, power_grid
+from .learned import FineHistogram, LearnedBounds, LearnedCategories
+from .ledger import Charge, Ledger
+from .noise import Noise, prepare_noise
+from .raw import PrivateColumn
+from .rounding import down
+from .stable_keys import as_numbers, as_texts, canonical, identifiers, kept_keys, key_threshold
+from .tape import Query, Tape
+from .till import LARGEST_COUNT, Till, portion_of
+from .view import PrivateView
+
+Integers = NDArray[np.int64]
+
+VALUE = "value"
+"""The one column of a binned view."""
+DEFAULT_VALUES = 100
+MOST_VALUES = 1_000_000
+MOST_PER_ENTITY = 1_000
+
+_ROWS_ONLY = (0.0, 1.0)
+"""Any grid will do where rows are counted, not values."""
+
+
+class Learner:
+    """One column, one allowance of budget and, where values are to be listed, of δ. Shares are fractions of these."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        bits: BitSource,
+        tape: Tape | None,
+        column: PrivateColumn,
+        granted: Fraction,
+        secret: Callable[[str], bytes],
+        delta_share: float,
+    ) -> None:
+        self._ledger, self._bits, self._tape = ledger, bits, tape
+        self._column, self._granted, self._secret, self._delta_share = column, granted, secret, delta_share
+        self._spent = Fraction(0)
+        if column.max_rows_per_entity < 1:
+            raise PrivacyError(
+                f"{self._where}: the cap on rows per entity is {column.max_rows_per_entity}; it must be at least 1. "
+                "Nothing was charged."
+            )
+
+    @property
+    def name(self) -> str:
+        """Table and column: public."""
+        return self._column.name
+
+    @property
+    def remaining(self) -> float:
+        """The fraction of this learner's budget that is left, from 1 to 0."""
+        return float((self._granted - self._spent) / self._granted)
+
+    def categories(self, most: int = DEFAULT_VALUES, per_entity: int = 1, share: float = 1.0) -> LearnedCategories:
+        """The values that enough entities hold, ``most`` of them at most. An entity names at most ``per_entity`` of its own."""
+        _check_whole(self._where, "the number of values to keep", most, MOST_VALUES)
+        _check_whole(self._where, "the number of values per entity", per_entity, MOST_PER_ENTITY)
+        # who has S rows has at most S distinct values
+        named = min(per_entity, self._column.max_rows_per_entity)
+        delta = self._delta()
+        with self._lent(self._column.binned(_ROWS_ONLY), share) as till:
+            quote = till.quote(named, 1.0)
+            noise = prepare_noise("discrete gaussian", quote.scale, 1, exact=True)
+            threshold = key_threshold(noise.scale, named, delta)
+            till.assert_cap()
+            query = Query(
+                what=f"values that more than {threshold} entities hold, at most {most}, at most {named} of an entity",
+                view=self.name,
+                marginals=(),
+                mechanism="stable keys",
+                norm="L2",
+                sensitivity=quote.sensitivity,
+                sensitivity_squared=named,
+                scale=noise.scale,
+                cost=quote.cost,
+                listed=True,
+            )
+            till.pay(query, _keys_charge(query, named, delta), quote.portion)
+            values, counts = canonical(self._column.keys(named, self._secret("stable keys")))
+            if counts.min(initial=1) < 1 or counts.max(initial=1) >= LARGEST_COUNT:
+                raise InternalError(f"{self._where} answered a value that nobody holds, or more than there can be")
+            texts, released = till.release(
+                query, [identifiers(values), counts], lambda: self._drawn(values, counts, noise, threshold, most)
+            )
+        return LearnedCategories(as_texts(texts), released, threshold, named, noise.scale, quote.sensitivity, quote.cost, delta)
+
+    def histogram(self, grid: Grid, share: float = 1.0, clip: Clip | None = None) -> FineHistogram:
+        """The noisy histogram of the column's rows over a public grid. Without a clip one row per entity counts in full."""
+        if not isinstance(grid, Grid):
+            raise PrivacyError(f"{self._where}: {grid!r} is no grid. Nothing was charged.")
+        if clip is None and self._column.max_rows_per_entity > 1:
+            clip = Clip(1.0)
+        with self._lent(self._column.binned(grid.edges), share) as till:
+            (answer,) = answer_counts(till, [Marginal.of(VALUE)], 1.0, clip)
+        rows = answer.rows
+        return FineHistogram(grid, rows[:-1], float(rows[-1]), answer.rows_deviation, answer.mechanism, answer.cost)
+
+    def bounds(
+        self, grid: Grid | None = None, share: float = 1.0, clip: Clip | None = None, chance: float = CHANCE
+    ) -> LearnedBounds:
+        """Where the values lie, read off a noisy histogram over powers of two (or another public grid)."""
+        if not 0 < chance < 1:
+            raise PrivacyError(f"{self._where}: a chance of {chance!r} to err is none: between 0 and 1. Nothing was charged.")
+        return noisy_bounds(self.histogram(power_grid() if grid is None else grid, share, clip), chance)
+
+    @property
+    def _where(self) -> str:
+        return f"column {self._column.name!r}"
+
+    def _delta(self) -> float:
+        """What this learner may add to δ."""
+        if self._ledger.budget.pure:
+            raise PrivacyError(
+                f"{self._where}: with delta = 0 a list of values cannot be learned: any value that gets out would prove that "
+                "somebody holds it. List its `values` in the schema, name a public vocabulary, or plan with a delta above 0. "
+                "Nothing was charged."
+            )
+        if not self._delta_share:
+            raise PrivacyError(
+                f"{self._where}: no part of delta was set aside to learn its values. Ask the gate for a learner with a "
+                "delta_share. Nothing was charged."
+            )
+        whole = Fraction(learning_delta(self._ledger.budget))
+        return down(portion_of(self._delta_share, whole, self._ledger.learning_left, f"{self._where}, delta"))
+
+    @contextmanager
+    def _lent(self, view: PrivateView, share: float) -> Iterator[Till]:
+        """A till for one answer. What was paid is gone, also if the answer then breaks down."""
+        portion = portion_of(share, self._granted, self._granted - self._spent, self._where)
+        till = Till(self._ledger, self._bits, self._tape, view, portion)
+        try:
+            yield till
+        finally:
+            if till.remaining < 1:
+                self._spent += portion
+
+    def _drawn(self, values: list[str], counts: Integers, noise: Noise, threshold: int, most: int) -> list[Integers]:
+        drawn = replace(noise, cells=len(counts)).draw(self._bits) if len(counts) else counts
+        kept, noisy = kept_keys(values, np.clip(counts + drawn, -LARGEST_COUNT, LARGEST_COUNT), threshold, most)
+        return [as_numbers(kept), noisy]
+
+
+def _keys_charge(query: Query, named: int, delta: float) -> Charge:
+    return Charge(
+        what=query.what,
+        view=query.view,
+        mechanism=query.mechanism,
+        norm=query.norm,
+        sensitivity=query.sensitivity,
+        scale=query.scale,
+        cost=query.cost,
+        histograms=1,
+        cells=named,
+        delta=delta,
+    )
+
+
+def _check_whole(where: str, what: str, value: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise PrivacyError(f"{where}: {what} is {value!r}; it must be a whole number from 1 to {most:,}. Nothing was charged.")
