@@ -52,16 +52,29 @@ class Sink(Protocol):
     """A target. Entering it begins one write; leaving it without an error commits, with one rolls everything back."""
 
     @property
-    def label(self) -> str: ...
+    def label(self) -> str:
+        """The target's name for people: never a password."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of the tables' types and constraints the target could not be given, a sentence each. Known after `create`."""
+        ...
 
     def __enter__(self) -> Self: ...
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+
+    def expect(self, tables: Sequence[str]) -> None:
+        """Refuse now what `create` would refuse of tables with these names: before a budget is spent. Changes nothing."""
+        ...
 
     def create(self, tables: Sequence[SinkTable]) -> None:
         """Create these tables, parents before children. Refuses a target that already holds one, unless told to replace."""
         ...
 
-    def write(self, table: str, batch: pa.RecordBatch) -> None: ...
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        """Add rows to a created table. Parents of a row come before it, or in the same batch."""
+        ...
 
 
 Options = Mapping[str, object]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from datetime import date, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from mare.domain import Domain, OptionValue
 from mare.graph.groups import ColumnGroup
-from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
+from mare.schema.reflection import Bound, ColumnOrder, ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
+from mare.schema.strict import Value
 
 from .settled import SettledGroup, SettledPlan
 
@@ -49,6 +51,23 @@ class _Column(_Strict):
     nullable: bool
     precision: int | None
     max_length: int | None
+    digits: int | None = None
+    values: tuple[Value, ...] | None = None
+    min: int | float | str | None = None
+    max: int | float | str | None = None
+
+    @property
+    def reflected(self) -> ReflectedColumn:
+        told = {name: getattr(self, name) for name in _Column.model_fields}
+        return ReflectedColumn(**told | {"min": _bound(self.min, self.kind), "max": _bound(self.max, self.kind)})
+
+
+def _bound(written: int | float | str | None, kind: StorageKind) -> Bound | None:
+    """JSON has no dates: a bound that is written as text is of its column's kind."""
+    if isinstance(written, str):
+        moment = datetime.fromisoformat(written)
+        return moment.date() if kind == "date" else moment
+    return written
 
 
 class _Table(_Strict):
@@ -57,6 +76,10 @@ class _Table(_Strict):
     key: tuple[str, ...]
     foreign_keys: tuple[ReflectedForeignKey, ...]
     indexes: tuple[tuple[str, ...], ...]
+    uniques: tuple[tuple[str, ...], ...] = ()
+    orders: tuple[ColumnOrder, ...] = ()
+    unread_checks: tuple[str, ...] = ()
+    dialect: str = ""
 
 
 class _Document(_Strict):
@@ -90,10 +113,14 @@ def write_document(release: Release, version: int) -> str:
     tables = [
         {
             "name": t.name,
-            "columns": [{name: getattr(c, name) for name in _Column.model_fields} for c in t.columns],
+            "columns": [{name: _written(getattr(c, name)) for name in _Column.model_fields} for c in t.columns],
             "key": t.key,
             "foreign_keys": [asdict(key) for key in t.foreign_keys],
             "indexes": t.indexes,
+            "uniques": t.uniques,
+            "orders": [asdict(order) for order in t.orders],
+            "unread_checks": t.unread_checks,
+            "dialect": t.dialect,
         }
         for t in release.tables
     ]
@@ -105,6 +132,10 @@ def write_document(release: Release, version: int) -> str:
         "tables": tables,
     }
     return json.dumps(document, indent=1, allow_nan=False)
+
+
+def _written(value: object) -> object:
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[ReflectedTable, ...]]:
@@ -126,13 +157,14 @@ def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[Refle
     tables = tuple(
         ReflectedTable(
             name=t.name,
-            columns=tuple(
-                ReflectedColumn(c.name, c.kind, c.sql_type, c.nullable, precision=c.precision, max_length=c.max_length)
-                for c in t.columns
-            ),
+            columns=tuple(c.reflected for c in t.columns),
             key=t.key,
             foreign_keys=t.foreign_keys,
             indexes=t.indexes,
+            uniques=t.uniques,
+            orders=t.orders,
+            unread_checks=t.unread_checks,
+            dialect=t.dialect,
         )
         for t in read.tables
     )

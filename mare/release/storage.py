@@ -1,18 +1,21 @@
 """The tables that come out, as a sink creates them: the source's own types, the schema's keys and foreign keys.
 
-Types, names and nullability are facts of the catalogue, hence public; they travel in the release so that sampling
-needs no source.
+Types, names, nullability, enums and checks are facts of the catalogue, hence public; they travel in the release so that
+sampling needs no source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from mare.errors import SourceError
 from mare.schema import Schema
-from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection
+from mare.schema.columns import AnyColumn, Category, Code, Date, Datetime, Time
+from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection, StorageKind
 
-from .filling import FromAbove, fillings
+from .constraints import bound_columns, held_orders, held_uniques
+from .filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered, fillings
 
 
 def output_tables(schema: Schema, reflection: Reflection, tables: Iterable[str]) -> tuple[ReflectedTable, ...]:
@@ -43,21 +46,73 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         held = ", ".join(c.name for c in source.columns)
         raise SourceError(f"table {name!r} has no column {', '.join(missing)}. It has: {held}.")
     order = [c.name for c in source.columns]
-    columns = sorted(stored.items(), key=lambda item: order.index(item[1].name))
+    bound, unbound = bound_columns(schema, name, filled, stored)
+    columns = sorted(bound.items(), key=lambda item: order.index(item[1].name))
+    orders, unordered = held_orders(schema, name, source, stored)
+    uniques, repeated = held_uniques(schema, name, source, filled, stored)
     return ReflectedTable(
         name=name,
-        columns=tuple(_plain(column, _nullable(schema, name, logical, column)) for logical, column in columns),
+        columns=tuple(
+            replace(_plain(column, _nullable(schema, name, logical, column)), kind=_kind(schema, name, logical, column))
+            for logical, column in columns
+        ),
         key=_names(stored, schema.tables[name].key or ()),
         foreign_keys=_foreign_keys(schema, reflection, name, stored),
+        uniques=uniques,
         indexes=tuple(index for index in source.indexes if set(index) <= {c.name for c in stored.values()}),
+        orders=orders,
+        unread_checks=(*source.unread_checks, *unbound, *unordered, *repeated),
+        dialect=source.dialect,
     )
 
 
 def _plain(column: ReflectedColumn, nullable: bool) -> ReflectedColumn:
-    """What a sink needs to create the column. Enums, checks and comments stay behind: they are not created anew."""
-    return ReflectedColumn(
-        column.name, column.kind, column.sql_type, nullable, precision=column.precision, max_length=column.max_length
-    )
+    """What a sink needs to create the column, with the values and bounds that are to be checked. Comments stay behind."""
+    return replace(column, nullable=nullable, autoincrement=False, generated=False, comment=None)
+
+
+def _kind(schema: Schema, table: str, name: str, column: ReflectedColumn) -> StorageKind:
+    """The source's kind; where it tells none (CSV), the one that the schema's word for the column makes."""
+    if column.kind != "unknown":
+        return column.kind
+    return _kind_of_filling(schema, table, name, fillings(schema, table)[name])
+
+
+def _kind_of_filling(schema: Schema, table: str, name: str, filling: Filling) -> StorageKind:
+    match filling:
+        case Modelled():
+            return _kind_of_type(schema.tables[table].columns[name])
+        case Fresh(generate):
+            return "uuid" if generate == "uuid" else "string" if generate == "pattern" else "integer"
+        case FromAbove(above, column):
+            return _kind_of_filling(schema, above, column, fillings(schema, above)[column])
+        case Numbered():
+            return "integer"
+        case Constant():
+            return "string"
+
+
+_KINDS: dict[str, StorageKind] = {
+    "boolean": "boolean",
+    "integer": "integer",
+    "number": "number",
+    "date": "date",
+    "datetime": "datetime",
+    "time": "time",
+    "duration": "duration",
+    "position": "integer",
+}
+
+
+def _kind_of_type(described: AnyColumn) -> StorageKind:
+    if isinstance(described, (Date, Datetime, Time)) and described.format is not None:
+        return "string"
+    if isinstance(described, (Category, Code)):
+        kinds = {type(value) for value in described.values or ()}
+        return "boolean" if kinds == {bool} else "integer" if kinds == {int} else "number" if kinds == {float} else "string"
+    if getattr(described, "specials", ()) or getattr(described, "true", None) is not None:
+        return "string"  # `"> 89"` among numbers, `Y` for true: as the file had them
+    return _KINDS.get(str(getattr(described, "type", "")), "string")
 
 
 def _nullable(schema: Schema, table: str, name: str, column: ReflectedColumn) -> bool:

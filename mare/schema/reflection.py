@@ -79,6 +79,8 @@ class ReflectedTable:
     unread_checks: tuple[str, ...] = ()
     """CHECKs that were not understood, as written."""
     comment: str | None = None
+    dialect: str = ""
+    """Whose words `sql_type` are: postgresql, mysql, sqlite, duckdb, arrow. Empty where the source has no types of its own."""
 
     def column(self, name: str) -> ReflectedColumn | None:
         """By name; case does not matter where it is unambiguous."""

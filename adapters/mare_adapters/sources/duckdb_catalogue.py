@@ -111,6 +111,7 @@ def _table(
         uniques=tuple(sorted(set(uniques))),
         indexes=tuple(sorted(set(plain))),
         comment=str(comment) if comment else None,
+        dialect="duckdb",
     )
     return apply_checks(table, checks)
 

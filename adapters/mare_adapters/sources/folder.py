@@ -67,7 +67,8 @@ class FolderSource:
                     continue
                 indexes = [column.name for column in table if column.name.startswith(_FRAME_INDEX)]
                 left_out += [LeftOut(f"{file.label}.{name}", "the row numbers of a data frame") for name in indexes]
-                tables.append(ReflectedTable(file.label, tuple(column for column in table if column.name not in indexes)))
+                columns = tuple(column for column in table if column.name not in indexes)
+                tables.append(ReflectedTable(file.label, columns, dialect="arrow" if file.format == "parquet" else ""))
             if faults:
                 raise SourceError("\n".join(faults))
             self._reflection = Reflection(self.label, tuple(tables), tuple(left_out))

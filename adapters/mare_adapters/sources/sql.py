@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -102,7 +103,8 @@ class SqlSource:
 
             catalogue = reflect_sqlite(connection, inspector)
         self._found = dict(catalogue.found)
-        return Reflection(self.label, catalogue.tables, catalogue.left_out)
+        tables = tuple(replace(table, dialect=self._location.family) for table in catalogue.tables)
+        return Reflection(self.label, tables, catalogue.left_out)
 
     def _table(self, name: str) -> tuple[ReflectedTable, Found]:
         table = find_table(self.reflect(), name)
