@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from mare.fitting.fit import fit as fit
     from mare.planning.plan import Plan as Plan
     from mare.planning.planning import plan as plan
+    from mare.preparing import check as check
+    from mare.preparing import draft as draft
+    from mare.preparing import draw as draw
     from mare.privacy.budget import Budget as Budget
     from mare.privacy.ledger import Ledger as Ledger
     from mare.release.archive import load_release as load_release
@@ -35,6 +38,9 @@ _HOMES = {
     "Plan": "mare.planning.plan",
     "Release": "mare.release.release",
     "Schema": "mare.schema.schema",
+    "check": "mare.preparing",
+    "draft": "mare.preparing",
+    "draw": "mare.preparing",
     "dump_schema": "mare.schema.writing",
     "fit": "mare.fitting.fit",
     "load_release": "mare.release.archive",

@@ -1,0 +1,57 @@
+"""`draft`, `check`, `draw`: the verbs before a plan, as the command line's `init`, `check` and `graph` use them.
+
+None of them reads a row: a source is asked for its catalogue only.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from mare.finding import Location, open_source
+from mare.schema import Fault, Schema
+
+
+def draft(source: Location, *, entity: str | None = None) -> str:
+    """A schema for this source as YAML text, with a REVIEW comment next to everything that a person should look at."""
+    from mare.schema.drafting import draft as draft_reflection
+
+    with open_source(source) as opened:
+        return draft_reflection(opened.reflect(), entity)
+
+
+def check(schema: Schema | str | Path, source: Location | None = None) -> tuple[Fault, ...]:
+    """All faults of a schema, alone or against a source; an empty tuple when nothing is wrong or left open.
+
+    Severity ``info`` is worth knowing and stops nothing.
+    """
+    from mare.planning.planning import open_questions
+    from mare.schema.checks import find_faults
+    from mare.schema.loading import examine
+    from mare.schema.matching import match
+
+    if isinstance(schema, Schema):
+        built: Schema | None = schema
+        faults = list(find_faults(schema))
+    else:
+        found = examine(schema)
+        built, faults = found.schema, list(found.faults)
+    if built is None:
+        return tuple(faults)
+    if not faults:
+        faults += open_questions(built)
+    if source is not None:
+        with open_source(source) as opened:
+            faults += match(built, opened.reflect())
+    return tuple(faults)
+
+
+def draw(schema: Schema, kind: Literal["svg", "text"] = "svg") -> str:
+    """Tables, column groups and what each may look at: a picture, or text for a terminal."""
+    if kind == "svg":
+        from mare.graph.svg import draw_svg
+
+        return draw_svg(schema)
+    from mare.graph.text import draw_text
+
+    return draw_text(schema)
