@@ -17,6 +17,7 @@ FINE_CELLS, FEWEST_CELLS = 256, 32
 """Cells of a fine grid where there are entities enough, and where there are hardly any."""
 MOST_CELLS = 1 << 16
 ENTITIES_PER_CELL = 400
+_FURTHEST = 2.0**200
 
 Spacing = Literal["linear", "log", "integers", "signed powers"]
 
@@ -99,8 +100,11 @@ def integer_grid(low: int, high: int) -> Grid:
 
 def power_grid(smallest: float = 1.0, largest: float = 2.0**62, per_doubling: int = 1) -> Grid:
     """0 and, to both sides, powers of two from smallest to largest: for bounds of which nothing is known."""
-    if not (isfinite(smallest) and isfinite(largest) and 0 < smallest < largest):
-        raise PrivacyError(f"powers from {smallest!r} to {largest!r} are no grid: 0 < smallest < largest. Nothing was charged.")
+    if not 1 / _FURTHEST <= smallest < largest <= _FURTHEST:
+        raise PrivacyError(
+            f"powers from {smallest!r} to {largest!r} are no grid: smallest must be below largest, both between {1 / _FURTHEST:g} "
+            f"and {_FURTHEST:g}. Nothing was charged."
+        )
     count = ceil(log2(largest / smallest) * _count(per_doubling))
     _count(2 * count)
     powers = [smallest * 2.0 ** (i / per_doubling) for i in range(count + 1)]

@@ -1,7 +1,8 @@
 """The stage: true rows, truncated and coded, behind views that only the curator may ask."""
 
 from .needs import TableNeeds, needs
+from .raw import StagedColumn
 from .staged import LocalNotes, Staged, stage
 from .view import StagedView
 
-__all__ = ["LocalNotes", "Staged", "StagedView", "TableNeeds", "needs", "stage"]
+__all__ = ["LocalNotes", "Staged", "StagedColumn", "StagedView", "TableNeeds", "needs", "stage"]
