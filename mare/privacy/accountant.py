@@ -1,8 +1,12 @@
 """`Accountant`: adds up what was spent, and refuses what no longer fits. Nothing is charged on a refusal.
 
 Under (ε, δ) it adds ρ (zCDP) and turns the sum into ε once, at the end; under pure ε it adds ε. Both sums are exact
-fractions. Costs may be chosen as the answers come in, within the fixed total: zCDP and pure ε both compose under
-such a privacy filter (Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023).
+fractions. δ is set apart at the start, in three parts that are never mixed: the conversion from ρ, learning that may
+fail (approximate zCDP: each such charge brings a δ of its own, and they add up), and the samplers' numerical error.
+
+Costs may be chosen as the answers come in, within these fixed totals: a privacy filter. For pure ε that is Rogers, Roth,
+Ullman and Vadhan 2016; for Rényi divergences of a fixed order, hence zCDP, Feldman and Zrnic 2021; for approximate
+zCDP Whitehouse, Ramdas, Rogers and Wu 2023. So the promise is the budget, not what happened to be spent of it.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from typing import Literal
 from mare.errors import BudgetError
 
 from .budget import Budget
-from .conversion import NUMERIC_RESERVE, conversion_delta, epsilon_from_rho, learning_delta, rho_from_budget
+from .conversion import conversion_delta, epsilon_from_rho, learning_delta, numeric_delta, rho_from_budget
 from .rounding import up
 from .totals import Totals
 
@@ -26,8 +30,10 @@ _LARGEST_EXPONENT = 600.0
 class Accountant:
     """Spent and left of one budget. It knows numbers only: who spends on what is the ledger's."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, promised: float | None = None) -> None:
         self.budget = budget
+        self._promised = budget.epsilon if promised is None else max(budget.epsilon, promised)
+        """The ε of the widest promise that this budget is a part of: numerical error is swollen by e to that."""
         self.unit: Unit = "epsilon" if budget.pure else "rho"
         self.total = budget.epsilon_fraction if budget.pure else Fraction(rho_from_budget(budget))
         """All there is to spend, in `unit`."""
@@ -50,7 +56,7 @@ class Accountant:
 
     def affords_error(self, total_variation: float) -> bool:
         """Can δ still pay for noise that is so far from its distribution? If not, the noise has to be exact."""
-        return _numeric_delta(self._total_variation + Fraction(total_variation), self.budget) <= self._numeric_allowance
+        return self._numeric_delta(self._total_variation + Fraction(total_variation)) <= numeric_delta(self.budget)
 
     def check_cost(self, cost: float) -> None:
         """Refuse what is no number that could be charged."""
@@ -97,18 +103,13 @@ class Accountant:
             rho=spent,
             delta_conversion=conversion,
             delta_learning=up(self._learning),
-            delta_numeric=_numeric_delta(self._total_variation, self.budget),
+            delta_numeric=self._numeric_delta(self._total_variation),
         )
 
-    @property
-    def _numeric_allowance(self) -> float:
-        return self.budget.delta * NUMERIC_RESERVE
-
-
-def _numeric_delta(total_variation: Fraction, budget: Budget) -> float:
-    """What an error t in each distribution costs: P′ ≤ P + t ≤ e^ε·Q + δ + t ≤ e^ε·(Q′ + t) + δ + t, so (1 + e^ε)·t."""
-    if total_variation == 0:
-        return 0.0
-    if budget.pure or budget.epsilon > _LARGEST_EXPONENT:
-        return inf
-    return up(total_variation * Fraction(nextafter(1 + exp(budget.epsilon), inf) * (1 + 2.0**-50)))
+    def _numeric_delta(self, total_variation: Fraction) -> float:
+        """What an error t in each distribution costs: P′ ≤ P + t ≤ e^ε·Q + δ + t ≤ e^ε·(Q′ + t) + δ + t, so (1 + e^ε)·t."""
+        if total_variation == 0:
+            return 0.0
+        if self.budget.pure or self._promised > _LARGEST_EXPONENT:
+            return inf
+        return up(total_variation * Fraction(nextafter(1 + exp(self._promised), inf) * (1 + 2.0**-50)))

@@ -36,12 +36,21 @@ class Budget:
 
     @property
     def epsilon_fraction(self) -> Fraction:
-        """ε exactly as the float says it: pure-ε accounting adds fractions, so nothing is lost to rounding."""
-        return Fraction(self.epsilon)
+        """ε to spend: pure-ε accounting adds fractions, so nothing is lost to rounding."""
+        return min(Fraction(self.epsilon), self.epsilon_written)
 
     @property
     def delta_fraction(self) -> Fraction:
-        return Fraction(self.delta)
+        return min(Fraction(self.delta), self.delta_written)
+
+    @property
+    def epsilon_written(self) -> Fraction:
+        """The decimal number that people mean: ten times 0.1 is 1, although ten times the float 0.1 is a hair more."""
+        return Fraction(repr(self.epsilon))
+
+    @property
+    def delta_written(self) -> Fraction:
+        return Fraction(repr(self.delta))
 
 
 def _number(what: str, value: object) -> float:

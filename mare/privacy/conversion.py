@@ -53,8 +53,16 @@ def delta_from_rho(rho: float, epsilon: float) -> float:
 
 def epsilon_from_rho(rho: float, delta: float) -> float:
     """The ε that ρ-zCDP gives at this δ, rounded up."""
-    if rho == 0:
-        return 0.0
+    return 0.0 if rho == 0 else _best(rho, delta)[0]
+
+
+def order_from_budget(budget: Budget) -> float:
+    """The Rényi order α at which `rho_from_budget` is worth this budget: a Rényi divergence of αρ gives its (ε, δ)."""
+    return _best(rho_from_budget(budget), conversion_delta(budget))[1]
+
+
+def _best(rho: float, delta: float) -> tuple[float, float]:
+    """The least ε, rounded up, and the order α that gives it."""
     _positive("rho", rho)
     if not 0 < delta < 1:
         raise BudgetError(f"delta is {delta}; zCDP turns into (epsilon, delta) only for a delta between 0 and 1.")
@@ -63,17 +71,17 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
     low, high = 1.0, 2.0
     while not _rising(high, rho, delta) and high < 1e300:
         low, high = high, high * 2
-    best = _epsilon_at(high, rho, delta)
+    best = (_epsilon_at(high, rho, delta), high)
     for _ in range(_STEPS):
         alpha = low + (high - low) / 2
         if alpha <= low or alpha >= high:
             break
-        best = min(best, _epsilon_at(alpha, rho, delta))
+        best = min(best, (_epsilon_at(alpha, rho, delta), alpha))
         if _rising(alpha, rho, delta):
             high = alpha
         else:
             low = alpha
-    return max(0.0, best)
+    return max(0.0, best[0]), best[1]
 
 
 @lru_cache(maxsize=256)
@@ -104,7 +112,12 @@ def conversion_delta(budget: Budget) -> float:
 
 def learning_delta(budget: Budget) -> float:
     """The part of the budget's δ that learning may use, in all."""
-    return budget.delta * LEARNING_RESERVE
+    return down(budget.delta_fraction * Fraction(LEARNING_RESERVE))
+
+
+def numeric_delta(budget: Budget) -> float:
+    """The part of the budget's δ that the samplers' numerical error may use, in all."""
+    return down(budget.delta_fraction * Fraction(NUMERIC_RESERVE))
 
 
 def sigma_from_rho(rho: float, l2_sensitivity: float) -> float:

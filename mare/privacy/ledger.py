@@ -7,11 +7,11 @@ else from the data, so it is released with the release. The text that people rea
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import inf
-from typing import Literal
+from math import inf, isclose
+from typing import Literal, cast
 
 from mare.errors import PrivacyError, ReleaseError
 
@@ -19,6 +19,7 @@ from .accountant import Accountant
 from .budget import Budget
 from .costs import Kind, Norm, least_cost
 from .ledger_text import render_ledger
+from .pledge import Pledge
 from .rounding import up
 from .totals import Totals
 
@@ -74,8 +75,10 @@ class Charge:
 class Ledger:
     """The account of one fit."""
 
-    def __init__(self, budget: Budget, unit: str, public: Iterable[str] = ()) -> None:
-        self._accountant = Accountant(budget)
+    def __init__(self, budget: Budget, unit: str, public: Iterable[str] = (), pledge: Pledge | None = None) -> None:
+        self._accountant = Accountant(budget, None if pledge is None else pledge.cap.epsilon)
+        self.pledge = pledge
+        """The reservation in a budget file that this budget was taken from; None where it stands alone."""
         self.unit = unit
         """Who is protected, in words: ``one row of patients, with every row that belongs to it in every table``."""
         self._public = list(dict.fromkeys(public))
@@ -143,9 +146,9 @@ class Ledger:
         self._accountant.charge(charge.cost, charge.total_variation, charge.delta)
         self._charges.append(charge)
 
-    def render(self) -> str:
+    def render(self, width: int = 100) -> str:
         """The ledger as text for people."""
-        return render_ledger(self)
+        return render_ledger(self, width)
 
     def to_json(self) -> str:
         totals = self.totals
@@ -156,7 +159,8 @@ class Ledger:
                 "reasons": list(self._reasons),
                 "unit": self.unit,
                 "adjacency": ADJACENCY,
-                "budget": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
+                "budget": asdict(self.budget),
+                "budget_file": None if self.pledge is None else asdict(self.pledge),
                 "totals": {**asdict(totals), "delta": totals.delta},
                 "public": list(self._public),
                 "charges": [asdict(charge) for charge in self._charges],
@@ -167,23 +171,50 @@ class Ledger:
 
     @classmethod
     def from_json(cls, text: str) -> Ledger:
-        """The ledger back, every charge paid again: one that does not add up is refused."""
+        """The ledger back, every charge checked and paid again: one that does not add up is refused."""
         try:
             data = json.loads(text)
             if data["mare_ledger"] != _FORMAT:
                 raise ReleaseError(
                     f"this ledger has format {data['mare_ledger']}; this mare reads format {_FORMAT}. Upgrade mare."
                 )
-            ledger = cls(Budget(**data["budget"]), data["unit"], data["public"])
+            ledger = cls(Budget(**data["budget"]), data["unit"], data["public"], _pledge(data["budget_file"]))
             for charge in data["charges"]:
                 ledger.charge(Charge(**charge))
             for reason in data["reasons"]:
                 ledger.mark_not_private(reason)
-            sound = data["status"] == ledger.status
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            faults = ledger._contradictions(data)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ReleaseError(f"this is not a ledger of mare, or it is damaged ({type(error).__name__}).") from error
         except PrivacyError as error:
             raise ReleaseError(f"this ledger does not add up: {error}") from error
-        if not sound:
-            raise ReleaseError("this ledger is damaged: its status and its reasons disagree.")
+        if faults:
+            raise ReleaseError(f"this ledger is damaged: {'; '.join(faults)}.")
         return ledger
+
+    def _contradictions(self, data: Mapping[str, object]) -> list[str]:
+        """Where what a file says differs from what its charges come to."""
+        faults = []
+        if data["adjacency"] != ADJACENCY:
+            faults.append(f"its adjacency is {data['adjacency']!r}, which is not {ADJACENCY!r}")
+        if data["status"] != self.status:
+            faults.append("its status and its reasons disagree")
+        if not _same_numbers(json.loads(self.to_json())["totals"], data["totals"]):
+            faults.append("its totals are not what its charges come to")
+        return faults
+
+
+def _pledge(data: Mapping[str, object] | None) -> Pledge | None:
+    if data is None:
+        return None
+    return Pledge(str(data["label"]), str(data["id"]), Budget(**cast(dict[str, float], data["cap"])))
+
+
+def _same_numbers(ours: Mapping[str, float | None], theirs: object) -> bool:
+    """Up to the last digits: another machine's logarithm may differ there."""
+    if not isinstance(theirs, dict) or ours.keys() != theirs.keys():
+        return False
+    return all(
+        a == b or (isinstance(a, float) and isinstance(b, float) and isclose(a, b, rel_tol=1e-9))
+        for a, b in zip(ours.values(), (theirs[k] for k in ours), strict=True)
+    )

@@ -5,84 +5,112 @@ from __future__ import annotations
 from math import exp
 from typing import TYPE_CHECKING
 
+from .layout import bullets, labelled, paragraph, table
+
 if TYPE_CHECKING:
     from .ledger import Charge, Ledger
 
-_WIDEST = 60
+_INDENT = 19
+_NOISE = {
+    "discrete gaussian": ("gaussian", "discrete Gaussian noise was added; the number is its standard deviation"),
+    "discrete laplace": ("laplace", "discrete Laplace noise was added; its standard deviation is 1.4 times the number"),
+    "exponential choice": ("choice", "a candidate was chosen, the better the likelier; the number is the noise on the scores"),
+    "stable keys": ("keys", "values that many entities have were listed; the number is the standard deviation on how many"),
+}
+"""Of each mechanism: its word in the table, and what that means."""
+_NORMS = {
+    "L1": "L1: everything that one entity can change in the numbers of the line, added up",
+    "L2": "L2: everything that one entity can change in the numbers of the line, as the root of the sum of squares",
+    "max": "max: the most that one entity can change in any one score",
+}
 
 
-def render_ledger(ledger: Ledger) -> str:
+def render_ledger(ledger: Ledger, width: int = 100) -> str:
     """Status, promise, what was spent on what, what was taken as public."""
-    return "\n".join([*_status(ledger), "", *_promise(ledger), "", *_spent(ledger), "", *_public(ledger)]) + "\n"
+    parts = (_status(ledger, width), _promise(ledger, width), _spent(ledger, width), _public(ledger, width))
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _status(ledger: Ledger) -> list[str]:
+def _status(ledger: Ledger, width: int) -> list[str]:
     lines = [f"Privacy ledger: {ledger.status}"]
     if ledger.reasons:
         lines.append("The promise below does NOT hold for this release, because:")
-        lines += [f"  - {reason}" for reason in ledger.reasons]
+        lines += bullets(ledger.reasons, width)
     return lines
 
 
-def _promise(ledger: Ledger) -> list[str]:
+def _promise(ledger: Ledger, width: int) -> list[str]:
     budget, totals = ledger.budget, ledger.totals
-    lines = [
-        f"Who is protected:  {ledger.unit}",
-        "Compared are:      the data with and without any one of them (add or remove one)",
-    ]
-    factor = f"{exp(totals.epsilon):.3g}" if totals.epsilon < 700 else f"e^{totals.epsilon:.4g}"
-    lines.append(
-        "The promise:       whatever anyone sees in what is released would have been seen with a chance at most "
-        f"{factor} times higher or lower"
+
+    def say(label: str, text: str) -> list[str]:
+        return labelled(label, text, width, _INDENT)
+
+    factor = f"{exp(budget.epsilon):.3g}" if budget.epsilon < 700 else f"e^{budget.epsilon:.4g}"
+    but = "" if budget.pure else f", but for an event of probability {budget.delta:.3g}"
+    lines = say("Who is protected:", ledger.unit)
+    lines += say("Compared are:", "the data with and without any one of them (add or remove one)")
+    lines += say(
+        "The promise:",
+        "whatever anyone sees in what is released, now or later, would have been seen with a chance at most "
+        f"{factor} times higher or lower had that one been left out{but}. "
+        f"(epsilon = {budget.epsilon:g}, delta = {budget.delta:g})",
     )
-    if not budget.pure:
-        lines.append(f"                   had that one been left out, but for an event of probability {totals.delta:.3g}")
-    else:
-        lines.append("                   had that one been left out")
+    if ledger.pledge is not None:
+        cap = ledger.pledge.cap
+        lines += say(
+            "Budget file:",
+            f"{ledger.pledge.label}, reservation {ledger.pledge.id}. All releases under it together promise "
+            f"epsilon = {cap.epsilon:g}, delta = {cap.delta:g}",
+        )
     if budget.pure:
-        lines.append(f"Spent:             epsilon = {totals.epsilon:.6g} of {budget.epsilon:.6g}  (pure: delta = 0)")
-        return lines
-    lines.append(
-        f"Spent:             epsilon = {totals.epsilon:.6g} of {budget.epsilon:.6g}, "
-        f"delta = {totals.delta:.6g} of {budget.delta:.6g}  (rho = {totals.rho:.6g})"
+        return lines + say("Spent:", f"epsilon = {totals.epsilon:.6g} of {budget.epsilon:.6g} (pure: delta = 0)")
+    lines += say(
+        "Spent:",
+        f"epsilon = {totals.epsilon:.6g} of {budget.epsilon:.6g}, delta = {totals.delta:.6g} of {budget.delta:.6g} "
+        f"(rho = {totals.rho:.6g} of {float(ledger.total):.6g})",
     )
-    lines.append(
-        f"Delta is made of:  {totals.delta_conversion:.3g} for the conversion, {totals.delta_learning:.3g} for learned domains, "
-        f"{totals.delta_numeric:.3g} for numerical error"
+    return lines + say(
+        "Delta is made of:",
+        f"{totals.delta_conversion:.3g} for turning rho into epsilon, {totals.delta_learning:.3g} for learned domains, "
+        f"{totals.delta_numeric:.3g} for numerical error",
     )
-    return lines
 
 
-def _spent(ledger: Ledger) -> list[str]:
+def _spent(ledger: Ledger, width: int) -> list[str]:
     if not ledger.charges:
         return ["Nothing was measured."]
     unit = "epsilon" if ledger.budget.pure else "rho"
-    head = ("view", "what was measured", "tables", "cells", "one entity moves it by", "noise", unit, "share")
-    rows = [head, *(_row(charge, float(charge.cost / ledger.total)) for charge in ledger.charges)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    lines = ["What was measured, in this order, every number with its own noise:"]
-    for index, row in enumerate(rows):
-        lines.append("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-        if index == 0:
-            lines.append("  " + "  ".join("-" * width for width in widths))
-    return lines
+    head = ("", "what was measured", "numbers", "moved by", "noise", unit, "share")
+    rows = [_row(number, charge, charge.cost / float(ledger.total)) for number, charge in enumerate(ledger.charges, 1)]
+    spent = sum(charge.cost for charge in ledger.charges)
+    rows.append(("", "all of it", "", "", "", f"{spent:.3g}", f"{spent / float(ledger.total):.1%}"))
+    lines = paragraph("What was measured, in this order. Every number, the zeros too, got noise of its own:", width)
+    lines += table(head, rows, width, long=1, right=frozenset((0, 2, 3, 4, 5, 6)))
+    return [*lines, "", "How to read it:", *bullets(_legend(ledger, unit), width)]
 
 
-def _row(charge: Charge, share: float) -> tuple[str, ...]:
-    what = charge.what if len(charge.what) <= _WIDEST else charge.what[: _WIDEST - 1] + "…"
+def _row(number: int, charge: Charge, share: float) -> tuple[str, ...]:
+    clip = "" if charge.clip is None else f" (each entity scaled down to {charge.clip:.4g})"
+    times = "" if charge.repeats == 1 else f", {charge.repeats} times"
     return (
-        charge.view,
-        what,
-        f"{charge.histograms:,}",
+        f"{number}",
+        f"{charge.view}: {charge.what}{times}{clip}",
         f"{charge.cells:,}",
-        f"{charge.norm} {charge.sensitivity:.6g}" + ("" if charge.clip is None else f", clipped at {charge.clip:g}"),
-        f"{charge.mechanism} {charge.scale:.4g}",
-        f"{charge.cost:.4g}",
-        f"{share:.2%}",
+        f"{charge.norm} {charge.sensitivity:.4g}",
+        f"{_NOISE[charge.mechanism][0]} {charge.scale:.4g}",
+        f"{charge.cost:.3g}",
+        f"{share:.1%}",
     )
 
 
-def _public(ledger: Ledger) -> list[str]:
+def _legend(ledger: Ledger, unit: str) -> list[str]:
+    """Only what occurs is explained."""
+    norms = [text for norm, text in _NORMS.items() if any(charge.norm == norm for charge in ledger.charges)]
+    noises = [f"{word}: {text}" for kind, (word, text) in _NOISE.items() if any(c.mechanism == kind for c in ledger.charges)]
+    return [*norms, *noises, f"{unit}: what the line cost; share: of all that this release may spend"]
+
+
+def _public(ledger: Ledger, width: int) -> list[str]:
     if not ledger.public:
         return ["Taken as public: nothing but the schema and the plan."]
-    return ["Taken as public, not protected and not paid for:", *(f"  - {fact}" for fact in ledger.public)]
+    return ["Taken as public, not protected and not paid for:", *bullets(ledger.public, width)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import inf, nan
+from math import exp, inf, nan
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mare.errors import BudgetError
 from mare.privacy.accountant import Accountant
 from mare.privacy.budget import Budget
-from mare.privacy.conversion import epsilon_from_rho, rho_from_budget
+from mare.privacy.conversion import conversion_delta, epsilon_from_rho, learning_delta, numeric_delta, rho_from_budget
 from mare.privacy.rounding import down, up
 from mare.privacy.totals import Totals
 
@@ -85,6 +85,56 @@ def test_numerical_error_is_paid_from_delta_and_swollen_by_e_to_the_epsilon() ->
     totals = accountant.totals()
     assert totals.delta_numeric == pytest.approx(2e-20 * (1 + 2.718281828459045))
     assert totals.delta_conversion < totals.delta <= 1e-9
+
+
+def test_learning_is_paid_from_its_own_part_of_delta() -> None:
+    accountant = Accountant(ZCDP)
+    accountant.charge(0.001, delta=1e-11)
+    accountant.charge(0.001, delta=5e-12)
+    before = accountant.spent, accountant.learning_left
+    with pytest.raises(BudgetError, match="is left for learning"):
+        accountant.charge(0.001, delta=1e-12)
+    assert (accountant.spent, accountant.learning_left) == before
+    totals = accountant.totals()
+    assert totals.delta_learning == up(Fraction(1e-11) + Fraction(5e-12))
+    assert totals.delta_conversion + totals.delta_learning < totals.delta * (1 + 1e-15) <= 1e-9
+
+
+@pytest.mark.parametrize("delta", [-1e-30, 1.0, nan])
+def test_a_delta_that_is_none_is_refused(delta: float) -> None:
+    with pytest.raises(BudgetError, match="a delta of"):
+        Accountant(ZCDP).charge(1e-6, delta=delta)
+
+
+def test_nothing_is_learned_with_pure_epsilon() -> None:
+    accountant = Accountant(PURE)
+    assert accountant.learning_left == 0
+    with pytest.raises(BudgetError, match="left for learning"):
+        accountant.charge(0.1, delta=1e-300)
+    assert accountant.spent == 0
+
+
+@pytest.mark.parametrize("delta", [1e-9, 3e-7, 0.1, 0.3])
+def test_the_parts_of_delta_never_exceed_it(delta: float) -> None:
+    """Each is rounded down, so that their exact sum stays below the number that was written and below the float."""
+    budget = Budget(1.0, delta)
+    parts = Fraction(conversion_delta(budget)) + Fraction(learning_delta(budget)) + Fraction(numeric_delta(budget))
+    assert parts <= budget.delta_fraction
+    assert parts > budget.delta_fraction * (1 - Fraction(1, 2**50))
+
+
+def test_ten_tenths_are_a_whole_as_they_are_written() -> None:
+    """Ten budgets of 0.1 together may spend 1, not ten times the float 0.1, which is a hair more."""
+    assert sum(Accountant(Budget(0.1)).total for _ in range(10)) <= 1
+
+
+def test_within_a_wider_promise_numerical_error_counts_more() -> None:
+    narrow, wide = Accountant(ZCDP), Accountant(ZCDP, promised=3.0)
+    for accountant in (narrow, wide):
+        accountant.charge(0.001, 1e-20)
+    assert narrow.totals().delta_numeric == pytest.approx(1e-20 * (1 + exp(1)))
+    assert wide.totals().delta_numeric == pytest.approx(1e-20 * (1 + exp(3)))
+    assert Accountant(ZCDP, promised=0.5)._promised == 1.0
 
 
 def test_an_error_that_delta_cannot_pay_is_refused_and_nothing_is_charged() -> None:

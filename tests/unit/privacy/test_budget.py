@@ -16,8 +16,14 @@ def test_delta_zero_is_pure() -> None:
 
 
 def test_epsilon_is_kept_exactly() -> None:
-    assert Budget(0.1).epsilon_fraction == Fraction(0.1) != Fraction(1, 10)
-    assert Budget(1, 1e-9).delta_fraction == Fraction(1e-9)
+    assert Budget(0.1).epsilon_written == Fraction(1, 10) != Fraction(0.1)
+    assert Budget(1, 1e-9).delta_written == Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("number", [0.1, 0.3, 1e-9, 0.7])
+def test_no_more_is_spent_than_was_written_nor_than_the_float_says(number: float) -> None:
+    assert Budget(number).epsilon_fraction == min(Fraction(number), Fraction(repr(number)))
+    assert Budget(1, number).delta_fraction == min(Fraction(number), Fraction(repr(number)))
 
 
 def test_whole_numbers_become_floats() -> None:
