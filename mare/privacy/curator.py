@@ -15,7 +15,7 @@ from mare.domain import Coarsenings, Domain, Marginal
 from mare.errors import BudgetError
 
 from .answers.asking import MOST_CELLS
-from .answers.clipping import Clip
+from .answers.clipping import AnyClip, ChosenClip, Clip
 from .answers.counts import NoisyCounts, answer_counts
 from .answers.scoring import NoisyScores, answer_scores
 from .answers.selecting import Selected, answer_select
@@ -31,7 +31,18 @@ from .tape import Tape
 from .till import Till, portion_of
 from .view import PrivateView
 
-__all__ = ["MOST_CELLS", "Clip", "Curator", "Gate", "NoisyCounts", "NoisyScores", "NoisySize", "Selected"]
+__all__ = [
+    "MOST_CELLS",
+    "ChosenClip",
+    "Clip",
+    "Curator",
+    "Gate",
+    "NoisyCounts",
+    "NoisyScores",
+    "NoisySize",
+    "Selected",
+    "SparseCounts",
+]
 
 
 class Gate:
@@ -125,22 +136,22 @@ class Curator:
 
     @overload
     def counts(
-        self, marginals: Sequence[Marginal], share: float = 1.0, clip: Clip | None = None, minimum: None = None
+        self, marginals: Sequence[Marginal], share: float = 1.0, clip: AnyClip | None = None, minimum: None = None
     ) -> list[NoisyCounts]: ...
 
     @overload
     def counts(
-        self, marginals: Sequence[Marginal], share: float = 1.0, clip: Clip | None = None, *, minimum: int
+        self, marginals: Sequence[Marginal], share: float = 1.0, clip: AnyClip | None = None, *, minimum: int
     ) -> list[SparseCounts]: ...
 
     def counts(
-        self, marginals: Sequence[Marginal], share: float = 1.0, clip: Clip | None = None, minimum: int | None = None
+        self, marginals: Sequence[Marginal], share: float = 1.0, clip: AnyClip | None = None, minimum: int | None = None
     ) -> list[NoisyCounts] | list[SparseCounts]:
         """Noisy cross-tabs of the view's rows, measured together and paid by one charge.
 
         With a ``clip`` every entity is scaled by one factor for all of them, and the noise follows the clip instead of the
-        cap; the values then come in units of 1/denominator of a row. With a ``minimum`` only cells of so many noisy rows are
-        answered, from a domain of any size.
+        cap; the values then come in units of 1/denominator of a row. `Clip.chosen` picks the bound with a part of the share,
+        by a charge of its own. With a ``minimum`` only cells of so many noisy rows are answered, from a domain of any size.
         """
         if minimum is None:
             return answer_counts(self._till, marginals, share, clip)

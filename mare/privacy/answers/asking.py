@@ -48,6 +48,11 @@ def _size(till: Till, axis: Axis) -> int:
     return size
 
 
+def listed(marginals: Sequence[Marginal]) -> str:
+    """In the words of the ledger."""
+    return "; ".join(described(marginal) for marginal in marginals)
+
+
 def described(marginal: Marginal) -> str:
     return " × ".join(_axis_words(axis) for axis in marginal.axes) or "rows"
 

@@ -37,8 +37,54 @@ class Clip:
     bound: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.bound, bool) or not isinstance(self.bound, int | float) or not isfinite(self.bound) or self.bound <= 0:
+        if not _is_positive(self.bound):
             raise PrivacyError(f"a clip of {self.bound!r} is not one: it must be a finite number above 0. Nothing was charged.")
+
+    @staticmethod
+    def chosen(
+        grid: Sequence[float] | None = None, *, above: float | None = None, portion: float = 0.1, bias: float = 0.05
+    ) -> ChosenClip:
+        """A clip that is chosen with a part of the budget when it is needed."""
+        return ChosenClip(None if grid is None else tuple(grid), above, portion, bias)
+
+
+@dataclass(frozen=True)
+class ChosenClip:
+    """C is picked from a public grid, by how many entities it cuts: the exponential mechanism on the rank of their norms."""
+
+    grid: tuple[float, ...] | None = None
+    """Bounds to choose among; None: 1, √2, 2, 2√2 … up to the cap."""
+    above: float | None = None
+    """So many entities should be cut. None: as many as let the bias of cutting balance the noise (recipe.md, 5)."""
+    portion: float = 0.1
+    """Of the call's share, what the choice costs."""
+    bias: float = 0.05
+    """How much an entity that is cut is thought to bias a table, in parts of C: where ``above`` is None."""
+
+    def __post_init__(self) -> None:
+        wrong = []
+        if self.grid is not None and not (self.grid and all(_is_positive(bound) for bound in self.grid)):
+            wrong.append(f"its grid is {self.grid!r}, and must hold finite numbers above 0")
+        if self.above is not None and not (self.above == 0 or _is_positive(self.above)):
+            wrong.append(f"{self.above!r} entities should be cut, which must be a finite number of at least 0")
+        if not (_is_positive(self.portion) and self.portion < 1):
+            wrong.append(f"its portion is {self.portion!r}, and must be above 0 and below 1")
+        if not _is_positive(self.bias):
+            wrong.append(f"its bias is {self.bias!r}, and must be a finite number above 0")
+        if wrong:
+            raise PrivacyError(f"a clip cannot be chosen so: {'; '.join(wrong)}. Nothing was charged.")
+
+    def bounds(self, cap: int) -> tuple[float, ...]:
+        """The candidates, ascending, none above the cap: there clipping ends, and the cap itself is one."""
+        grid = self.grid or tuple(2 ** (step / 2) for step in range(2 * cap.bit_length() + 1))
+        return tuple(sorted({min(float(bound), float(cap)) for bound in grid}))
+
+
+AnyClip = Clip | ChosenClip
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value > 0
 
 
 @dataclass(frozen=True)
@@ -67,10 +113,6 @@ class Limit:
     def sensitivity_squared(self) -> int:
         """L1² or L2² of all tables together, in units."""
         return (self.tables * self.most) ** 2 if self.pure else self.most
-
-    @property
-    def words(self) -> str:
-        return f"every entity scaled by one factor to at most {self.bound:g} per table"
 
     def weights(self, rows: Integers, norms: Integers | None) -> Integers:
         """The factors, in units, one per entity."""

@@ -13,9 +13,9 @@ from mare.errors import InternalError, PrivacyError
 from mare.privacy.noise import Mechanism, standard_deviation
 from mare.privacy.till import Till, described_charge, described_query
 
-from .asking import LARGEST_DOMAIN, MOST_CELLS, cells_of, checked_shapes, checked_table
-from .clipping import Clip
-from .pricing import Price, priced, weighed
+from .asking import LARGEST_DOMAIN, MOST_CELLS, cells_of, checked_shapes, checked_table, listed
+from .clipping import AnyClip
+from .pricing import Price, priced, settled, weighed
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class NoisyCounts:
         return self.standard_deviation / self.denominator
 
 
-def answer_counts(till: Till, marginals: Sequence[Marginal], share: float, clip: Clip | None) -> list[NoisyCounts]:
+def answer_counts(till: Till, marginals: Sequence[Marginal], share: float, clip: AnyClip | None) -> list[NoisyCounts]:
     """Noisy cross-tabs, measured together and paid by one charge."""
     if not marginals:
         return []
@@ -61,9 +61,12 @@ def answer_counts(till: Till, marginals: Sequence[Marginal], share: float, clip:
     cells = cells_of(shapes)
     price = priced(till, len(marginals), share, clip)
     _refuse_too_many(till, cells, price)
-    noise = till.noise(price.quote, sum(cells))
+    till.noise(price.quote, sum(cells))
     till.assert_cap()
-    what = price.words("counts of", marginals)
+    # From here on nothing is refused, so that a clip is not chosen, and paid for, in vain.
+    price = settled(till, marginals, sum(cells), share, clip, price)
+    noise = till.noise(price.quote, sum(cells))
+    what = f"counts of {listed(marginals)}"
     query = described_query(till, price.quote, noise.scale, what, tuple(marginals), clip=price.clip, unit=price.unit)
     till.pay(query, described_charge(query, sum(cells), noise.total_variation), price.quote.portion)
     weights, mass = weighed(till, marginals, price.limit)

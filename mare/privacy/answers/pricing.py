@@ -14,14 +14,18 @@ from numpy.typing import NDArray
 
 from mare.domain import Marginal
 from mare.errors import InternalError, PrivacyError
+from mare.privacy.noise import standard_deviation
+from mare.privacy.qualities import UNIT, NormRank
 from mare.privacy.sparse import MOST_PHANTOMS
 from mare.privacy.tails import smallest_threshold
 from mare.privacy.till import Quote, Till
 
-from .asking import described
-from .clipping import Clip, Limit, entity_weights, limit_and_quote
+from .clipping import AnyClip, ChosenClip, Clip, Limit, entity_weights, limit_and_quote
+from .selecting import answer_select, quote_choice
 
 Integers = NDArray[np.int64]
+
+_MOST_ENTITIES = 2.0**40
 
 
 @dataclass(frozen=True)
@@ -41,24 +45,45 @@ class Price:
         """Units of a row in the answer."""
         return 1 if self.limit is None else self.limit.one
 
-    def words(self, verb: str, marginals: Sequence[Marginal]) -> str:
-        listed = f"{verb} {'; '.join(described(marginal) for marginal in marginals)}"
-        return listed if self.limit is None else f"{listed}, {self.limit.words}"
-
     def fitting_minimum(self, cells: int) -> int:
         """The smallest minimum cell size, in rows, at which so many cells can be answered sparsely."""
         return -(-smallest_threshold(self.quote.mechanism, self.quote.scale, MOST_PHANTOMS / cells) // self.unit)
 
 
-def priced(till: Till, tables: int, share: float, clip: Clip | None) -> Price:
-    """Charges nothing."""
-    if clip is not None:
-        if not isinstance(clip, Clip):
-            raise PrivacyError(f"{till.where}: {clip!r} is no clip; write Clip(3.0), for instance. Nothing was charged.")
+def priced(till: Till, tables: int, share: float, clip: AnyClip | None) -> Price:
+    """Charges nothing. Of a clip that is still to be chosen it is the highest price: what this allows, any choice does."""
+    cap = till.view.max_rows_per_entity
+    if clip is None:
+        return Price(till.quote((tables * cap) ** 2 if till.pure else tables * cap * cap, share))
+    if isinstance(clip, Clip):
         limit, quote = limit_and_quote(till, clip, tables, share)
         return Price(quote, limit)
-    cap = till.view.max_rows_per_entity
-    return Price(till.quote((tables * cap) ** 2 if till.pure else tables * cap * cap, share))
+    if not isinstance(clip, ChosenClip):
+        raise PrivacyError(f"{till.where}: {clip!r} is no clip; write Clip(3.0), for instance. Nothing was charged.")
+    till.portion(share)
+    quote_choice(till, UNIT, share * clip.portion)
+    rest, bounds = share * (1 - clip.portion), clip.bounds(cap)
+    limit_and_quote(till, Clip(bounds[0]), tables, rest)
+    limit, quote = limit_and_quote(till, Clip(bounds[-1]), tables, rest)
+    return Price(quote, limit)
+
+
+def settled(till: Till, marginals: Sequence[Marginal], cells: int, share: float, clip: AnyClip | None, price: Price) -> Price:
+    """The price at the clip that is used in the end. A clip that has to be chosen is chosen here, and that is paid for.
+
+    Noise of standard deviation s·C in each cell shifts .4·cells·s·C rows of a table; cutting k entities shifts about bias·k·C.
+    Both grow with C, so they balance at one number of entities, whatever C is: that many should be above it (recipe.md, 5).
+    """
+    if not isinstance(clip, ChosenClip) or price.clip is None:
+        return price
+    deviation = standard_deviation(price.quote.mechanism, price.quote.scale) / price.unit / price.clip
+    balanced = min(_MOST_ENTITIES, 0.4 * cells / len(marginals) * deviation / clip.bias)
+    above = balanced if clip.above is None else clip.above
+    # under pure ε the norm of an entity is its number of rows, which no marginal changes
+    measured = () if till.pure else tuple(marginals)
+    bounds = clip.bounds(till.view.max_rows_per_entity)
+    picked = answer_select(till, [NormRank(measured, bound, above) for bound in bounds], share * clip.portion, None, "entity")
+    return priced(till, len(marginals), share * (1 - clip.portion), Clip(bounds[picked.index]))
 
 
 def weighed(till: Till, marginals: Sequence[Marginal], limit: Limit | None) -> tuple[Integers | None, int]:

@@ -18,11 +18,11 @@ from mare.errors import PrivacyError
 from mare.privacy.noise import Mechanism, standard_deviation
 from mare.privacy.rounding import up
 from mare.privacy.sparse import MOST_PHANTOMS, SparseNoise, expected_phantoms, prepare_sparse_noise
-from mare.privacy.till import LARGEST_COUNT, Quote, Till, described_charge, described_query
+from mare.privacy.till import LARGEST_COUNT, Till, described_charge, described_query
 
-from .asking import LARGEST_DOMAIN, cells_of, checked_counts, checked_shapes, described
-from .clipping import Clip
-from .pricing import Price, priced, weighed
+from .asking import LARGEST_DOMAIN, cells_of, checked_counts, checked_shapes, described, listed
+from .clipping import AnyClip
+from .pricing import Price, priced, settled, weighed
 
 Integers = NDArray[np.int64]
 
@@ -75,7 +75,9 @@ class SparseCounts:
         return found[::-1]
 
 
-def answer_sparse(till: Till, marginals: Sequence[Marginal], share: float, clip: Clip | None, minimum: int) -> list[SparseCounts]:
+def answer_sparse(
+    till: Till, marginals: Sequence[Marginal], share: float, clip: AnyClip | None, minimum: int
+) -> list[SparseCounts]:
     """Noisy cross-tabs of any domain up to 2^63 cells, measured together and paid by one charge: cells of ``minimum`` rows
     or more. Sensitivities are those of dense counts."""
     if isinstance(minimum, bool) or not isinstance(minimum, int) or not 1 <= minimum <= LARGEST_COUNT >> 16:
@@ -94,12 +96,14 @@ def answer_sparse(till: Till, marginals: Sequence[Marginal], share: float, clip:
             "columns, or drop one. Nothing was charged."
         )
     price = priced(till, len(marginals), share, clip)
-    threshold = minimum * price.unit
     _refuse_floods(till, price, sum(cells), minimum)
-    noises = _prepared(till, price.quote, cells, threshold)
+    _prepared(till, price, cells, minimum)
     till.assert_cap()
+    # From here on nothing is refused, so that a clip is not chosen, and paid for, in vain.
+    price = settled(till, marginals, sum(cells), share, clip, price)
+    noises = _prepared(till, price, cells, minimum)
     scale, variation = noises[0].noise.scale, _variation(noises)
-    what = price.words(f"counts of at least {minimum} of", marginals)
+    what = f"counts of at least {minimum} of {listed(marginals)}"
     query = described_query(till, price.quote, scale, what, tuple(marginals), clip=price.clip, unit=price.unit, listed=True)
     till.pay(query, described_charge(query, sum(cells), variation), price.quote.portion)
     weights, mass = weighed(till, marginals, price.limit)
@@ -123,7 +127,7 @@ def answer_sparse(till: Till, marginals: Sequence[Marginal], share: float, clip:
             shape,
             released[2 * place],
             released[2 * place + 1],
-            threshold,
+            noises[0].threshold,
             price.quote.mechanism,
             query.scale,
             query.sensitivity,
@@ -135,12 +139,13 @@ def answer_sparse(till: Till, marginals: Sequence[Marginal], share: float, clip:
     ]
 
 
-def _prepared(till: Till, quote: Quote, cells: Sequence[int], threshold: int) -> list[SparseNoise]:
+def _prepared(till: Till, price: Price, cells: Sequence[int], minimum: int) -> list[SparseNoise]:
     """The noise of each cross-tab; exact where δ cannot pay for a numerical error."""
-    noises = [prepare_sparse_noise(quote.mechanism, quote.scale, size, threshold) for size in cells]
+    mechanism, scale, threshold = price.quote.mechanism, price.quote.scale, minimum * price.unit
+    noises = [prepare_sparse_noise(mechanism, scale, size, threshold) for size in cells]
     if till.ledger.affords_error(_variation(noises)):
         return noises
-    return [prepare_sparse_noise(quote.mechanism, quote.scale, size, threshold, exact=True) for size in cells]
+    return [prepare_sparse_noise(mechanism, scale, size, threshold, exact=True) for size in cells]
 
 
 def _variation(noises: Sequence[SparseNoise]) -> float:

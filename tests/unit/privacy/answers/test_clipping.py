@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import inf, nan, sqrt
 
@@ -16,10 +17,10 @@ from mare.privacy.answers.clipping import FEWEST_BITS, MOST_BITS, Limit
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import rho_from_budget
-from mare.privacy.curator import Clip, Curator, Gate
+from mare.privacy.curator import ChosenClip, Clip, Curator, Gate
 from mare.privacy.gaussian import LARGEST_SIGMA
 from mare.privacy.ledger import Ledger
-from mare.privacy.tape import Recorder
+from mare.privacy.tape import Recorder, Replayer
 from tests.unit.privacy.listed_view import DOMAIN, ROWS, ListedView, visits
 from tests.views import ArrayView, array_view
 
@@ -61,11 +62,11 @@ def test_a_charge_pays_for_the_clip_to_the_last_unit(k: int, budget: Budget) -> 
         assert (answer.scale, answer.sensitivity, answer.cost) == (entry.query.scale, entry.query.sensitivity, charge.cost)
 
 
-def test_the_ledger_says_in_words_that_entities_were_scaled() -> None:
+def test_the_ledger_says_how_far_entities_were_scaled_down() -> None:
     curator, ledger = opened(ZCDP, visits())
-    curator.counts([WARD], 1.0, Clip(1.5))
-    assert "every entity scaled by one factor to at most 1.5 per table" in ledger.charges[0].what
-    assert "clipped at 1.5" in ledger.render()
+    curator.counts([WARD], 1.0, Clip(1.625))
+    assert ledger.charges[0].clip == 1.625
+    assert "1.625" in ledger.render()
     assert Ledger.from_json(ledger.to_json()).charges == ledger.charges
 
 
@@ -227,3 +228,104 @@ def test_row_counts_that_cannot_be_are_not_used(rows: NDArray[np.int64]) -> None
     object.__setattr__(view, "answered", rows)
     with pytest.raises(InternalError, match="no counts"):
         opened(ZCDP, view)[0].counts([WARD], 1.0, Clip(2))
+
+
+def wards(patients: int, rows: int) -> ArrayView:
+    """So many patients with so many rows each in one ward, and as many with a single row."""
+    entity = [p for p in range(patients) for _ in range(rows)] + list(range(patients, 2 * patients))
+    return array_view(entity, {"ward": [0] * len(entity), "age": [0] * len(entity)}, DOMAIN, cap=64)
+
+
+@pytest.mark.parametrize("budget", [Budget(2.0), Budget(2.0, 1e-9)])
+def test_a_clip_is_chosen_by_how_many_it_cuts(budget: Budget) -> None:
+    curator, ledger = opened(budget, wards(2000, 5))
+    (none, *_), (half, *_) = (curator.counts([WARD, BOTH], 0.4, Clip.chosen(above=k, portion=0.25)) for k in (0, 2000))
+    assert none.clip in (2**2.5, 8.0, 2**3.5, 16.0, 2**4.5, 32.0, 2**5.5, 64.0)  # nobody is above 5
+    assert half.clip in (1.0, 2**0.5, 2.0, 2**1.5, 4.0)
+    choice, counts, *_ = ledger.charges
+    assert (choice.mechanism, choice.sensitivity) == ("exponential choice", 1.0)
+    assert counts.clip == none.clip
+    assert choice.cost / (choice.cost + counts.cost) == pytest.approx(0.25)
+    assert curator.remaining == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("budget", [Budget(2.0), Budget(2.0, 1e-9)])
+def test_where_nothing_is_said_noise_and_bias_are_balanced(budget: Budget) -> None:
+    hundred = Domain.of([("ward", 100), ("age", 3)])
+    few, many = (
+        opened(budget, replace(wards(patients, 50), domain=hundred))[0].counts([WARD], 1.0, Clip.chosen())[0].clip
+        for patients in (300, 30_000)
+    )
+    assert few is not None
+    assert few < 50  # the noise of a wide clip would drown three hundred
+    assert many == 64.0  # and is nothing among thirty thousand
+
+
+def test_a_clip_of_a_sparse_answer_is_chosen_too() -> None:
+    curator, ledger = opened(ZCDP, wards(2000, 5))
+    (answer,) = curator.counts([BOTH], 1.0, Clip.chosen([1, 2, 8, 1e6], above=0), minimum=400)
+    assert answer.clip in (8.0, 64.0)  # never above the cap
+    assert answer.threshold == 400 * answer.denominator
+    assert [charge.mechanism for charge in ledger.charges] == ["exponential choice", "discrete gaussian"]
+
+
+def test_one_entity_does_not_show_through_a_chosen_clip() -> None:
+    view = wards(6, 5)
+    for budget in BUDGETS:
+        recorder = Recorder()
+        opened(budget, view, recorder)[0].counts([WARD, BOTH], 1.0, Clip.chosen(above=3))
+        for gone in (0, 11):
+            replayer = Replayer(recorder.record)
+            ledger = Ledger(budget, "one patient")
+            Gate(budget, ledger, SeededBits(2), replayer).curator(view.without(gone), 1.0).counts(
+                [WARD, BOTH], 1.0, Clip.chosen(above=3)
+            )
+            replayer.finish()
+
+
+@pytest.mark.parametrize(
+    ("clip", "said"),
+    [
+        ({"grid": ()}, "grid"),
+        ({"grid": (1.0, nan)}, "grid"),
+        ({"above": -1}, "should be cut"),
+        ({"above": inf}, "should be cut"),
+        ({"portion": 0}, "portion"),
+        ({"portion": 1}, "portion"),
+        ({"bias": 0.0}, "bias"),
+    ],
+)
+def test_a_choice_of_clips_that_is_none_is_refused(clip: dict[str, object], said: str) -> None:
+    with pytest.raises(PrivacyError, match=said):
+        Clip.chosen(**clip)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("asked", "share", "clip", "minimum"),
+    [
+        ([WARD], 1.0, Clip.chosen([1e-9, 2]), None),
+        ([WARD], 1.1, Clip.chosen(), None),
+        ([WARD], 1.0, Clip.chosen(portion=5e-324), None),
+        ([Marginal.of("sex")], 1.0, Clip.chosen(), None),
+        ([WARD], 1.0, Clip.chosen(), 0),
+    ],
+    ids=["grid", "share", "portion", "column", "minimum"],
+)
+def test_no_clip_is_chosen_for_what_cannot_be_answered(
+    asked: list[Marginal], share: float, clip: ChosenClip, minimum: int | None
+) -> None:
+    for budget in BUDGETS:
+        curator, ledger = opened(budget, visits())
+        with pytest.raises(PrivacyError):
+            curator.counts(asked, share, clip, minimum=minimum)  # type: ignore[call-overload]
+        assert (ledger.charges, curator.remaining) == ((), 1.0)
+
+
+def test_a_chosen_clip_is_not_paid_for_where_a_wide_one_would_flood() -> None:
+    wide = array_view([1], {"ward": [0], "age": [0]}, Domain.of([("ward", 2**20), ("age", 2**14)]), cap=64)
+    curator, ledger = opened(ZCDP, wide)
+    with pytest.raises(PrivacyError, match="minimum="):
+        curator.counts([BOTH], 1.0, Clip.chosen(), minimum=30)
+    with pytest.raises(PrivacyError, match="minimum="):
+        curator.counts([BOTH], 1.0, Clip.chosen())
+    assert (ledger.charges, curator.remaining) == ((), 1.0)
