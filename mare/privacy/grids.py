@@ -102,7 +102,7 @@ def power_grid(smallest: float = 1.0, largest: float = 2.0**62, per_doubling: in
     """0 and, to both sides, powers of two from smallest to largest: for bounds of which nothing is known."""
     if not 1 / _FURTHEST <= smallest < largest <= _FURTHEST:
         raise PrivacyError(
-            f"powers from {smallest!r} to {largest!r} are no grid: smallest must be below largest, both between {1 / _FURTHEST:g} "
+            f"powers from {smallest!r} to {largest!r} are no grid: smallest is below largest, both between {1 / _FURTHEST:g} "
             f"and {_FURTHEST:g}. Nothing was charged."
         )
     count = ceil(log2(largest / smallest) * _count(per_doubling))
