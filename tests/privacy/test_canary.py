@@ -1,0 +1,90 @@
+"""The canary audit: correct noise stays below the claim, halved noise rises above it. Seeded throughout, so it never flakes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mare.audit import CanaryReport, canary_audit, mechanism_audit, session_audit
+from mare.planning.planning import plan
+from mare.privacy.budget import Budget
+from mare.privacy.noise import Noise
+from tests.memory_source import MemorySource, hospital_rows, hospital_schema
+from tests.privacy.mutants import MUTANTS
+from tests.privacy.sessions import pair
+
+HALVED = next(mutant for mutant in MUTANTS if mutant.name == "halved noise")
+LOOSE, USUAL, STRICT = Budget(8, 1e-9), Budget(2, 1e-9), Budget(0.5, 1e-9)
+
+
+def doubled(correct: CanaryReport, halved: CanaryReport) -> None:
+    assert correct.passed, correct.render()
+    assert not halved.passed, halved.render()
+    assert halved.claimed == correct.claimed
+    assert halved.estimated > 1.7 * correct.estimated
+
+
+def test_a_thousand_sessions_with_and_without_a_canary_stay_below_the_claim() -> None:
+    report = session_audit(*pair(budget=USUAL), runs=1000, seed=1)
+    assert report.passed, report.render()
+    # the canary is as heavy as the caps allow, so the estimate is about the claim: the test is not a loose one
+    assert report.reach == pytest.approx(report.claimed, rel=0.01)
+    assert report.estimated == pytest.approx(report.claimed, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("budget", "runs"), [(LOOSE, 150), pytest.param(USUAL, 1000, marks=pytest.mark.slow)], ids=["epsilon 8", "epsilon 2"]
+)
+def test_halved_noise_rises_above_the_claim(budget: Budget, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    HALVED.plant(monkeypatch)
+    report = session_audit(*pair(budget=budget), runs=runs, seed=1)
+    assert not report.passed, report.render()
+    assert report.estimated == pytest.approx(2 * report.claimed, rel=0.25)
+
+
+@pytest.mark.parametrize("cap", [1, 20])
+@pytest.mark.parametrize("budget", [LOOSE, USUAL, STRICT], ids=["epsilon 8", "epsilon 2", "epsilon 0.5"])
+def test_one_gaussian_count_a_million_times(budget: Budget, cap: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    correct = mechanism_audit(budget, cap=cap, seed=2)
+    assert correct.lower > 0.85 * correct.claimed
+    HALVED.plant(monkeypatch)
+    doubled(correct, mechanism_audit(budget, cap=cap, seed=2))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_one_laplace_count_a_million_times(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    correct = mechanism_audit(Budget(epsilon), cap=3, seed=2)
+    assert correct.unit == "epsilon"
+    assert correct.lower > 0.8 * epsilon
+    HALVED.plant(monkeypatch)
+    doubled(correct, mechanism_audit(Budget(epsilon), cap=3, seed=2))
+
+
+def test_a_tenth_less_noise_than_claimed_is_seen_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Noise.draw
+    monkeypatch.setattr(Noise, "draw", lambda self, bits: original(replace(self, scale=self.scale * 0.9), bits))
+    for budget in (USUAL, Budget(1.0)):
+        assert not mechanism_audit(budget, cap=5, seed=2).passed
+
+
+def test_no_noise_at_all_is_seen_whatever_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Noise.draw
+    monkeypatch.setattr(Noise, "draw", lambda self, bits: 0 * original(self, bits))
+    report = session_audit(*pair(), runs=2)
+    assert not report.passed
+    assert report.lower == float("inf")
+
+
+def test_the_same_seed_gives_the_same_verdict() -> None:
+    assert session_audit(*pair(), runs=5, seed=7) == session_audit(*pair(), runs=5, seed=7)
+    assert session_audit(*pair(), runs=5, seed=7) != session_audit(*pair(), runs=5, seed=8)
+
+
+@pytest.mark.slow
+def test_whole_fits_with_and_without_their_heaviest_patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, source = plan(hospital_schema(), LOOSE), MemorySource.of(hospital_rows(patients=10))
+    correct = canary_audit(made, source, runs=150, seed=1, failure=1e-6)
+    assert correct.reach > 0.9 * correct.claimed
+    HALVED.plant(monkeypatch)
+    doubled(correct, canary_audit(made, source, runs=150, seed=1, failure=1e-6))
