@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mare.domain import Domain, Marginal
 from mare.privacy.bits import OsBits
 from mare.privacy.budget import Budget
-from mare.privacy.curator import Gate
+from mare.privacy.curator import Clip, Gate
 from mare.privacy.ledger import Ledger
 from mare.privacy.tape import Recorder, Replayer, Tape, TapeMismatch
 from tests.unit.privacy.listed_view import ROWS, ListedView, visits
@@ -119,6 +119,29 @@ class DataDrivenDomain(ListedView):
         return replace(rest, domain=Domain(self.domain.names, tuple(sizes)))
 
 
+@dataclass(frozen=True)
+class Flattered(ListedView):
+    """Planted bug: an entity's norm is taken as if all its rows were in different cells, so its factor is too large."""
+
+    def squared_norms(self, marginals: Sequence[Marginal]) -> NDArray[np.int64]:
+        return len(marginals) * self.rows_per_entity()
+
+    def without(self, gone: int) -> ListedView:
+        return _same_kind(self, gone)
+
+
+@dataclass(frozen=True)
+class Shared(ListedView):
+    """Planted bug: what an entity weighs hangs on who else is there."""
+
+    def squared_norms(self, marginals: Sequence[Marginal]) -> NDArray[np.int64]:
+        norms = super().squared_norms(marginals)
+        return norms if self.all_entities == 30 else len(marginals) * self.rows_per_entity() ** 2
+
+    def without(self, gone: int) -> ListedView:
+        return _same_kind(self, gone)
+
+
 def _same_kind(view: ListedView, gone: int) -> ListedView:
     rows = tuple(row for row in view.rows if row[0] != gone)
     return replace(view, rows=rows, all_entities=view.all_entities - 1)
@@ -197,3 +220,28 @@ def test_a_distance_that_is_just_paid_for_passes() -> None:
         replayer = Replayer(recorder.record)
         opened(budget, replayer).curator(view.without(1), 1.0).counts([WARD, AGE, BOTH])
         replayer.finish()
+
+
+def clipped(gate: Gate, view: ListedView) -> object:
+    curator = gate.curator(view, 1.0)
+    dense = curator.counts([WARD, BOTH], 0.5, Clip(1.2))
+    sparse = curator.counts([WARD, BOTH], 0.5, Clip(1.2), minimum=1)
+    return [a.values.tolist() for a in dense], [(a.cells.tolist(), a.values.tolist()) for a in sparse]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("gone", [1, 2, 3, 4])
+def test_clipped_answers_do_not_show_one_entity(budget: Budget, gone: int) -> None:
+    audit(clipped, visits(), gone, budget)
+
+
+def test_a_factor_that_is_too_large_is_noticed() -> None:
+    with pytest.raises(TapeMismatch, match="one entity moves it by") as caught:
+        audit(clipped, Flattered(ROWS, 4, visits().domain, 3), 3, BUDGETS[1])
+    assert len(caught.value.differences) == 2  # dense and sparse
+
+
+def test_factors_that_hang_on_others_are_noticed() -> None:
+    crowd = tuple((entity, (step % 2, step % 3)) for entity in range(30) for step in range(4))
+    with pytest.raises(TapeMismatch, match="one entity moves it by"):
+        audit(clipped, Shared(crowd, 30, visits().domain, 4), 1, BUDGETS[1])
