@@ -158,8 +158,7 @@ class Learner:
         try:
             yield till
         finally:
-            if till.remaining < 1:
-                self._spent += portion
+            self._spent += portion if till.remaining < 1 else 0
 
     def _drawn(self, values: list[str], counts: Integers, noise: Noise, threshold: int, most: int) -> list[Integers]:
         drawn = replace(noise, cells=len(counts)).draw(self._bits) if len(counts) else counts

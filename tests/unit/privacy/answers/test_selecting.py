@@ -179,13 +179,13 @@ def test_the_best_is_chosen_when_choosing_is_next_to_exact(budget: Budget) -> No
 
 @pytest.mark.parametrize("budget", [Budget(1.5, 1e-9), Budget(1.5)], ids=["exponential", "noisy maximum"])
 def test_choices_follow_their_distribution(budget: Budget) -> None:
-    """χ² of 4,000 choices among scores that are known: 0, and TVD of ward and of age with penalties to keep them near."""
+    """χ² of 1,500 choices among scores that are known: 0, and TVD of ward and of age with penalties to keep them near."""
     candidates = [None, BY_WARD, BY_AGE]
     _, exact = opened(Budget(5000.0))
     true = [0.0, *exact.scores([BY_WARD, BY_AGE]).entities.tolist()]
     penalties = [0.0, true[1] - 3.0, true[2] + 2.0]
     data = view()
-    curators = (opened(budget, seed=seed, data=data)[1] for seed in range(4000))
+    curators = (opened(budget, seed=seed, data=data)[1] for seed in range(1500))
     seen = Counter(curator.select(candidates, 1.0, penalties).index for curator in curators)
     scale = opened(budget)[1].select(candidates, 1.0).scale
     behind = [3.0, 0.0, 5.0]
@@ -195,7 +195,7 @@ def test_choices_follow_their_distribution(budget: Budget) -> None:
     else:
         weights = [exp(-b / scale) for b in behind]
         chances = [w / sum(weights) for w in weights]
-    chi = sum((seen[i] - 4000 * chance) ** 2 / (4000 * chance) for i, chance in enumerate(chances))
+    chi = sum((seen[i] - 1500 * chance) ** 2 / (1500 * chance) for i, chance in enumerate(chances))
     assert chi < 20.7  # two degrees of freedom: one seed in 30,000
 
 
