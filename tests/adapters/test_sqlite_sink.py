@@ -27,6 +27,7 @@ PARENT = ReflectedTable(
         ReflectedColumn("größe", "number", "some'; DROP TABLE x; --"),
     ),
     key=("id",),
+    dialect="sqlite",
 )
 CHILD = ReflectedTable(
     "select",
@@ -118,13 +119,33 @@ def test_an_existing_target_is_refused_and_kept(tmp_path: Path) -> None:
 
 def test_replace_overwrites_but_only_with_something_complete(tmp_path: Path) -> None:
     target = tmp_path / "old.sqlite"
-    target.write_bytes(b"precious")
+    write(SqliteSink(target), parents(1, 2), children((1, 1, 1)))
+    before = target.read_bytes()
     with pytest.raises(SinkError):
         write(SqliteSink(target, replace=True), parents(1), children((1, 1, 7)))
-    assert target.read_bytes() == b"precious"
+    assert target.read_bytes() == before
     write(SqliteSink(target, replace=True), parents(1), children((1, 1, 1)))
     with closing(sqlite3.connect(target)) as database:
         assert database.execute('SELECT count(*) FROM "or""der"').fetchone() == (1,)
+
+
+def test_a_file_that_is_no_database_is_not_even_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "thesis.db"
+    target.write_bytes(b"precious")
+    with pytest.raises(SinkError, match="not a SQLite database"):
+        write(SqliteSink(target, replace=True), parents(1), children((1, 1, 1)))
+    assert target.read_bytes() == b"precious"
+
+
+def test_the_log_of_a_replaced_file_is_not_left_to_the_new_one(tmp_path: Path) -> None:
+    target = tmp_path / "old.sqlite"
+    write(SqliteSink(target), parents(1, 2), children((1, 1, 1)))
+    with closing(sqlite3.connect(target)) as database:
+        database.execute("PRAGMA journal_mode = WAL").fetchall()
+    write(SqliteSink(target, replace=True), parents(3), children((1, 1, 3)))
+    assert [path.name for path in tmp_path.iterdir()] == ["old.sqlite"]
+    with closing(sqlite3.connect(target)) as database:
+        assert database.execute('SELECT id FROM "or""der"').fetchall() == [(3,)]
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:

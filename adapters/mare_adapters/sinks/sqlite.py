@@ -1,71 +1,67 @@
 """`SqliteSink`: a SQLite file that appears complete or not at all.
 
 Everything is written to a new file beside the target; when SQLite itself has found all keys and foreign keys in order,
-the file is renamed into place. An error, or a kill, leaves the target as it was.
+the file is renamed into place. Foreign keys are part of CREATE TABLE and checked at the end, so that cycles are no matter.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
 from mare.ports import SinkTable
-from mare.schema.reflection import ReflectedColumn, ReflectedTable, StorageKind
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare_adapters.boundary import writing
+from mare_adapters.locations import sql_location
+
+from .beside import Beside, refuse_others
+from .layout import Layout, Limits, lay_out
+from .types import SQLITE, own_type, sized
+from .values import fitted, seconds
+from .wording import Wording, index_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TYPES: dict[StorageKind, str] = {
-    "boolean": "BOOLEAN",
-    "integer": "INTEGER",
-    "number": "REAL",
-    "string": "TEXT",
-    "date": "DATE",
-    "datetime": "TIMESTAMP",
-    "time": "TIME",
-    "duration": "INTEGER",
-    "uuid": "TEXT",
-    "binary": "BLOB",
-    "json": "TEXT",
-    "other": "TEXT",
-    "unknown": "TEXT",
-}
-_SIDE_FILES = ("-journal", "-wal", "-shm")
+_LIMITS = Limits("SQLite", folds_case=True)
+_LONGEST_TEXT = 1_000_000_000
+_TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 
 
 class SqliteSink:
     """A SQLite file, as a `mare.ports.Sink`."""
 
     def __init__(self, location: str | Path, *, replace: bool = False) -> None:
-        text = str(location)
-        self._target = Path(text.removeprefix("sqlite:///").removeprefix("sqlite://") if "://" in text else text)
+        self._target = Path(sql_location(location, SinkError).database)
         self._replace = replace
-        self._new: Path | None = None
+        self._new: Beside | None = None
         self._connection: sqlite3.Connection | None = None
+        self._layout = Layout(())
+
+    def __repr__(self) -> str:
+        return f"SqliteSink({self.label!r})"
 
     @property
     def label(self) -> str:
         return str(self._target)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._layout.notes
+
     def __enter__(self) -> Self:
         if self._target.is_dir():
             raise SinkError(f"{self._target} is a folder. Give the path of a file.")
-        if self._target.exists() and not self._replace:
+        if self._target.exists() and not self._replace and self._held():
             raise SinkError(f"{self._target} exists already. Give another path, or say --replace to overwrite it.")
-        try:
-            handle, name = tempfile.mkstemp(prefix=f".{self._target.name}.", suffix=".tmp", dir=self._target.parent)
-        except OSError as error:
-            raise SinkError(f"{self._target} cannot be written ({error.strerror}).") from None
-        os.close(handle)
-        self._new = Path(name)
-        self._connection = sqlite3.connect(name, isolation_level=None)
+        self._new = Beside(self._target)
+        self._connection = sqlite3.connect(self._new.path, isolation_level=None)
         # No other process can see the file, and it is thrown away on any error: a journal would protect nothing.
         self._connection.execute("PRAGMA journal_mode = OFF")
         self._connection.execute("PRAGMA synchronous = OFF")
@@ -75,22 +71,29 @@ class SqliteSink:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
             if error is None:
-                self._finish()
+                with writing(self.label, "the file"):
+                    self._finish()
         finally:
             self._discard()
-        if isinstance(error, sqlite3.Error):
-            raise SinkError(f"{self._target} was not written ({type(error).__name__}: {error}). It was left as it was.") from None
+
+    def expect(self, tables: Sequence[str]) -> None:
+        if self._target.exists():
+            refuse_others(self._target, self._held(), tables, "the tables")
 
     def create(self, tables: Sequence[SinkTable]) -> None:
-        for table in tables:
-            self._open.execute(create_table(table.table))
+        self.expect([one.table.name for one in tables])
+        self._layout = lay_out(tables, _LIMITS)
+        for table in self._layout.tables:
+            with writing(self.label, f"table {table.name}"):
+                self._open.execute(create_table(table))
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
-        if not batch.num_columns:
+        laid = self._layout.table(table)
+        if not laid.columns:
             return
-        names = ", ".join(quoted(name) for name in batch.schema.names)
-        marks = ", ".join("?" * batch.num_columns)
-        self._open.executemany(f"INSERT INTO {quoted(table)} ({names}) VALUES ({marks})", _rows(batch))
+        names, marks = WORDING.names(column.name for column in laid.columns), ", ".join("?" * len(laid.columns))
+        with writing(self.label, f"table {table}"):
+            self._open.executemany(f"INSERT INTO {WORDING.name(table)} ({names}) VALUES ({marks})", _rows(fitted(batch, laid)))
 
     @property
     def _open(self) -> sqlite3.Connection:
@@ -98,9 +101,30 @@ class SqliteSink:
             raise InternalError("a sink was written to before it was entered")
         return self._connection
 
+    def _held(self) -> list[str]:
+        """What the file at the target holds. One that is not SQLite's is nobody's to overwrite."""
+        if not self._target.stat().st_size:
+            return []
+        try:
+            with closing(self._old("ro")) as connection:
+                return [name for (name,) in connection.execute(_TABLES)]
+        except sqlite3.Error as error:
+            raise SinkError(
+                f"{self._target} exists already, and is not a SQLite database that can be replaced ({type(error).__name__}). "
+                "Give another path."
+            ) from None
+
+    def _old(self, mode: str) -> sqlite3.Connection:
+        return sqlite3.connect(f"{self._target.resolve().as_uri()}?mode={mode}", uri=True, timeout=1)
+
     def _finish(self) -> None:
         """Let the database check its own keys, then make the file appear."""
         connection = self._open
+        names = index_names(self._layout.tables)
+        for table in self._layout.tables:
+            for columns in table.indexes:
+                name = WORDING.name(names[table.name, columns])
+                connection.execute(f"CREATE INDEX {name} ON {WORDING.name(table.name)} ({WORDING.names(columns)})")
         broken = connection.execute("PRAGMA foreign_key_check").fetchone()
         if broken is not None:
             raise SinkError(
@@ -109,56 +133,36 @@ class SqliteSink:
         connection.execute("COMMIT")
         connection.close()
         self._connection = None
-        new = self._new
-        if new is None:
+        if self._new is None:
             raise InternalError("a sink was finished before it was entered")
-        with new.open("rb") as file:
-            os.fsync(file.fileno())
-        new.chmod(self._target.stat().st_mode & 0o777 if self._target.exists() else 0o666 & ~_umask())
-        try:
-            os.replace(new, self._target)
-        except OSError as error:
-            raise SinkError(f"{self._target} cannot be written ({error.strerror}). It was left as it was.") from None
-        self._new = None
+        if self._target.exists() and self._target.stat().st_size:
+            with closing(self._old("rw")) as old:
+                # A log beside the old file would be taken for the new one's: this writes it back and removes it.
+                old.execute("PRAGMA journal_mode = DELETE").fetchall()
+        self._new.appear()
 
     def _discard(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
         if self._new is not None:
-            for file in (self._new, *(Path(f"{self._new}{side}") for side in _SIDE_FILES)):
-                with suppress(OSError):
-                    file.unlink()
+            self._new.discard()
             self._new = None
 
 
-def quoted(name: str) -> str:
-    """A name as SQLite reads it back: `order`, spaces and quotes included."""
-    return '"' + name.replace('"', '""') + '"'
+def _type(column: ReflectedColumn, table: ReflectedTable) -> str:
+    own = own_type(column, table, "sqlite")
+    return own or sized(column, SQLITE, "DECIMAL", "VARCHAR", _LONGEST_TEXT)
+
+
+WORDING = Wording(type_of=_type, booleans=("0", "1"))
 
 
 def create_table(table: ReflectedTable) -> str:
-    """The statement that creates it, with its key and foreign keys."""
-    # INTEGER PRIMARY KEY is the row's own number in SQLite: it has to be written on the column.
-    single = table.key[0] if len(table.key) == 1 else None
-    parts = [_column(column, key=column.name == single) for column in table.columns]
-    if len(table.key) > 1:
-        parts.append(f"PRIMARY KEY ({', '.join(map(quoted, table.key))})")
-    for foreign in table.foreign_keys:
-        here, there = (", ".join(map(quoted, names)) for names in (foreign.columns, foreign.references))
-        parts.append(f"FOREIGN KEY ({here}) REFERENCES {quoted(foreign.table)} ({there})")
-    return f"CREATE TABLE {quoted(table.name)} ({', '.join(parts)})"
-
-
-def _column(column: ReflectedColumn, *, key: bool) -> str:
-    declared = column.sql_type if _is_plain(column.sql_type) else _TYPES[column.kind]
-    null = "" if column.nullable and not key else " NOT NULL"
-    return f"{quoted(column.name)} {declared}{null}{' PRIMARY KEY' if key else ''}"
-
-
-def _is_plain(sql_type: str) -> bool:
-    """A type that may be part of a statement: words, digits, and a length in brackets. Anything else gets a type of ours."""
-    return bool(sql_type) and all(c.isalnum() or c in " _(),." for c in sql_type)
+    """The statement that creates it, with its key, uniques and foreign keys: SQLite can add none later."""
+    extra = [*WORDING.key(table), *map(WORDING.unique, table.uniques)]
+    extra += [f"{WORDING.foreign_key(foreign)} DEFERRABLE INITIALLY DEFERRED" for foreign in table.foreign_keys]
+    return WORDING.create_table(table, extra=extra)
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
@@ -166,20 +170,28 @@ def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
 
 
 def _values(column: pa.Array) -> list[object]:
-    """As SQLite stores them: dates and moments as ISO text, booleans as 0 and 1."""
+    """As SQLite stores them: dates and moments as ISO text, booleans as 0 and 1, durations in seconds."""
     import pyarrow as pa
 
+    types = pa.types
+    if types.is_duration(column.type):
+        column = seconds(column)
     values: list[object] = column.to_pylist()
-    if pa.types.is_date(column.type):
-        return [None if v is None else v.isoformat() for v in values]  # type: ignore[attr-defined]
-    if pa.types.is_timestamp(column.type):
-        return [None if v is None else v.isoformat(sep=" ") for v in values]  # type: ignore[attr-defined]
-    if pa.types.is_boolean(column.type):
+    iso = partial(_iso, separator=" ") if types.is_timestamp(column.type) else _iso
+    if types.is_temporal(column.type):
+        return [None if v is None else iso(v) for v in values]
+    if types.is_boolean(column.type):
         return [None if v is None else int(v) for v in values]  # type: ignore[call-overload]
+    if types.is_decimal(column.type):
+        return [None if v is None else _number(v, whole=column.type.scale == 0) for v in values]
     return values
 
 
-def _umask() -> int:
-    current = os.umask(0o077)
-    os.umask(current)
-    return current
+def _iso(value: object, separator: str | None = None) -> str:
+    return value.isoformat(separator) if separator else value.isoformat()  # type: ignore[attr-defined, no-any-return]
+
+
+def _number(value: object, *, whole: bool) -> int | float:
+    """SQLite counts up to 2^63 exactly; beyond that, and with decimals, it has doubles."""
+    number = int(value) if whole else float(value)  # type: ignore[call-overload, arg-type]
+    return number if abs(number) < 1 << 63 else float(number)

@@ -1,0 +1,103 @@
+"""A new file or folder beside the target, renamed into place at the end: how files appear complete or not at all.
+
+An error, or a kill, leaves the target as it was; a kill may also leave the new one beside it, under a hidden name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from mare.errors import SinkError
+
+_SIDE_FILES = ("-journal", "-wal", "-shm", ".wal")
+
+
+class Beside:
+    """What will be the target, under a hidden name in the same folder."""
+
+    def __init__(self, target: Path, *, folder: bool = False) -> None:
+        self.target = target
+        try:
+            if folder:
+                self.path = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.absolute().parent))
+            else:
+                handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.absolute().parent)
+                os.close(handle)
+                self.path = Path(name)
+        except OSError as error:
+            raise SinkError(f"{target} cannot be written ({error.strerror}).") from None
+
+    def appear(self) -> None:
+        """Rename into place, when everything is on the disk. What stood there goes away after that."""
+        files = sorted(self.path.rglob("*")) if self.path.is_dir() else [self.path]
+        for file in files:
+            with file.open("rb") as opened:
+                os.fsync(opened.fileno())
+        plain = 0o777 if self.path.is_dir() else 0o666
+        self.path.chmod(self.target.stat().st_mode & 0o777 if self.target.exists() else plain & ~_umask())
+        try:
+            if self.path.is_dir() and self.target.exists():
+                _exchange(self.path, self.target)
+            else:
+                os.replace(self.path, self.target)
+        except OSError as error:
+            raise SinkError(f"{self.target} cannot be written ({error.strerror}). It was left as it was.") from None
+        _sync_folder(self.target.absolute().parent)
+        self.discard()
+
+    def discard(self) -> None:
+        """Remove whatever stands under the hidden name. May be called again."""
+        if self.path.is_dir():
+            shutil.rmtree(self.path, ignore_errors=True)
+        for file in (self.path, *(Path(f"{self.path}{side}") for side in _SIDE_FILES)):
+            with suppress(OSError):
+                file.unlink()
+
+
+def refuse_others(target: Path, held: Sequence[str], written: Sequence[str], what: str) -> None:
+    """A file is replaced as a whole. That must not take anything along that is not written anew."""
+    names = {name.casefold() for name in written}
+    others = sorted(name for name in held if name.casefold() not in names)
+    if others:
+        shown = ", ".join(others[:8]) + (f" and {len(others) - 8} more" if len(others) > 8 else "")
+        raise SinkError(f"{target} also holds {what} {shown}, which would be lost. It was left as it was: give another path.")
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Let two folders change places: at once where the system can, so that a kill finds one or the other."""
+    if sys.platform == "linux":
+        here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+        library = ctypes.CDLL(None, use_errno=True)
+        if hasattr(library, "renameat2") and library.renameat2(here, os.fsencode(new), here, os.fsencode(old), swap) == 0:
+            return
+    aside = Path(f"{new}.old")
+    os.rename(old, aside)
+    try:
+        os.rename(new, old)
+    except OSError:
+        os.rename(aside, old)
+        raise
+    os.rename(aside, new)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut, where a folder can be opened."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _umask() -> int:
+    current = os.umask(0o077)
+    os.umask(current)
+    return current

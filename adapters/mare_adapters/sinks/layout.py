@@ -1,0 +1,139 @@
+"""From the tables of a release to what a target is asked to create: every engine plans the same, then words it its own way.
+
+A foreign key that no engine can declare (it refers to columns that are no key, or to a table that is not written) is left
+out with a note. A column that refers to another takes that column's type: its values come from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from mare.errors import SinkError
+from mare.ports import SinkTable
+from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an engine takes for a name."""
+
+    engine: str
+    """For messages: ``PostgreSQL``."""
+    length: int | None = None
+    """Longest name, in what ``measure`` counts."""
+    measure: Callable[[str], int] = len
+    unit: str = "characters"
+    folds_case: bool = False
+    """Whether names that differ only by case are one."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All tables of a write, parents before children where there is such an order, and what was left out of them."""
+
+    tables: tuple[ReflectedTable, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def table(self, name: str) -> ReflectedTable:
+        return next(table for table in self.tables if table.name == name)
+
+
+def lay_out(tables: Sequence[SinkTable], limits: Limits) -> Layout:
+    """Check the names, align the types of references, and leave out what cannot be declared."""
+    wanted = [one.table for one in tables]
+    check_names(wanted, limits)
+    by_name = {table.name: table for table in wanted}
+    notes: list[str] = []
+    laid: list[ReflectedTable] = []
+    for table in wanted:
+        notes += [f"{table.name}: {text} (a constraint of the source) was left out" for text in table.unread_checks]
+        kept = [foreign for foreign in table.foreign_keys if _declarable(table, foreign, by_name, notes)]
+        orders = [order for order in table.orders if _of_one_kind(table, order.before, order.after, notes)]
+        columns = tuple(_as_referred(table, column, by_name) for column in table.columns)
+        uniques = tuple(unique for unique in dict.fromkeys(table.uniques) if set(unique) != set(table.key))
+        plain = tuple(index for index in dict.fromkeys(table.indexes) if index not in (table.key, *uniques))
+        laid.append(
+            replace(table, columns=columns, foreign_keys=tuple(kept), orders=tuple(orders), uniques=uniques, indexes=plain)
+        )
+    return Layout(tuple(laid), tuple(notes))
+
+
+def check_names(tables: Iterable[ReflectedTable], limits: Limits) -> None:
+    """Refuse names that the engine would cut off or take for one another; all of them at once."""
+    faults: list[str] = []
+    listed = list(tables)
+    groups = [("table", "", [table.name for table in listed])]
+    groups += [("column", f"{table.name}.", [column.name for column in table.columns]) for table in listed]
+    for what, prefix, names in groups:
+        seen: dict[str, str] = {}
+        for name in names:
+            if not name or "\0" in name:
+                faults.append(f"the {what} {prefix}{name!r} has no name that a database takes")
+            if limits.length is not None and limits.measure(name) > limits.length:
+                faults.append(f"the name of {what} {prefix}{name} is longer than {limits.length} {limits.unit}")
+            folded = name.casefold() if limits.folds_case else name
+            if folded in seen:
+                faults.append(f"the {what}s {prefix}{seen[folded]} and {prefix}{name} are one name")
+            seen[folded] = name
+    if faults:
+        raise SinkError(f"{limits.engine} cannot hold these names: {'; '.join(faults)}. Write to another kind of target.")
+
+
+def self_and_cyclic(tables: Sequence[ReflectedTable]) -> set[tuple[str, ReflectedForeignKey]]:
+    """The foreign keys that refer to their own table or to one that comes later: (table, key) pairs."""
+    place = {table.name: number for number, table in enumerate(tables)}
+    return {(table.name, key) for table in tables for key in table.foreign_keys if place[key.table] >= place[table.name]}
+
+
+def _declarable(
+    table: ReflectedTable, foreign: ReflectedForeignKey, by_name: dict[str, ReflectedTable], notes: list[str]
+) -> bool:
+    referred = by_name.get(foreign.table)
+    here = f"{table.name} ({', '.join(foreign.columns)})"
+    if referred is None:
+        notes.append(f"{here} refers to {foreign.table}, which is not written: no foreign key was made")
+        return False
+    if set(foreign.references) not in [set(unique) for unique in (referred.key, *referred.uniques) if unique]:
+        there = f"{foreign.table} ({', '.join(foreign.references)})"
+        notes.append(f"{here} refers to {there}, which is no key: no foreign key was made")
+        return False
+    return True
+
+
+def _of_one_kind(table: ReflectedTable, before: str, after: str, notes: list[str]) -> bool:
+    """A date and a moment are compared in another way by every engine."""
+    first, second = table.column(before), table.column(after)
+    if first is not None and second is not None and first.kind == second.kind:
+        return True
+    notes.append(f"{table.name}: {before} <= {after} was left out: the two are not of one type")
+    return False
+
+
+def _as_referred(table: ReflectedTable, column: ReflectedColumn, by_name: dict[str, ReflectedTable]) -> ReflectedColumn:
+    at, seen = (table.name, column.name), set[tuple[str, str]]()
+    while at not in seen:
+        seen.add(at)
+        step = _referred(by_name[at[0]], at[1], by_name)
+        if step is None:
+            break
+        at = step
+    target = by_name[at[0]].column(at[1])
+    if target is None or at == (table.name, column.name):
+        return column
+    same_words = by_name[at[0]].dialect == table.dialect
+    return replace(
+        column,
+        kind=target.kind,
+        sql_type=target.sql_type if same_words else "",
+        precision=target.precision,
+        digits=target.digits,
+        max_length=target.max_length,
+    )
+
+
+def _referred(table: ReflectedTable, column: str, by_name: dict[str, ReflectedTable]) -> tuple[str, str] | None:
+    for foreign in table.foreign_keys:
+        if column in foreign.columns and foreign.table in by_name:
+            return foreign.table, foreign.references[foreign.columns.index(column)]
+    return None

@@ -1,0 +1,65 @@
+"""Batches on their way out: every column in the Arrow type of its kind, so that each sink meets thirteen kinds and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mare.errors import SinkError
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare_adapters.sources.columnar import arrow_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TypeOf = Callable[[ReflectedColumn], "pa.DataType"]
+
+
+def fitted(batch: pa.RecordBatch, table: ReflectedTable, type_of: TypeOf = arrow_type) -> pa.RecordBatch:
+    """The batch in the table's own order and types. A value that does not fit, or is missing, is refused by its column's name."""
+    import pyarrow as pa
+
+    arrays, fields = [], []
+    for column in table.columns:
+        place = batch.schema.get_field_index(column.name)
+        if place < 0:
+            raise SinkError(f"{table.name}: no values came for the column {column.name}. The target was left as it was.")
+        required = not column.nullable or column.name in table.key
+        array = _cast(batch.column(place), column, type_of(column), table.name)
+        if required and array.null_count:
+            raise SinkError(
+                f"{table.name}.{column.name}: a value is missing where none may be. The target was left as it was. "
+                "Say nullable: true in the schema, or declare the column so in the source."
+            )
+        arrays.append(array)
+        fields.append(pa.field(column.name, array.type, nullable=not required))
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _cast(array: pa.Array, column: ReflectedColumn, wanted: pa.DataType, table: str) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if array.type == wanted:
+        return array
+    if isinstance(array, pa.DictionaryArray):
+        array = array.dictionary_decode()
+    try:
+        if pa.types.is_decimal(wanted) and pa.types.is_integer(array.type):
+            # Arrow makes room for any int64 first, and looks at the values afterwards.
+            array = pc.cast(array, pa.decimal128(min(38, 19 + wanted.scale), wanted.scale))
+        # Moments are rounded where the target's are coarser. Everything else must fit.
+        return pc.cast(array, options=pc.CastOptions(target_type=wanted, allow_time_truncate=True))
+    except pa.ArrowException:
+        raise SinkError(
+            f"{table}.{column.name}: a synthetic value ({array.type}) does not fit the column's type "
+            f"({column.sql_type or column.kind}). The target was left as it was. Describe the column in the schema as stored."
+        ) from None
+
+
+def seconds(array: pa.Array) -> pa.Array:
+    """Durations as a number of seconds, for targets that have no type for them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.divide(pc.cast(pc.cast(array, pa.duration("us")), pa.int64()).cast(pa.float64()), 1e6)
