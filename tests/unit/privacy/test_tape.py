@@ -14,7 +14,7 @@ from mare.privacy.bits import OsBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Clip, Gate
 from mare.privacy.ledger import Ledger
-from mare.privacy.tape import Recorder, Replayer, Tape, TapeMismatch
+from mare.privacy.tape import Entry, Query, Record, Recorder, Replayer, Tape, TapeMismatch
 from tests.unit.privacy.listed_view import ROWS, ListedView, visits
 
 WARD, AGE, BOTH = Marginal.of("ward"), Marginal.of("age"), Marginal.of("ward", "age")
@@ -245,3 +245,17 @@ def test_factors_that_hang_on_others_are_noticed() -> None:
     crowd = tuple((entity, (step % 2, step % 3)) for entity in range(30) for step in range(4))
     with pytest.raises(TapeMismatch, match="one entity moves it by"):
         audit(clipped, Shared(crowd, 30, visits().domain, 4), 1, BUDGETS[1])
+
+
+@pytest.mark.parametrize(("now", "fits"), [([1, 4], True), ([0, 4], False)])
+def test_one_entity_counts_once_for_a_learned_value(now: list[int], fits: bool) -> None:
+    """√4 was paid for, but a value that one entity holds twice would come through its threshold."""
+    query = Query("values of ward", "visits", (), "stable keys", "L2", 2.0, 4, 1.0, 1.0, listed=True)
+    keys, before = np.array([3, 8]), np.array([2, 4])
+    replayer = Replayer(Record([Entry(query, (keys, before), (keys,))]))
+    replayer.answer(query, (keys, np.array(now)), list)
+    if fits:
+        replayer.finish()
+    else:
+        with pytest.raises(TapeMismatch, match="counts more than once for one value"):
+            replayer.finish()
