@@ -10,7 +10,6 @@ from math import isnan
 import numpy as np
 
 from mare.domain import Domain
-from mare.privacy.learning import VALUE
 from tests.views import ArrayView, array_view
 
 Cell = str | float | None
@@ -25,7 +24,7 @@ class ListedColumn:
     max_rows_per_entity: int
     name: str = "visits.ward"
 
-    def binned(self, edges: Sequence[float]) -> ArrayView:
+    def binned(self, edges: Sequence[float], label: str) -> ArrayView:
         cells = len(edges) - 1
         inner = np.asarray(edges[1:-1], dtype=np.float64)
 
@@ -35,8 +34,8 @@ class ListedColumn:
 
         return array_view(
             [entity for entity, _ in self.rows],
-            {VALUE: [cell(value) for _, value in self.rows]},
-            Domain((VALUE,), (cells + 1,)),
+            {label: [cell(value) for _, value in self.rows]},
+            Domain((label,), (cells + 1,)),
             everyone=self.everyone,
             cap=self.max_rows_per_entity,
             name=self.name,

@@ -6,6 +6,7 @@ and 3).
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, expm1, isfinite, log1p, log2
@@ -44,6 +45,12 @@ class Grid:
     @property
     def cells(self) -> int:
         return len(self.edges) - 1
+
+    @property
+    def words(self) -> str:
+        """The grid in words, for the ledger, with a fingerprint of all its edges: an audit sees when they are not the same."""
+        fingerprint = hashlib.sha256(repr((self.edges, self.step)).encode()).hexdigest()[:8]
+        return f"{self.cells} cells ({self.spacing}) from {self.edges[0]:g} to {self.edges[-1]:g}, grid {fingerprint}"
 
     def single(self, cell: int) -> bool:
         """Whether the cell can hold one value only."""

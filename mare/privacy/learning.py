@@ -36,8 +36,6 @@ from .view import PrivateView
 
 Integers = NDArray[np.int64]
 
-VALUE = "value"
-"""The one column of a binned view."""
 DEFAULT_VALUES = 100
 MOST_VALUES = 1_000_000
 MOST_PER_ENTITY = 1_000
@@ -85,7 +83,7 @@ class Learner:
         # who has S rows has at most S distinct values
         named = min(per_entity, self._column.max_rows_per_entity)
         delta = self._delta()
-        with self._lent(self._column.binned(_ROWS_ONLY), share) as till:
+        with self._lent(self._column.binned(_ROWS_ONLY, "rows"), share) as till:
             quote = till.quote(named, 1.0)
             noise = prepare_noise("discrete gaussian", quote.scale, 1, exact=True)
             threshold = key_threshold(noise.scale, named, delta)
@@ -117,8 +115,9 @@ class Learner:
             raise PrivacyError(f"{self._where}: {grid!r} is no grid. Nothing was charged.")
         if clip is None and self._column.max_rows_per_entity > 1:
             clip = Clip(1.0)
-        with self._lent(self._column.binned(grid.edges), share) as till:
-            (answer,) = answer_counts(till, [Marginal.of(VALUE)], 1.0, clip)
+        label = f"{self.name} on {grid.words}"
+        with self._lent(self._column.binned(grid.edges, label), share) as till:
+            (answer,) = answer_counts(till, [Marginal.of(label)], 1.0, clip)
         rows = answer.rows
         return FineHistogram(grid, rows[:-1], float(rows[-1]), answer.rows_deviation, answer.mechanism, answer.cost)
 

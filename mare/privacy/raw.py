@@ -29,8 +29,8 @@ class PrivateColumn(Protocol):
 
     # ------------------------------------------------------------------ secret
 
-    def binned(self, edges: Sequence[float]) -> PrivateView:
-        """A view whose one column, called "value", is the cell that each row's value falls into.
+    def binned(self, edges: Sequence[float], label: str) -> PrivateView:
+        """A view whose one column, called ``label``, is the cell that each row's value falls into.
 
         Cell i holds edges[i] ≤ value < edges[i+1]. What lies outside falls into the first or the last cell, what is no number
         (NULL, NaN, a text that says none) into one more cell at the end. Never a crash: what occurs is a fact about somebody.

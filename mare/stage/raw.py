@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from mare.domain import Domain, smallest_dtype
 from mare.errors import InternalError
-from mare.privacy.learning import VALUE
 
 from .view import StagedView
 
@@ -44,7 +43,7 @@ class StagedColumn:
     def name(self) -> str:
         return f"{self.table}.{self.column}"
 
-    def binned(self, edges: Sequence[float]) -> StagedView:
+    def binned(self, edges: Sequence[float], label: str) -> StagedView:
         numbers = self._numbers() if self.measured is None else self.measured()
         owner = self._table.entity
         if numbers.shape != owner.shape:
@@ -52,8 +51,8 @@ class StagedColumn:
         cells = len(edges) - 1
         inner = np.asarray(edges[1:-1], dtype=np.float64)
         codes = np.where(np.isnan(numbers), cells, np.searchsorted(inner, numbers, side="right"))
-        coded = {VALUE: codes.astype(smallest_dtype(cells + 1))}
-        return StagedView(self.name, Domain((VALUE,), (cells + 1,)), self.max_rows_per_entity, self.staged.entities, owner, coded)
+        coded = {label: codes.astype(smallest_dtype(cells + 1))}
+        return StagedView(self.name, Domain((label,), (cells + 1,)), self.max_rows_per_entity, self.staged.entities, owner, coded)
 
     def keys(self, most: int, key: bytes) -> Mapping[str, int]:
         # ``h`` is the row's own keyed hash: an entity's place in the table would change when another one leaves.
