@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mare.domain import Marginal
 from mare.errors import InternalError, PrivacyError
 
-from .answers.clipping import Clip
+from .answers.clipping import AnyClip, Clip
 from .answers.counts import answer_counts
 from .bits import BitSource
 from .bounds import CHANCE, noisy_bounds
@@ -109,7 +109,7 @@ class Learner:
             )
         return LearnedCategories(as_texts(texts), released, threshold, named, noise.scale, quote.sensitivity, quote.cost, delta)
 
-    def histogram(self, grid: Grid, share: float = 1.0, clip: Clip | None = None) -> FineHistogram:
+    def histogram(self, grid: Grid, share: float = 1.0, clip: AnyClip | None = None) -> FineHistogram:
         """The noisy histogram of the column's rows over a public grid. Without a clip one row per entity counts in full."""
         if not isinstance(grid, Grid):
             raise PrivacyError(f"{self._where}: {grid!r} is no grid. Nothing was charged.")
@@ -122,7 +122,7 @@ class Learner:
         return FineHistogram(grid, rows[:-1], float(rows[-1]), answer.rows_deviation, answer.mechanism, answer.cost)
 
     def bounds(
-        self, grid: Grid | None = None, share: float = 1.0, clip: Clip | None = None, chance: float = CHANCE
+        self, grid: Grid | None = None, share: float = 1.0, clip: AnyClip | None = None, chance: float = CHANCE
     ) -> LearnedBounds:
         """Where the values lie, read off a noisy histogram over powers of two (or another public grid)."""
         if not 0 < chance < 1:

@@ -80,9 +80,9 @@ def answer_select(
     return Selected(index, candidates[index], quote.choice.rule, quote.scale / UNIT, quote.sensitivity / UNIT, quote.cost)
 
 
-def quote_choice(till: Till, sensitivity: int, share: float, parts: Fraction = Fraction(1)) -> ChoiceQuote:
-    """How sharply this share lets one choose (or ``parts`` of it, where one question is paid in two steps)."""
-    portion = till.portion(share) * parts
+def quote_choice(till: Till, sensitivity: int, share: float) -> ChoiceQuote:
+    """How sharply this share lets one choose."""
+    portion = till.portion(share)
     cost = down(portion)
     if cost <= 0:
         raise BudgetError(f"{till.where}: this share of the budget is too small to choose anything.")

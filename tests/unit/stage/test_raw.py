@@ -1,0 +1,170 @@
+"""A column without a domain, as SQL over the staged table: clamped, told apart from nothing, named inside the entity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from math import inf, nan
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mare.domain import Marginal
+from mare.errors import InternalError
+from mare.graph.building import column_groups
+from mare.privacy.bits import SeededBits
+from mare.privacy.budget import Budget
+from mare.privacy.curator import Gate
+from mare.privacy.grids import integer_grid
+from mare.privacy.ledger import Ledger
+from mare.privacy.tape import Recorder, Replayer
+from mare.schema.loading import load_schema
+from mare.stage import StagedColumn, needs, stage
+from tests.memory_source import MemorySource
+
+SCHEMA = """
+mare: 1
+entity: p
+tables:
+  p: {key: id, columns: {sex: {type: category, values: [F, M]}}}
+  visits:
+    key: k
+    parent: {table: p, column: p_id, type: independent, max_rows: 4}
+    columns:
+      ward: {type: category, learn: true, nullable: true}
+      dose: {type: number, learn: true, nullable: true}
+      n: {type: integer, min: 0, max: 9, nullable: true}
+      day: {type: date, min: 1969-01-01, max: 1999-01-01, nullable: true}
+      time: {type: datetime, min: 1969-01-01, max: 1999-01-01, nullable: true}
+"""
+TYPES = {
+    "p": {"id": pa.int64(), "sex": pa.string()},
+    "visits": {
+        "k": pa.int64(),
+        "p_id": pa.int64(),
+        "ward": pa.string(),
+        "dose": pa.float64(),
+        "n": pa.int64(),
+        "day": pa.date32(),
+        "time": pa.timestamp("us"),
+    },
+}
+Row = dict[str, object]
+
+
+@contextmanager
+def staged_column(column: str, rows: list[Row], folder: Path, people: Sequence[int] = range(1, 5)) -> Iterator[StagedColumn]:
+    schema = load_schema(SCHEMA)
+    empty: Row = dict.fromkeys(TYPES["visits"])
+    source = MemorySource.of(
+        {
+            "p": [{"id": i, "sex": "F"} for i in people],
+            "visits": [{**empty, "k": k, **row} for k, row in enumerate(rows)],
+        },
+        TYPES,
+    )
+    with stage(source, needs(schema, column_groups(schema)), b"k" * 32, folder=folder) as staged:
+        yield StagedColumn(staged, "visits", column, 4)
+
+
+def counted(column: StagedColumn, edges: tuple[float, ...]) -> list[int]:
+    (table,) = column.binned(edges, "cell").counts([Marginal.of("cell")])
+    return [int(n) for n in table]
+
+
+def test_numbers_fall_into_their_cells_and_never_crash(tmp_path: Path) -> None:
+    values = [0.0, 1.0, 1.5, 2.0, -9.0, -inf, inf, 1e300, nan, None]
+    rows = [{"p_id": 1 + i % 4, "dose": value} for i, value in enumerate(values)]
+    with staged_column("dose", rows, tmp_path) as column:
+        assert counted(column, (0.0, 1.0, 2.0, 3.0)) == [3, 2, 3, 2]
+        view = column.binned((0.0, 1.0), "cell")
+        assert (view.name, view.max_rows_per_entity, view.entities()) == ("visits.dose", 4, 4)
+        assert view.domain.size("cell") == 2
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "edges"),
+    [
+        ("n", [0, 3, 9, None], (0, 1, 4, 10)),
+        ("day", [date(1969, 12, 31), date(1970, 1, 1), date(1971, 1, 1), None], (-1, 0, 1, 400)),
+        ("time", [datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(1970, 1, 1), datetime(1990, 1, 1), None], (-1, 0, 1, 2)),
+    ],
+)
+def test_integers_days_and_microseconds_are_numbers(
+    column: str, values: list[object], edges: tuple[float, ...], tmp_path: Path
+) -> None:
+    with staged_column(column, [{"p_id": 1, column: value} for value in values], tmp_path) as staged:
+        assert counted(staged, edges) == [1, 1, 1, 1]
+
+
+def test_a_text_says_a_number_or_none(tmp_path: Path) -> None:
+    with staged_column("ward", [{"p_id": 1, "ward": text} for text in ("2", "1.5", "x")], tmp_path) as column:
+        assert counted(column, (0, 1, 2, 3)) == [0, 1, 1, 1]
+
+
+def test_measured_numbers_may_stand_for_the_column(tmp_path: Path) -> None:
+    with staged_column("n", [{"p_id": 1, "n": 5}, {"p_id": 2, "n": 6}], tmp_path) as column:
+        measured = StagedColumn(column.staged, "visits", "n", 4, lambda: np.array([0.5, nan]))
+        assert counted(measured, (0, 1, 2)) == [1, 0, 1]
+        short = StagedColumn(column.staged, "visits", "n", 4, lambda: np.zeros(3))
+        with pytest.raises(InternalError, match="3 numbers were measured for 2 rows"):
+            short.binned((0, 1), "cell")
+
+
+def test_a_column_that_is_not_staged_is_a_bug(tmp_path: Path) -> None:
+    with staged_column("k", [], tmp_path) as column:
+        with pytest.raises(InternalError, match="not staged"):
+            column.binned((0, 1), "cell")
+        with pytest.raises(InternalError, match="not staged"):
+            column.keys(1, b"")
+
+
+def test_an_entity_names_each_of_its_values_once(tmp_path: Path) -> None:
+    rows = [{"p_id": 1, "ward": ward} for ward in ("a", "a", "b", None)] + [{"p_id": 2, "ward": "a"}, {"p_id": 3, "ward": ""}]
+    with staged_column("ward", rows, tmp_path) as column:
+        assert column.keys(9, b"key") == {"a": 2, "b": 1, "": 1}
+        named = column.keys(1, b"key")
+        assert sum(named.values()) == 3
+        assert named.get("b", 0) + named["a"] == 2
+
+
+def test_which_values_it_names_hangs_on_the_key_and_not_on_others(tmp_path: Path) -> None:
+    mine = [{"p_id": 1, "ward": ward} for ward in "abcd"]
+    others = [{"p_id": p, "ward": "other"} for p in (2, 3, 4)]
+    alone, company, other_keys = set(), set(), set()
+    with staged_column("ward", mine, tmp_path) as column:
+        alone = set(column.keys(1, b"key"))
+        other_keys = {value for key in range(30) for value in column.keys(1, bytes([key]))}
+    with staged_column("ward", mine + others, tmp_path) as column:
+        company = set(column.keys(1, b"key")) - {"other"}
+    assert alone == company
+    assert other_keys == set("abcd")
+
+
+def test_the_tape_audit_passes_over_a_staged_column(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows: list[Row] = [
+        {"p_id": p, "ward": str(rng.choice(list("abc"))), "n": int(rng.integers(0, 10))}
+        for p in range(1, 41)
+        for _ in range(p % 5)
+    ]
+    rows += [{"p_id": 4, "ward": "mine", "n": -77}]
+    budget = Budget(2.0, 1e-6)
+
+    def learn(gate: Gate, ward: StagedColumn) -> object:
+        number = StagedColumn(ward.staged, "visits", "n", 4)
+        found = gate.learner(ward, 0.5, 1.0).categories(per_entity=2)
+        return found.values, found.counts.tolist(), gate.learner(number, 0.5).histogram(integer_grid(0, 9)).noisy.tolist()
+
+    recorder = Recorder()
+    with staged_column("ward", rows, tmp_path, people=range(1, 41)) as column:
+        first = learn(Gate(budget, Ledger(budget, "one patient"), SeededBits(1), recorder), column)
+    for gone in (4, 9):
+        replayer = Replayer(recorder.record)
+        neighbours = [row for row in rows if row["p_id"] != gone][::-1]
+        with staged_column("ward", neighbours, tmp_path, people=[p for p in range(1, 41) if p != gone]) as column:
+            assert learn(Gate(budget, Ledger(budget, "one patient"), SeededBits(2), replayer), column) == first
+        replayer.finish()
