@@ -6,6 +6,7 @@ A release that is NOT PRIVATE says so wherever it is shown. True numbers are mar
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -62,6 +63,11 @@ def counting(quiet: bool, what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def page_width() -> int:
+    """For pages of text: the terminal's width, within what can be read; 100 in a pipe."""
+    return max(60, min(shutil.get_terminal_size((100, 24)).columns, 120))
 
 
 def remark(text: str, quiet: bool = False) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,11 @@ from mare.planning import Plan
 from mare.planning.sensitivity import row_bounds
 from mare.ports import Source
 from mare.privacy.bits import BitSource, OsBits, SeededBits
+from mare.privacy.budget import Budget
+from mare.privacy.budget_file import BudgetFile
 from mare.privacy.curator import Gate
 from mare.privacy.ledger import Ledger
+from mare.privacy.pledge import Pledge
 from mare.privacy.tape import Tape
 from mare.release import Release
 from mare.release.filling import fillings
@@ -51,16 +55,33 @@ class FitOptions:
     """Handed the true numbers of dropped rows: internal, not private, for the screen of whoever runs the fit."""
     folder: Path | None = None
     """Where the temporary staging folder is made."""
+    reserve: Callable[[Budget, str], Pledge] | None = None
+    """Takes the whole budget, for this unit, out of a budget file. Called before the first row is read; it may refuse."""
 
 
-def fit(plan: Plan, source: Location | Source, *, unsafe_seed: int | None = None, unsafe_peeked: bool = False) -> Release:
+def fit(
+    plan: Plan,
+    source: Location | Source,
+    *,
+    budget_file: str | Path | None = None,
+    purpose: str = "mare.fit",
+    unsafe_seed: int | None = None,
+    unsafe_peeked: bool = False,
+) -> Release:
     """Fit the plan to a source, and pay for every answer.
 
+    With a ``budget_file`` the plan's whole budget is first taken out of its cap, for good; ``purpose`` is noted there.
     ``unsafe_seed`` draws the noise from a seed, so that a test can repeat it; ``unsafe_peeked`` accepts a schema that was
     filled in by looking at the data. Either marks the release NOT PRIVATE, for good.
     """
     bits: BitSource = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
-    return run_fit(plan, source, FitOptions(unsafe_peeked=unsafe_peeked, bits=bits))
+    reserve = None if budget_file is None else reserve_from(budget_file, purpose, datetime.now(UTC))
+    return run_fit(plan, source, FitOptions(unsafe_peeked=unsafe_peeked, bits=bits, reserve=reserve))
+
+
+def reserve_from(budget_file: str | Path, purpose: str, at: datetime) -> Callable[[Budget, str], Pledge]:
+    """For `FitOptions.reserve`: this file pays."""
+    return lambda budget, unit: BudgetFile(Path(budget_file)).reserve(budget, purpose, unit, at)
 
 
 def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Release:
@@ -71,15 +92,17 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
     _refuse_tables(schema)
     tables = needs(schema, [planned.group for planned in plan.groups])
     coded = codecs(plan, tables)
-    ledger = Ledger(plan.budget, _unit(schema), plan.public)
-    if plan.peeked:
-        ledger.mark_not_private(f"the schema was filled in by looking at the data: {', '.join(plan.peeked)}")
-    gate = Gate(plan.budget, ledger, options.bits, options.tape)
     bounds, _ = row_bounds(schema, DatasetDag.of(schema))
     opened = open_source(source) if isinstance(source, str | Path | dict) else source
     tell("reading")
     with opened as reader:  # type: ignore[union-attr]
         output = output_tables(schema, reader.reflect(), [table.name for table in tables])
+        # What can be refused without looking at a row has been. From here on the reservation is gone, come what may.
+        pledge = None if options.reserve is None else options.reserve(plan.budget, _unit(schema))
+        ledger = Ledger(plan.budget, _unit(schema), plan.public, pledge)
+        if plan.peeked:
+            ledger.mark_not_private(f"the schema was filled in by looking at the data: {', '.join(plan.peeked)}")
+        gate = Gate(plan.budget, ledger, options.bits, options.tape)
         ledger.declare("the source's catalogue: names and types of the columns that come out, and which may be NULL")
         with stage(reader, tables, gate.secret("truncation"), folder=options.folder) as staged:
             if options.notes is not None:

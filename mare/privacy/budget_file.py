@@ -25,7 +25,7 @@ from pathlib import Path
 
 from mare.errors import BudgetError
 
-from .account import Account, read_account, write_account
+from .account import Account, looks_like_account, read_account, write_account
 from .budget import Budget
 from .cap import Cap
 from .pledge import Pledge
@@ -80,6 +80,15 @@ class BudgetFile:
             os.replace(beside, self.path)
             _sync_folder(self.path)
         return Pledge(after.label, after.reservations[-1].id, after.cap.budget)
+
+
+def is_budget_file(path: str | Path) -> bool:
+    """Does it begin like one? It may still be damaged."""
+    try:
+        with open(path, "rb") as file:
+            return looks_like_account(file.read(64))
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,11 @@ from mare.cli.app import app
 
 if TYPE_CHECKING:
     from mare.planning import Plan
+    from mare.privacy.budget import Budget
+    from mare.privacy.pledge import Pledge
     from mare.release import Release
+
+    Reserve = Callable[[Budget, str], Pledge]
 
 DEFAULT_DELTA = 1e-9
 
@@ -23,6 +28,9 @@ def fit(
     epsilon: Annotated[float, typer.Option(help="The budget: how much may be told about one entity.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The release file to write.")],
     delta: Annotated[float, typer.Option(help="How often epsilon may not hold; 0 for pure epsilon.")] = DEFAULT_DELTA,
+    budget_file: Annotated[
+        Path | None, typer.Option("--budget-file", help="Take the budget out of this file's cap first (mare budget create).")
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the release file if there is one.")] = False,
     unsafe_peeked: Annotated[
         bool, typer.Option("--unsafe-peeked", help="Accept a schema that was filled in by looking at the data. NOT PRIVATE.")
@@ -36,7 +44,8 @@ def fit(
 
     check_output(output, replace)
     made = make_plan(schema, epsilon, delta)
-    release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json)
+    reserve = reserving(budget_file, f"fit of {schema} into {output}", unsafe_peeked or unsafe_seed is not None)
+    release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve)
     release.save(output)
     if as_json:
         print_json(describe_release(release, str(output)))
@@ -55,7 +64,20 @@ def make_plan(schema: str, epsilon: float, delta: float) -> Plan:
     return plan(load_schema(schema), Budget(epsilon, delta))
 
 
-def run(plan: Plan, source: str, unsafe_peeked: bool, unsafe_seed: int | None, quiet: bool) -> Release:
+def reserving(budget_file: Path | None, purpose: str, unsafe: bool) -> Reserve | None:
+    """Who pays, if a budget file does. That a release was NOT PRIVATE stands there too: its cap does not cover that one."""
+    from datetime import UTC, datetime
+
+    from mare.fitting.fit import reserve_from
+
+    if budget_file is None:
+        return None
+    return reserve_from(budget_file, f"{purpose} (NOT PRIVATE)" if unsafe else purpose, datetime.now(UTC))
+
+
+def run(
+    plan: Plan, source: str, unsafe_peeked: bool, unsafe_seed: int | None, quiet: bool, reserve: Reserve | None = None
+) -> Release:
     """The fit, with progress on the error stream."""
     from mare.cli.telling import stoppable, tell_notes, working
     from mare.fitting import FitOptions, LocalNotes, run_fit
@@ -64,7 +86,7 @@ def run(plan: Plan, source: str, unsafe_peeked: bool, unsafe_seed: int | None, q
     left_out: list[LocalNotes] = []
     with stoppable(), working(quiet) as tell:
         bits = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
-        release = run_fit(plan, source, FitOptions(unsafe_peeked, bits, tell=tell, notes=left_out.append))
+        release = run_fit(plan, source, FitOptions(unsafe_peeked, bits, tell=tell, notes=left_out.append, reserve=reserve))
     for notes in left_out:
         tell_notes(notes, quiet)
     return release

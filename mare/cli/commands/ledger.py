@@ -1,4 +1,4 @@
-"""`mare ledger`: what a release has spent, on what, and what it promises."""
+"""`mare ledger`: what was spent, on what, and what is promised: of one release, or of all releases under a budget file."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ from mare.cli.app import app
 
 @app.command()
 def ledger(
-    release: Annotated[Path, typer.Argument(help="The release file.")],
+    file: Annotated[Path, typer.Argument(help="A release file, or a budget file.")],
     as_json: Annotated[bool, typer.Option("--json", help="The ledger as JSON, and nothing else.")] = False,
 ) -> None:
-    """Show the privacy ledger of a release."""
-    from mare.cli.telling import warn_status
+    """Show the privacy ledger of a release, or what was taken out of a budget file."""
+    from mare.cli.telling import page_width, warn_status
+    from mare.privacy.budget_file import BudgetFile, is_budget_file
     from mare.release import load_release
 
-    loaded = load_release(release)
-    typer.echo(loaded.ledger.to_json() if as_json else loaded.ledger.render())
+    if is_budget_file(file):
+        account = BudgetFile(file).read()
+        typer.echo(account.to_json() if as_json else account.render(page_width()), nl=as_json)
+        return
+    loaded = load_release(file)
+    typer.echo(loaded.ledger.to_json() if as_json else loaded.ledger.render(page_width()), nl=as_json)
     warn_status(loaded)

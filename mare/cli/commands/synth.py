@@ -9,7 +9,7 @@ import typer
 
 from mare.cli.app import app
 
-from .fit import DEFAULT_DELTA, check_output, make_plan, run
+from .fit import DEFAULT_DELTA, check_output, make_plan, reserving, run
 from .sample import pour_with_progress, show
 
 
@@ -21,6 +21,9 @@ def synth(
     epsilon: Annotated[float, typer.Option(help="The budget: how much may be told about one entity.")],
     delta: Annotated[float, typer.Option(help="How often epsilon may not hold; 0 for pure epsilon.")] = DEFAULT_DELTA,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Also keep the release, in this file.")] = None,
+    budget_file: Annotated[
+        Path | None, typer.Option("--budget-file", help="Take the budget out of this file's cap first (mare budget create).")
+    ] = None,
     entities: Annotated[int | None, typer.Option(min=0, help="How many entities to make.")] = None,
     seed: Annotated[int, typer.Option(help="The seed of the sample (the noise has none).")] = 0,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the target, and the release file.")] = False,
@@ -40,7 +43,9 @@ def synth(
     made = make_plan(schema, epsilon, delta)
     # The target is entered before the fit: one that cannot be written costs no budget.
     with stoppable(), open_sink(to, replace=replace) as sink:
-        release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json)
+        target = to if "@" not in to else "a database"
+        reserve = reserving(budget_file, f"synth of {schema} into {target}", unsafe_peeked or unsafe_seed is not None)
+        release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve)
         if output is not None:
             release.save(output)
         written = pour_with_progress(release, sink, entities, seed, quiet or as_json)
