@@ -2,13 +2,14 @@
 
 The fit looks back over true rows and the sampler over synthetic ones; both gather history here, so that a model meets
 the same thing twice. History is never materialised as a table: a parent's column is a gather (n:1, upward), a previous
-row is a shift (design.md, Data).
+row is a shift (design.md, Data), and so are the previous row of the same item and the row that a reference leads to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, HistoryColumn, Part
 
 Index = NDArray[np.int64]
+
+NOWHERE = -1
+"""In place of a row's place: there is no such row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,16 @@ class Placed:
     """Of each row, how many rows its parent has, itself included."""
     codes: Mapping[Part, Mapping[str, CodeArray]]
     """Codes by part; a context has one row per row of the parent table."""
+    owner: Index | None = None
+    """Where several references own the rows of a table: of each row, which of them does. Then ``parent`` is a place there."""
+    free: Mapping[str, CodeArray] = field(default_factory=dict)
+    """What is known of an unrolled row without a model: its public key, its derived values."""
+    targets: Mapping[str, Index] = field(default_factory=dict)
+    """Per reference, of each row the place of the row that it leads to, or `NOWHERE`."""
+    same_item: Index | None = None
+    """Of each row, the previous one of the same item in its sequence, or `NOWHERE`."""
+    unknown: NDArray[np.bool_] | None = None
+    """Rows that stand in for a parent that is missing from the source: nothing is known of them, and nobody counts them."""
 
 
 def place_children(counts: Index) -> tuple[Index, Index, Index]:
@@ -43,57 +57,101 @@ def place_children(counts: Index) -> tuple[Index, Index, Index]:
     return parent, np.arange(len(parent), dtype=np.int64) - starts[parent], siblings
 
 
+def spread(name: str, domain: Domain) -> list[str]:
+    """The names of a column in a domain: its own, or `name#0`, `name#1` … where it is unrolled, one per public key."""
+    if name in domain:
+        return [name]
+    known, found = set(domain.names), list[str]()
+    while (unrolled := f"{name}#{len(found)}") in known:
+        found.append(unrolled)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def seen_columns(group: ColumnGroup, domain: Domain) -> Mapping[str, tuple[HistoryColumn, str]]:
+    """Per name of a group's history, the column behind it and the name of its codes there."""
+    found: dict[str, tuple[HistoryColumn, str]] = {}
+    for column in group.history:
+        for label in spread(str(column), domain):
+            found[label] = (column, column.name + label[len(str(column)) :])
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Rooms:
-    """All tables of an entity, placed, and who is whose parent."""
+    """All tables of an entity, placed, and who owns whose rows."""
 
-    parents: Mapping[str, str | None]
+    owners: Mapping[str, tuple[str, ...]]
+    """Per table, its parent; or, where references own its rows, the table of each; of the entity none."""
     tables: Mapping[str, Placed]
 
     def space(self, table: str, part: Part) -> str:
         """The table whose rows a part has one row for: a context belongs to the parent's."""
         if part != "context":
             return table
-        parent = self.parents[table]
-        if parent is None:
+        if len(self.owners[table]) != 1:
             raise InternalError(f"table {table!r} has a context but no parent")
-        return parent
+        return self.owners[table][0]
 
     def climb(self, index: Index, start: str, end: str) -> Index:
         """From rows of a table to the rows of an ancestor that they belong to."""
-        here: str | None = start
-        while here != end:
-            if here is None or self.parents[here] is None:
-                raise InternalError(f"{end!r} is not above {start!r}, so its columns cannot be joined to it")
-            index = self.tables[here].parent[index]
-            here = self.parents[here]
-        return index
+        if start == end:
+            return index
+        owners, placed = self.owners[start], self.tables[start]
+        if not owners:
+            raise InternalError(f"{end!r} is not above {start!r}, so its columns cannot be joined to it")
+        above = placed.parent[index]
+        if placed.owner is None:
+            return self.climb(above, owners[0], end)
+        which, found = placed.owner[index], np.zeros(len(index), dtype=np.int64)
+        for number, owner in enumerate(owners):
+            mine = which == number
+            found[mine] = self.climb(above[mine], owner, end)
+        return found
 
-    def look(self, group: ColumnGroup, column: HistoryColumn, size: int, index: Index) -> CodeArray:
+    def look(self, group: ColumnGroup, column: HistoryColumn, name: str, size: int, index: Index) -> CodeArray:
         """What the rows ``index`` of a group see in one history column. A row that is not there is the last code."""
-        if column.kind in ("same_item", "reference"):
-            raise InternalError(f"history of kind {column.kind!r} is not gathered yet")
-        space = self.space(column.table, column.part)
-        at = self.climb(index, self.space(group.table, group.part), space)
-        target = self.tables[space]
+        own = self.tables[group.table]
+        if column.kind == "reference":
+            return self._gather(column, name, size, own.targets[column.reference or ""][index])
+        if column.kind == "same_item":
+            if own.same_item is None:
+                raise InternalError(f"table {group.table!r} has no items to tell apart")
+            return self._gather(column, name, size, own.same_item[index])
+        start, space = self.space(group.table, group.part), self.space(column.table, column.part)
+        at = self.climb(index, start, space)
         if column.kind == "free":
             return self._free(column.name, self.tables[column.table], size, at)
-        source = self.tables[column.table].codes[column.part][column.name]
-        if column.lag == 0:
+        if column.lag:
+            at = np.where(self.tables[space].position[at] < column.lag, NOWHERE, at - column.lag)
+        elif column.kind == "ancestor" and (unknown := self.tables[column.table].unknown) is not None:
+            at = np.where(unknown[self.climb(index, start, column.table)], NOWHERE, at)
+        return self._gather(column, name, size, at)
+
+    def _gather(self, column: HistoryColumn, name: str, size: int, at: Index) -> CodeArray:
+        source = self.tables[column.table].codes[column.part][name]
+        missing = at < 0
+        if not missing.any():
             return source[at].astype(smallest_dtype(size))
-        missing = target.position[at] < column.lag
-        seen = source[np.where(missing, 0, at - column.lag)] if len(source) else np.zeros(len(at), dtype=np.uint8)
+        seen = source[np.maximum(at, 0)] if len(source) else np.zeros(len(at), dtype=np.uint8)
         return np.where(missing, size - 1, seen).astype(smallest_dtype(size))
 
     def _free(self, name: str, table: Placed, size: int, at: Index) -> CodeArray:
-        if name == "position":
+        if name in table.free:
+            known: NDArray[np.integer] = table.free[name][at]
+        elif name == "position":
             known = table.position[at]
         elif name == "remaining":
             known = table.siblings[at] - 1 - table.position[at]
+        elif name == "reference" and table.owner is not None:
+            known = table.owner[at]
         else:
-            raise InternalError(f"free history {name!r} is not known yet")
-        return np.minimum(known, size - 1).astype(smallest_dtype(size))
+            raise InternalError(f"free history {name!r} is not known here")
+        capped: NDArray[np.integer] = np.minimum(known, size - 1)
+        return capped.astype(smallest_dtype(size))
 
-    def history(self, group: ColumnGroup, domain: Domain, index: Index) -> Codes:
-        """All that a model may look at for these rows of its group."""
-        return Codes(len(index), {str(h): self.look(group, h, domain.size(str(h)), index) for h in group.history})
+    def history(self, group: ColumnGroup, domain: Domain, index: Index, wanted: Collection[str] | None = None) -> Codes:
+        """What a model may look at for these rows of its group; of all that, the ``wanted`` columns, where it says so."""
+        seen = seen_columns(group, domain)
+        names = seen if wanted is None else [name for name in seen if name in wanted]
+        return Codes(len(index), {name: self.look(group, *seen[name], domain.size(name), index) for name in names})

@@ -37,7 +37,7 @@ class Generator:
     def block(self, seed: int, block: int, entities: int) -> Rooms:
         """The coded rows of one block of so many entities."""
         tables: dict[str, Placed] = {}
-        rooms = Rooms(self.parents, tables)
+        rooms = Rooms({name: () if parent is None else (parent,) for name, parent in self.parents.items()}, tables)
         groups = {group.name: group for group in self.plan.groups}
         for table in self.tables:
             codes: dict[Part, dict[str, CodeArray]] = {"rows": {}, "context": {}}

@@ -45,8 +45,7 @@ def write_block(
     for table in tables:
         placed = rooms.tables[table.name]
         firsts = {name: placed.codes["context"][f"first({name})"] for name in codecs[table.name].firsts}
-        parent = rooms.parents[table.name]
-        above = rooms.tables[parent].rows if parent is not None else placed.rows
+        above = rooms.tables[rooms.owners[table.name][0]].rows if rooms.owners[table.name] else placed.rows
         siblings = Siblings(above, placed.parent, placed.position)
         decoded = decode_table(
             codecs[table.name], placed.codes["rows"], firsts, siblings, stream(seed, f"decode {table.name}", block)

@@ -20,7 +20,7 @@ from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, Part
 from mare.ports import Source
-from mare.release.placing import Index, Placed, Rooms
+from mare.release.placing import Index, Placed, Rooms, seen_columns
 
 from . import truncation
 from .database import staging_database
@@ -78,7 +78,7 @@ class Staged:
 
     @property
     def rooms(self) -> Rooms:
-        return Rooms(self.parents, self._placed)
+        return Rooms({name: () if parent is None else (parent,) for name, parent in self.parents.items()}, self._placed)
 
     def entity_view(self, name: str, table: str) -> StagedView:
         """The entities themselves, one row each: for their number."""
@@ -126,8 +126,7 @@ class Staged:
         def look(name: str) -> CodeArray:
             if name in columns:
                 return codes[name]
-            seen = next(h for h in group.history if str(h) == name)
-            return rooms.look(group, seen, history.size(name), everyone)
+            return rooms.look(group, *seen_columns(group, history)[name], history.size(name), everyone)
 
         domain = history.merge(columns)
         return StagedView(group.name, domain, most_rows, self.entities, owner, {}, look, memory, position, coarsenings or {})

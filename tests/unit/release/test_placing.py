@@ -19,7 +19,7 @@ def rooms() -> Rooms:
     )
     drugs = Placed(4, *place_children(np.array([1, 0, 2, 1])), {"rows": {}, "context": {"count": np.array([1, 0, 2, 1])}})
     return Rooms(
-        {"patients": None, "stays": "patients", "drugs": "stays"}, {"patients": patients, "stays": stays, "drugs": drugs}
+        {"patients": (), "stays": ("patients",), "drugs": ("stays",)}, {"patients": patients, "stays": stays, "drugs": drugs}
     )
 
 
