@@ -22,6 +22,8 @@ class Task:
     """What it may look at: already generated when the model samples."""
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     """The model's own options from the schema, already validated against the registry."""
+    lags: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """History that is an earlier row of this very group: its name → (which column, how many rows back)."""
 
     @property
     def domain(self) -> Domain:

@@ -75,3 +75,9 @@ class ColumnGroup:
     @property
     def name(self) -> str:
         return f"{self.table}.{self.part}"
+
+    @property
+    def lags(self) -> dict[str, tuple[str, int]]:
+        """Which of the history is an earlier row of this very group: its name → (column, rows back)."""
+        mine = (self.table, self.part)
+        return {str(h): (h.name, h.lag) for h in self.history if h.lag > 0 and (h.table, h.part) == mine and h.kind == "previous"}

@@ -38,7 +38,7 @@ class SettledGroup:
 
     @property
     def task(self) -> Task:
-        return Task(self.name, self.columns, self.history, self.options)
+        return Task(self.name, self.columns, self.history, self.options, self.group.lags)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,69 @@
+"""The options of PrivBayes: every number of the recipe, named, with its default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import isfinite
+from types import MappingProxyType
+
+from mare.domain import OptionValue, Task
+from mare.errors import PlanError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One fit's options, validated. Shares are fractions of the group's own budget."""
+
+    one_way: float = 0.10
+    """For one-way tables."""
+    structure: float = 0.08
+    """For choosing the network."""
+    parents: int = 0
+    """At most so many parents a column; 0: 2 for small data, 3 for large."""
+    max_cells: int = 60_000
+    """Cells of a family's table, at most."""
+    noise_penalty: float = 0.1
+    """How much a parent pays for the noise of the cells that it adds."""
+    sampling_penalty: float = 0.5
+    """How much it pays for the dependence that chance alone would show."""
+    clip_portion: float = 0.04
+    """Of each measurement, what choosing its clip costs."""
+    clip_bias: float = 0.05
+    """How much cutting an entity is thought to bias a table."""
+    carry: float = 0.6
+    """Columns that repeat their previous value at least this often are generated as "same as before, or else"; 1: none."""
+    wide_lags: bool = False
+    """Let a column look at all columns of earlier rows, not just at its own value."""
+    raking: int = 12
+    """Rounds of raking family tables to the one-way tables they share."""
+
+    @classmethod
+    def of(cls, task: Task) -> Settings:
+        given = {name: task.options.get(name, default) for name, default in OPTIONS.items()}
+        wrong = [_wrong(name, given[name], default) for name, default in OPTIONS.items()]
+        if said := [w for w in wrong if w]:
+            raise PlanError(f"group {task.group!r}: {'; '.join(said)}.")
+        settings = cls(**given)  # type: ignore[arg-type]
+        if not 0 < settings.one_way + settings.structure < 0.9 or settings.one_way == 0:
+            raise PlanError(
+                f"group {task.group!r}: one_way is {settings.one_way:g} and structure {settings.structure:g}; one_way must be "
+                "above 0, and together they must stay below 0.9, so that something is left for the families."
+            )
+        return settings
+
+
+def _wrong(name: str, value: object, default: object) -> str | None:
+    if isinstance(default, bool):
+        return None if isinstance(value, bool) else f"{name} is {value!r}; it may be true or false"
+    number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    if isinstance(default, int):
+        least = 1 if name == "max_cells" else 0
+        fine = number and isinstance(value, int) and value >= least
+        return None if fine else f"{name} is {value!r}; it must be a whole number of at least {least}"
+    fine = number and 0 <= value <= 1  # type: ignore[operator]
+    return None if fine else f"{name} is {value!r}; it must be a number from 0 to 1"
+
+
+OPTIONS: Mapping[str, OptionValue] = MappingProxyType(asdict(Settings()))
+"""As the registry lists them."""

@@ -1,0 +1,88 @@
+"""Post-processing of noisy tables: no negative counts, tables that agree with each other, conditionals to draw from.
+
+Nothing here costs budget, and most of the accuracy comes from here (privacy.md: post-processing matters more than the
+mechanism).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Table = NDArray[np.float64]
+
+
+def norm_subtract(noisy: Table, total: float = 1.0) -> Table:
+    """The nearest table (in L2) that is nowhere negative and sums to ``total``: one amount off every cell that stays."""
+    flat = noisy.ravel()
+    descending = np.sort(flat)[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, len(flat) + 1)
+    kept = np.flatnonzero(descending > excess)
+    if total <= 0 or not len(kept):
+        return np.full(noisy.shape, max(total, 0.0) / noisy.size)
+    return np.asarray(np.maximum(flat - excess[kept[-1]], 0.0).reshape(noisy.shape))
+
+
+def consensus(estimates: Sequence[tuple[Table, float]]) -> Table:
+    """One distribution from several noisy ones, each with the variance of its cells: inverse-variance weights."""
+    weights = np.array([1 / max(variance, 1e-300) for _, variance in estimates])
+    mean = sum(weight * table for weight, (table, _) in zip(weights, estimates, strict=True)) / weights.sum()
+    return norm_subtract(np.asarray(mean))
+
+
+def one_axis(table: Table, axis: int) -> Table:
+    return np.asarray(table.sum(axis=tuple(k for k in range(table.ndim) if k != axis)))
+
+
+def shrink(noisy: Table, deviation: float, child: Table) -> Table:
+    """Conditionals P(child | parents), drawn towards what fewer parents say wherever noise is all there is to see.
+
+    Parents are added one at a time. In each slice the noisy distribution is pulled towards the slice's own, coarser one by
+    the James–Stein factor 1 - (d-1)σ²/‖residual‖²: a slice without rows ends as its parent slice, a well filled one stays.
+    """
+    size = noisy.shape[-1]
+    believed = np.broadcast_to(child, (size,))
+    for depth in range(1, noisy.ndim):
+        merged = tuple(range(depth, noisy.ndim - 1))
+        counts = noisy.sum(axis=merged) if merged else noisy
+        variance = deviation**2 * float(np.prod([noisy.shape[axis] for axis in merged], initial=1.0))
+        coarse = np.broadcast_to(believed[..., None, :] if depth > 1 else believed, counts.shape)
+        total = np.maximum(counts.sum(axis=-1, keepdims=True), 0.0)
+        residual = counts - total * coarse
+        energy = (residual**2).sum(axis=-1, keepdims=True)
+        kept = np.maximum(0.0, 1 - (size - 1) * variance / np.maximum(energy, 1e-300))
+        believed = _simplex(total * coarse + kept * residual, total, coarse)
+    return np.asarray(believed)
+
+
+def _simplex(slices: Table, totals: Table, fallback: Table) -> Table:
+    """Each slice as a distribution: projected on its own total, or the fallback where nothing is left of it."""
+    size = slices.shape[-1]
+    flat, total = slices.reshape(-1, size), totals.reshape(-1)
+    descending = -np.sort(-flat, axis=1)
+    excess = (np.cumsum(descending, axis=1) - np.maximum(total, 1e-9)[:, None]) / np.arange(1, size + 1)
+    kept = np.maximum((descending > excess).sum(axis=1) - 1, 0)
+    positive = np.maximum(flat - excess[np.arange(len(flat)), kept][:, None], 0.0)
+    mass = positive.sum(axis=1, keepdims=True)
+    usable = (mass > 0) & (total[:, None] > 1e-9)
+    return np.asarray(np.where(usable, positive / np.maximum(mass, 1e-300), fallback.reshape(-1, size)).reshape(slices.shape))
+
+
+def rake(table: Table, margins: Sequence[Table], rounds: int) -> Table:
+    """Iterative proportional fitting: the nearest table (in KL) with these one-way margins, one per axis."""
+    fitted = table + 1e-12
+    for _ in range(rounds):
+        for axis, margin in enumerate(margins):
+            shape = [1] * table.ndim
+            shape[axis] = -1
+            fitted = fitted * (margin / np.maximum(one_axis(fitted, axis), 1e-15)).reshape(shape)
+    return np.asarray(fitted / max(float(fitted.sum()), 1e-300))
+
+
+def conditional(joint: Table, fallback: Table) -> Table:
+    """P(last axis | the others), one row per combination of the others; the fallback where a combination has no mass."""
+    flat = joint.reshape(-1, joint.shape[-1])
+    mass = flat.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(mass > 1e-11, flat / np.maximum(mass, 1e-300), fallback[None, :]))
