@@ -20,8 +20,8 @@ each cell is, for its own canary, one independent release of one count.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from math import inf, log, sqrt
+from dataclasses import dataclass, field
+from math import inf, log, sinh, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -42,7 +42,7 @@ from mare.stage import StagedView
 from .likelihood import Floats, log_ratio, log_ratios, reach_squared
 from .neighbour import KeptSource, WithoutEntity
 from .report import CanaryReport
-from .tape import named, opened
+from .tape import audited, named, opened
 
 Session = Callable[[BitSource, Tape], Ledger]
 """Something that releases: a fit, or a few questions to a curator. It draws from these bits alone and tells the tape."""
@@ -70,7 +70,7 @@ def canary_audit(
         neighbour = WithoutEntity(reader, owners, owners.keys_of(chosen.key))
 
         def fitting(data: Source) -> Session:
-            return lambda bits, tape: run_fit(plan, data, replace(options, bits=bits, tape=tape, tell=None)).ledger
+            return lambda bits, tape: run_fit(plan, data, audited(options, bits, tape)).ledger
 
         return session_audit(fitting(KeptSource(reader)), fitting(KeptSource(neighbour)), runs=runs, seed=seed, failure=failure)
 
@@ -88,8 +88,8 @@ def session_audit(there: Session, gone: Session, *, runs: int = 1000, seed: int 
             pairs = list(zip(recorder.record.entries, other, strict=True))
             statistics[run] = sum(log_ratio(entry, exact, recorded_there=recorded_there) for entry, exact in pairs)
             reaches.append(sum(reach_squared(entry, exact) for entry, exact in pairs))
-            claims.append(_rho(ledger))
-    return _judged_on_mu(with_it, without, claimed=sqrt(2 * max(claims)), reach=sqrt(max(reaches)), failure=failure)
+            claims.append(_claimed_squared(ledger))
+    return _judged_on_mu(with_it, without, claimed=sqrt(max(claims)), reach=sqrt(max(reaches)), failure=failure)
 
 
 def mechanism_audit(
@@ -193,13 +193,14 @@ def _exact_answers(session: Session, record: Record) -> list[Sequence[Counts]]:
     return tape.answers
 
 
-def _rho(ledger: Ledger) -> float:
-    rho = ledger.totals.rho
-    if rho is None:
+def _claimed_squared(ledger: Ledger) -> float:
+    """μ² that the charges claim: 2ρ. The ratio of a choice is no normal variable: two candidates at ε₀ = √8ρ are
+    2·sinh(ε₀/4) standard deviations apart, not ε₀/2 (1 % more at ε₀ = 1), and a correct choice must not be blamed for that."""
+    if ledger.budget.pure:
         raise BudgetError(
             "a pure budget is not judged on mu: audit one Laplace query (mechanism_audit), or give a delta above 0."
         )
-    return rho
+    return sum(4 * sinh(sqrt(c.cost / 2)) ** 2 if c.mechanism == "exponential choice" else 2 * c.cost for c in ledger.charges)
 
 
 def _canaries(count: int, cap: int, there: bool) -> StagedView:

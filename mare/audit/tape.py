@@ -17,11 +17,12 @@ from pathlib import Path
 from mare.errors import MareError
 from mare.finding import Location, open_source
 from mare.fitting import FitOptions, run_fit
+from mare.fitting.fit import Told
 from mare.planning import Plan
 from mare.ports import Source
-from mare.privacy.bits import SeededBits
+from mare.privacy.bits import BitSource, SeededBits
 from mare.privacy.budget import Budget
-from mare.privacy.tape import Counts, Entry, Query, Record, Recorder, Replayer, TapeMismatch
+from mare.privacy.tape import Counts, Entry, Query, Record, Recorder, Replayer, Tape, TapeMismatch, distance_squared
 from mare.release import Release
 from mare.stage import needs
 
@@ -57,7 +58,7 @@ def tape_audit(
             watch = _Watch(Replayer(first.record))
             differences = _replayed(plan, neighbour, options, seed, first, watch)
             for place, (entry, exact) in enumerate(zip(first.record.entries, watch.exact, strict=False)):
-                farthest[place] = max(farthest[place], distance_squared(entry, exact))
+                farthest[place] = max(farthest[place], _distance(entry, exact))
             audited.append(EntityAudit(removed.why, tuple(differences)))
     queries = tuple(_query(entry, squared) for entry, squared in zip(first.record.entries, farthest, strict=True))
     return AuditReport(queries, tuple(audited), tuple(first.faults(plan.budget)))
@@ -70,6 +71,11 @@ def opened(plan: Plan, source: Location | Source) -> Iterator[tuple[Source, Owne
     tables = needs(plan.schema, [planned.group for planned in plan.groups])
     with found as reader, ownership(reader, plan.schema, tables) as owners:  # type: ignore[union-attr]
         yield reader, owners
+
+
+def audited(options: FitOptions, bits: BitSource, tape: Tape, tell: Told | None = None) -> FitOptions:
+    """Options of a fit that is thrown away: nothing of it leaves, so no budget file pays for it and nobody is told."""
+    return replace(options, bits=bits, tape=tape, tell=tell, notes=None, reserve=None)
 
 
 def named(entities: Sequence[object]) -> list[Chosen]:
@@ -88,7 +94,7 @@ class _Run:
     @classmethod
     def recorded(cls, plan: Plan, source: Source, options: FitOptions, seed: int) -> _Run:
         recorder, told = Recorder(), list[str]()
-        release = run_fit(plan, source, replace(options, bits=SeededBits(seed), tape=recorder, tell=told.append))
+        release = run_fit(plan, source, audited(options, SeededBits(seed), recorder, told.append))
         return cls(recorder.record, told, release, artefacts(release))
 
     def faults(self, budget: Budget) -> list[str]:
@@ -122,7 +128,7 @@ class _Watch:
 def _replayed(plan: Plan, source: Source, options: FitOptions, seed: int, first: _Run, watch: _Watch) -> list[str]:
     told: list[str] = []
     # Other bits than the first time: whatever is drawn beside the tape shows as a difference.
-    again = replace(options, bits=SeededBits(seed + 1), tape=watch, tell=told.append)
+    again = audited(options, SeededBits(seed + 1), watch, told.append)
     try:
         release = run_fit(plan, source, again)
         watch.replayer.finish()
@@ -136,12 +142,11 @@ def _replayed(plan: Plan, source: Source, options: FitOptions, seed: int, first:
     return differences
 
 
-def distance_squared(entry: Entry, exact: Sequence[Counts]) -> int:
-    """How far the exact answers of one charge are apart, in its norm, squared. 0 where the shapes differ: the tape says so."""
-    if [a.shape for a in entry.exact] != [b.shape for b in exact]:
+def _distance(entry: Entry, exact: Sequence[Counts]) -> int:
+    """How far the exact answers of one charge are apart, squared. 0 where the shapes differ: the tape says so."""
+    if not entry.query.listed and [a.shape for a in entry.exact] != [b.shape for b in exact]:
         return 0
-    steps = [int(step) for a, b in zip(entry.exact, exact, strict=True) for step in (a - b).ravel() if step]
-    return sum(step * step for step in steps) if entry.query.norm == "L2" else sum(map(abs, steps)) ** 2
+    return distance_squared(entry.query, entry.exact, exact)
 
 
 def _query(entry: Entry, squared: int) -> QueryAudit:

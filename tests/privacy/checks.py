@@ -18,10 +18,12 @@ from mare.privacy.budget import Budget
 from mare.privacy.curator import Clip, Gate
 from mare.privacy.ledger import Ledger
 from mare.privacy.noise import Mechanism, prepare_noise
+from mare.privacy.qualities import NormRank
 from mare.privacy.tape import Recorder
-from tests.memory_source import MemorySource, Rows, hospital_rows, hospital_schema
-from tests.privacy.sessions import BOTH, PURE, WARD, ZCDP, pair, replay_against, wards
+from tests.memory_source import MemorySource, Rows, hospital_rows, hospital_schema, without
+from tests.privacy.sessions import BOTH, CAP, PURE, WARD, ZCDP, everything, learning, pair, replay_against, wards
 from tests.privacy.test_noise_distributions import excess, gaussian_weight, laplace_weight
+from tests.raw_columns import listed
 from tests.views import ArrayView, array_view
 
 BUDGETS = (Budget(2, 1e-9), Budget(2))
@@ -49,7 +51,7 @@ def hospital_passes_the_tape() -> None:
 def sessions_pass_the_tape() -> None:
     """Every kind of answer of a curator, with a canary that is as heavy as its cap allows, and the account made anew."""
     for budget in (ZCDP, PURE):
-        recorder, ledger = replay_against(*pair(budget=budget), SeededBits)
+        recorder, ledger = replay_against(*pair(everything, budget), SeededBits)
         faults = account_faults(recorder.record, ledger, budget)
         assert not faults, faults
 
@@ -150,7 +152,64 @@ def rows_without_an_owner_change_nothing() -> None:
     assert answers[0] == answers[1], "rows that nobody owns are counted, and nobody protects them"
 
 
+def learning_passes_the_tape() -> None:
+    rows = telling_rows()
+    recorded = Recorder()
+    ledger = learning(rows)(SeededBits(1), recorded)
+    faults = account_faults(recorded.record, ledger, ZCDP)
+    assert not faults, faults
+    for gone in (1, 2, 3):
+        replay_against(learning(rows), learning(without(rows, gone)), SeededBits)
+
+
+def a_value_of_one_alone_is_not_learned() -> None:
+    """Patient 2 is the only one in ward c. δ is 1e-9: in a hundred fits the ward does not get out."""
+    column = listed({patient: ["c" if patient == 2 else "ab"[patient % 2]] for patient in range(400)})
+    for seed in range(100):
+        gate = Gate(ZCDP, Ledger(ZCDP, "one patient"), SeededBits(seed))
+        found = gate.learner(column, 1.0, delta_share=1.0).categories(most=5)
+        assert set(found.values) <= {"a", "b"}, "a value that one patient alone holds was learned"
+        assert found.values, "nothing was learned at all, so nothing was tested"
+
+
+def sparse_cells_tell_nothing() -> None:
+    """10,000 cells of which ten hold 5 rows of five patients, and a minimum of 6: as dense noise and a threshold would."""
+    cells = np.arange(10, dtype=np.int64) * 1000 + 500
+    view = array_view(
+        np.repeat(np.arange(50), 1), {"cell": np.repeat(cells, 5)}, Domain.of([("cell", 10_000)]), everyone=range(50), cap=1
+    )
+    for budget in (Budget(1, 1e-9), Budget(1)):
+        kept_true, phantoms = 0, 0
+        for seed in range(20):
+            gate = Gate(budget, Ledger(budget, "one patient"), SeededBits(seed))
+            (answer,) = gate.curator(view, 1.0).counts([Marginal.of("cell")], minimum=6)
+            assert (answer.values >= 6).all(), "cells below the minimum are listed: their zeros tell where somebody is"
+            assert (np.diff(answer.cells) > 0).all(), "the cells are not in canonical order: true ones stand apart"
+            true = np.isin(answer.cells, cells)
+            kept_true += int(true.sum())
+            phantoms += int((~true).sum())
+        expected = 20 * 9990 / 10_000 * answer.expected_phantoms
+        assert abs(phantoms - expected) < 6 * np.sqrt(expected), "cells at zero do not cross the minimum as their noise would"
+        # 5 rows and symmetric noise: a little less than half of them cross 6
+        assert 50 < kept_true < 150, "cells whose true count is below the minimum are cut before the noise"
+
+
+def choices_follow_their_law() -> None:
+    """Two candidates, one of them a few entities better: P ∝ e^(score/b), with the b that was paid for."""
+    ranks = [NormRank((), bound, 1.0) for bound in (1.0, float(CAP))]
+    picked = [Gate(ZCDP, Ledger(ZCDP, "x"), SeededBits(seed)).curator(wards(), 0.05).select(ranks) for seed in range(2000)]
+    cut = [int((wards().rows_per_entity() > bound).sum()) for bound in (1, CAP)]
+    chance = 1 / (1 + np.exp((abs(cut[1] - 1) - abs(cut[0] - 1)) / picked[0].scale))
+    better = sum(one.index for one in picked) / len(picked)
+    spread = np.sqrt(chance * (1 - chance) / len(picked))
+    assert abs(better - chance) < 6 * spread, f"chosen with a chance of {better:.3f}, the law says {chance:.3f}"
+
+
 CHECKS = (
+    learning_passes_the_tape,
+    a_value_of_one_alone_is_not_learned,
+    sparse_cells_tell_nothing,
+    choices_follow_their_law,
     hospital_passes_the_tape,
     sessions_pass_the_tape,
     sessions_pass_the_canary,

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mare.audit import Session
-from mare.domain import Domain, Marginal
+from mare.domain import Axis, Domain, Marginal
+from mare.graph.building import column_groups
 from mare.privacy.bits import BitSource
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Clip, Curator, Gate
 from mare.privacy.ledger import Ledger
+from mare.privacy.qualities import NormRank, Tvd, TvdToReleased
 from mare.privacy.tape import Recorder, Replayer, Tape
 from mare.privacy.view import PrivateView
+from mare.stage import needs, stage
+from mare.stage.raw import StagedColumn
+from tests.memory_source import MemorySource, Rows, hospital_schema
 from tests.views import ArrayView, array_view
 
 ZCDP, PURE = Budget(8, 1e-9), Budget(2)
@@ -46,6 +51,41 @@ def asked(view: PrivateView, budget: Budget, questions: Questions) -> Session:
 def usual(curator: Curator) -> object:
     """Sizes, two cross-tabs together, and two clipped ones."""
     return [curator.entities(0.1), curator.counts([WARD, AGE], 0.5), curator.counts([WARD, BOTH], 0.4, clip=Clip(2.0))]
+
+
+def everything(curator: Curator) -> object:
+    """Every kind of answer that a curator gives, once."""
+    ward, age = Axis("ward"), Axis("age")
+    judged = [Tvd(ward, (age,)), TvdToReleased(ward, (age,), (1, 0, 0, 0)), None]
+    ranks = [NormRank((WARD,), bound, 1.0) for bound in (1.0, 3.0, float(CAP))]
+    return [
+        curator.entities(0.05),
+        curator.counts([WARD, AGE], 0.15),
+        curator.counts([WARD, BOTH], 0.15, clip=Clip(2.0)),
+        curator.counts([AGE], 0.15, clip=Clip.chosen()),
+        curator.counts([BOTH], 0.15, minimum=1),
+        curator.counts([BOTH, WARD], 0.15, clip=Clip(2.0), minimum=1),
+        curator.scores(judged, 0.1),
+        curator.select(judged, 0.05, penalties=[0.0, 1.0, 0.0]),
+        curator.select(ranks, 0.05),
+    ]
+
+
+def learning(rows: Rows, budget: Budget = ZCDP) -> Session:
+    """The wards of a hospital as a list of values, and the range of the ages: over true rows on the stage."""
+    schema = hospital_schema()
+    tables = needs(schema, column_groups(schema))
+
+    def session(bits: BitSource, tape: Tape) -> Ledger:
+        ledger = Ledger(budget, "one patient")
+        gate = Gate(budget, ledger, bits, tape)
+        with stage(MemorySource.of(rows), tables, gate.secret("truncation")) as staged:
+            wards, ages = StagedColumn(staged, "stays", "ward", 3), StagedColumn(staged, "patients", "age", 1)
+            gate.learner(wards, 0.5, delta_share=1.0).categories(most=10, per_entity=1)
+            gate.learner(ages, 0.5).bounds()
+        return ledger
+
+    return session
 
 
 def pair(questions: Questions = usual, budget: Budget = ZCDP) -> tuple[Session, Session]:

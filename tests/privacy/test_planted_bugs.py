@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.privacy.checks import CHECKS
-from tests.privacy.mutants import MUTANTS, Mutant
+from tests.privacy.mutants import MUTANTS
+from tests.privacy.planting import Mutant
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

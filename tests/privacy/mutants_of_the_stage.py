@@ -1,0 +1,181 @@
+"""Planted bugs in the stage and in the fit: who owns what, what is cut, what is told beside the answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mare.privacy.curator as curator_module
+from mare.fitting.sizes import Sizes
+from mare.privacy.answers.sizes import NoisySize
+from mare.privacy.curator import Gate
+from mare.stage import Staged, StagedView, truncation
+from mare.stage.raw import StagedColumn
+from tests.privacy import checks
+from tests.privacy.planting import planted
+
+fit_module = import_module("mare.fitting.fit")  # the room offers the verb `fit` under the same name
+
+
+@planted("no truncation", checks.hospital_passes_the_tape, "the cap does not hold")
+def no_truncation(patch: pytest.MonkeyPatch) -> None:
+    """The cap is declared and not enforced: an entity moves the counts by as many rows as it has (leak 3)."""
+    patch.setattr(
+        truncation, "truncate_rows", lambda c, owned, target, needs: c.execute(f"CREATE TABLE {target} AS FROM {owned}")
+    )
+
+
+@planted("no truncation, and the view lies about it", checks.hospital_passes_the_tape, "one entity moves it by")
+def no_truncation_unnoticed(patch: pytest.MonkeyPatch) -> None:
+    """As above, with the gate's own assertion blinded: the tape is the second line."""
+    no_truncation(patch)
+    patch.setattr(StagedView, "largest_entity", lambda self: 0)
+
+
+@planted("unstable truncation", checks.hospital_passes_the_tape, "one entity moves it by")
+def unstable_truncation(patch: pytest.MonkeyPatch) -> None:
+    """Which rows are kept depends on other entities, so one entity moves the rows of all that follow (leak 3)."""
+
+    def every_third(connection: Any, owned: str, target: str, needs: object) -> None:
+        spread = f"SELECT *, row_number() OVER (ORDER BY entity, h) AS n FROM {owned}"
+        connection.execute(f"CREATE TABLE {target} AS SELECT * EXCLUDE (n) FROM ({spread}) WHERE n % 3 = 0")
+
+    patch.setattr(truncation, "truncate_rows", every_third)
+    patch.setattr(StagedView, "largest_entity", lambda self: 0)
+
+
+@planted("rows without an owner are counted", checks.rows_without_an_owner_change_nothing, "nobody protects them")
+def owners_for_orphans(patch: pytest.MonkeyPatch) -> None:
+    """A row with a NULL or dangling parent belongs to nobody, and is counted without protection (leak 7)."""
+
+    def own(connection: Any, hashed: str, parent: str, target: str, needs: Any) -> None:
+        join = " AND ".join(f"r.f{i} = p.k{i}" for i in range(len(needs.foreign)))
+        connection.execute(
+            f"CREATE TABLE {target} AS SELECT r.*, coalesce(p.entity, 0) AS entity, coalesce(p.place, 0) AS parent "
+            f"FROM {hashed} r LEFT JOIN {parent} p ON {join}"
+        )
+
+    patch.setattr(truncation, "own_rows", own)
+
+
+@planted("per-row sensitivity", checks.hospital_passes_the_tape, "one entity moves it by")
+def per_row_sensitivity(patch: pytest.MonkeyPatch) -> None:
+    """The noise protects one row; an entity has up to S of them (sensitivities)."""
+    original = Staged.view
+    patch.setattr(Staged, "view", lambda self, *args: replace(original(self, *args), max_rows_per_entity=1))
+    patch.setattr(StagedView, "largest_entity", lambda self: 0)
+
+
+@planted("wrong adjacency: the number of entities is public", checks.hospital_passes_the_tape, "scale was|is not the same")
+def public_number_of_entities(patch: pytest.MonkeyPatch) -> None:
+    """Under replacement n never changes, so it is told without noise; under add/remove it gives each entity away (leak 1)."""
+    patch.setattr(
+        curator_module, "answer_entities", lambda till, _: NoisySize(till.view.entities(), "discrete laplace", 1.0, 1.0, 0.0)
+    )
+
+
+@planted("true n in the shares", checks.hospital_passes_the_tape, "scale was")
+def true_sizes(patch: pytest.MonkeyPatch) -> None:
+    """The budget is split by true row counts, so every noise scale tells them (leak 1)."""
+    original = fit_module.measure_sizes
+
+    def measure(gate: Any, staged: Staged, *args: Any) -> Sizes:
+        noisy = original(gate, staged, *args)
+        return replace(noisy, tables={name: max(1.0, float(len(table.entity))) for name, table in staged.tables.items()})
+
+    patch.setattr(fit_module, "measure_sizes", measure)
+
+
+@planted("a true count in a released file", checks.hospital_passes_the_tape, "ledger.json of the release is not the same")
+def true_count_in_the_ledger(patch: pytest.MonkeyPatch) -> None:
+    """A line meant for the screen ends up in the ledger (leak 10)."""
+    original = fit_module.measure_sizes
+
+    def measure(gate: Gate, staged: Staged, *args: Any) -> Sizes:
+        gate.ledger.declare(f"{staged.entities} patients were read")
+        return original(gate, staged, *args)
+
+    patch.setattr(fit_module, "measure_sizes", measure)
+
+
+@planted(
+    "the truncation key is published",
+    checks.hospital_passes_the_tape,
+    "the secret key 'truncation' of the fit stands in ledger.json",
+)
+def published_key(patch: pytest.MonkeyPatch) -> None:
+    """Who has the key can work out which rows were kept (leak 3)."""
+    original = Gate.secret
+
+    def secret(self: Gate, name: str) -> bytes:
+        key = original(self, name)
+        self.ledger.declare(f"rows were kept in the order of a hash with the key {key.hex()}")
+        return key
+
+    patch.setattr(Gate, "secret", secret)
+
+
+@planted("data-driven domain", checks.hospital_passes_the_tape, "the answer was shaped")
+def data_driven_domain(patch: pytest.MonkeyPatch) -> None:
+    """The categories are those that occur: one with a single patient comes and goes with that patient (leak 2)."""
+    original = Staged.view
+
+    def seen(self: Staged, group: Any, columns: Any, history: Any, *args: Any) -> StagedView:
+        view = original(self, group, columns, history, *args)
+        sizes = [int(view._codes(name).max(initial=0)) + 1 for name in view.domain]
+        return replace(view, domain=type(view.domain)(view.domain.names, tuple(sizes)))
+
+    patch.setattr(Staged, "view", seen)
+
+
+@planted("cells in the order of appearance", checks.hospital_passes_the_tape, "one entity moves it by")
+def order_of_appearance(patch: pytest.MonkeyPatch) -> None:
+    """Codes are numbered as they are met in the data, so the order of the cells tells who came first (leak 4)."""
+    original = StagedView._codes
+
+    def numbered(self: StagedView, name: str) -> Any:
+        codes = original(self, name)
+        _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[place].astype(codes.dtype)
+
+    patch.setattr(StagedView, "_codes", numbered)
+
+
+@planted("fan-out", checks.hospital_passes_the_tape, "one entity moves it by")
+def fan_out(patch: pytest.MonkeyPatch) -> None:
+    """A patient's own columns are counted once per stay, with the patient's cap of one row (sensitivities)."""
+    original = Staged.view
+
+    def joined_down(self: Staged, group: Any, *args: Any) -> StagedView:
+        view = original(self, group, *args)
+        if group.table != "patients":
+            return view
+        stays = np.bincount(self.tables["stays"].entity, minlength=self.entities)
+        rows = np.repeat(np.arange(len(view.owner)), np.maximum(1, stays[view.owner]))
+        columns = {name: view._codes(name)[rows] for name in view.domain}
+        return replace(view, owner=view.owner[rows], columns=columns, memory=0)
+
+    patch.setattr(Staged, "view", joined_down)
+    patch.setattr(StagedView, "largest_entity", lambda self: 0)
+
+
+@planted("learned categories counted by rows", checks.learning_passes_the_tape, "one entity counts more than once")
+def values_counted_by_rows(patch: pytest.MonkeyPatch) -> None:
+    """An entity lifts its own value over the threshold by repeating it (leak 2)."""
+
+    def keys(self: StagedColumn, most: int, key: bytes) -> dict[str, int]:
+        rows = f"SELECT {self._value}, count(*) FROM {self._table.relation} WHERE {self._value} IS NOT NULL GROUP BY ALL"
+        return dict(self.staged.connection.execute(rows).fetchall())
+
+    patch.setattr(StagedColumn, "keys", keys)
+
+
+@planted("learned categories, any number per entity", checks.learning_passes_the_tape, "one entity moves it by")
+def any_number_of_values(patch: pytest.MonkeyPatch) -> None:
+    """An entity names more than k₀ values, and moves the list by more than √k₀ (leak 2)."""
+    original = StagedColumn.keys
+    patch.setattr(StagedColumn, "keys", lambda self, most, key: original(self, 1000, key))
