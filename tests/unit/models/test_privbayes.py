@@ -1,0 +1,177 @@
+"""PrivBayes: the network it finds, the tables it makes, what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from mare.domain import Codes, Domain, Task
+from mare.errors import PlanError, ReleaseError
+from mare.models import settle_options
+from mare.models.privbayes import PrivBayesModel
+from mare.models.privbayes.fitted import FittedPrivBayes, load_fitted
+from mare.models.privbayes.network import Family
+from mare.models.privbayes.settings import Settings
+from mare.models.privbayes.tables import conditional, consensus, norm_subtract, one_axis, rake, shrink
+from mare.privacy.budget import Budget
+from tests.unit.models.test_contract import COLUMNS, HISTORY, LAGS, curator_over, visits
+
+HUGE = Budget(1e5, 1e-9)
+counts = arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(2, 5)), elements=st.floats(-50, 100))
+
+
+def task(**options: float | bool) -> Task:
+    return Task("visits.rows", COLUMNS, HISTORY, settle_options(PrivBayesModel(), options), LAGS)
+
+
+def fitted(budget: Budget = HUGE, **options: float | bool) -> FittedPrivBayes:
+    model = PrivBayesModel().fit(curator_over(visits(3000), budget)[0], task(**options))
+    assert isinstance(model, FittedPrivBayes)
+    return model
+
+
+def test_it_finds_what_was_planted() -> None:
+    parents = {family.child: family.parents for family in fitted().families}
+    assert "visits.unit[-1]" in parents["unit"]
+    assert "unit" in parents["urgent"] or "urgent" in parents["unit"]
+
+
+def test_history_is_a_parent_and_never_a_child() -> None:
+    assert {family.child for family in fitted().families} == set(COLUMNS.names)
+
+
+def test_another_columns_past_is_looked_at_on_request_only() -> None:
+    def looked_back(model: FittedPrivBayes) -> bool:
+        return any("visits.unit[-1]" in f.parents for f in model.families if f.child == "urgent")
+
+    assert not looked_back(fitted())
+
+
+def test_no_family_has_more_cells_or_parents_than_allowed() -> None:
+    model = fitted(max_cells=10, parents=1)
+    assert all(len(family.parents) <= 1 for family in model.families)
+    assert all(table.size <= 10 for table in model.conditionals.values())
+
+
+def test_with_a_huge_budget_the_conditionals_are_the_data() -> None:
+    """Failure probability below 1e-6: 7,500 rows, so a conditional of 1,000 rows or more is off by less than 0.08."""
+    view, model = visits(3000), fitted()
+    drawn = model.sample(Codes(len(view.owner), {name: view.columns[name] for name in HISTORY}), np.random.default_rng(7))
+    for unit in range(5):
+        real = view.columns["urgent"][view.columns["unit"] == unit].mean()
+        made = drawn["urgent"][drawn["unit"] == unit].mean()
+        assert abs(real - made) < 0.08
+    stays = view.columns["visits.unit[-1]"] < 5
+    real_same = (view.columns["unit"] == view.columns["visits.unit[-1]"])[stays].mean()
+    made_same = (drawn["unit"] == view.columns["visits.unit[-1]"])[stays].mean()
+    assert abs(real_same - made_same) < 0.03
+
+
+def test_with_hardly_any_budget_it_still_answers() -> None:
+    drawn = fitted(Budget(0.01, 1e-9)).sample(
+        Codes(10, {name: np.zeros(10, dtype=np.uint8) for name in HISTORY}), np.random.default_rng(1)
+    )
+    assert drawn.rows == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"one_way": 0.0}, "one_way"),
+        ({"one_way": 0.8, "structure": 0.3}, "together"),
+        ({"structure": float("nan")}, "structure is nan"),
+        ({"parents": -1}, "parents is -1"),
+        ({"max_cells": 0}, "max_cells is 0"),
+        ({"wide_lags": 3}, "wide_lags is 3"),
+        ({"raking": 2.5}, "raking is 2.5"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, float], word: str) -> None:
+    with pytest.raises(PlanError, match=word):
+        Settings.of(task(**options))
+
+
+@given(counts)
+def test_norm_subtraction_is_a_distribution(table: np.ndarray) -> None:
+    mended = norm_subtract(table)
+    assert (mended >= 0).all()
+    assert mended.sum() == pytest.approx(1.0)
+
+
+@given(counts, st.floats(0.01, 50))
+def test_shrinking_gives_conditionals_whatever_the_noise(table: np.ndarray, deviation: float) -> None:
+    child = norm_subtract(one_axis(table, 1))
+    believed = shrink(table, deviation, child)
+    assert believed.shape == table.shape
+    assert (believed >= -1e-12).all()
+    assert believed.sum(axis=-1) == pytest.approx(np.ones(len(table)))
+
+
+def test_a_slice_of_pure_noise_falls_back_to_fewer_parents() -> None:
+    table = np.array([[1000.0, 3000.0], [2.0, -1.0]])
+    believed = shrink(table, 5.0, np.array([0.25, 0.75]))
+    assert believed[1] == pytest.approx([0.25, 0.75])
+
+
+def test_raking_meets_every_margin() -> None:
+    rng = np.random.default_rng(2)
+    margins = [rng.dirichlet(np.ones(k)) for k in (3, 4, 2)]
+    raked = rake(rng.random((3, 4, 2)), margins, 50)
+    for axis, margin in enumerate(margins):
+        assert one_axis(raked, axis) == pytest.approx(margin, abs=1e-6)
+
+
+def test_the_consensus_trusts_the_precise() -> None:
+    agreed = consensus([(np.array([0.5, 0.5]), 1.0), (np.array([0.9, 0.1]), 1e-6)])
+    assert agreed == pytest.approx([0.9, 0.1], abs=1e-3)
+
+
+def test_a_combination_without_mass_takes_the_fallback() -> None:
+    assert conditional(np.array([[0.0, 0.0], [1.0, 3.0]]), np.array([0.4, 0.6])).tolist() == [[0.4, 0.6], [0.25, 0.75]]
+
+
+def test_the_impossible_is_never_drawn() -> None:
+    table = np.array([[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]])
+    model = FittedPrivBayes({"h": 2, "x": 3}, (Family("x", ("h",)),), {"x": table})
+    drawn = model.sample(Codes(4000, {"h": np.repeat([0, 1], 2000).astype(np.uint8)}), np.random.default_rng(3))["x"]
+    assert set(drawn[:2000].tolist()) == {1}
+    assert set(drawn[2000:].tolist()) == {0, 2}
+
+
+SMALL = Task("t.rows", Domain(("x", "y"), (2, 2)), Domain(("h",), (3,)))
+GOOD = {
+    "family.0": np.array([1], dtype=np.int32),
+    "table.0": np.array([[0.5, 0.5]], dtype=np.float32),
+    "family.1": np.array([2, 0, 1], dtype=np.int32),
+    "table.1": np.full((6, 2), 0.5, dtype=np.float32),
+}
+
+
+def test_good_arrays_load() -> None:
+    assert [family.parents for family in load_fitted(SMALL, GOOD).families] == [(), ("h", "x")]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"family.1": np.array([2, 9], dtype=np.int32)},
+        {"family.1": np.array([0, 1], dtype=np.int32)},
+        {"family.0": np.array([1, 2], dtype=np.int32)},
+        {"family.1": np.array([1], dtype=np.int32)},
+        {"table.1": np.full((5, 2), 0.5, dtype=np.float32)},
+        {"table.1": np.full((6, 2), np.nan, dtype=np.float32)},
+        {"table.1": np.zeros((6, 2), dtype=np.float32)},
+        {"family.1": np.zeros(0, dtype=np.int32)},
+    ],
+)
+def test_damaged_arrays_are_refused(damage: dict[str, np.ndarray]) -> None:
+    with pytest.raises(ReleaseError, match=r"t\.rows"):
+        load_fitted(SMALL, {**GOOD, **damage})
+
+
+def test_missing_arrays_are_refused() -> None:
+    with pytest.raises(ReleaseError, match="missing"):
+        load_fitted(SMALL, {})
