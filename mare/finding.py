@@ -28,6 +28,8 @@ def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool)
     if match := _URL.match(text):
         return match[1].lower()
     path = Path(text)
+    if not must_exist and not path.exists():
+        path = Path(text.partition("?format=")[0])  # a folder to be written may say what its files are to be
     if path.is_dir():
         return "folder"
     if must_exist and not path.exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,3 +44,19 @@ def _open_file(path: str) -> object:
     if not Path(path).is_file():
         raise FileNotFoundError(path)
     return sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+
+
+def driver_connection(location: SqlLocation, stack: ExitStack) -> object:
+    """The driver's own connection, for what SQLAlchemy has no words for (COPY). It is closed with the stack."""
+    engine = database_engine(location)
+    stack.callback(engine.dispose)
+    pooled = engine.raw_connection()
+    connection = pooled.driver_connection
+    pooled.detach()  # the pool would try to reset it in the end, and log that a broken connection cannot be
+    stack.callback(_close, connection)
+    return connection
+
+
+def _close(connection: object) -> None:
+    with suppress(Exception):  # a connection that broke was told of already
+        connection.close()  # type: ignore[attr-defined]

@@ -78,6 +78,19 @@ _BY_MYSQL_CODE = {
 }
 
 
+_EMBEDDED = (
+    ("UNIQUE constraint failed", _UNIQUE),
+    ("Duplicate key", _UNIQUE),
+    ("duplicate key", _UNIQUE),
+    ("CHECK constraint failed", _CHECK),
+    ("NOT NULL constraint failed", _NULL),
+    ("foreign key constraint", _FOREIGN),
+    ("Could not set lock on file", LOCKED),
+    ("database is locked", LOCKED),
+)
+"""What SQLite and DuckDB say."""
+
+
 def origin_of(error: BaseException) -> BaseException:
     """The driver's own error, where SQLAlchemy has wrapped it."""
     origin = getattr(error, "orig", None)
@@ -97,7 +110,10 @@ def cause_of(error: BaseException) -> str | None:
 
 
 def _cause_in_words(text: str) -> str | None:
-    """libpq gives no code for what goes wrong while connecting. Only the fixed words are looked for, none is passed on."""
+    """libpq gives no code for what goes wrong while connecting, and the embedded engines have few.
+
+    Only the fixed words are looked for, none is passed on.
+    """
     if "password authentication failed" in text or "no password supplied" in text or "no pg_hba.conf entry" in text:
         return REFUSED
     if 'database "' in text and "does not exist" in text:
@@ -105,7 +121,9 @@ def _cause_in_words(text: str) -> str | None:
     if "role" in text and ("does not exist" in text or "not permitted to log in" in text):
         return REFUSED
     lost = ("server closed the connection", "connection is lost", "the connection is closed", "consuming input failed")
-    return LOST if any(words in text for words in lost) else None
+    if any(words in text for words in lost):
+        return LOST
+    return next((cause for words, cause in _EMBEDDED if words in text), None)
 
 
 def place_of(error: BaseException) -> str:

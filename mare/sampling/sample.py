@@ -90,10 +90,7 @@ def blocks(release: Release, entities: int, seed: int, progress: Progress | None
 
 
 def _frames(release: Release, entities: int, seed: int, progress: Progress | None) -> dict[str, pd.DataFrame]:
-    import pyarrow as pa
-
-    parts: dict[str, list[pa.RecordBatch]] = {table.name: [] for table in release.tables}
-    for batches in blocks(release, entities, seed, progress):
-        for table, batch in batches.items():
-            parts[table].append(batch)
-    return {table: pa.Table.from_batches(batches).to_pandas() for table, batches in parts.items()}
+    frames: dict[str, pd.DataFrame] = {}
+    with open_sink(frames) as sink:
+        pour(release, sink, entities, seed, progress)
+    return frames

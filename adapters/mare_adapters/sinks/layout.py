@@ -129,6 +129,7 @@ def _as_referred(table: ReflectedTable, column: ReflectedColumn, by_name: dict[s
         precision=target.precision,
         digits=target.digits,
         max_length=target.max_length,
+        values=target.values,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from mare.errors import SinkError
@@ -58,8 +59,9 @@ def _cast(array: pa.Array, column: ReflectedColumn, wanted: pa.DataType, table: 
 
 
 def seconds(array: pa.Array) -> pa.Array:
-    """Durations as a number of seconds, for targets that have no type for them."""
+    """Durations as an exact number of seconds, for targets that have no type for them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.divide(pc.cast(pc.cast(array, pa.duration("us")), pa.int64()).cast(pa.float64()), 1e6)
+    whole = pc.cast(pc.cast(pc.cast(array, pa.duration("us")), pa.int64()), pa.decimal128(19, 0))
+    return pc.multiply(whole, pa.scalar(Decimal("0.000001"), pa.decimal128(6, 6)))

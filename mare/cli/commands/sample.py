@@ -10,13 +10,14 @@ import typer
 from mare.cli.app import app
 
 if TYPE_CHECKING:
+    from mare.ports import Sink
     from mare.release import Release
 
 
 @app.command()
 def sample(
     release: Annotated[Path, typer.Argument(help="The release file.")],
-    to: Annotated[str, typer.Option("--to", help="The target: a database file that is not there yet.")],
+    to: Annotated[str, typer.Option("--to", help="The target: a database URL, a database file or a folder.")],
     entities: Annotated[
         int | None, typer.Option(min=0, help="How many entities to make; as many as the source had, noisily, unless given.")
     ] = None,
@@ -33,30 +34,28 @@ def sample(
     loaded = load_release(release)
     with stoppable(), open_sink(to, replace=replace) as sink:
         written = pour_with_progress(loaded, sink, entities, seed, quiet or as_json)
-    show(loaded, to, written, quiet, as_json)
+    show(loaded, sink, written, quiet, as_json)
 
 
-def pour_with_progress(release: Release, sink: object, entities: int | None, seed: int, quiet: bool) -> dict[str, int]:
+def pour_with_progress(release: Release, sink: Sink, entities: int | None, seed: int, quiet: bool) -> dict[str, int]:
     """The sample, with a bar on the error stream. The sink has been entered."""
-    from typing import cast
-
     from mare.cli.telling import counting
-    from mare.ports import Sink
     from mare.sampling import pour
 
     with counting(quiet, "sampling") as progress:
         count = release.plan.entities if entities is None else entities
-        return pour(release, cast(Sink, sink), count, seed, progress)
+        return pour(release, sink, count, seed, progress)
 
 
-def show(release: Release, to: str, written: dict[str, int], quiet: bool, as_json: bool) -> None:
-    """What was written, and the release's status when it is not private."""
-    from mare.cli.telling import print_json, warn_status
+def show(release: Release, sink: Sink, written: dict[str, int], quiet: bool, as_json: bool) -> None:
+    """What was written, what was left out, and the release's status when it is not private."""
+    from mare.cli.telling import print_json, remark, warn_status
 
-    target = to if "@" not in to else "the target"
     if as_json:
-        print_json({"target": target, "status": release.status, "rows": written})
+        print_json({"target": sink.label, "status": release.status, "rows": written, "left_out": list(sink.notes)})
     elif not quiet:
         for table, rows in written.items():
-            typer.echo(f"{target}: {table}, {rows:,} rows")
+            typer.echo(f"{sink.label}: {table}, {rows:,} rows")
+        for note in sink.notes:
+            remark(note)
     warn_status(release)

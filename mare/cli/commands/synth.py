@@ -17,7 +17,7 @@ from .sample import pour_with_progress, show
 def synth(
     schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
     source: Annotated[str, typer.Option("--from", help="The data: a database URL, a database file or a folder.")],
-    to: Annotated[str, typer.Option("--to", help="The target: a database file that is not there yet.")],
+    to: Annotated[str, typer.Option("--to", help="The target: a database URL, a database file or a folder.")],
     epsilon: Annotated[float, typer.Option(help="The budget: how much may be told about one entity.")],
     delta: Annotated[float, typer.Option(help="How often epsilon may not hold; 0 for pure epsilon.")] = DEFAULT_DELTA,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Also keep the release, in this file.")] = None,
@@ -43,10 +43,10 @@ def synth(
     made = make_plan(schema, epsilon, delta)
     # The target is entered before the fit: one that cannot be written costs no budget.
     with stoppable(), open_sink(to, replace=replace) as sink:
-        target = to if "@" not in to else "a database"
-        reserve = reserving(budget_file, f"synth of {schema} into {target}", unsafe_peeked or unsafe_seed is not None)
+        sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
+        reserve = reserving(budget_file, f"synth of {schema} into {sink.label}", unsafe_peeked or unsafe_seed is not None)
         release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve)
         if output is not None:
             release.save(output)
         written = pour_with_progress(release, sink, entities, seed, quiet or as_json)
-    show(release, to, written, quiet, as_json)
+    show(release, sink, written, quiet, as_json)

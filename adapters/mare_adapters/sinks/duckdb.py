@@ -1,0 +1,178 @@
+"""`DuckdbSink`: a DuckDB file that appears complete or not at all.
+
+Written to a new file beside the target and renamed into place. DuckDB checks keys and foreign keys as rows come in, and can
+add no foreign key later: one that refers to its own table or to a later one is checked here at the end instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+from urllib.parse import unquote
+
+from mare.errors import InternalError, SinkError
+from mare.ports import SinkTable
+from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
+from mare_adapters.boundary import writing
+from mare_adapters.engine import open_duckdb
+from mare_adapters.sources.columnar import arrow_type
+
+from .beside import Beside, refuse_others
+from .layout import Layout, Limits, lay_out, self_and_cyclic
+from .types import DUCKDB, is_listed, own_type, sized
+from .values import fitted
+from .wording import Wording, index_names
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_LIMITS = Limits("DuckDB", folds_case=True)
+_HELD = "SELECT table_name FROM information_schema.tables WHERE table_catalog = current_database() ORDER BY 1"
+
+
+class DuckdbSink:
+    """A DuckDB file, as a `mare.ports.Sink`."""
+
+    def __init__(self, location: str | Path, *, replace: bool = False) -> None:
+        text = str(location)
+        self._target = Path(unquote(text.removeprefix("duckdb://").removeprefix("/")) if text.startswith("duckdb:") else text)
+        self._replace = replace
+        self._new: Beside | None = None
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._layout = Layout(())
+        self._later: set[tuple[str, ReflectedForeignKey]] = set()
+
+    def __repr__(self) -> str:
+        return f"DuckdbSink({self.label!r})"
+
+    @property
+    def label(self) -> str:
+        return str(self._target)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        later = (f"{table} ({', '.join(key.columns)}) refers to {key.table}" for table, key in sorted(self._later, key=str))
+        return (*self._layout.notes, *(f"{words}: it was checked, but DuckDB can declare no such key" for words in later))
+
+    def __enter__(self) -> Self:
+        if self._target.is_dir():
+            raise SinkError(f"{self._target} is a folder. Give the path of a file.")
+        if self._target.exists() and not self._replace and self._held():
+            raise SinkError(f"{self._target} exists already. Give another path, or say --replace to overwrite it.")
+        self._new = Beside(self._target)
+        with writing(self.label, "the file"):
+            self._new.path.unlink()  # DuckDB takes an empty file for a damaged one
+            self._connection = open_duckdb(str(self._new.path))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if error is None:
+                with writing(self.label, "the file"):
+                    self._finish()
+        finally:
+            self._discard()
+
+    def expect(self, tables: Sequence[str]) -> None:
+        if self._target.exists():
+            refuse_others(self._target, self._held(), tables, "the tables")
+
+    def create(self, tables: Sequence[SinkTable]) -> None:
+        self.expect([one.table.name for one in tables])
+        self._layout = lay_out(tables, _LIMITS)
+        self._later = self_and_cyclic(self._layout.tables)
+        for table in self._layout.tables:
+            extra = [*WORDING.key(table), *map(WORDING.unique, table.uniques)]
+            extra += [WORDING.foreign_key(key) for key in table.foreign_keys if (table.name, key) not in self._later]
+            with writing(self.label, f"table {table.name}"):
+                self._open.execute(WORDING.create_table(table, extra=extra))
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        import pyarrow as pa
+
+        laid = self._layout.table(table)
+        if not laid.columns or not batch.num_rows:
+            return
+        ready = fitted(batch, laid, _arrow_type)
+        arrow = pa.table(ready.columns, names=[f"c{number}" for number in range(ready.num_columns)])
+        values = ", ".join(f"CAST(c{n} AS {_type(column, laid)})" for n, column in enumerate(laid.columns))
+        names = WORDING.names(column.name for column in laid.columns)
+        with writing(self.label, f"table {table}"):
+            self._open.register("mare_batch", arrow)
+            self._open.execute(f"INSERT INTO {WORDING.name(table)} ({names}) SELECT {values} FROM mare_batch")
+            self._open.unregister("mare_batch")
+
+    @property
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is None:
+            raise InternalError("a sink was written to before it was entered")
+        return self._connection
+
+    def _held(self) -> list[str]:
+        """What the file at the target holds. One that is not DuckDB's is nobody's to overwrite."""
+        import duckdb
+
+        if not self._target.stat().st_size:
+            return []
+        try:
+            with open_duckdb(str(self._target), read_only=True) as connection:
+                return [name for (name,) in connection.execute(_HELD).fetchall()]
+        except duckdb.Error as error:
+            raise SinkError(
+                f"{self._target} exists already and cannot be replaced ({type(error).__name__}): it is no DuckDB file, or "
+                "somebody has it open. Give another path."
+            ) from None
+
+    def _finish(self) -> None:
+        connection = self._open
+        names = index_names(self._layout.tables)
+        for table in self._layout.tables:
+            for columns in table.indexes:
+                name = WORDING.name(names[table.name, columns])
+                connection.execute(f"CREATE INDEX {name} ON {WORDING.name(table.name)} ({WORDING.names(columns)})")
+        for name, key in self._later:
+            if connection.execute(_orphans(name, key)).fetchone() is not None:
+                raise SinkError(
+                    f"table {name!r} refers to rows of {key.table!r} that are not there. {self._target} was left as it was."
+                )
+        connection.execute("CHECKPOINT")
+        connection.close()
+        self._connection = None
+        if self._new is None:
+            raise InternalError("a sink was finished before it was entered")
+        self._new.appear()
+
+    def _discard(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._new is not None:
+            self._new.discard()
+            self._new = None
+
+
+def _type(column: ReflectedColumn, table: ReflectedTable) -> str:
+    return own_type(column, table, "duckdb") or sized(replace(column, max_length=None), DUCKDB, "DECIMAL", "VARCHAR", 0)
+
+
+def _arrow_type(column: ReflectedColumn) -> pa.DataType:
+    """Moments with a zone come in as such: turning one into the other would need an extension."""
+    import pyarrow as pa
+
+    zoned = column.kind == "datetime" and "WITH TIME ZONE" in column.sql_type
+    return pa.timestamp("us", tz="UTC") if zoned else arrow_type(column)
+
+
+WORDING = Wording(type_of=_type, enumerated=lambda column, table: is_listed(_type(column, table)))
+
+
+def _orphans(table: str, key: ReflectedForeignKey) -> str:
+    pairs = [(WORDING.name(here), WORDING.name(there)) for here, there in zip(key.columns, key.references, strict=True)]
+    filled = " AND ".join(f"c.{here} IS NOT NULL" for here, _ in pairs)
+    equal = " AND ".join(f"p.{there} = c.{here}" for here, there in pairs)
+    parents = f"SELECT 1 FROM {WORDING.name(key.table)} AS p WHERE {equal}"
+    return f"SELECT 1 FROM {WORDING.name(table)} AS c WHERE {filled} AND NOT EXISTS ({parents}) LIMIT 1"

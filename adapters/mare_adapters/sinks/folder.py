@@ -1,0 +1,111 @@
+"""`FolderSink`: a folder of Parquet or CSV files, one table a file, that appears complete or not at all.
+
+    out                     Parquet
+    out?format=csv          CSV: NULL is an empty field, the empty string a quoted one
+    out?format=csv.gz       the same, compressed
+
+Files hold no keys. NULL where none may be is refused; keys and references hold because the sampler made them so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from mare.errors import InternalError, SinkError
+from mare.ports import SinkTable
+from mare_adapters.boundary import writing
+
+from .beside import Beside, refuse_others
+from .layout import Layout, Limits, lay_out
+from .table_files import FORMATS, TableFile, open_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LIMITS = Limits("a folder of files", length=240, measure=lambda name: len(name.encode()), unit="bytes", folds_case=True)
+
+
+_FILE = re.compile(r"(.+)\.(?:parquet|csv|csv\.gz)", re.IGNORECASE)
+
+
+class FolderSink:
+    """A folder of files, as a `mare.ports.Sink`."""
+
+    def __init__(self, location: str | Path, *, replace: bool = False) -> None:
+        path, _, options = str(location).partition("?format=")
+        self._target = Path(path)
+        self._format = options or "parquet"
+        if self._format not in FORMATS:
+            raise SinkError(f"format={self._format} is not a format that mare writes. Known: {', '.join(FORMATS)}.")
+        self._replace = replace
+        self._new: Beside | None = None
+        self._files: dict[str, TableFile] = {}
+        self._layout = Layout(())
+
+    def __repr__(self) -> str:
+        return f"FolderSink({self.label!r})"
+
+    @property
+    def label(self) -> str:
+        return str(self._target)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._layout.notes
+
+    def __enter__(self) -> Self:
+        if self._target.exists() and not self._target.is_dir():
+            raise SinkError(f"{self._target} is a file. Give the path of a folder.")
+        if self._target.is_dir() and not self._replace and self._held():
+            raise SinkError(f"{self._target} exists already and is not empty. Give another path, or say --replace.")
+        self._new = Beside(self._target, folder=True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if error is None:
+                for file in self._files.values():
+                    with writing(self.label, file.path.name):
+                        file.close()
+                with writing(self.label, "the folder"):
+                    self._entered.appear()
+        finally:
+            for file in self._files.values():
+                file.abandon()
+            self._files = {}
+            if self._new is not None:
+                self._new.discard()
+                self._new = None
+
+    def expect(self, tables: Sequence[str]) -> None:
+        faults = [name for name in tables if "/" in name or "\\" in name or name.startswith(".")]
+        if faults:
+            raise SinkError(f"no file can be called {', '.join(map(repr, faults))}. Write to a database instead.")
+        if self._target.is_dir():
+            refuse_others(self._target, self._held(), tables, "")
+
+    def create(self, tables: Sequence[SinkTable]) -> None:
+        self.expect([one.table.name for one in tables])
+        self._layout = lay_out(tables, _LIMITS)
+        for table in self._layout.tables:
+            with writing(self.label, table.name):
+                self._files[table.name] = open_file(self._entered.path, table, self._format)
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        with writing(self.label, f"table {table}"):
+            self._files[table].write(batch)
+
+    @property
+    def _entered(self) -> Beside:
+        if self._new is None:
+            raise InternalError("a sink was written to before it was entered")
+        return self._new
+
+    def _held(self) -> list[str]:
+        """What the folder holds: tables under their names, anything else under the file's."""
+        entries = sorted(self._target.iterdir())
+        return [match[1] if entry.is_file() and (match := _FILE.fullmatch(entry.name)) else entry.name for entry in entries]

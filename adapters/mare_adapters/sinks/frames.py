@@ -1,0 +1,69 @@
+"""`FramesSink`: a dictionary that gets a pandas frame per table, all of them at the end or none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, cast
+
+from mare.errors import InternalError, SinkError
+from mare.ports import SinkTable
+
+from .layout import Layout, Limits, lay_out
+from .values import fitted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LIMITS = Limits("a dictionary of frames")
+
+
+class FramesSink:
+    """A dictionary, as a `mare.ports.Sink`."""
+
+    def __init__(self, location: Mapping[str, object], *, replace: bool = False) -> None:
+        if not isinstance(location, MutableMapping):
+            raise SinkError("frames are written into a dictionary: give an empty one ({}).")
+        self._target = cast("MutableMapping[str, object]", location)
+        self._replace = replace
+        self._parts: dict[str, list[pa.RecordBatch]] | None = None
+        self._layout = Layout(())
+
+    def __repr__(self) -> str:
+        return "FramesSink()"
+
+    @property
+    def label(self) -> str:
+        return "data frames"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._layout.notes
+
+    def __enter__(self) -> Self:
+        self._parts = {}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        import pyarrow as pa
+
+        parts, self._parts = self._parts or {}, None
+        if error is None:
+            # The conversion may fail, the assignment may not: so all frames are made before one is handed over.
+            frames = {name: pa.Table.from_batches(batches).to_pandas() for name, batches in parts.items() if batches}
+            self._target.update(frames)
+
+    def expect(self, tables: Sequence[str]) -> None:
+        held = [name for name in tables if name in self._target]
+        if held and not self._replace:
+            raise SinkError(f"the dictionary already holds {', '.join(held)}. Give an empty one, or say replace=True.")
+
+    def create(self, tables: Sequence[SinkTable]) -> None:
+        self.expect([one.table.name for one in tables])
+        self._layout = lay_out(tables, _LIMITS)
+        self._parts = {table.name: [] for table in self._layout.tables}
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        if self._parts is None:
+            raise InternalError("a sink was written to before it was entered")
+        self._parts[table].append(fitted(batch, self._layout.table(table)))

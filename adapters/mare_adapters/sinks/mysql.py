@@ -1,0 +1,255 @@
+"""`MysqlSink`: tables in a MySQL or MariaDB database. They cannot be created in a transaction, so they are renamed into place.
+
+Rows go into tables of another name (``__mare_…``), where the server checks every key; one RENAME TABLE then shows all of them at
+once, and only after that the old ones are dropped. What a killed run has left is dropped by the next: each run holds a named
+lock, which the server lets go of when the run ends, however it ends. Where all tables are there and empty, they are filled
+as they are, in one transaction.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from mare.errors import InternalError, SinkError
+from mare.ports import SinkTable
+from mare_adapters.boundary import connecting, writing
+from mare_adapters.connections import driver_connection
+from mare_adapters.locations import sql_location
+
+from .layout import Layout, Limits, lay_out
+from .mysql_wording import WORDING, create_table
+from .values import fitted, seconds
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pymysql.connections import Connection
+
+_LIMITS = Limits("MySQL", length=64, folds_case=True)
+_SESSION = (
+    "sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+    "time_zone = '+00:00'",
+    "foreign_key_checks = 1",
+    "unique_checks = 1",
+    "lock_wait_timeout = 60",  # somebody who reads the old tables is waited for, but not forever
+)
+_HELD = "SELECT TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()"
+_REFERENCES = """
+SELECT DISTINCT TABLE_NAME, REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE
+ WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_SCHEMA = DATABASE()
+"""
+_STAGED = re.compile(r"__mare_([0-9a-f]{8})_\d+")
+
+
+class MysqlSink:
+    """A MySQL or MariaDB database, as a `mare.ports.Sink`."""
+
+    def __init__(self, location: str | Path, *, replace: bool = False) -> None:
+        self._location = sql_location(location, SinkError)
+        self._replace = replace
+        self._stack = ExitStack()
+        self._connection: Connection | None = None
+        self._layout = Layout(())
+        self._token = ""
+        self._staged: dict[str, str] = {}
+        """What each table is called for now. Empty where the tables are filled as they are."""
+        self._old: list[str] = []
+
+    def __repr__(self) -> str:
+        return f"MysqlSink({self.label!r})"
+
+    @property
+    def label(self) -> str:
+        return self._location.label
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._layout.notes
+
+    def __enter__(self) -> Self:
+        if not self._location.database:
+            raise SinkError(f"{self.label} names no database. Write it after the last /: mysql://user@host/database.")
+        with connecting(self._location, SinkError):
+            self._connect()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        done = False
+        try:
+            if error is None and self._layout.tables:
+                self._finish()
+                done = True
+        finally:
+            if not done:
+                self._drop_staged()
+            self._connection, self._staged = None, {}
+            self._stack.close()
+
+    def expect(self, tables: Sequence[str]) -> None:
+        with writing(self.label, "the target"):
+            self._make_sure()
+            kept = self._room_for(tables)[1]
+            if not kept:
+                # There is no asking for the right to create a table; only trying.
+                probe = WORDING.name(self._new_name(0))
+                self._run(f"CREATE TABLE {probe} (a INT)")
+                self._run(f"DROP TABLE {probe}")
+
+    def create(self, tables: Sequence[SinkTable]) -> None:
+        layout = lay_out(tables, _LIMITS)
+        with writing(self.label, "the target"):
+            self._make_sure()
+            self._sweep()
+            self._old, kept = self._room_for([table.name for table in layout.tables])
+        self._layout = layout
+        if kept:
+            return
+        self._staged = {table.name: self._new_name(number) for number, table in enumerate(layout.tables)}
+        for table in layout.tables:
+            with writing(self.label, f"table {table.name}"):
+                self._run(create_table(table, self._staged[table.name]))
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        laid = self._layout.table(table)
+        if not laid.columns or not batch.num_rows:
+            return
+        names = WORDING.names(column.name for column in laid.columns)
+        into = f"INSERT INTO {WORDING.name(self._staged.get(table, table))} ({names})".replace("%", "%%")
+        rows = _rows(fitted(batch, laid))
+        with writing(self.label, f"table {table}"), self._open.cursor() as cursor:
+            cursor.executemany(f"{into} VALUES ({', '.join(['%s'] * len(laid.columns))})", list(rows))
+
+    @property
+    def _open(self) -> Connection:
+        if self._connection is None:
+            raise InternalError("a sink was written to before it was entered")
+        return self._connection
+
+    def _connect(self) -> None:
+        import pymysql
+
+        self._stack.close()
+        connection = driver_connection(self._location, self._stack)
+        if not isinstance(connection, pymysql.connections.Connection):
+            raise SinkError("mare writes to MySQL through PyMySQL. Write mysql://… in the URL, without another driver.")
+        self._connection = connection
+        connection.autocommit(False)
+        for setting in _SESSION:
+            self._run(f"SET SESSION {setting}")
+        self._token = secrets.token_hex(4)
+        self._rows(f"SELECT GET_LOCK('mare_{self._token}', 0)")
+
+    def _make_sure(self) -> None:
+        """A fit takes its time, and a server may close what is idle: nothing was begun yet, so the connection may be another."""
+        import pymysql
+
+        try:
+            self._open.ping(reconnect=False)
+        except pymysql.Error:
+            with connecting(self._location, SinkError):
+                self._connect()
+
+    def _run(self, statement: str) -> None:
+        with self._open.cursor() as cursor:
+            cursor.execute(statement)
+
+    def _rows(self, query: str) -> list[tuple[object, ...]]:
+        with self._open.cursor() as cursor:
+            cursor.execute(query)
+            return list(cursor.fetchall())
+
+    def _new_name(self, number: int) -> str:
+        return f"__mare_{self._token}_{number}"
+
+    def _room_for(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The tables that are to be replaced, and those to be filled as they are. Refuses what is neither."""
+        ((folding,),) = self._rows("SELECT @@lower_case_table_names")
+        wanted = {name.casefold() if folding else name: name for name in names}
+        found = [(str(name), str(kind)) for name, kind in self._rows(_HELD)]
+        found = [(name, kind) for name, kind in found if (name.casefold() if folding else name) in wanted]
+        others = [f"{name} ({kind.lower()})" for name, kind in found if kind != "BASE TABLE"]
+        if others:
+            raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
+        held = [name for name, _ in found]
+        if self._replace:
+            self._refuse_referred(held)
+            return held, []
+        if filled := [name for name in held if self._rows(f"SELECT 1 FROM {WORDING.name(name)} LIMIT 1")]:
+            raise SinkError(
+                f"{self.label} already holds rows in {', '.join(filled)}. It was left as it was: give another target, "
+                "or say --replace to drop these tables and write them anew."
+            )
+        if held and len(held) < len(wanted):
+            missing = [name for key, name in wanted.items() if key not in {h.casefold() if folding else h for h in held}]
+            raise SinkError(
+                f"{self.label} holds {', '.join(held)}, without rows, but not {', '.join(missing)}. "
+                "Create all of them, or drop those that are there, or say --replace."
+            )
+        return [], held
+
+    def _refuse_referred(self, held: Sequence[str]) -> None:
+        outside = [f"{table} (to {to})" for table, to in self._rows(_REFERENCES) if to in held and table not in held]
+        if outside:
+            raise SinkError(
+                f"{self.label}: other tables refer to those to be replaced: {', '.join(outside)}. Drop their foreign keys first."
+            )
+
+    def _sweep(self) -> None:
+        """Drop what a killed run has left: staged tables whose run holds its lock no more."""
+        left: dict[str, list[str]] = defaultdict(list)
+        for name, _ in self._rows(_HELD):
+            if match := _STAGED.fullmatch(str(name)):
+                left[match[1]].append(str(name))
+        for token, names in left.items():
+            if self._rows(f"SELECT IS_FREE_LOCK('mare_{token}')") == [(1,)]:
+                self._drop(names)
+
+    def _drop(self, names: Sequence[str]) -> None:
+        # In any order: what refers to them goes away with them.
+        self._run("SET SESSION foreign_key_checks = 0")
+        self._run(f"DROP TABLE IF EXISTS {WORDING.names(names)}")
+        self._run("SET SESSION foreign_key_checks = 1")
+
+    def _drop_staged(self) -> None:
+        """After a failure. Where even that fails, the next run does it."""
+        with suppress(Exception):
+            if self._connection is not None:
+                self._open.rollback()
+        if not self._staged:
+            return
+        for again in (False, True):
+            with suppress(Exception):
+                if again:
+                    self._connect()
+                self._drop(list(self._staged.values()))
+                return
+
+    def _finish(self) -> None:
+        for table in self._layout.tables if self._staged else ():
+            name = WORDING.name(self._staged[table.name])
+            for foreign in table.foreign_keys:
+                with writing(self.label, f"the foreign keys of table {table.name}"):
+                    self._run(f"ALTER TABLE {name} ADD {WORDING.foreign_key(foreign, self._staged[foreign.table])}")
+        with writing(self.label, "the target"):
+            self._open.commit()
+            if self._staged:
+                aside = {name: self._new_name(len(self._staged) + number) for number, name in enumerate(self._old)}
+                moves = [*aside.items(), *((staged, name) for name, staged in self._staged.items())]
+                self._run(f"RENAME TABLE {', '.join(f'{WORDING.name(a)} TO {WORDING.name(b)}' for a, b in moves)}")
+                self._staged = {}
+                if aside:
+                    with suppress(Exception):  # the new tables are there; what remains of the old goes with the next run
+                        self._drop(list(aside.values()))
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
+    import pyarrow as pa
+
+    columns = [seconds(column) if pa.types.is_duration(column.type) else column for column in batch.columns]
+    return zip(*(column.to_pylist() for column in columns), strict=True)

@@ -1,0 +1,210 @@
+"""`PostgresSink`: tables in a PostgreSQL database, created, loaded by COPY and checked in one transaction.
+
+Tables are loaded bare; keys, uniques, indexes and foreign keys come after, checked by the server over all rows. A commit shows
+everything, anything else nothing. A table that is there and empty is filled as it is, under its own constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from mare.errors import InternalError, SinkError
+from mare.ports import SinkTable
+from mare.schema.reflection import ReflectedTable
+from mare_adapters.boundary import connecting, writing
+from mare_adapters.connections import driver_connection
+from mare_adapters.locations import sql_location
+
+from .layout import Layout, Limits, lay_out
+from .postgres_types import Types, known_types
+from .table_files import csv_rows
+from .values import fitted
+from .wording import Wording
+
+if TYPE_CHECKING:
+    import psycopg
+    import pyarrow as pa
+
+_LIMITS = Limits("PostgreSQL", length=63, measure=lambda name: len(name.encode()), unit="bytes")
+
+_SETTINGS = (
+    "TimeZone = 'UTC'",
+    "DateStyle = 'ISO'",
+    "IntervalStyle = 'postgres'",
+    "standard_conforming_strings = on",
+    "lock_timeout = '60s'",  # somebody who reads the old tables is waited for, but not forever
+)
+_HELD = """
+SELECT c.relname, c.relkind::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE n.nspname = %s AND c.relname = ANY(%s) ORDER BY 1
+"""
+_KINDS = {"v": "a view", "m": "a materialised view", "f": "a foreign table", "i": "an index", "S": "a sequence"}
+_UNSURE = "Where the connection was lost in this moment, look whether the tables are there; otherwise nothing was written."
+
+
+class PostgresSink:
+    """A PostgreSQL database, as a `mare.ports.Sink`."""
+
+    def __init__(self, location: str | Path, *, replace: bool = False) -> None:
+        self._location = sql_location(location, SinkError)
+        self._replace = replace
+        self._stack = ExitStack()
+        self._connection: psycopg.Connection[tuple[object, ...]] | None = None
+        self._layout = Layout(())
+        self._types = Types()
+        self._made: list[ReflectedTable] = []
+        """The tables that were created here: one that was there already keeps its own constraints."""
+
+    def __repr__(self) -> str:
+        return f"PostgresSink({self.label!r})"
+
+    @property
+    def label(self) -> str:
+        return self._location.label
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*self._layout.notes, *self._types.notes)
+
+    def __enter__(self) -> Self:
+        if len(self._location.schemas) > 1:
+            raise SinkError(f"{self.label} names more than one schema. Tables are written to one: ?schema=name.")
+        with connecting(self._location, SinkError):
+            self._connect()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if error is None and self._layout.tables:
+                self._finish()
+        finally:
+            self._connection, self._made = None, []
+            self._stack.close()  # closing without a commit rolls back
+
+    def expect(self, tables: Sequence[str]) -> None:
+        with writing(self.label, "the target"):
+            self._begin(tables)
+            self._run("ROLLBACK")
+
+    def create(self, tables: Sequence[SinkTable]) -> None:
+        layout = lay_out(tables, _LIMITS)
+        with writing(self.label, "the target"):
+            schema, kept = self._begin([table.name for table in layout.tables])
+            bare = [table for table in layout.tables if table.name not in kept]
+            self._types = known_types(self._open, bare, schema, replace=self._replace)
+            for statement in self._types.statements:
+                self._run(statement)
+        wording = self._types.wording()
+        for table in bare:
+            with writing(self.label, f"table {table.name}"):
+                self._run(wording.create_table(table))
+        self._layout, self._made = layout, bare
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        laid = self._layout.table(table)
+        if not laid.columns or not batch.num_rows:
+            return
+        wording = Wording()
+        names = wording.names(column.name for column in laid.columns)
+        statement = f"COPY {wording.name(table)} ({names}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')"
+        rows = csv_rows(fitted(batch, laid))
+        with (
+            writing(self.label, f"table {table}"),
+            self._open.cursor() as cursor,
+            cursor.copy(statement) as copy,
+        ):
+            copy.write(rows)
+
+    @property
+    def _open(self) -> psycopg.Connection[tuple[object, ...]]:
+        if self._connection is None:
+            raise InternalError("a sink was written to before it was entered")
+        return self._connection
+
+    def _connect(self) -> None:
+        import psycopg
+
+        self._stack.close()
+        connection = driver_connection(self._location, self._stack)
+        if not isinstance(connection, psycopg.Connection):
+            raise SinkError("mare writes to PostgreSQL through psycopg. Write postgresql://… in the URL, without another driver.")
+        connection.autocommit = True  # transactions are begun and ended here, in words
+        self._connection = connection
+
+    def _run(self, statement: str) -> None:
+        self._open.execute(statement)
+
+    def _begin(self, names: Sequence[str]) -> tuple[str, list[str]]:
+        """Begin the transaction, and make room for these tables. Gives the schema, and those that are filled as they are."""
+        import psycopg
+
+        self._open  # noqa: B018  (a sink that was not entered)
+        try:
+            self._run("BEGIN")
+        except psycopg.OperationalError:  # a fit takes its time, and a server may close what is idle: nothing was begun yet
+            with connecting(self._location, SinkError):
+                self._connect()
+            self._run("BEGIN")
+        for setting in _SETTINGS:
+            self._run(f"SET LOCAL {setting}")
+        schema = self._enter_schema()
+        held = self._held(schema, names)
+        if self._replace and held:
+            self._run(f"DROP TABLE {Wording().names(held)}")
+        elif filled := [name for name in held if self._has_rows(name)]:
+            raise SinkError(
+                f"{self.label} already holds rows in {', '.join(filled)}. It was left as it was: give another target, "
+                "or say --replace to drop these tables and write them anew."
+            )
+        kept = [] if self._replace else held
+        may_create = self._open.execute("SELECT pg_catalog.has_schema_privilege(%s, 'CREATE')", (schema,)).fetchone()
+        if set(names) - set(kept) and may_create == (False,):
+            raise SinkError(
+                f"{self.label}: this user may not create tables in schema {schema}. "
+                f"Ask for it (GRANT CREATE ON SCHEMA {schema}), or name a schema of your own: ?schema=name."
+            )
+        return schema, kept
+
+    def _enter_schema(self) -> str:
+        """The schema to write to, made the first place where names are looked up."""
+        asked = self._location.schemas[0] if self._location.schemas else None
+        (schema,) = self._open.execute("SELECT coalesce(%s::text, current_schema()::text)", (asked,)).fetchone() or (None,)
+        there = self._open.execute("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = %s", (schema,)).fetchone()
+        if schema is None or there is None:
+            word = f"schema {asked}" if asked else "schema on this user's search path"
+            raise SinkError(f"{self.label} has no {word}. Create it first, or name another: ?schema=name.")
+        path = "SELECT set_config('search_path', quote_ident(%s) || ', ' || current_setting('search_path'), true)"
+        self._open.execute(path, (schema,))
+        return str(schema)
+
+    def _held(self, schema: str, names: Sequence[str]) -> list[str]:
+        found = [(str(name), str(kind)) for name, kind in self._open.execute(_HELD, (schema, list(names)))]
+        others = [f"{name} ({_KINDS.get(kind, 'not a table')})" for name, kind in found if kind not in "rp"]
+        if others:
+            raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
+        return [name for name, _ in found]
+
+    def _has_rows(self, name: str) -> bool:
+        query = f"SELECT EXISTS (SELECT 1 FROM {Wording().name(name)})"
+        return self._open.execute(query).fetchone() == (True,)
+
+    def _finish(self) -> None:
+        """Add what the server is to check, and commit when it has."""
+        wording = Wording()
+        for table in self._made:
+            clauses = [*wording.key(table), *map(wording.unique, table.uniques)]
+            with writing(self.label, f"the keys of table {table.name}"):
+                for clause in clauses:
+                    self._run(f"ALTER TABLE {wording.name(table.name)} ADD {clause}")
+                for columns in table.indexes:
+                    self._run(f"CREATE INDEX ON {wording.name(table.name)} ({wording.names(columns)})")
+        for table in self._made:
+            with writing(self.label, f"the foreign keys of table {table.name}"):
+                for foreign in table.foreign_keys:
+                    self._run(f"ALTER TABLE {wording.name(table.name)} ADD {wording.foreign_key(foreign)}")
+        with writing(self.label, "the target", after=_UNSURE):
+            self._run("COMMIT")

@@ -1,0 +1,157 @@
+"""`FramesSource`: a dictionary of pandas frames, a table each.
+
+What a frame's columns are (their dtypes) counts as catalogue; what they hold does not: the categories of a categorical column
+were collected from data, so they are not taken for its domain. The index is no column: `reset_index()` makes it one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from mare.errors import InternalError, SourceError
+from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection, StorageKind
+from mare_adapters.boundary import reading
+
+from .arrow_kinds import conformed, kind_of_arrow
+from .columnar import BATCH_ROWS, record_batches
+from .lookup import find_columns, find_table
+from .peeking import peek_batches
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    Dtype = np.dtype[np.generic] | pd.api.extensions.ExtensionDtype
+
+
+class FramesSource:
+    """Frames in memory, as a `mare.ports.Source`."""
+
+    def __init__(self, location: Mapping[str, object]) -> None:
+        self._given = location
+        self._frames: dict[str, pd.DataFrame] | None = None
+
+    def __repr__(self) -> str:
+        return f"FramesSource({', '.join(map(str, self._given))})"
+
+    @property
+    def label(self) -> str:
+        return "data frames"
+
+    def __enter__(self) -> Self:
+        import pandas as pd
+
+        faults, frames = [], {}
+        for name, frame in self._given.items():
+            if not isinstance(name, str):
+                faults.append(f"{name!r} is the name of a table: write it as text")
+            elif not isinstance(frame, pd.DataFrame):
+                faults.append(f"{name} is a {type(frame).__name__}, not a pandas DataFrame")
+            else:
+                faults += _faults(name, frame)
+                # A copy that shares the values until somebody changes them: what is read is one state.
+                frames[name] = frame.copy(deep=False)
+        if faults:
+            raise SourceError(f"these frames cannot be read: {'; '.join(faults)}.")
+        self._frames = frames
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._frames = None
+
+    def reflect(self) -> Reflection:
+        tables = (
+            ReflectedTable(name, tuple(_column(str(column), frame.dtypes.iloc[n]) for n, column in enumerate(frame.columns)))
+            for name, frame in self._open.items()
+        )
+        return Reflection(self.label, tuple(tables))
+
+    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        reflection = self.reflect()
+        reflected = find_table(reflection, table)
+        return self._stream(reflected, find_columns(reflection, reflected, columns), columns)
+
+    def peek(self, table: str, column: str, max_values: int) -> Peek:
+        reflection = self.reflect()
+        reflected = find_table(reflection, table)
+        wanted = find_columns(reflection, reflected, [column])
+        with reading(self.label, f"table {table}"):
+            return peek_batches(self._stream(reflected, wanted, [column]), wanted[0].kind, max_values)
+
+    @property
+    def _open(self) -> dict[str, pd.DataFrame]:
+        if self._frames is None:
+            raise InternalError("a source was asked before it was entered")
+        return self._frames
+
+    def _stream(
+        self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        frame = self._open[table.name]
+        if not len(frame):
+            yield from record_batches([], columns, names, table.name)
+        for start in range(0, len(frame), BATCH_ROWS):
+            part = frame.iloc[start : start + BATCH_ROWS]
+            arrays = [_array(part[column.name], column, table.name) for column in columns]
+            batch = pa.RecordBatch.from_arrays(arrays, names=[f"c{number}" for number in range(len(arrays))])
+            yield conformed(batch, columns, names, table.name)
+
+
+def _faults(name: str, frame: pd.DataFrame) -> list[str]:
+    faults = [
+        f"{name} has a column called {column!r}: write it as text" for column in frame.columns if not isinstance(column, str)
+    ]
+    twice = sorted({str(column) for column in frame.columns[frame.columns.duplicated()]})
+    return faults + ([f"{name} has more than one column called {', '.join(twice)}"] if twice else [])
+
+
+def _column(name: str, dtype: Dtype) -> ReflectedColumn:
+    """Any column may hold NULL: pandas tells nothing else."""
+    return ReflectedColumn(name, _kind(dtype), sql_type="" if _is_category(dtype) else str(dtype))
+
+
+def _is_category(dtype: Dtype) -> bool:
+    import pandas as pd
+
+    return isinstance(dtype, pd.CategoricalDtype)
+
+
+def _kind(dtype: Dtype) -> StorageKind:
+    import pandas as pd
+
+    if isinstance(dtype, pd.CategoricalDtype):
+        # What its categories are is known; which they are is data.
+        return _kind(dtype.categories.dtype) if dtype.categories is not None else "unknown"
+    if isinstance(dtype, pd.ArrowDtype):
+        return kind_of_arrow(dtype.pyarrow_dtype)
+    types = pd.api.types
+    tests: tuple[tuple[StorageKind, bool], ...] = (
+        ("boolean", types.is_bool_dtype(dtype)),
+        ("integer", types.is_integer_dtype(dtype)),
+        ("number", types.is_float_dtype(dtype)),
+        ("datetime", types.is_datetime64_any_dtype(dtype)),
+        ("duration", types.is_timedelta64_dtype(dtype)),
+        ("string", isinstance(dtype, pd.StringDtype)),
+    )
+    # A column of objects may hold anything: like a CSV file, it does not tell.
+    return next((kind for kind, told in tests if told), "unknown")
+
+
+def _array(values: pd.Series[Any], column: ReflectedColumn, table: str) -> pa.Array:
+    import pandas as pd
+    import pyarrow as pa
+
+    try:
+        if column.kind == "unknown":
+            texts = [None if missing else str(value) for value, missing in zip(values, pd.isna(values), strict=True)]
+            return pa.array(texts, type=pa.string())
+        array = pa.Array.from_pandas(values)
+        return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    except (ValueError, TypeError, pa.ArrowException):
+        # No text of the first error: it holds the value.
+        raise SourceError(f"{table}.{column.name}: a value is not of the column's dtype ({values.dtype}).") from None
