@@ -89,7 +89,7 @@ def session_audit(there: Session, gone: Session, *, runs: int = 1000, seed: int 
             statistics[run] = sum(log_ratio(entry, exact, recorded_there=recorded_there) for entry, exact in pairs)
             reaches.append(sum(reach_squared(entry, exact) for entry, exact in pairs))
             claims.append(_claimed_squared(ledger))
-    return _judged_on_mu(with_it, without, claimed=sqrt(max(claims)), reach=sqrt(max(reaches)), failure=failure)
+    return judged_on_mu(with_it, without, claimed=sqrt(max(claims)), reach=sqrt(max(reaches)), failure=failure)
 
 
 def mechanism_audit(
@@ -116,7 +116,7 @@ def mechanism_audit(
         there_ratios = log_ratios(query, with_it.released, exact_with, exact_without)
         gone_ratios = log_ratios(query, without.released, exact_with, exact_without)
         claimed = sqrt(2 * charges[0].cost)
-        return _judged_on_mu(there_ratios, gone_ratios, claimed=claimed, reach=cap / query.scale, failure=failure)
+        return judged_on_mu(there_ratios, gone_ratios, claimed=claimed, reach=cap / query.scale, failure=failure)
     hits = int((with_it.released[0] >= exact_with[0]).sum())
     false_hits = int((without.released[0] >= exact_with[0]).sum())
     low, high = rate_at_least(hits, draws, failure / 2), rate_at_most(false_hits, draws, failure / 2)
@@ -156,7 +156,7 @@ def _kl(p: float, q: float) -> float:
     return one + ((1 - p) * log((1 - p) / (1 - q)) if p < 1 else 0.0)
 
 
-def _judged_on_mu(with_it: Floats, without: Floats, *, claimed: float, reach: float, failure: float) -> CanaryReport:
+def judged_on_mu(with_it: Floats, without: Floats, *, claimed: float, reach: float, failure: float) -> CanaryReport:
     n = len(with_it)
     spread = sqrt((float(np.var(with_it, ddof=1)) + float(np.var(without, ddof=1))) / 2)
     apart = float(np.mean(with_it) - np.mean(without))

@@ -61,7 +61,9 @@ class Ownership:
         if not parts:
             return None
         together = " UNION ALL ".join(parts)
-        return self._first(f"SELECT entity FROM ({together}) GROUP BY entity ORDER BY max(rarity) DESC, entity", "rare values")
+        return self._first(
+            f"SELECT entity FROM ({together}) GROUP BY entity ORDER BY max(rarity) DESC, sum(rarity) DESC, entity", "rare values"
+        )
 
     def extreme(self) -> Chosen | None:
         """The one that holds most smallest and largest values: where bounds from the data show."""

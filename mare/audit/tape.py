@@ -150,5 +150,7 @@ def _distance(entry: Entry, exact: Sequence[Counts]) -> int:
 
 
 def _query(entry: Entry, squared: int) -> QueryAudit:
+    """In rows (or entities), whatever the units of the answer."""
     query = entry.query
-    return QueryAudit(query.what, query.view, query.norm, sqrt(query.sensitivity_squared), sqrt(squared))
+    paid, moved = sqrt(query.sensitivity_squared) / query.denominator, sqrt(squared) / query.denominator
+    return QueryAudit(query.what, query.view, query.norm, paid, moved)

@@ -20,8 +20,8 @@ from mare.privacy.ledger import Ledger
 from mare.privacy.noise import Mechanism, prepare_noise
 from mare.privacy.qualities import NormRank
 from mare.privacy.tape import Recorder
-from tests.memory_source import MemorySource, Rows, hospital_rows, hospital_schema, without
-from tests.privacy.sessions import BOTH, CAP, PURE, WARD, ZCDP, everything, learning, pair, replay_against, wards
+from tests.memory_source import MemorySource, Rows, hospital_rows, without
+from tests.privacy.sessions import BOTH, CAP, PURE, WARD, ZCDP, everything, hospital, learning, pair, replay_against, wards
 from tests.privacy.test_noise_distributions import excess, gaussian_weight, laplace_weight
 from tests.raw_columns import listed
 from tests.views import ArrayView, array_view
@@ -44,7 +44,7 @@ def telling_rows() -> Rows:
 def hospital_passes_the_tape() -> None:
     """`mare.audit.tape_audit` of a whole fit, entities chosen by the audit."""
     for budget in BUDGETS:
-        report = tape_audit(plan(hospital_schema(), budget), MemorySource.of(telling_rows()), random=3)
+        report = tape_audit(plan(hospital(), budget), MemorySource.of(telling_rows()), random=3)
         assert report.passed, report.render()
 
 
@@ -86,7 +86,7 @@ def empty_cells_get_noise() -> None:
 
 
 def a_seeded_release_says_so() -> None:
-    release = run_fit(plan(hospital_schema(), BUDGETS[0]), MemorySource.of(hospital_rows(4)), FitOptions(bits=SeededBits(1)))
+    release = run_fit(plan(hospital(), BUDGETS[0]), MemorySource.of(hospital_rows(4)), FitOptions(bits=SeededBits(1)))
     assert release.status == "NOT PRIVATE", "seeded noise was released as PRIVATE"
 
 
@@ -147,7 +147,7 @@ def rows_without_an_owner_change_nothing() -> None:
     for stays in (rows["stays"], [*rows["stays"], *strays]):
         recorder = Recorder()
         source = MemorySource.of({**rows, "stays": stays})
-        run_fit(plan(hospital_schema(), BUDGETS[0]), source, FitOptions(bits=SeededBits(1), tape=recorder))
+        run_fit(plan(hospital(), BUDGETS[0]), source, FitOptions(bits=SeededBits(1), tape=recorder))
         answers.append([table.tolist() for entry in recorder.record.entries for table in entry.exact])
     assert answers[0] == answers[1], "rows that nobody owns are counted, and nobody protects them"
 

@@ -14,9 +14,11 @@ from mare.privacy.ledger import Ledger
 from mare.privacy.qualities import NormRank, Tvd, TvdToReleased
 from mare.privacy.tape import Recorder, Replayer, Tape
 from mare.privacy.view import PrivateView
+from mare.schema import Schema
+from mare.schema.loading import load_schema
 from mare.stage import needs, stage
 from mare.stage.raw import StagedColumn
-from tests.memory_source import MemorySource, Rows, hospital_schema
+from tests.memory_source import HOSPITAL, MemorySource, Rows
 from tests.views import ArrayView, array_view
 
 ZCDP, PURE = Budget(8, 1e-9), Budget(2)
@@ -71,9 +73,14 @@ def everything(curator: Curator) -> object:
     ]
 
 
+def hospital(model: str = "independent") -> Schema:
+    """The small hospital with this model for every group: whatever the default is, these tests know what is measured."""
+    return load_schema(HOSPITAL.replace("entity: patients\n", f"entity: patients\nmodel: {model}\n"))
+
+
 def learning(rows: Rows, budget: Budget = ZCDP) -> Session:
     """The wards of a hospital as a list of values, and the range of the ages: over true rows on the stage."""
-    schema = hospital_schema()
+    schema = hospital()
     tables = needs(schema, column_groups(schema))
 
     def session(bits: BitSource, tape: Tape) -> Ledger:

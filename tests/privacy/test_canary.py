@@ -10,9 +10,9 @@ from mare.audit import CanaryReport, canary_audit, mechanism_audit, session_audi
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
 from mare.privacy.noise import Noise
-from tests.memory_source import MemorySource, hospital_rows, hospital_schema
+from tests.memory_source import MemorySource, hospital_rows
 from tests.privacy.mutants import MUTANTS
-from tests.privacy.sessions import pair
+from tests.privacy.sessions import hospital, pair
 
 HALVED = next(mutant for mutant in MUTANTS if mutant.name == "halved noise")
 LOOSE, USUAL, STRICT = Budget(8, 1e-9), Budget(2, 1e-9), Budget(0.5, 1e-9)
@@ -83,7 +83,7 @@ def test_the_same_seed_gives_the_same_verdict() -> None:
 
 @pytest.mark.slow
 def test_whole_fits_with_and_without_their_heaviest_patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, source = plan(hospital_schema(), LOOSE), MemorySource.of(hospital_rows(patients=10))
+    made, source = plan(hospital(), LOOSE), MemorySource.of(hospital_rows(patients=10))
     correct = canary_audit(made, source, runs=150, seed=1, failure=1e-6)
     assert correct.reach > 0.9 * correct.claimed
     HALVED.plant(monkeypatch)
