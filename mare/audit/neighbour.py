@@ -72,6 +72,8 @@ class WithoutEntity(HeldSource):
         if needs is None:
             yield from self.reader.read(table, columns)
             return
+        import pyarrow as pa
+
         at_top = needs.parent is None
         lost = self.gone[table] if needs.parent is None else self.gone[needs.parent]
         probe = replace(needs, key=needs.key if at_top else (), order=(), values=())
@@ -79,4 +81,4 @@ class WithoutEntity(HeldSource):
         for batch in self.reader.read(table, wanted):
             keys = self.owners.text_of(batch, probe)
             kept = [place for place, key in enumerate(keys) if key not in lost]
-            yield batch.select(list(columns)).take(kept[::-1])
+            yield batch.select(list(columns)).take(pa.array(kept[::-1], type=pa.int64()))
