@@ -44,6 +44,7 @@ def main(folder: Path) -> None:
     console = Console(highlight=False)
     real, synthetic, file = folder / "hospital.sqlite", folder / "synthetic.sqlite", folder / "hospital.mare"
 
+    folder.mkdir(parents=True, exist_ok=True)
     console.rule("1  a hospital, simulated")
     simulate_hospital(real)
     console.print(f"{real}: {_rows(real)}")
@@ -71,7 +72,6 @@ def main(folder: Path) -> None:
 
     console.rule("5  how close it comes (internal, not private: it looks at the real data)")
     console.print(_fidelity(real, synthetic))
-    console.print("The model of this demo is `independent`: columns are right one by one, correlations are not kept.")
     console.print(f"All of it is in {folder}", markup=False, soft_wrap=True)
     if broken or checked != "ok" or late:
         sys.exit("the synthetic database is not sound: this is a bug in mare")

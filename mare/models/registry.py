@@ -11,7 +11,7 @@ from mare.errors import PlanError
 
 from .protocol import TabularModel
 
-DEFAULT_MODEL = "independent"
+DEFAULT_MODEL = "privbayes"
 """The model of every group that does not name one."""
 
 _GROUP = "mare.models"

@@ -114,8 +114,8 @@ def test_refusals_are_one_clear_message_and_leave_nothing(hospital: Path, tmp_pa
 
 def test_models_are_listed(tmp_path: Path) -> None:
     listed = json.loads(mare("models", "--json", folder=tmp_path).stdout)
-    assert [m["name"] for m in listed if m["default"]] == ["independent"]
-    assert "independent (default)" in mare("models", folder=tmp_path).stdout
+    assert [m["name"] for m in listed if m["default"]] == ["privbayes"]
+    assert "privbayes (default)" in mare("models", folder=tmp_path).stdout
 
 
 def test_the_demo_runs_from_anywhere(tmp_path: Path) -> None:

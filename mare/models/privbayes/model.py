@@ -34,13 +34,9 @@ class PrivBayesModel:
     options: ClassVar[Mapping[str, OptionValue]] = OPTIONS
 
     def workload(self, task: Task) -> Workload:
-        """One family a column. Its table is as large as its parents make it: one typical parent is reckoned with."""
+        """The one-way tables: the least that has to survive the noise. Families are no larger than the noise lets them be."""
         sizes = task.columns.sizes
-        others = sorted((*task.history.sizes, *sizes))
-        typical = others[len(others) // 2] if len(others) > 1 else 1
-        most = Settings.of(task).max_cells
-        cells = [min(size * typical, max(size, most)) for size in sizes]
-        return Workload(histograms=len(sizes), largest=max(cells, default=0), cells=sum(cells))
+        return Workload(histograms=len(sizes), largest=max(sizes, default=0), cells=sum(sizes))
 
     def fit(self, curator: Curator, task: Task) -> FittedModel:
         settings = Settings.of(task)

@@ -72,12 +72,13 @@ class NetworkSearch:
     def _order(self) -> list[tuple[str, tuple[str, ...]]]:
         """All columns, each with its first parent or none."""
         left, found = list(self._task.columns), list[tuple[str, tuple[str, ...]]]()
+        wide = len(left) > self._settings.greedy_columns
         while left:
             placed = [child for child, _ in found]
             options: list[tuple[str, tuple[str, ...]]] = []
             candidates: list[Candidate | None] = []
             penalties: list[float] = []
-            for child in left:
+            for child in left[:1] if wide else left:
                 for parent in self._allowed(child, placed, ()):
                     options.append((child, (parent,)))
                     candidates.append(TvdToReleased(Axis(child), (Axis(parent),), self._released[child]))

@@ -21,6 +21,8 @@ class Settings:
     """For choosing the network."""
     parents: int = 0
     """At most so many parents a column; 0: 2 for small data, 3 for large."""
+    greedy_columns: int = 24
+    """Up to so many columns the order of the network is chosen too; wider groups keep the schema's order, to save time."""
     max_cells: int = 60_000
     """Cells of a family's table, at most."""
     noise_penalty: float = 0.1

@@ -37,6 +37,7 @@ def test_groups_come_after_all_that_they_look_at() -> None:
 
 def test_the_nearest_choice_of_a_model_wins_and_brings_its_options() -> None:
     tables = hospital()
+    tables["transfers"]["model"] = "independent"
     tables["transfers"]["models"] = {"rows": {"name": "independent", "options": {"negatives": "clip"}}}
     made = planned(tables)
     assert made.group("transfers.rows").options == {"negatives": "clip"}
