@@ -93,7 +93,11 @@ class _Csv:
         self._file.write(f"{header}\n".encode())
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._file.write(csv_rows(fitted(batch, self._table)))
+        import pyarrow as pa
+
+        ready = fitted(batch, self._table)
+        columns = [_whole_seconds(column) for column in ready.columns]
+        self._file.write(csv_rows(pa.RecordBatch.from_arrays(columns, names=[str(n) for n in range(len(columns))])))
 
     def close(self) -> None:
         self._file.close()
@@ -116,6 +120,16 @@ def csv_rows(batch: pa.RecordBatch) -> bytes:
     plain = pa.table(columns, names=[f"c{number}" for number in range(len(columns))])
     arrow_csv.write_csv(plain, sink, arrow_csv.WriteOptions(include_header=False))
     return cast(bytes, sink.getvalue().to_pybytes())
+
+
+def _whole_seconds(column: pa.Array) -> pa.Array:
+    """Moments and times without the zeros after the second, as people write them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_timestamp(column.type) and not pa.types.is_time(column.type):
+        return column
+    return pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
 
 
 def _written(column: pa.Array) -> pa.Array:

@@ -39,7 +39,7 @@ def kind_of(stored: TypeEngine[object]) -> StorageKind:
         return "number"
     if isinstance(stored, (t.Numeric, t.Float)):
         return "integer" if _whole(stored) else "number"
-    simple: tuple[tuple[type, StorageKind], ...] = (
+    simple: tuple[tuple[type | tuple[type, ...], StorageKind], ...] = (
         (t.Uuid, "uuid"),
         (t.Enum, "string"),
         (t.JSON, "json"),
@@ -51,6 +51,7 @@ def kind_of(stored: TypeEngine[object]) -> StorageKind:
         (t.LargeBinary, "binary"),
         (t.BINARY, "binary"),
         (t.VARBINARY, "binary"),
+        ((mysql.TINYBLOB, mysql.MEDIUMBLOB, mysql.LONGBLOB), "binary"),
         (t.String, "string"),
         (pg.CITEXT, "string"),
         (t.NullType, "unknown"),

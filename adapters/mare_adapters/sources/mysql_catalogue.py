@@ -79,14 +79,14 @@ def _checks(connection: Connection) -> dict[str, list[str]]:
     from sqlalchemy.exc import DBAPIError
 
     texts: dict[str, list[str]] = defaultdict(list)
+    mariadb = getattr(connection.dialect, "is_mariadb", False)
     try:
-        rows = connection.exec_driver_sql(
-            _MARIADB_CHECKS if getattr(connection.dialect, "is_mariadb", False) else _MYSQL_CHECKS
-        ).all()
+        rows = connection.exec_driver_sql(_MARIADB_CHECKS if mariadb else _MYSQL_CHECKS).all()
     except DBAPIError:  # servers before MySQL 8.0.16 and MariaDB 10.2 have no checks
         return texts
     for table, text in rows:
-        texts[table].append(text)
+        # MariaDB writes a quote within a text as \', where everybody else doubles it.
+        texts[table].append(re.sub(r"\\(.)", lambda escape: "''" if escape[1] == "'" else escape[0], text) if mariadb else text)
     return texts
 
 
