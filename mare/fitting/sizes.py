@@ -37,7 +37,7 @@ class Sizes:
 
 def measure_sizes(gate: Gate, staged: Staged, bounds: Mapping[str, RowBound], share: float) -> Sizes:
     """Measure, with this share of the whole budget."""
-    parents = staged.parents
+    parents = {name: owners[0] if owners else None for name, owners in staged.owners.items()}
     (entity,) = (name for name, parent in parents.items() if parent is None)
     children = [name for name, parent in parents.items() if parent is not None]
     own = share * ENTITIES if children else share

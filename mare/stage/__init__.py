@@ -2,7 +2,8 @@
 
 from .needs import TableNeeds, needs
 from .raw import StagedColumn
-from .staged import LocalNotes, Staged, stage
+from .staged import LocalNotes, Staged
+from .staging import stage
 from .view import StagedView
 
 __all__ = ["LocalNotes", "Staged", "StagedColumn", "StagedView", "TableNeeds", "needs", "stage"]

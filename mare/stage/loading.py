@@ -1,7 +1,8 @@
 """From Arrow batches to a staged table whose types come from the schema, never from the data.
 
-Columns get neutral names (k0, f0, o0, v0): no name of the source is ever part of a statement, so `order` and quotes in
-names are as good as any. What does not fit a declared type becomes NULL here, and the codec clamps it.
+Columns get neutral names (k0, f0, o0, v0; a0 for an association's key, r0_0 for a reference): no name of the source is ever
+part of a statement, so `order` and quotes in names are as good as any. What does not fit a declared type becomes NULL here,
+and the codec clamps it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mare.schema.columns import AnyColumn, Boolean, Category, Code, Date, Datetime, Integer, Number
+from mare.schema.columns import AnyColumn, Boolean, Category, Code, Date, Datetime, Identifier, Integer, Number, Position
 
 from .needs import TableNeeds
 
@@ -22,9 +23,12 @@ def staged_columns(needs: TableNeeds) -> list[tuple[str, str, AnyColumn | None]]
     """(staged name, source name, declaration) of every staged column; keys and foreign keys are compared as text."""
     keys = [(f"k{i}", name, None) for i, name in enumerate(needs.key)]
     foreign = [(f"f{i}", name, None) for i, name in enumerate(needs.foreign)]
-    order = [(f"o{i}", name, needs.described.get(name)) for i, name in enumerate(needs.order)]
+    described = {name: None if isinstance(says, Identifier) else says for name, says in needs.described.items()}
+    order = [(f"o{i}", name, described.get(name)) for i, name in enumerate(needs.order)]
     values = [(f"v{i}", name, needs.described[name]) for i, name in enumerate(needs.values)]
-    return [*keys, *foreign, *order, *values]
+    via = [(f"a{i}", name, None) for i, name in enumerate(needs.via)]
+    linked = [(f"r{n}_{i}", name, None) for n, link in enumerate(needs.links) for i, name in enumerate(link.columns)]
+    return [*keys, *foreign, *order, *values, *via, *linked]
 
 
 def load_rows(connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds, batches: Iterable[pa.RecordBatch]) -> None:
@@ -74,7 +78,7 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _sql_type(declared: AnyColumn | None, staged: str) -> str:
-    if isinstance(declared, Integer):
+    if isinstance(declared, Integer | Position):
         return "BIGINT"
     if isinstance(declared, Number):
         return "DOUBLE"
@@ -90,7 +94,7 @@ def _typed(column: str, declared: AnyColumn | None, raw: pa.DataType) -> str:
 
     if declared is None or isinstance(declared, Category | Boolean | Code):
         return _text(column, raw)
-    if isinstance(declared, Integer):
+    if isinstance(declared, Integer | Position):
         if pa.types.is_integer(raw):
             return f"TRY_CAST({column} AS BIGINT)"
         return f"coalesce(TRY_CAST({column} AS BIGINT), TRY_CAST(TRY_CAST({column} AS DOUBLE) AS BIGINT))"

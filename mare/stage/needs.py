@@ -1,18 +1,37 @@
-"""What staging reads of each table: its key, its foreign key, its order, its modelled columns. Nothing else leaves the source."""
+"""What staging reads of each table: its keys, its foreign keys, its order, its modelled columns. Nothing else leaves the source.
+
+Worked out from the schema and its graph, with the caps that will be enforced; before anything is read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
 
 from mare.errors import PlanError
+from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
-from mare.graph.ownership import link_cap
+from mare.graph.ownership import link_cap, parent_link, parent_name
 from mare.schema import Schema
 from mare.schema.columns import AnyColumn
+from mare.schema.schema import EntityByColumn
 
 Keep = Literal["first", "last", "random"]
+LinkKind = Literal["same_entity", "earlier", "owned", "public"]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A reference of a table whose row is looked for while staging."""
+
+    name: str
+    kind: LinkKind
+    table: str
+    columns: tuple[str, ...]
+    """The columns here."""
+    refers: tuple[int, ...] = ()
+    """For each of them, the place in that table's ``key``; empty for a public table, whose keys are a vocabulary."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +40,9 @@ class TableNeeds:
 
     name: str
     parent: str | None
+    """None for the entity, and where references own the rows."""
     key: tuple[str, ...]
-    """Columns that children refer to; empty where nothing refers to this table."""
+    """Columns that others refer to; empty where nothing refers to this table."""
     foreign: tuple[str, ...]
     order: tuple[str, ...]
     values: tuple[str, ...]
@@ -33,53 +53,131 @@ class TableNeeds:
     max_rows: int = 1
     """Rows per parent row."""
     max_per_entity: int | None = None
+    refers: tuple[int, ...] = ()
+    """For each column of the foreign key, the place in the parent's ``key``."""
+    uniques: tuple[tuple[int, ...], ...] = ()
+    """Places in ``key`` that have to be unique together: what makes another row somebody's."""
+    orphans: Literal["drop", "entity"] = "drop"
+    via: tuple[str, ...] = ()
+    """Associative: the foreign key to the public table."""
+    multiplicity: int = 1
+    links: tuple[Link, ...] = ()
+    owned_by: tuple[tuple[str, str], ...] = ()
+    """The (table, reference) pairs that own the rows, where there is no parent."""
+    held_by: str | None = None
+    """Of an entity by column: the table whose rows tell it apart. It has no rows of its own."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, once."""
-        return tuple(dict.fromkeys((*self.key, *self.foreign, *self.order, *self.values)))
+        linked = [column for link in self.links for column in link.columns]
+        return tuple(dict.fromkeys((*self.key, *self.foreign, *self.order, *self.values, *self.via, *linked)))
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The tables that the rows belong to: the parent, or one for each reference that owns them."""
+        return tuple(table for table, _ in self.owned_by) if self.parent is None else (self.parent,)
+
+    def link(self, name: str) -> tuple[int, Link]:
+        """A link by its reference's name, and its number."""
+        return next((number, link) for number, link in enumerate(self.links) if link.name == name)
+
+
+class _Refer(Protocol):
+    """Has these columns of a table staged as something to refer to; their places in its key."""
+
+    def __call__(self, table: str, columns: tuple[str, ...], *, one: bool = True) -> tuple[int, ...]: ...
 
 
 def needs(schema: Schema, groups: Sequence[ColumnGroup]) -> tuple[TableNeeds, ...]:
-    """The tables of the entity, parents before children."""
-    names = list(dict.fromkeys(group.table for group in groups))
-    modelled: dict[str, list[str]] = {name: [] for name in names}
-    for group in groups:
-        modelled[group.table] += [c.column for c in group.columns if c.role == "value" and c.column is not None]
-    for name in list(names):
-        # A parent without modelled columns has no group, but its children hang on it.
-        parent = schema.parent_table(name)
-        while parent is not None and parent not in names:
-            names.insert(names.index(name), parent)
-            modelled[parent] = []
-            parent = schema.parent_table(parent)
-    return tuple(_table(schema, name, modelled[name], names) for name in names)
+    """The tables of the entity, owners before what they own; an entity by column comes first."""
+    dag = DatasetDag.of(schema)
+    names = [name for name in dag.generation_order() if dag.node(name).role in ("entity", "private", "owned")]
+    keys: dict[str, list[str]] = {name: [] for name in (dag.entity.name, *names)}
+    uniques: dict[str, set[tuple[str, ...]]] = {name: set() for name in keys}
+
+    def refer(table: str, columns: tuple[str, ...], *, one: bool = True) -> tuple[int, ...]:
+        if table not in keys:
+            raise PlanError(f"{table!r} is referred to, but is no table of the entity.")
+        keys[table] += [column for column in columns if column not in keys[table]]
+        if one:
+            uniques[table].add(columns)
+        return tuple(keys[table].index(column) for column in columns)
+
+    drafts = [_table(schema, dag, name, groups, refer) for name in names]
+    if isinstance(schema.entity, EntityByColumn):
+        refer(dag.entity.name, (schema.entity.by,))
+        drafts.insert(0, TableNeeds(dag.entity.name, None, (), (), (), (), {}, held_by=schema.entity.table))
+    return tuple(_with_keys(draft, keys[draft.name], uniques[draft.name]) for draft in drafts)
 
 
-def _table(schema: Schema, name: str, values: Sequence[str], names: Sequence[str]) -> TableNeeds:
-    table, link = schema.tables[name], schema.tables[name].parent
-    key: tuple[str, ...] = ()
-    for child in names:
-        if schema.parent_table(child) == name:
-            below = schema.tables[child].parent
-            referred = (below.references if below is not None and below.references else None) or table.key or ()
-            if key and key != referred:
-                raise PlanError(f"table {name!r} is referred to by different columns; that can be planned, but not yet fitted.")
-            key = referred
+def _with_keys(draft: TableNeeds, key: Sequence[str], uniques: set[tuple[str, ...]]) -> TableNeeds:
+    places = sorted(tuple(key.index(column) for column in columns) for columns in uniques)
+    return replace(draft, key=tuple(key), uniques=tuple(places))
+
+
+def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGroup], refer: _Refer) -> TableNeeds:
+    table = schema.tables[name]
+    link, parent = parent_link(schema, name), parent_name(schema, name)
+    modelled = [c.column for g in groups if g.table == name for c in g.columns if c.role in ("value", "first", "derived")]
+    modelled = list(dict.fromkeys(c for c in modelled if c is not None))
+    values = tuple(c for c in modelled if c in table.columns and c not in table.references)
+    links = tuple(_links(schema, name, refer))
     described: dict[str, AnyColumn] = dict(table.columns)
-    if link is None:
-        return TableNeeds(name, None, key, (), (), tuple(values), described)
+    if link is None or parent is None or dag.node(name).role != "private":
+        owned_by = tuple((edge.child, edge.name) for edge in dag.owners(name))
+        return TableNeeds(name, None, (), (), (), values, described, links=links, owned_by=owned_by)
     cap = link_cap(schema, name)
     rows = [n for n in (cap.rows if cap is not None else None, link.max_per_entity) if n is not None]
+    associative = link.type == "associative"
     return TableNeeds(
         name,
-        schema.parent_table(name),
-        key,
-        schema.parent_columns(name),
-        tuple(link.order_by or ()),
-        tuple(values),
+        parent,
+        (),
+        schema.parent_columns(name) or _entity_columns(schema, name),
+        tuple(link.order_by or _position_order(schema, name)),
+        values,
         described,
         link.effective_keep,
         min(rows),
         link.max_per_entity,
+        refers=refer(parent, _referred(schema, parent, link.references)),
+        orphans=link.orphans,
+        via=tuple(link.column_via or ()) if associative else (),
+        multiplicity=link.multiplicity if associative else 1,
+        links=links,
     )
+
+
+def _links(schema: Schema, name: str, refer: _Refer) -> list[Link]:
+    table, found = schema.tables[name], list[Link]()
+    for reference, says in table.references.items():
+        columns = table.reference_columns(reference)
+        if says.kind == "public":
+            found.append(Link(reference, "public", says.table, columns))
+        elif says.kind in ("earlier", "owned") or (says.kind == "same_entity" and says.by == "position"):
+            # Only what owns or is owned has to be one row; of others the first that fits is as good.
+            there = refer(says.table, _referred(schema, says.table, says.column), one=says.kind == "owned")
+            found.append(Link(reference, says.kind, says.table, columns, there))
+    return found
+
+
+def _referred(schema: Schema, table: str, columns: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The columns that a foreign key to a table names: those that are written, or its key."""
+    if isinstance(schema.entity, EntityByColumn) and table == schema.entity_name:
+        return (schema.entity.by,)
+    found = columns or schema.tables[table].key
+    if not found:
+        raise PlanError(f"table {table!r} is referred to, but has no key. Write `key:` under it.")
+    return tuple(found)
+
+
+def _entity_columns(schema: Schema, name: str) -> tuple[str, ...]:
+    """The table of an entity by column refers to it by that column, even where no parent is written."""
+    entity = schema.entity
+    return (entity.by,) if isinstance(entity, EntityByColumn) and entity.table == name else ()
+
+
+def _position_order(schema: Schema, name: str) -> tuple[str, ...]:
+    """A position column orders a sequence that names no other order."""
+    return tuple(c for c, says in schema.tables[name].columns.items() if says.type == "position")[:1]

@@ -7,30 +7,31 @@ Only `fit`, the evaluation and the audit come here. Everything in this room is e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mare.codec import Siblings, TableCodec, encode_table
 from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, Part
-from mare.ports import Source
 from mare.release.placing import Index, Placed, Rooms, seen_columns
+from mare.release.relations import Ranked, Stepped, TableRelations, Words
 
-from . import truncation
-from .database import staging_database
-from .loading import load_rows
+from .associations import FoldedContext
 from .needs import TableNeeds
+from .references import back_codes, find_keys, find_rows, previous_of_item, rank_codes
 from .view import StagedView
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
+KEY = "key"
+"""The one column of a view that public keys are chosen by."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,12 @@ class StagedTable:
     position: Index
     parents: int
     """Rows of the parent table; for the entity table, its own."""
+    unknown: NDArray[np.bool_] | None = None
+    """Rows that stand in for a missing parent; None where there are none."""
+    owner: Index | None = None
+    """Of each row, which of several references owns it."""
+    key: Index | None = None
+    """Associative: of each row, the code of its public key."""
 
     @property
     def counts(self) -> Index:
@@ -66,51 +73,131 @@ class Staged:
     """All tables of the entity, truncated and placed. Lives as long as the staging database does."""
 
     connection: duckdb.DuckDBPyConnection
-    tables: Mapping[str, StagedTable]
-    """Parents before children."""
+    tables: dict[str, StagedTable]
+    """Owners before what they own."""
     entities: int
     notes: LocalNotes
+    vocabularies: Mapping[str, str] = field(default_factory=dict)
+    """Public keys by who refers to them: the relation that holds them."""
     _placed: dict[str, Placed] = field(default_factory=dict)
+    _rest: dict[str, Index] = field(default_factory=dict)
+    """Of an association, the rows whose key has no column of its own."""
 
     @property
-    def parents(self) -> dict[str, str | None]:
-        return {name: table.needs.parent for name, table in self.tables.items()}
+    def owners(self) -> dict[str, tuple[str, ...]]:
+        return {name: table.needs.owners for name, table in self.tables.items()}
 
     @property
     def rooms(self) -> Rooms:
-        return Rooms({name: () if parent is None else (parent,) for name, parent in self.parents.items()}, self._placed)
+        return Rooms(self.owners, self._placed)
 
     def entity_view(self, name: str, table: str) -> StagedView:
-        """The entities themselves, one row each: for their number."""
-        staged = self.tables[table]
-        return StagedView(name, Domain((), ()), 1, self.entities, staged.entity, {})
+        """The entities themselves, one row each: for their number. Orphans are protected, but are none of them."""
+        known = self.tables[table].entity[self._known(table)]
+        return StagedView(name, Domain((), ()), 1, len(known), known, {})
 
     def count_view(self, name: str, table: str, most_rows: int) -> StagedView:
         """How many children the parents of a table have: one row per parent row."""
         staged = self.tables[table]
         size = staged.needs.max_rows + 1
-        codes = np.minimum(staged.counts, size - 1).astype(smallest_dtype(size))
-        owner = self._owner(table, "context")
+        known = self._known(self._space(table, "context"))
+        codes = np.minimum(staged.counts, size - 1).astype(smallest_dtype(size))[known]
+        owner = self._owner(table, "context")[known]
         return StagedView(name, Domain(("count",), (size,)), most_rows, self.entities, owner, {"count": codes})
 
-    def encode(self, table: str, codec: TableCodec) -> None:
-        """Values into codes, from here on all that is left of the table."""
+    def key_view(self, name: str, table: str, reference: str | None, keys: int, most_rows: int) -> StagedView:
+        """Which public keys the rows of a table refer to; the last code is none of them."""
         staged = self.tables[table]
-        values = self._values(staged)
+        if reference is None:
+            found = staged.key
+        else:
+            number, link = staged.needs.link(reference)
+            columns = [f"r{number}_{i}" for i in range(len(link.columns))]
+            found = find_keys(self.connection, staged.relation, columns, self.vocabularies[f"{table}.{reference}"])
+        if found is None:
+            raise InternalError(f"table {table!r} refers to no public key")
+        codes = np.where(found < 0, keys, found).astype(smallest_dtype(keys + 1))
+        known = self._known(table)
+        return StagedView(name, Domain((KEY,), (keys + 1,)), most_rows, self.entities, staged.entity[known], {KEY: codes[known]})
+
+    def encode(self, table: str, codec: TableCodec, related: TableRelations | None = None) -> None:
+        """Values into codes, from here on all that is left of the table."""
+        staged, related = self.tables[table], related or TableRelations()
+        rows = len(staged.parent)
         siblings = Siblings(staged.parents, staged.parent, staged.position)
-        encoded = encode_table(codec, values, siblings)
-        counts = staged.counts
-        context: dict[str, CodeArray] = {f"first({name})": codes for name, codes in encoded.firsts.items()}
+        if staged.needs.owned_by:
+            siblings = Siblings(rows, np.arange(rows, dtype=np.int64), staged.position)
+        encoded = encode_table(codec, self._values(staged), siblings)
+        coded, targets = dict(encoded.rows), dict[str, Index]()
+        self._encode_references(staged, related, coded, targets)
+        counts, context, free = staged.counts, dict[str, CodeArray](), dict[str, CodeArray]()
+        folded: Mapping[str, CodeArray] = context
         if staged.needs.parent is not None:
             size = staged.needs.max_rows + 1
+            context |= {f"first({name})": codes for name, codes in encoded.firsts.items()}
             context["count"] = np.minimum(counts, size - 1).astype(smallest_dtype(size))
+        if related.unrolling is not None and staged.key is not None:
+            folded = self._fold(staged, codec, related, coded, free)
         self._placed[table] = Placed(
-            len(staged.parent),
+            rows,
             staged.parent,
             staged.position,
-            counts[staged.parent],
-            {"rows": dict(encoded.rows), "context": context},
+            counts[staged.parent] if not staged.needs.owned_by else np.ones(rows, dtype=np.int64),
+            {"rows": coded, "head": coded, "context": folded},
+            owner=staged.owner,
+            free=free,
+            targets=targets,
+            same_item=previous_of_item(staged.parent, [coded[item] for item in related.items]) if related.items else None,
+            unknown=staged.unknown,
         )
+
+    def _encode_references(
+        self, staged: StagedTable, related: TableRelations, coded: dict[str, CodeArray], targets: dict[str, Index]
+    ) -> None:
+        table = staged.needs.name
+        for number, link in enumerate(staged.needs.links):
+            says = related.reference(link.name)
+            if isinstance(says, Words):
+                columns = [f"r{number}_{i}" for i in range(len(link.columns))]
+                keys = find_keys(self.connection, staged.relation, columns, self.vocabularies[f"{table}.{link.name}"])
+                coded[link.name] = says.encode(keys)
+            elif isinstance(says, Ranked):
+                there = self.tables[link.table]
+                found = find_rows(self.connection, staged.relation, number, link, there.relation, within="entity")
+                targets[link.name] = found
+                coded[link.name] = rank_codes(found, staged.entity, there.entity, says.size, says.nullable)
+            elif isinstance(says, Stepped):
+                found = find_rows(self.connection, staged.relation, number, link, staged.relation, within="parent")
+                coded[link.name] = back_codes(found, says.back, says.itself)
+            elif link.name in related.exists:
+                there = self.tables[link.table]
+                edge = there.needs.owned_by.index((table, link.name))
+                mine = there.parent if there.owner is None else there.parent[there.owner == edge]
+                has = np.zeros(len(staged.parent), dtype=np.uint8)
+                has[mine] = 1
+                coded[f"exists({link.name})"] = has
+
+    def _fold(
+        self,
+        staged: StagedTable,
+        codec: TableCodec,
+        related: TableRelations,
+        coded: dict[str, CodeArray],
+        free: dict[str, CodeArray],
+    ) -> FoldedContext:
+        unrolling = related.unrolling
+        if unrolling is None or staged.key is None:
+            raise InternalError(f"table {staged.needs.name!r} is no association")
+        known = unrolling.known_as(staged.key)
+        free[unrolling.key] = known.astype(smallest_dtype(len(unrolling.vocabulary)))
+        coded[unrolling.key] = free[unrolling.key]
+        derived = {}
+        for name in unrolling.derived:
+            reference = related.reference(name)
+            derived[name] = (coded[name], codec.columns[name].size if reference is None else reference.size)
+            free[name] = coded[name]
+        self._rest[staged.needs.name] = np.flatnonzero(unrolling.slot[staged.key] < 0).astype(np.int64)
+        return FoldedContext(unrolling, staged.parents, staged.parent, staged.key, derived, staged.needs.max_rows)
 
     def view(
         self, group: ColumnGroup, columns: Domain, history: Domain, most_rows: int, coarsenings: Coarsenings | None = None
@@ -118,26 +205,35 @@ class Staged:
         """The view of one column group, history joined upwards. It may look back as far as the group's own history does."""
         rooms = self.rooms
         memory = max((h.lag for h in group.history if (h.table, h.part) == (group.table, group.part)), default=0)
-        position = rooms.tables[rooms.space(group.table, group.part)].position
+        space = rooms.space(group.table, group.part)
+        counted = self._known(space)
+        if group.part == "head" and group.table in self._rest:
+            # The unrolled rows have their key from the context; the head generates the others'.
+            counted = self._rest[group.table]
+        everyone = len(counted) == rooms.tables[space].rows
         codes = rooms.tables[group.table].codes[group.part]
-        owner = self._owner(group.table, group.part)
-        everyone = np.arange(len(owner), dtype=np.int64)
 
         def look(name: str) -> CodeArray:
             if name in columns:
-                return codes[name]
-            return rooms.look(group, *seen_columns(group, history)[name], history.size(name), everyone)
+                return codes[name] if everyone else codes[name][counted]
+            return rooms.look(group, *seen_columns(group, history)[name], history.size(name), counted)
 
+        owner, position = self._owner(group.table, group.part)[counted], rooms.tables[space].position[counted]
         domain = history.merge(columns)
         return StagedView(group.name, domain, most_rows, self.entities, owner, {}, look, memory, position, coarsenings or {})
 
+    def _space(self, table: str, part: Part) -> str:
+        return Rooms(self.owners, {}).space(table, part)
+
     def _owner(self, table: str, part: Part) -> Index:
-        if part != "context":
-            return self.tables[table].entity
-        parent = self.tables[table].needs.parent
-        if parent is None:
-            raise InternalError(f"table {table!r} has a context but no parent")
-        return self.tables[parent].entity
+        return self.tables[self._space(table, part)].entity
+
+    def _known(self, table: str) -> Index:
+        """The rows that are counted: all but those that stand in for a missing one."""
+        staged = self.tables[table]
+        if staged.unknown is None:
+            return np.arange(len(staged.parent), dtype=np.int64)
+        return np.flatnonzero(~staged.unknown).astype(np.int64)
 
     def _values(self, staged: StagedTable) -> dict[str, pa.Array]:
         names = staged.needs.values
@@ -148,51 +244,25 @@ class Staged:
         return {name: table.column(i).combine_chunks() for i, name in enumerate(names)}
 
 
-@contextmanager
-def stage(source: Source, tables: tuple[TableNeeds, ...], key: bytes, *, folder: Path | None = None) -> Iterator[Staged]:
-    """Read the tables from an open source, once, and truncate them. ``key`` is the fit's secret: it decides which rows stay.
-
-    The staging database is gone when this is left, also after an error.
-    """
-    with staging_database(folder) as connection:
-        staged: dict[str, StagedTable] = {}
-        read: dict[str, int] = {}
-        orphans: dict[str, int] = {}
-        truncated: dict[str, int] = {}
-        for number, needs in enumerate(tables):
-            raw, hashed, owned, kept, placed = (f"{step}_{number}" for step in ("raw", "hashed", "owned", "kept", "placed"))
-            # One transaction a table: a commit per statement would wait for the disk each time, for a file nobody keeps.
-            connection.begin()
-            load_rows(connection, raw, needs, source.read(needs.name, needs.columns))
-            truncation.hash_rows(connection, raw, hashed, key)
-            truncation.check_unique(connection, hashed, needs)
-            read[needs.name] = _rows(connection, raw)
-            if needs.parent is None:
-                truncation.place_entities(connection, hashed, placed)
-            else:
-                truncation.own_rows(connection, hashed, staged[needs.parent].relation, owned, needs)
-                truncation.truncate_rows(connection, owned, kept, needs)
-                truncation.place_rows(connection, kept, placed, needs)
-                orphans[needs.name] = read[needs.name] - _rows(connection, owned)
-                truncated[needs.name] = _rows(connection, owned) - _rows(connection, placed)
-            parents = len(staged[needs.parent].entity) if needs.parent is not None else _rows(connection, placed)
-            staged[needs.name] = _table(connection, needs, placed, parents)
-            for spent in (raw, hashed, owned, kept):
-                connection.execute(f"DROP TABLE IF EXISTS {spent}")
-            connection.commit()
-        entities = len(next(iter(staged.values())).entity)
-        yield Staged(connection, staged, entities, LocalNotes(read, orphans, truncated))
-
-
-def _rows(connection: duckdb.DuckDBPyConnection, relation: str) -> int:
-    ((count,),) = connection.execute(f"SELECT count(*) FROM {relation}").fetchall()
-    return int(count)
-
-
-def _table(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, relation: str, parents: int) -> StagedTable:
-    arrays = connection.sql(f"SELECT entity, parent, position FROM {relation} ORDER BY place").fetchnumpy()
-    entity, parent, position = (np.asarray(arrays[name], dtype=np.int64) for name in ("entity", "parent", "position"))
-    if needs.parent is None:
+def read_table(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, relation: str, parents: int) -> StagedTable:
+    """Where the rows of a placed relation stand."""
+    names = ["entity", "parent", "position", "unknown"]
+    names += ["owner"] if len(needs.owned_by) > 1 else []
+    names += ["vk"] if needs.via else []
+    arrays = connection.sql(f"SELECT {', '.join(names)} FROM {relation} ORDER BY place").fetchnumpy()
+    entity, parent, position = (np.asarray(arrays[name], dtype=np.int64) for name in names[:3])
+    if not needs.owners:
         # An entity has no parent: every row stands alone, as its own.
         parent = np.arange(len(entity), dtype=np.int64)
-    return StagedTable(needs, relation, entity, parent, position, parents)
+    unknown = np.asarray(arrays["unknown"], dtype=np.bool_)
+    return StagedTable(
+        needs,
+        relation,
+        entity,
+        parent,
+        position,
+        parents,
+        unknown if unknown.any() else None,
+        np.asarray(arrays["owner"], dtype=np.int64) if "owner" in names else None,
+        np.asarray(arrays["vk"], dtype=np.int64) if needs.via else None,
+    )

@@ -28,42 +28,50 @@ def hash_rows(connection: duckdb.DuckDBPyConnection, source: str, target: str, k
 
 def check_unique(connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds) -> None:
     """A key that two rows share would give a child two owners: refused, because no entity could be told apart."""
-    if not needs.key:
-        return
-    keys = ", ".join(f"k{i}" for i in range(len(needs.key)))
-    twice = f"SELECT 1 FROM {table} WHERE k0 IS NOT NULL GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"
-    if connection.execute(twice).fetchall():
-        raise SourceError(
-            f"table {needs.name!r}: its key ({', '.join(needs.key)}) is not unique, so the rows that refer to it have no one "
-            "owner. Correct the source, or name the right key in the schema."
-        )
+    for places in needs.uniques:
+        keys = [f"k{place}" for place in places]
+        there = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+        twice = f"SELECT 1 FROM {table} WHERE {there} GROUP BY {', '.join(keys)} HAVING count(*) > 1 LIMIT 1"
+        if connection.execute(twice).fetchall():
+            named = ", ".join(needs.key[place] for place in places)
+            raise SourceError(
+                f"table {needs.name!r}: its key ({named}) is not unique, so the rows that refer to it have no one owner. "
+                "Correct the source, or name the right key in the schema."
+            )
 
 
 def place_entities(connection: duckdb.DuckDBPyConnection, hashed: str, target: str) -> None:
     """Every row of the entity table is an entity. Their order is that of the keyed hash: it tells nothing."""
     connection.execute(
         f"CREATE TABLE {target} AS SELECT *, 0 AS parent, 0 AS position, row_number() OVER (ORDER BY h) - 1 AS place, "
-        f"row_number() OVER (ORDER BY h) - 1 AS entity FROM {hashed}"
+        f"row_number() OVER (ORDER BY h) - 1 AS entity, false AS unknown FROM {hashed}"
     )
 
 
 def own_rows(connection: duckdb.DuckDBPyConnection, hashed: str, parent: str, target: str, needs: TableNeeds) -> None:
     """The rows that have an owner. A NULL or dangling parent has none: nobody would protect such a row, so it is dropped."""
-    join = " AND ".join(f"r.f{i} = p.k{i}" for i in range(len(needs.foreign)))
+    join = " AND ".join(f"r.f{i} = p.k{place}" for i, place in enumerate(needs.refers))
     connection.execute(
-        f"CREATE TABLE {target} AS SELECT r.*, p.entity AS entity, p.place AS parent FROM {hashed} r JOIN {parent} p ON {join}"
+        f"CREATE TABLE {target} AS SELECT r.*, p.entity AS entity, p.place AS parent FROM {hashed} r JOIN {parent} p ON {join} "
+        "WHERE NOT p.unknown"
     )
 
 
-def _order(needs: TableNeeds, descending: bool = False) -> str:
+def kept_order(needs: TableNeeds, descending: bool = False) -> str:
+    """The order of siblings, as the schema names it; ties are broken by the hash, inside the entity."""
     direction = "DESC NULLS LAST" if descending else "ASC NULLS FIRST"
     columns = [f"o{i} {direction}" for i in range(len(needs.order))]
     return ", ".join([*columns, f"h {direction}"])
 
 
+def first_to_stay(needs: TableNeeds) -> str:
+    """The order in which rows are kept while there is room."""
+    return "h" if needs.keep == "random" else kept_order(needs, descending=needs.keep == "last")
+
+
 def truncate_rows(connection: duckdb.DuckDBPyConnection, owned: str, target: str, needs: TableNeeds) -> None:
     """Enforce the caps: at most ``max_rows`` per parent row, then whole lists until the entity's own cap holds."""
-    order = "h" if needs.keep == "random" else _order(needs, descending=needs.keep == "last")
+    order = first_to_stay(needs)
     ranked = f"SELECT *, row_number() OVER (PARTITION BY parent ORDER BY {order}) AS rank FROM {owned}"
     kept = f"SELECT * EXCLUDE (rank) FROM ({ranked}) WHERE rank <= {needs.max_rows}"
     if needs.max_per_entity is not None:
@@ -77,6 +85,6 @@ def truncate_rows(connection: duckdb.DuckDBPyConnection, owned: str, target: str
 def place_rows(connection: duckdb.DuckDBPyConnection, kept: str, target: str, needs: TableNeeds) -> None:
     """Positions and places of what is kept: computed after truncation, so that "first" and "last" mean the kept rows."""
     connection.execute(
-        f"CREATE TABLE {target} AS SELECT *, row_number() OVER (ORDER BY parent, position) - 1 AS place FROM "
-        f"(SELECT *, row_number() OVER (PARTITION BY parent ORDER BY {_order(needs)}) - 1 AS position FROM {kept})"
+        f"CREATE TABLE {target} AS SELECT *, row_number() OVER (ORDER BY parent, position) - 1 AS place, false AS unknown FROM "
+        f"(SELECT *, row_number() OVER (PARTITION BY parent ORDER BY {kept_order(needs)}) - 1 AS position FROM {kept})"
     )

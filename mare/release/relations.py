@@ -1,0 +1,128 @@
+"""`Relations`: how the links of the tables are coded, beyond what a column's codec says. The fit and the sampler read the same.
+
+    schema + public tables + keys chosen with budget ─► **Relations** ─► codes of references and associations
+
+A reference to a public table is the place of its key; to a row of the same entity, that row's place among the entity's own;
+to an earlier row, how many rows back it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.domain import CodeArray, smallest_dtype
+from mare.graph.dag import DatasetDag
+from mare.graph.modelled import table_parts
+from mare.planning.sensitivity import row_bounds
+from mare.schema import Schema
+from mare.schema.references import EarlierReference, PublicReference, SameEntityReference
+
+from .placing import NOWHERE, Index
+from .public import PublicTables, Vocabulary
+from .unrolling import Unrolling, unrolling
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A reference to a public table: code i is the i-th of the chosen keys, the last one NULL where it may be NULL."""
+
+    vocabulary: Vocabulary
+    chosen: tuple[int, ...]
+    nullable: bool = False
+
+    @property
+    def size(self) -> int:
+        return max(1, len(self.chosen) + self.nullable)
+
+    def encode(self, keys: Index) -> CodeArray:
+        """Codes of public keys. One that was not chosen, or is no key at all, becomes NULL; where there is no NULL, another
+        key, always the same one: what the domain cannot say is not told."""
+        slots = np.full(len(self.vocabulary) + 1, len(self.chosen) if self.nullable else 0, dtype=np.int64)
+        if not self.nullable and self.chosen:
+            slots[:-1] = np.arange(len(self.vocabulary)) % len(self.chosen)
+        slots[list(self.chosen)] = np.arange(len(self.chosen))
+        return slots[keys].astype(smallest_dtype(self.size))
+
+    def decode(self, codes: NDArray[np.integer]) -> Index:
+        """Places of the keys' rows in the public table; `NOWHERE` for NULL."""
+        if not self.chosen:
+            return np.full(len(codes), NOWHERE, dtype=np.int64)
+        places = np.append(self.vocabulary.places[list(self.chosen)], NOWHERE)
+        return places[np.minimum(codes.astype(np.int64), len(self.chosen))]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A reference to a row of the same entity by its place among the entity's own; the last code is NULL where nullable."""
+
+    table: str
+    size: int
+    nullable: bool
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """A reference to an earlier row: code i is i + 1 rows back; then the row itself, where allowed; last none."""
+
+    back: int
+    itself: bool
+    nullable: bool
+
+    @property
+    def size(self) -> int:
+        return self.back + self.itself + 1
+
+
+Reference = Words | Ranked | Stepped
+
+
+@dataclass(frozen=True, eq=False)
+class TableRelations:
+    """The links of one table."""
+
+    unrolling: Unrolling | None = None
+    references: Mapping[str, Reference] | None = None
+    """Those that a model generates."""
+    items: tuple[str, ...] = ()
+    """What `history_by` tells items apart by."""
+    exists: tuple[str, ...] = ()
+    """References to a row of one's own that may be missing."""
+
+    def reference(self, name: str) -> Reference | None:
+        return (self.references or {}).get(name)
+
+
+Relations = Mapping[str, TableRelations]
+
+
+def relations(schema: Schema, public: PublicTables, chosen: Mapping[str, Sequence[int]]) -> dict[str, TableRelations]:
+    """Of every table of the entity. ``chosen`` holds the keys that were selected with budget: of an association by its
+    table's name, of a reference by `table.reference`; where it is silent, all keys count."""
+    dag = DatasetDag.of(schema)
+    bounds, _ = row_bounds(schema, dag)
+    found = {}
+    for name in dag.tables("entity", "private", "owned"):
+        described, parts = schema.tables[name], table_parts(schema, dag, name)
+        modelled = {c.column for c in (*parts.context, *parts.head, *parts.rows) if c.role in ("value", "derived")}
+        references: dict[str, Reference] = {}
+        for reference, says in described.references.items():
+            if reference not in modelled:
+                continue
+            if isinstance(says, PublicReference):
+                references[reference] = _words(says, public, chosen.get(f"{name}.{reference}"))
+            elif isinstance(says, SameEntityReference):
+                references[reference] = Ranked(says.table, bounds[says.table].rows + says.nullable, says.nullable)
+            elif isinstance(says, EarlierReference):
+                references[reference] = Stepped(says.back, says.itself, says.nullable)
+        exists = tuple(r for r, says in described.references.items() if says.kind == "owned" and says.nullable)
+        found[name] = TableRelations(unrolling(schema, name, public, chosen.get(name)), references, parts.items, exists)
+    return found
+
+
+def _words(says: PublicReference, public: PublicTables, chosen: Sequence[int] | None) -> Words:
+    vocabulary = public[says.table].vocabulary(says.column)
+    return Words(vocabulary, tuple(range(len(vocabulary))) if chosen is None else tuple(sorted(chosen)), says.nullable)
