@@ -131,7 +131,7 @@ def test_a_distribution_that_is_none_is_refused(saved: Path) -> None:
     from safetensors.numpy import save
 
     arrays = {name: np.full_like(values, -1.0) for name, values in fitted_hospital().arrays["patients.rows"].items()}
-    with pytest.raises(ReleaseError, match="group 'patients.rows'"):
+    with pytest.raises(ReleaseError, match=r"group 'patients\.rows'"):
         load_release(rewrite(saved, models_0_safetensors=save(arrays)))
 
 
