@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mare.preparing import draft as draft
     from mare.preparing import draw as draw
     from mare.privacy.budget import Budget as Budget
+    from mare.privacy.budget_file import BudgetFile as BudgetFile
     from mare.privacy.ledger import Ledger as Ledger
     from mare.release.archive import load_release as load_release
     from mare.release.release import Release as Release
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Budget": "mare.privacy.budget",
+    "BudgetFile": "mare.privacy.budget_file",
     "Ledger": "mare.privacy.ledger",
     "MareError": "mare.errors",
     "Plan": "mare.planning.plan",

@@ -9,6 +9,7 @@ import mare
 
 FROZEN = {
     "Budget",
+    "BudgetFile",
     "Ledger",
     "MareError",
     "Plan",
