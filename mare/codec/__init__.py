@@ -1,19 +1,43 @@
-"""Values ⇄ codes, one file a column type. Pure: domains come from the schema, never from the values that pass through."""
+"""Values ⇄ codes, one file a column type. Pure: domains come from the schema and from what was learned, never from the
+values that pass through."""
 
-from .building import ColumnCodec, TableCodec, table_codec
-from .decoding import decode_table
-from .encoding import EncodedTable, Siblings, encode_table
+from .bins import Bins, OpenBins
+from .building import ColumnCodec, OpenCodec, TableCodec, table_codec
+from .decoding import DecodedTable, decode_table
+from .encoding import EncodedTable, FirstReading, ReadTable, code_table, encode_table, read_table
+from .even import evenly
+from .learned import LearnedDomain, LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
 from .ordinal import OrdinalCodec
-from .relative import RelativeCodec
+from .points import Points
+from .relative import FirstCodec, RelativeCodec
+from .scaled import ScaledCodec
+from .siblings import Siblings
 
 __all__ = [
+    "Bins",
     "ColumnCodec",
+    "DecodedTable",
     "EncodedTable",
+    "FirstCodec",
+    "FirstReading",
+    "LearnedDomain",
+    "LearnedDomains",
+    "LearnedOrder",
+    "LearnedScales",
+    "LearnedValues",
+    "OpenBins",
+    "OpenCodec",
     "OrdinalCodec",
+    "Points",
+    "ReadTable",
     "RelativeCodec",
+    "ScaledCodec",
     "Siblings",
     "TableCodec",
+    "code_table",
     "decode_table",
     "encode_table",
+    "evenly",
+    "read_table",
     "table_codec",
 ]

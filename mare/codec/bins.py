@@ -1,13 +1,14 @@
-"""`Bins`: a public partition of an ordered domain into codes. All ordered types share it: they are integer ticks here.
+"""`Bins`: a partition of an ordered domain into codes. All ordered types share it: they are integer ticks here.
 
-A tick is the smallest step a column can tell apart (a day, a second, 0.01). Working on integers keeps encoding exact and
-makes every bound inclusive without rounding.
+The edges are public: declared, or cut at noisy quantiles of a fine histogram. Then that histogram stays with the bins, and
+a value is drawn inside its bin as the data has it, not evenly (recipe, step 3).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import expm1, log1p
 from typing import Literal
@@ -15,13 +16,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-DEFAULT_BINS = 20
-"""Bins of an ordered column that does not say how many (until noisy quantiles are learned)."""
-SINGLE_VALUES = 100
-"""Up to this many ticks every value keeps a code of its own."""
+from mare.schema.sizes import DEFAULT_BINS, keeps_each
 
-Ticks = NDArray[np.int64]
+from .ticks import Ticks
+
 Scale = Literal["linear", "log"]
+
+_FAINT = 1e-9
+"""Of the whole weight, what an empty cell keeps: a bin that the noise left nothing of is drawn from evenly."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,22 @@ class Bins:
     """Bin i holds the ticks ``edges[i]`` … ``edges[i+1] - 1``."""
 
     edges: tuple[int, ...]
+    cells: tuple[int, ...] = ()
+    """Edges of the fine histogram, among them those of the bins; none where values are drawn evenly."""
+    weights: tuple[float, ...] = ()
+    """Of each fine cell, what it weighs."""
 
     def __post_init__(self) -> None:
         if len(self.edges) < 2 or any(a >= b for a, b in pairwise(self.edges)):
             raise ValueError("bin edges must be at least two and strictly increasing")
+        if not self.cells:
+            return
+        if any(a >= b for a, b in pairwise(self.cells)) or not set(self.edges) <= set(self.cells):
+            raise ValueError("fine cells must be strictly increasing, and every bin edge one of their edges")
+        if len(self.weights) != len(self.cells) - 1 or (self.cells[0], self.cells[-1]) != (self.edges[0], self.edges[-1]):
+            raise ValueError("every fine cell has a weight, and together they are the bins")
+        if not all(0 <= weight < float("inf") for weight in self.weights):
+            raise ValueError("the weight of a fine cell is never negative")
 
     @property
     def count(self) -> int:
@@ -50,30 +64,69 @@ class Bins:
 
     def assign(self, ticks: Ticks) -> NDArray[np.intp]:
         """The bin of every tick; what lies outside is clamped into the first or last bin."""
-        inner = np.asarray(self.edges[1:-1], dtype=np.int64)
-        return np.searchsorted(inner, ticks, side="right")
+        return np.searchsorted(self._inner, ticks, side="right")
 
     def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Ticks:
-        """A tick of each bin, uniform inside it."""
-        edges = np.asarray(self.edges, dtype=np.int64)
+        """A tick of each bin: from the fine histogram where there is one, evenly inside its cell."""
+        edges, (starts, cumulated) = np.asarray(self.cells or self.edges, dtype=np.int64), self._masses
         index = codes.astype(np.intp)
+        if self.cells:
+            low, high = cumulated[starts[index]], cumulated[starts[index + 1]]
+            reached = low + rng.random(len(index)) * (high - low)
+            cell = np.searchsorted(cumulated, reached, side="right") - 1
+            index = np.clip(cell, starts[index], starts[index + 1] - 1)
         return rng.integers(edges[index], edges[index + 1], dtype=np.int64)
+
+    @cached_property
+    def _inner(self) -> Ticks:
+        return np.asarray(self.edges[1:-1], dtype=np.int64)
+
+    @cached_property
+    def _masses(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Where each bin begins among the fine cells, and what the cells up to there weigh."""
+        if not self.cells:
+            return np.arange(len(self.edges), dtype=np.intp), np.zeros(0)
+        widths = np.diff(np.asarray(self.cells, dtype=np.float64))
+        weights = np.asarray(self.weights, dtype=np.float64)
+        even = widths / widths.sum() * max(float(weights.sum()), 1.0) * _FAINT
+        starts = np.searchsorted(np.asarray(self.cells, dtype=np.int64), np.asarray(self.edges, dtype=np.int64))
+        return starts, np.concatenate([[0.0], np.cumsum(weights + even)])
+
+
+@dataclass(frozen=True)
+class OpenBins:
+    """Bins that are yet to be placed where the data is, with budget."""
+
+    low: int | None
+    """Ends of the domain, in ticks; None where they are to be learned first."""
+    high: int | None
+    scale: Scale
+    most: int
+    """Bins that the plan promised at most."""
+    wanted: int | None = None
+    """How many equal bins, where the schema says so and only the bounds are open."""
+    closes: bool = False
+    """The last tick is a bin of its own: the end of an interval that a value may close."""
 
 
 def make_bins(low: int, high: int, bins: int | None, scale: Scale) -> Bins:
     """Cut ``low … high`` (inclusive) into bins: one per tick where they are few, else equal in width or in logarithm."""
     ticks = high - low + 1
-    few = ticks <= SINGLE_VALUES and scale == "linear"
+    few = keeps_each(ticks, linear=scale == "linear")
     count = min(bins if bins is not None else ticks if few else DEFAULT_BINS, ticks)
-    if scale == "linear":
+    if scale == "linear" or count == ticks:
         return Bins(tuple(low + i * ticks // count for i in range(count + 1)))
-    top = log1p(ticks)
-    steps = [round(expm1(top * i / count)) for i in range(count)]
-    # The first bins of a logarithmic cut are narrower than a tick: each is one tick wide instead.
+    return Bins(log_edges(low, high, count))
+
+
+def log_edges(low: int, high: int, count: int) -> tuple[int, ...]:
+    """Edges of at most so many cells, the distances of which from ``low`` grow by one factor."""
+    top = log1p(high - low + 1)
+    # The first cells of a logarithmic cut are narrower than a tick: each is one tick wide instead.
     edges = [low]
-    for step in steps[1:]:
-        edges.append(max(low + step, edges[-1] + 1))
-    return Bins((*(edge for edge in edges if edge <= high), high + 1))
+    for i in range(1, count):
+        edges.append(max(low + round(expm1(top * i / count)), edges[-1] + 1))
+    return (*(edge for edge in edges if edge <= high), high + 1)
 
 
 def bins_from_edges(low: int, high: int, inner: Sequence[int]) -> Bins:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray, smallest_dtype
+from mare.domain import CodeArray
 from mare.schema.strict import Value
 
-from .category import canonical
+from .category import canonical, coded_by_value, uniform
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TRUE = frozenset({"true", "t", "1", "yes", "y"})
-_FALSE = frozenset({"false", "f", "0", "no", "n"})
+_TRUE = ("true", "t", "1", "yes", "y")
+_FALSE = ("false", "f", "0", "no", "n")
 
 
 @dataclass(frozen=True)
@@ -32,31 +32,31 @@ class BooleanCodec:
     def size(self) -> int:
         return 2 + self.nullable
 
+    @property
+    def labels(self) -> tuple[str | None, ...]:
+        return (canonical(self._stored[0]), canonical(self._stored[1]), *([None] if self.nullable else []))
+
     def encode(self, values: pa.Array) -> CodeArray:
-        import pyarrow.compute as pc
+        return self.encode_counted(values)[0]
 
-        distinct = values.dictionary_encode()
+    def encode_counted(self, values: pa.Array) -> tuple[CodeArray, int]:
+        """The codes, and how many values are neither true nor false."""
+        known: dict[str, int] = {}
+        for code, declared, usual in ((0, self.false, _FALSE), (1, self.true, _TRUE)):
+            words = [word for text in usual for word in (text, text.upper(), text.capitalize())]
+            # Declared words are taken as they are; a source that stores real booleans is understood all the same.
+            known |= dict.fromkeys(words if declared is None else [usual[0], canonical(declared)], code)
         unknown = 2 if self.nullable else 0
-        codes = [self._code(value, unknown) for value in distinct.dictionary.to_pylist()]
-        table = np.array([*codes, unknown], dtype=smallest_dtype(self.size))
-        index = np.asarray(pc.fill_null(distinct.indices, len(codes)), dtype=np.int64)
-        return table[index]
-
-    def _code(self, value: object, unknown: int) -> int:
-        text = canonical(value)
-        for code, declared, usual in ((1, self.true, _TRUE), (0, self.false, _FALSE)):
-            if text == canonical(declared) if declared is not None else text.lower() in usual:
-                return code
-        return unknown
+        return coded_by_value(values, known, unknown, unknown, self.size)
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
         import pyarrow as pa
 
+        return pa.array([*self._stored, None]).take(pa.array(np.minimum(codes.astype(np.int64), 2)))
+
+    @property
+    def _stored(self) -> list[Value]:
+        """False and true as the source writes them: where one is a text, so is the other."""
         if self.true is None and self.false is None:
-            values: list[object] = [False, True, None]
-        else:
-            # A source that writes one of them as text or number writes both so.
-            pair = (self.false if self.false is not None else "0", self.true if self.true is not None else "1")
-            same = type(pair[0]) is type(pair[1])
-            values = [*(pair if same else map(canonical, pair)), None]
-        return pa.array(values).take(pa.array(np.minimum(codes.astype(np.int64), 2)))
+            return [False, True]
+        return uniform(("0" if self.false is None else self.false, "1" if self.true is None else self.true))

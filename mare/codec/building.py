@@ -1,202 +1,210 @@
-"""From the schema's columns to their codecs. A domain comes from the declaration alone: nothing here has seen a value."""
+"""From the schema's columns to their codecs. A domain comes from the declaration, or from what was learned and paid for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
 from graphlib import CycleError, TopologicalSorter
-from typing import TypeVar
 
-from mare.errors import PlanError
+from mare.domain import Coarsening
+from mare.errors import InternalError, PlanError
 from mare.schema import Schema
-from mare.schema.columns import Boolean, Category, Date, Datetime, Integer, Number, Ordinal
+from mare.schema.columns import DEFAULT_MAX_VALUES, Boolean, Category, Code, Integer, Number, Unknown
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
-from mare.schema.spans import parse_span
 
-from .bins import Bins, bins_from_edges, make_bins
+from .anchoring import Unanchored
+from .bins import OpenBins
 from .boolean import BooleanCodec
-from .category import CategoryCodec
-from .date import DateScale
-from .datetime import DatetimeScale
-from .integer import IntegerScale
-from .number import NumberScale, decimals_for
+from .category import CategoryCodec, canonical
+from .code import CodeCodec
+from .items import scaled_codec
+from .learned import LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
+from .levels import neighbours
+from .ordered import ordered_codec
 from .ordinal import OrdinalCodec
-from .relative import RelativeCodec
-
-ColumnCodec = CategoryCodec | BooleanCodec | OrdinalCodec | RelativeCodec
-Scale = IntegerScale | NumberScale | DateScale | DatetimeScale
-Bound = TypeVar("Bound")
+from .relative import FirstCodec, RelativeCodec
+from .scaled import ScaledCodec
+from .scales import OrderedColumn
 
 
-class _NotYet(Exception):
-    """Something that the schema may say and the plan may hold, but no codec reads yet."""
+@dataclass(frozen=True)
+class OpenCodec:
+    """A codec that waits for values to be learned: its own, or those of the columns that it depends on."""
+
+    waits_for: tuple[str, ...] = ()
+    """Columns of the same row; none where its own values are to be learned."""
+    most: int = DEFAULT_MAX_VALUES
+    """Values to be kept at most."""
+    vocabulary: str | None = None
+    """The public table that lists them, where there is one."""
+    listed: tuple[str, ...] = ()
+    """All values, where the schema lists more than are to be kept."""
+
+    @property
+    def size(self) -> int:
+        raise InternalError("the values of a column were asked for before they were learned")
+
+
+OrderedCodec = OrdinalCodec | RelativeCodec
+ValueCodec = CategoryCodec | BooleanCodec | CodeCodec
+ColumnCodec = ValueCodec | OrderedCodec | ScaledCodec | OpenCodec
+
+
+class _Refused(Exception):
+    """What the schema may say and the plan may hold, but no codec reads. The message is about the schema alone."""
 
 
 @dataclass(frozen=True)
 class TableCodec:
-    """The codecs of a table's modelled columns, anchors before the columns that are anchored at them."""
+    """The codecs of a table's modelled columns, anchors and items before the columns that hang on them."""
 
     table: str
     columns: Mapping[str, ColumnCodec]
 
     @property
-    def firsts(self) -> dict[str, OrdinalCodec]:
+    def firsts(self) -> dict[str, FirstCodec]:
         """The codecs of the first values that live in the context."""
-        relative = {name: codec for name, codec in self.columns.items() if isinstance(codec, RelativeCodec)}
-        return {name: codec.first for name, codec in relative.items() if codec.first is not None}
+        return {name: one.first for name, one in self.ordered.items() if isinstance(one, RelativeCodec) and one.first is not None}
+
+    @property
+    def ordered(self) -> dict[str, OrderedCodec]:
+        return {name: one for name, one in self.columns.items() if isinstance(one, OrdinalCodec | RelativeCodec)}
+
+    @property
+    def above(self) -> tuple[Anchor, ...]:
+        """The columns of tables above that something here is anchored at."""
+        found = [a for one in self.ordered.values() if isinstance(one, RelativeCodec) for a in _anchors(one)]
+        return tuple(dict.fromkeys(anchor for anchor in found if anchor.scope not in (SAME_ROW, PREVIOUS_ROW)))
+
+    @property
+    def open(self) -> bool:
+        """Whether anything is still to be learned."""
+        placed = [one.placed for one in (*self.ordered.values(), *self.firsts.values())]
+        placed += [item.placed for one in self.columns.values() if isinstance(one, ScaledCodec) for item in one.items]
+        return any(isinstance(p, OpenBins) for p in placed) or any(isinstance(one, OpenCodec) for one in self.columns.values())
+
+    def coarsenings(self) -> dict[str, tuple[Coarsening, ...]]:
+        """Public levels of its columns, fine to coarse: kin of codes, neighbouring bins."""
+        found: dict[str, tuple[Coarsening, ...]] = {}
+        for name, one in self.columns.items():
+            if isinstance(one, CodeCodec):
+                found[name] = one.coarsenings()
+            elif isinstance(one, OrdinalCodec | RelativeCodec):
+                found[name] = neighbours(one.bins.count, one.size)
+        found |= {f"first({name})": neighbours(one.bins.count, one.size) for name, one in self.firsts.items()}
+        return {name: levels for name, levels in found.items() if levels}
 
 
-def table_codec(schema: Schema, table: str, columns: Iterable[str]) -> TableCodec:
-    """The codecs of these columns of a table, or an error that names every column that cannot be fitted yet."""
-    described = schema.tables[table].columns
+def table_codec(schema: Schema, table: str, columns: Iterable[str], learned: LearnedDomains | None = None) -> TableCodec:
+    """The codecs of these columns of a table, or an error that names every column that cannot be coded."""
+    names, known = list(columns), learned or {}
     codecs: dict[str, ColumnCodec] = {}
     refused: list[str] = []
-    for name in columns:
+    scaled = [name for name in names if _scaled(schema, table, name) is not None]
+    for name in [*(n for n in names if n not in scaled), *scaled]:
         try:
-            codecs[name] = _codec(described[name])
-        except _NotYet as why:
+            codecs[name] = _codec(schema, table, name, known, codecs)
+        except (_Refused, Unanchored) as why:
             refused.append(f"{table}.{name}: {why}")
-    anchors = {name: codec.anchor for name, codec in codecs.items() if isinstance(codec, RelativeCodec)}
-    for name, anchor in anchors.items():
-        if not isinstance(codecs.get(anchor.column), OrdinalCodec | RelativeCodec):
-            refused.append(
-                f"{table}.{name}: its anchor {anchor.column!r} is not a modelled number, date or time of the same table"
-            )
+    for name, one in codecs.items():
+        for anchor in _anchors(one) if isinstance(one, RelativeCodec) else ():
+            if anchor.scope in (SAME_ROW, PREVIOUS_ROW) and not isinstance(codecs.get(anchor.column), OrderedCodec):
+                refused.append(f"{table}.{name}: its anchor {anchor.column!r} is not a modelled number, date or time")
     if refused:
         listed = "\n".join(f"  - {fault}" for fault in refused)
         raise PlanError(f"this schema can be planned, but not yet fitted:\n{listed}")
-    return TableCodec(table, {name: codecs[name] for name in _anchors_first(table, codecs, anchors)})
+    return TableCodec(table, {name: codecs[name] for name in _in_order(table, codecs)})
 
 
-def _anchors_first(table: str, codecs: Mapping[str, ColumnCodec], anchors: Mapping[str, Anchor]) -> list[str]:
-    same_row = {name: [anchors[name].column] if name in anchors and anchors[name].scope == SAME_ROW else [] for name in codecs}
+def _anchors(one: RelativeCodec) -> tuple[Anchor, ...]:
+    return (*one.placing.anchors, *(one.first.placing.anchors if one.first is not None else ()))
+
+
+def _in_order(table: str, codecs: Mapping[str, ColumnCodec]) -> list[str]:
+    """Anchors of the same row first, items before their numbers; otherwise as they came."""
+    needs: dict[str, list[str]] = {name: [] for name in codecs}
+    for name, one in codecs.items():
+        if isinstance(one, RelativeCodec):
+            needs[name] = [anchor.column for anchor in _anchors(one) if anchor.scope == SAME_ROW]
+        elif isinstance(one, ScaledCodec):
+            needs[name] = list(one.by)
     try:
-        return list(TopologicalSorter(same_row).static_order())
+        return list(TopologicalSorter(needs).static_order())
     except CycleError as error:
-        raise PlanError(
-            f"table {table!r}: columns are anchored at each other in a circle: {' → '.join(error.args[1])}."
-        ) from None
+        raise PlanError(f"table {table!r}: columns hang on each other in a circle: {' → '.join(error.args[1])}.") from None
 
 
-def _codec(column: object) -> ColumnCodec:
-    builder = _BUILDERS.get(type(column))
-    if builder is None:
-        raise _NotYet(f"type {getattr(column, 'type', '?')!r} has no codec yet")
-    return builder(column)
+def _codec(schema: Schema, table: str, name: str, known: LearnedDomains, codecs: Mapping[str, ColumnCodec]) -> ColumnCodec:
+    column, learned = schema.tables[table].columns.get(name), known.get(f"{table}.{name}")
+    if column is None:
+        raise _Refused("references are not fitted yet")
+    if isinstance(column, Category):
+        return _category(column, learned)
+    if isinstance(column, Code):
+        return _code(column, learned)
+    if isinstance(column, Boolean):
+        return BooleanCodec(column.nullable, column.true, column.false)
+    if isinstance(column, Unknown) or not isinstance(column, OrderedColumn):
+        raise _Refused(f"type {column.type!r} has no codec")
+    if (scaled := _scaled(schema, table, name)) is not None:
+        return _by_items(schema, table, scaled, learned, codecs)
+    first = known.get(f"{table}.first({name})")
+    return ordered_codec(schema, table, column, _order(learned), _order(first))
 
 
-def _category(column: object) -> CategoryCodec:
-    assert isinstance(column, Category)
+def _order(learned: object) -> LearnedOrder:
+    return learned if isinstance(learned, LearnedOrder) else LearnedOrder()
+
+
+def _category(column: Category, learned: object) -> ColumnCodec:
+    values = column.values
+    if values is None:
+        if not isinstance(learned, LearnedValues):
+            return OpenCodec(most=column.max_values or DEFAULT_MAX_VALUES)
+        # Noise may have left nothing of a list; then everything is `other`, NULL, or one value without a name.
+        values = learned.values or (() if column.other is not None or column.nullable else ("",))
+    extra = () if column.other is None or column.other in values else (column.other,)
+    return CategoryCodec((*values, *extra), column.nullable, column.other)
+
+
+def _code(column: Code, learned: object) -> ColumnCodec:
+    prefix = column.hierarchy.prefix if column.hierarchy is not None else ()
+    if isinstance(learned, LearnedValues):
+        kept = learned.values or (() if learned.rest or column.nullable else ("",))
+        return CodeCodec(kept, learned.rest, column.nullable, prefix, learned.levels)
     if column.values is None:
-        raise _NotYet("its values are to be learned; list them (values: […])")
-    extra = () if column.other is None or column.other in column.values else (column.other,)
-    return CategoryCodec((*column.values, *extra), column.nullable, column.other)
+        return OpenCodec(most=column.max_values or DEFAULT_MAX_VALUES, vocabulary=column.vocabulary)
+    listed = tuple(canonical(value) for value in column.values)
+    if column.max_values is not None and column.max_values < len(listed):
+        return OpenCodec(most=column.max_values, listed=listed)
+    return CodeCodec(listed, (), column.nullable, prefix)
 
 
-def _boolean(column: object) -> BooleanCodec:
-    assert isinstance(column, Boolean)
-    return BooleanCodec(column.nullable, column.true, column.false)
+def _scaled(schema: Schema, table: str, name: str) -> Integer | Number | None:
+    column = schema.tables[table].columns.get(name)
+    return column if isinstance(column, Integer | Number) and column.by is not None else None
 
 
-def _integer(column: object) -> OrdinalCodec | RelativeCodec:
-    assert isinstance(column, Integer)
-    _no_scale_by(column)
-    scale = IntegerScale(column.step)
-    return _ordered(column, scale, column.min, column.max, scale.tick)
+def _by_items(
+    schema: Schema, table: str, column: Integer | Number, learned: object, codecs: Mapping[str, ColumnCodec]
+) -> ColumnCodec:
+    if column.anchors:
+        raise _Refused("it depends on another column (by) and hangs on an anchor too; say one of them")
+    by = tuple(_node(schema, table, item) for item in column.by or ())
+    labels = []
+    for item in by:
+        one = codecs.get(item)
+        if isinstance(one, OpenCodec):
+            return OpenCodec(waits_for=by)
+        if not isinstance(one, ValueCodec):
+            raise _Refused(f"its scale depends on {item!r}, which no model generates")
+        labels.append(one.labels)
+    return scaled_codec(column, by, labels, learned if isinstance(learned, LearnedScales) else None)
 
 
-def _number(column: object) -> OrdinalCodec | RelativeCodec:
-    assert isinstance(column, Number)
-    _no_scale_by(column)
-    far = column.first.max if column.first is not None and isinstance(column.first.max, int | float) else column.within
-    reach = float(far) if isinstance(far, int | float) else 1.0
-    low, high = (column.min, column.max) if column.min is not None and column.max is not None else (-reach, reach)
-    scale = NumberScale(decimals_for(low, high, column.precision))
-    return _ordered(column, scale, column.min, column.max, scale.tick)
-
-
-def _date(column: object) -> OrdinalCodec | RelativeCodec:
-    assert isinstance(column, Date)
-    scale = DateScale()
-    return _ordered(column, scale, column.min, column.max, scale.tick)
-
-
-def _datetime(column: object) -> OrdinalCodec | RelativeCodec:
-    assert isinstance(column, Datetime)
-    scale = DatetimeScale(column.resolution)
-    return _ordered(column, scale, column.min, column.max, scale.tick)
-
-
-def _no_scale_by(column: Integer | Number) -> None:
-    if column.by is not None or column.ranges is not None:
-        raise _NotYet("a scale that depends on another column (by, ranges) has no codec yet")
-
-
-def _ordered(
-    column: Ordinal, scale: Scale, low: Bound | None, high: Bound | None, tick: Callable[[Bound], int]
-) -> OrdinalCodec | RelativeCodec:
-    if column.specials:
-        raise _NotYet("special values among numbers have no codec yet")
-    if column.before is not None or column.during is not None:
-        raise _NotYet("values between two anchors (before, during) have no codec yet")
-    if column.after is not None:
-        return _relative(column, scale, Anchor.parse(column.after))
-    if low is None or high is None:
-        raise _NotYet("its bounds are to be learned; declare min and max")
-    return OrdinalCodec(scale, _bins(column, scale, tick(low), tick(high)), column.nullable)
-
-
-def _bins(column: Ordinal, scale: Scale, low: int, high: int) -> Bins:
-    if isinstance(column.bins, tuple):
-        if not isinstance(scale, IntegerScale | NumberScale):
-            raise _NotYet("listed bin edges of dates and times have no codec yet; give their number (bins: 20)")
-        return bins_from_edges(low, high, [scale.tick(edge) for edge in column.bins])
-    return make_bins(low, high, column.bins, column.scale)
-
-
-def _relative(column: Ordinal, scale: Scale, anchor: Anchor) -> RelativeCodec:
-    if anchor.scope not in (SAME_ROW, PREVIOUS_ROW):
-        raise _NotYet("only `after: column` and `after: previous.column` have a codec yet")
-    if column.within is None:
-        raise _NotYet("how far from its anchor it may lie is to be learned; declare within")
-    first: OrdinalCodec | None = None
-    if anchor.scope == PREVIOUS_ROW:
-        if column.first is None or column.first.min is None or column.first.max is None:
-            raise _NotYet("the first value of its sequence has no bounds of its own; declare first: {min: …, max: …}")
-        low, high = _bound_tick(scale, column.first.min), _bound_tick(scale, column.first.max)
-        # Nullable: the extra code says that the parent has no row, so there is no first value.
-        first = OrdinalCodec(scale, make_bins(low, high, None, "linear"), nullable=True)
-    return RelativeCodec(
-        scale, _bins(column, scale, int(column.strict), _reach(scale, column.within)), anchor, column.nullable, first
-    )
-
-
-def _bound_tick(scale: Scale, bound: object) -> int:
-    if isinstance(scale, IntegerScale | NumberScale) and isinstance(bound, int | float):
-        return scale.tick(bound)
-    if isinstance(scale, DateScale | DatetimeScale) and isinstance(bound, date):
-        return scale.tick(bound)
-    raise _NotYet(f"the bounds of its first value are of another type ({type(bound).__name__})")
-
-
-def _reach(scale: Scale, within: str | int | float) -> int:
-    """The furthest distance from the anchor, in ticks: never less than one."""
-    if isinstance(scale, IntegerScale | NumberScale):
-        if isinstance(within, str):
-            raise _NotYet("the distance of a number is a number, not a span")
-        return max(1, scale.tick(within))
-    if not isinstance(within, str):
-        raise _NotYet("the distance of a date or time is a span, such as 20y or 30min")
-    span = parse_span(within)
-    return max(1, (span.days * 86_400 + span.seconds) * 1_000_000 // scale.microseconds)
-
-
-_BUILDERS: dict[type, Callable[[object], ColumnCodec]] = {
-    Category: _category,
-    Boolean: _boolean,
-    Integer: _integer,
-    Number: _number,
-    Date: _date,
-    Datetime: _datetime,
-}
+def _node(schema: Schema, table: str, column: str) -> str:
+    """The name under which a column is generated: its own, or that of the reference that it belongs to."""
+    described = schema.tables[table]
+    if column in described.columns:
+        return column
+    return next((name for name in described.references if column in described.reference_columns(name)), column)

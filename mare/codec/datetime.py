@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mare.schema.columns import Resolution
 
-from .bins import Ticks
-from .ticks import DAY_US, TickArray, null_mask
+from .date import FIRST_DAY, LAST_DAY
+from .parsing import formatted, is_text, moments
+from .ticks import DAY_US, Mask, TickArray, Ticks, filled, null_mask
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_LENGTH: dict[Resolution, int] = {
+RESOLUTION_US: dict[Resolution, int] = {
     "day": DAY_US,
     "hour": 3_600_000_000,
     "minute": 60_000_000,
@@ -34,27 +35,46 @@ class DatetimeScale:
     """Multiples of a resolution since 1970."""
 
     resolution: Resolution = "second"
+    format: str | None = None
 
     @property
     def microseconds(self) -> int:
-        return _LENGTH[self.resolution]
+        return RESOLUTION_US[self.resolution]
 
-    def tick(self, value: date) -> int:
+    @property
+    def unit(self) -> Fraction:
+        return Fraction(self.microseconds)
+
+    @property
+    def whole_days(self) -> bool:
+        return False
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        return FIRST_DAY * DAY_US // self.microseconds, ((LAST_DAY + 1) * DAY_US - 1) // self.microseconds
+
+    def tick(self, value: date, *, up: bool = False) -> int:
         moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
         if moment.tzinfo is not None:
             moment = moment.astimezone(UTC).replace(tzinfo=None)
-        return (moment - _EPOCH) // _MICROSECOND // self.microseconds
+        exact = (moment - _EPOCH) // _MICROSECOND
+        return -(-exact // self.microseconds) if up else exact // self.microseconds
 
     def to_ticks(self, values: pa.Array) -> TickArray:
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        nulls = null_mask(values)
-        micros = pc.fill_null(values.cast(pa.timestamp("us"), safe=False).cast(pa.int64()), 0)
-        return TickArray(np.asarray(micros, dtype=np.int64) // self.microseconds, nulls)
+        read = values
+        if is_text(values) or (pa.types.is_integer(values.type) and self.format is not None):
+            read = moments(values, self.format)
+        micros = filled(read.cast(pa.timestamp("us"), safe=False).cast(pa.int64()))
+        low, high = self.limits
+        return TickArray(np.clip(micros // self.microseconds, low, high), null_mask(read))
 
-    def to_values(self, ticks: Ticks, nulls: NDArray[np.bool_]) -> pa.Array:
+    def to_values(self, ticks: Ticks, nulls: Mask) -> pa.Array:
         import pyarrow as pa
 
         micros = np.where(nulls, 0, ticks) * self.microseconds
         return pa.array(micros, type=pa.int64(), mask=nulls).cast(pa.timestamp("us"))
+
+    def to_texts(self, ticks: Ticks, nulls: Mask) -> pa.Array:
+        return formatted(self.to_values(ticks, nulls), self.format)

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mare.domain import CodeArray
-from mare.schema.relative import PREVIOUS_ROW
+from mare.errors import InternalError
 
-from .bins import Ticks
-from .building import TableCodec
-from .encoding import Siblings
+from .building import TableCodec, ValueCodec
+from .integer import IntegerScale
+from .number import NumberScale
 from .ordinal import OrdinalCodec
-from .relative import RelativeCodec
-from .ticks import TickArray, convert_ticks
+from .points import Points, standing
+from .relative import Limits, RelativeCodec
+from .scaled import ScaledCodec
+from .siblings import Above, Index, Siblings, limits_of, standing_place
+from .slots import FIRST_ROW, NULL, ORDINARY, Kinds
+from .ticks import Ticks
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedTable:
+    """The values of a table, and what tables below and determined columns need of them."""
+
+    values: Mapping[str, pa.Array]
+    points: Mapping[str, Points]
+    """Of each ordered column, for the tables below."""
+    quantities: Mapping[str, pa.Array]
+    """Numbers without their special values, which are no quantities: NULL there."""
 
 
 def decode_table(
@@ -28,59 +43,84 @@ def decode_table(
     firsts: Mapping[str, CodeArray],
     siblings: Siblings,
     rng: np.random.Generator,
-) -> dict[str, pa.Array]:
+    above: Above | None = None,
+) -> DecodedTable:
     """The values of every column. ``firsts`` holds the codes of the first values, one per parent row."""
     values: dict[str, pa.Array] = {}
-    ticks: dict[str, TickArray] = {}
-    resolved: dict[str, Ticks] = {}
+    quantities: dict[str, pa.Array] = {}
+    drawn: dict[str, tuple[Ticks, Kinds]] = {}
     for name, one in codec.columns.items():
         if isinstance(one, OrdinalCodec):
-            ticks[name] = one.draw_ticks(rows[name], rng)
-            resolved[name] = one.resolved(ticks[name])
-        elif not isinstance(one, RelativeCodec):
+            drawn[name] = one.draw(rows[name], rng)
+        elif isinstance(one, ScaledCodec):
+            values[name] = one.decode(rows[name], one.item_of(rows), rng)
+        elif isinstance(one, ValueCodec):
             values[name] = one.decode(rows[name], rng)
-    relative = {name: one for name, one in codec.columns.items() if isinstance(one, RelativeCodec)}
-    if relative:
-        _along(codec, relative, rows, firsts, siblings, ticks, resolved, rng)
-    for name, one in codec.columns.items():
-        if isinstance(one, OrdinalCodec | RelativeCodec):
-            values[name] = one.scale.to_values(ticks[name].ticks, ticks[name].nulls)
-    return values
+        elif not isinstance(one, RelativeCodec):
+            raise InternalError(f"{codec.table}.{name} is decoded before its values are known")
+    walk = _Walk(codec, siblings, above or {}, drawn)
+    walk.fill(rows, firsts, rng)
+    for name, one in codec.ordered.items():
+        ticks, kinds = drawn[name]
+        values[name] = one.values.write(ticks, kinds)
+        if one.slots.specials and isinstance(one.scale, IntegerScale | NumberScale):
+            quantities[name] = one.scale.to_values(ticks, kinds != ORDINARY)
+    return DecodedTable({name: values[name] for name in codec.columns}, walk.points, quantities)
 
 
-def _along(
-    codec: TableCodec,
-    relative: Mapping[str, RelativeCodec],
-    rows: Mapping[str, CodeArray],
-    firsts: Mapping[str, CodeArray],
-    siblings: Siblings,
-    ticks: dict[str, TickArray],
-    resolved: dict[str, Ticks],
-    rng: np.random.Generator,
-) -> None:
-    """Fill the relative columns position by position: a row's anchor has its value before the row needs it."""
-    count = len(siblings.position)
-    for name in relative:
-        ticks[name] = TickArray(np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_))
-        resolved[name] = np.zeros(count, dtype=np.int64)
-    starts = {name: first.draw_ticks(firsts[name], rng).ticks for name, first in codec.firsts.items()}
-    for at in _steps(siblings.position, sequential=bool(starts)):
-        for name, one in relative.items():
-            first = starts[name][siblings.parent[at]] if name in starts else None
-            source = at - 1 if one.anchor.scope == PREVIOUS_ROW else at
-            anchor = codec.columns[one.anchor.column]
-            if not isinstance(anchor, OrdinalCodec | RelativeCodec):
-                raise TypeError(f"{one.anchor.column!r} has no order to be anchored at")
-            # Before the first row there is none: whatever stands there, the first value takes its place.
-            anchors = convert_ticks(resolved[one.anchor.column][np.maximum(source, 0)], anchor.scale, one.scale)
-            drawn = one.decode_gap(rows[name][at], anchors, first, rng)
-            stand = anchors if first is None else np.where(siblings.position[at] == 0, first, anchors)
-            ticks[name].ticks[at] = drawn.ticks
-            ticks[name].nulls[at] = drawn.nulls
-            resolved[name][at] = np.where(drawn.nulls, stand, drawn.ticks)
+class _Walk:
+    """Fills the relative columns: a row's anchor has its value before the row needs it."""
 
+    def __init__(self, codec: TableCodec, siblings: Siblings, above: Above, drawn: dict[str, tuple[Ticks, Kinds]]) -> None:
+        self.codec, self.siblings, self.above, self.drawn = codec, siblings, above, drawn
+        self.points: dict[str, Points] = {}
+        for name, one in codec.ordered.items():
+            if isinstance(one, OrdinalCodec):
+                ticks, kinds = drawn[name]
+                self.points[name] = standing(one.scale, ticks, kinds == ORDINARY, one.bins.low, one.bins.high)
+            else:
+                count = siblings.rows
+                drawn[name] = np.zeros(count, dtype=np.int64), np.full(count, NULL, dtype=np.int16)
+                zeros = np.zeros(count, dtype=np.int64)
+                self.points[name] = Points(one.scale, zeros, zeros.copy(), np.zeros(count, dtype=np.bool_))
 
-def _steps(position: NDArray[np.int64], *, sequential: bool) -> list[NDArray[np.int64]]:
-    if not sequential:
-        return [np.arange(len(position), dtype=np.int64)]
-    return [np.flatnonzero(position == step) for step in range(int(position.max(initial=-1)) + 1)]
+    def fill(self, rows: Mapping[str, CodeArray], firsts: Mapping[str, CodeArray], rng: np.random.Generator) -> None:
+        relative = {name: one for name, one in self.codec.ordered.items() if isinstance(one, RelativeCodec)}
+        if not relative:
+            return
+        steps = [np.arange(self.siblings.rows, dtype=np.int64)]
+        if any(one.placing.follows for one in relative.values()):
+            steps = self.siblings.steps
+        for at in steps:
+            for name, one in relative.items():
+                self._fill(name, one, rows[name][at], firsts.get(name), at, rng)
+
+    def _fill(
+        self, name: str, one: RelativeCodec, codes: CodeArray, firsts: CodeArray | None, at: Index, rng: np.random.Generator
+    ) -> None:
+        limits, _ = limits_of(one.placing, one.scale, self.points, self.above, self.siblings, at)
+        ticks, kinds = one.place(codes, limits, rng), one.slots.kinds_of(codes, one.bins.count)
+        lower, upper, known = standing_place(one.placing, one.scale, self.points, self.above, at)
+        begins = self.siblings.position[at] == 0
+        if one.first is not None and firsts is not None and begins.any():
+            start = self._start(one, firsts, limits, at, begins, rng)
+            ticks[begins] = lower[begins] = upper[begins] = start
+            known = known | begins
+        kinds = np.where(kinds == FIRST_ROW, ORDINARY, kinds).astype(np.int16)
+        there = kinds == ORDINARY
+        self.drawn[name][0][at], self.drawn[name][1][at] = ticks, kinds
+        points = self.points[name]
+        points.lower[at], points.upper[at] = np.where(there, ticks, lower), np.where(there, ticks, upper)
+        points.known[at] = there | known
+
+    def _start(
+        self, one: RelativeCodec, firsts: CodeArray, limits: Limits, at: Index, begins: np.ndarray, rng: np.random.Generator
+    ) -> Ticks:
+        """The first values of the sequences that begin here, held inside whatever the row has to stay before."""
+        if one.first is None:
+            raise InternalError("a sequence without a first value begins")
+        here = at[begins]
+        from_above, _ = limits_of(one.first.placing, one.scale, self.points, self.above, self.siblings, here)
+        ticks = one.first.place(firsts[self.siblings.parent[here]], from_above, rng)
+        high = None if limits.high is None else limits.high[begins] - one.placing.strict
+        return one.placing.held(ticks, Limits(from_above.low, high), one.scale.limits)

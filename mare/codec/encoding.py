@@ -1,37 +1,56 @@
-"""A whole table into codes: absolute columns value by value, relative ones along their sequence."""
+"""A whole table into codes, in two steps: values are read (ticks, distances, fractions), then given the code of their bin.
+
+Between the two, bins may be learned: what is read follows from the schema alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mare.domain import CodeArray, smallest_dtype
-from mare.schema.relative import PREVIOUS_ROW
+from mare.errors import InternalError
 
-from .bins import Ticks
-from .building import TableCodec
+from .boolean import BooleanCodec
+from .building import TableCodec, ValueCodec
+from .category import CategoryCodec
+from .code import CodeCodec
 from .ordinal import OrdinalCodec
-from .relative import RelativeCodec
-from .ticks import TickArray, convert_ticks
+from .points import Points, standing
+from .relative import FirstCodec, RelativeCodec
+from .scaled import ScaledCodec
+from .siblings import Above, Index, Siblings, limits_of, standing_place
+from .slots import FIRST_ROW, NULL, ORDINARY, Kinds, Reading, beyond, unreadable
+from .ticks import FURTHEST, Mask, Ticks
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
-class Siblings:
-    """Where rows stand: sorted by parent and order, so that the previous row of a sequence is the row above."""
+class FirstReading:
+    """The first values of the sequences: one for each parent that has a row."""
 
-    parents: int
-    """How many parent rows there are, with and without children."""
-    parent: NDArray[np.int64]
-    """Of each row, its parent's place."""
-    position: NDArray[np.int64]
-    """Of each row, its place among its siblings, from 0."""
+    parents: Index
+    measure: Ticks
+    ordinary: Mask
+    """False where the first row has no value, or nothing to measure it from."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTable:
+    """A table before it has codes: categories coded already, what has an order read."""
+
+    codes: Mapping[str, CodeArray]
+    readings: Mapping[str, Reading]
+    firsts: Mapping[str, FirstReading]
+    points: Mapping[str, Points]
+    """Of each ordered column, for the tables below."""
+    outside: Mapping[str, int] = field(default_factory=dict)
+    """Values that no domain holds. True numbers: secret."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,63 +59,119 @@ class EncodedTable:
 
     rows: Mapping[str, CodeArray]
     firsts: Mapping[str, CodeArray]
+    outside: Mapping[str, int] = field(default_factory=dict)
+    """Values that were clamped, made `other` or NULL. True numbers: secret."""
 
 
-def encode_table(codec: TableCodec, values: Mapping[str, pa.Array], siblings: Siblings) -> EncodedTable:
-    """Codes of every column. A row's codes depend on itself and on earlier rows of its own sequence, on nothing else."""
-    rows: dict[str, CodeArray] = {}
-    ordered = {name: one for name, one in codec.columns.items() if isinstance(one, OrdinalCodec | RelativeCodec)}
-    ticks = {name: one.scale.to_ticks(values[name]) for name, one in ordered.items()}
-    resolved = _resolve(codec, ordered, ticks, siblings)
-    is_first = siblings.position == 0
+def encode_table(
+    codec: TableCodec, values: Mapping[str, pa.Array], siblings: Siblings, above: Above | None = None
+) -> EncodedTable:
+    """Codes of every column. A row's codes depend on itself, on rows above, and on earlier rows of its own sequence."""
+    return code_table(codec, read_table(codec, values, siblings, above), siblings)
+
+
+def read_table(codec: TableCodec, values: Mapping[str, pa.Array], siblings: Siblings, above: Above | None = None) -> ReadTable:
+    """Everything but the codes of what is binned. Columns that still wait for their values are left out."""
+    codes: dict[str, CodeArray] = {}
+    outside: dict[str, int] = {}
+    readings: dict[str, Reading] = {}
+    ticks: dict[str, Ticks] = {}
+    kinds: dict[str, Kinds] = {}
     for name, one in codec.columns.items():
+        if isinstance(one, CategoryCodec | BooleanCodec | CodeCodec):
+            codes[name], outside[name] = one.encode_counted(values[name])
+        elif isinstance(one, ScaledCodec):
+            readings[name] = one.read(values[name], one.item_of(codes))
+        elif isinstance(one, OrdinalCodec):
+            readings[name] = one.read(values[name])
+            ticks[name], kinds[name] = readings[name].measure, readings[name].kinds
+        elif isinstance(one, RelativeCodec):
+            read, kinds[name] = one.values.read(values[name])
+            ticks[name] = read.ticks
+    walk = _Walk(codec, siblings, above or {}, ticks, kinds)
+    firsts = {}
+    for name, one in codec.ordered.items():
         if isinstance(one, RelativeCodec):
-            rows[name] = one.encode_gap(ticks[name], _anchors(one, ordered, resolved), is_first)
+            readings[name] = walk.reading(name, one, unreadable(values[name], kinds[name]))
+            if one.first is not None:
+                firsts[name] = walk.first(name, one.first)
+    return ReadTable(codes, readings, firsts, walk.points, outside)
+
+
+def code_table(codec: TableCodec, read: ReadTable, siblings: Siblings) -> EncodedTable:
+    """The codes, once every bin is placed."""
+    rows: dict[str, CodeArray] = dict(read.codes)
+    outside = dict(read.outside)
+    for name, one in codec.columns.items():
+        if isinstance(one, ValueCodec):
+            continue
+        reading = read.readings[name]
+        outside[name] = reading.outside
+        if isinstance(one, ScaledCodec):
+            items = one.item_of(rows)
+            rows[name] = one.code(reading, items)
+            outside[name] += one.beyond(reading, items)
+        elif isinstance(one, OrdinalCodec):
+            rows[name] = one.code(reading)
+            outside[name] += beyond(one.bins, reading)
+        elif isinstance(one, RelativeCodec):
+            rows[name] = one.code(reading)
         else:
-            rows[name] = one.encode(values[name])
-    return EncodedTable(rows, {name: _first_codes(first, resolved[name], siblings) for name, first in codec.firsts.items()})
+            raise InternalError(f"{codec.table}.{name} is coded before its values are known")
+    firsts = {name: _first_codes(first, read.firsts[name], siblings) for name, first in codec.firsts.items()}
+    return EncodedTable({name: rows[name] for name in codec.columns}, firsts, outside)
 
 
-def _first_codes(first: OrdinalCodec, resolved: Ticks, siblings: Siblings) -> CodeArray:
+def _first_codes(first: FirstCodec, reading: FirstReading, siblings: Siblings) -> CodeArray:
     """The first value under every parent; the last code where there is no row."""
     codes = np.full(siblings.parents, first.size - 1, dtype=smallest_dtype(first.size))
-    at = np.flatnonzero(siblings.position == 0)
-    codes[siblings.parent[at]] = first.bins.assign(resolved[at])
+    codes[reading.parents] = first.bins.assign(reading.measure)
     return codes
 
 
-def _anchors(one: RelativeCodec, ordered: Mapping[str, OrdinalCodec | RelativeCodec], resolved: Mapping[str, Ticks]) -> Ticks:
-    """Where each row's gap starts. The first rows of sequences get a number that `encode_gap` ignores."""
-    anchor = convert_ticks(resolved[one.anchor.column], ordered[one.anchor.column].scale, one.scale)
-    return np.roll(anchor, 1) if one.anchor.scope == PREVIOUS_ROW else anchor
+class _Walk:
+    """Every ordered column as something to be anchored at, and what its anchors say of each row."""
 
+    def __init__(
+        self, codec: TableCodec, siblings: Siblings, above: Above, ticks: Mapping[str, Ticks], kinds: Mapping[str, Kinds]
+    ) -> None:
+        self.siblings, self.above, self.ticks, self.kinds = siblings, above, ticks, kinds
+        self.everyone = np.arange(siblings.rows, dtype=np.int64)
+        self.is_first = siblings.position == 0
+        self.points: dict[str, Points] = {}
+        for name, one in codec.ordered.items():
+            # Ends of the domain may still be open here; a place that is not known is never measured from.
+            self.points[name] = standing(one.scale, ticks[name].copy(), kinds[name] == ORDINARY, 0, 0)
+        relative = {name: one for name, one in codec.ordered.items() if isinstance(one, RelativeCodec)}
+        if any((~self.points[name].known).any() for name in relative):
+            self._stand(relative)
 
-def _resolve(
-    codec: TableCodec,
-    ordered: Mapping[str, OrdinalCodec | RelativeCodec],
-    ticks: Mapping[str, TickArray],
-    siblings: Siblings,
-) -> dict[str, Ticks]:
-    """Every ordered column as something to be anchored at: a NULL stands where its own anchor stands.
+    def _stand(self, relative: Mapping[str, RelativeCodec]) -> None:
+        """Give those without a value a place, position by position, as the sampler does."""
+        for position, at in enumerate(self.siblings.steps):
+            for name, one in relative.items():
+                points = self.points[name]
+                missing = at[~points.known[at]]
+                placing = one.first.placing if one.first is not None and position == 0 else one.placing
+                if len(missing) and placing.anchors:
+                    points.lower[missing], points.upper[missing], points.known[missing] = standing_place(
+                        placing, one.scale, self.points, self.above, missing
+                    )
 
-    The sampler walks the same way, position by position, so what comes out was encoded by the same rule.
-    """
-    resolved = {name: values.ticks.copy() for name, values in ticks.items()}
-    for name, one in ordered.items():
-        if isinstance(one, OrdinalCodec):
-            resolved[name] = one.resolved(ticks[name])
-    relative = [(name, one) for name, one in ordered.items() if isinstance(one, RelativeCodec)]
-    if not any(ticks[name].nulls.any() for name, _ in relative):
-        return resolved
-    for position in range(int(siblings.position.max(initial=-1)) + 1):
-        at = np.flatnonzero(siblings.position == position)
-        for name, one in relative:
-            missing = at[ticks[name].nulls[at]]
-            if one.first is not None and position == 0:
-                resolved[name][missing] = one.first.bins.low
-                continue
-            source = missing - 1 if one.anchor.scope == PREVIOUS_ROW else missing
-            resolved[name][missing] = convert_ticks(
-                resolved[one.anchor.column][source], ordered[one.anchor.column].scale, one.scale
-            )
-    return resolved
+    def reading(self, name: str, one: RelativeCodec, unread: int) -> Reading:
+        limits, known = limits_of(one.placing, one.scale, self.points, self.above, self.siblings, self.everyone)
+        measure, outside = one.placing.measure(self.ticks[name], limits)
+        kinds = self.kinds[name].copy()
+        if one.first is not None:
+            absent = kinds == NULL if not one.nullable else np.zeros(len(kinds), dtype=np.bool_)
+            kinds[self.is_first & ((kinds == ORDINARY) | absent)] = FIRST_ROW
+        ordinary = kinds == ORDINARY
+        # What follows something that is nowhere is taken to follow it at once.
+        return Reading(np.where(known, measure, 0), kinds, unread + int((ordinary & known & outside).sum()))
+
+    def first(self, name: str, first: FirstCodec) -> FirstReading:
+        at = np.flatnonzero(self.is_first).astype(np.int64)
+        limits, known = limits_of(first.placing, first.scale, self.points, self.above, self.siblings, at)
+        measure, _ = first.measure(self.ticks[name][at], limits)
+        ordinary = known & (self.kinds[name][at] == ORDINARY)
+        return FirstReading(self.siblings.parent[at], np.where(ordinary, measure, -FURTHEST), ordinary)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .bins import Ticks
-from .ticks import TickArray, null_mask
+from .parsing import whole_numbers
+from .ticks import FURTHEST, Mask, TickArray, Ticks, filled, null_mask
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,21 +22,34 @@ class IntegerScale:
     step: int = 1
 
     @property
-    def microseconds(self) -> int:
-        return 0
+    def unit(self) -> Fraction:
+        return Fraction(self.step)
 
-    def tick(self, value: float) -> int:
-        return int(value // self.step)
+    @property
+    def whole_days(self) -> bool:
+        return False
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        return -(FURTHEST // self.step), FURTHEST // self.step
+
+    def tick(self, value: float, *, up: bool = False) -> int:
+        """The last multiple that is not above the value, or with ``up`` the first that is not below."""
+        exact = Fraction(value) / self.step
+        return -(-exact.numerator // exact.denominator) if up else exact.numerator // exact.denominator
 
     def to_ticks(self, values: pa.Array) -> TickArray:
-        import pyarrow as pa
-        import pyarrow.compute as pc
+        whole = whole_numbers(values)
+        ticks = np.clip(filled(whole), -FURTHEST, FURTHEST)
+        # to the nearest multiple
+        return TickArray((ticks + self.step // 2) // self.step, null_mask(whole))
 
-        nulls = null_mask(values)
-        whole = np.asarray(pc.fill_null(values.cast(pa.int64(), safe=False), 0), dtype=np.int64)
-        return TickArray(whole // self.step, nulls)
-
-    def to_values(self, ticks: Ticks, nulls: NDArray[np.bool_]) -> pa.Array:
+    def to_values(self, ticks: Ticks, nulls: Mask) -> pa.Array:
         import pyarrow as pa
 
-        return pa.array(ticks * self.step, type=pa.int64(), mask=nulls)
+        return pa.array(np.where(nulls, 0, ticks) * self.step, type=pa.int64(), mask=nulls)
+
+    def to_texts(self, ticks: Ticks, nulls: Mask) -> pa.Array:
+        import pyarrow as pa
+
+        return self.to_values(ticks, nulls).cast(pa.string())

@@ -1,17 +1,19 @@
-"""`OrdinalCodec`: what has an order, as the bin it falls into. Shared by integers, numbers, dates and moments."""
+"""`OrdinalCodec`: what has an order and stands for itself, as the bin it falls into. Shared by all ordered types."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray, smallest_dtype
+from mare.domain import CodeArray
+from mare.errors import InternalError
 
-from .bins import Bins, Ticks
-from .ticks import TickArray, TickScale
+from .bins import Bins, OpenBins
+from .slots import ORDINARY, Kinds, Reading, Slots, SpecialValues, unreadable
+from .ticks import Ticks, TickScale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,36 +21,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OrdinalCodec:
-    """Codes 0 … bins-1 are the bins; the last code is NULL where the column is nullable.
+    """Codes 0 … bins-1 are the bins, then come the special values; the last code is NULL where the column is nullable.
 
     A NULL in a column that declares none is clamped into the first bin: a domain is what the schema says, whatever the
     data holds.
     """
 
     scale: TickScale
-    bins: Bins
-    nullable: bool = False
+    placed: Bins | OpenBins
+    slots: Slots = field(default_factory=Slots)
+
+    @property
+    def bins(self) -> Bins:
+        if isinstance(self.placed, OpenBins):
+            raise InternalError("bins that are still open were asked for")
+        return self.placed
+
+    @property
+    def nullable(self) -> bool:
+        return self.slots.nullable
 
     @property
     def size(self) -> int:
-        return self.bins.count + self.nullable
+        return self.bins.count + self.slots.extra
+
+    @property
+    def values(self) -> SpecialValues:
+        return SpecialValues(self.scale, self.slots.specials)
+
+    def read(self, values: pa.Array) -> Reading:
+        read, kinds = self.values.read(values)
+        return Reading(read.ticks, kinds, unreadable(values, kinds))
+
+    def code(self, reading: Reading) -> CodeArray:
+        return self.slots.code(reading, self.bins.assign(reading.measure), self.bins.count)
 
     def encode(self, values: pa.Array) -> CodeArray:
-        return self.encode_ticks(self.scale.to_ticks(values))
+        return self.code(self.read(values))
 
-    def encode_ticks(self, values: TickArray) -> CodeArray:
-        codes = self.bins.assign(values.ticks)
-        codes[values.nulls] = self.bins.count if self.nullable else 0
-        return codes.astype(smallest_dtype(self.size))
-
-    def draw_ticks(self, codes: NDArray[np.integer], rng: np.random.Generator) -> TickArray:
-        nulls = codes >= self.bins.count
-        return TickArray(self.bins.draw(np.where(nulls, 0, codes), rng), nulls)
+    def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> tuple[Ticks, Kinds]:
+        """A tick of every ordinary row, and what each row is."""
+        kinds = self.slots.kinds_of(codes, self.bins.count)
+        return self.bins.draw(np.where(kinds == ORDINARY, codes, 0), rng), kinds
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
-        drawn = self.draw_ticks(codes, rng)
-        return self.scale.to_values(drawn.ticks, drawn.nulls)
-
-    def resolved(self, values: TickArray) -> Ticks:
-        """Every value as a tick inside the domain, NULL as the smallest: something that others may be anchored at."""
-        return np.where(values.nulls, self.bins.low, values.ticks).astype(np.int64)
+        return self.values.write(*self.draw(codes, rng))

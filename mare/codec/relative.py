@@ -1,66 +1,192 @@
-"""`RelativeCodec`: a value as its distance from an anchor, so that order holds by construction (mare-2024, III.C).
+"""`RelativeCodec`: a value by where it lies between its anchors, so that order holds by construction (mare-2024, III.C).
 
-Anchored at the same row (`after: admittime`), or at the row before it (`after: previous.dischtime`): then the first
-value of the sequence lives in the context, and the first row's gap is a code of its own that says so.
+After one anchor, or before one: the distance from it. Between two: the fraction of the time that is left, with an atom at 1
+that closes the interval (recipe, step 4). Where a value follows the previous row, the first value of the sequence lives in
+the context, and the first row's code says so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mare.domain import CodeArray, smallest_dtype
-from mare.schema.relative import Anchor
+from mare.domain import CodeArray
+from mare.errors import InternalError
+from mare.schema.relative import PREVIOUS_ROW, Anchor
 
-from .bins import Bins, Ticks
-from .ordinal import OrdinalCodec
-from .ticks import TickArray, TickScale
+from .bins import Bins, OpenBins
+from .proportions import WHOLE, drawn_parts, fractions_of
+from .slots import ORDINARY, Reading, Slots, SpecialValues
+from .ticks import Mask, Ticks, TickScale
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What the anchors of a row allow, in the column's own ticks; None on a side without an anchor."""
+
+    low: Ticks | None = None
+    high: Ticks | None = None
+
+
+@dataclass(frozen=True)
+class Placing:
+    """How a value hangs on its anchors. Anchors name a table, not `parent`: the schema's words were resolved."""
+
+    after: Anchor | None = None
+    before: Anchor | None = None
+    reach: int | None = None
+    """The furthest distance from the anchor, in ticks."""
+    strict: bool = False
+    low: int | None = None
+    """The declared range, where the column has one beside its anchors."""
+    high: int | None = None
+
+    @property
+    def anchors(self) -> tuple[Anchor, ...]:
+        return tuple(anchor for anchor in (self.after, self.before) if anchor is not None)
+
+    @property
+    def between(self) -> bool:
+        return self.after is not None and self.before is not None
+
+    @property
+    def furthest(self) -> int | None:
+        """The largest distance from the first tick that the anchor allows."""
+        return None if self.reach is None else max(0, self.reach - self.strict)
+
+    @property
+    def follows(self) -> bool:
+        return any(anchor.scope == PREVIOUS_ROW for anchor in self.anchors)
+
+    def measure(self, ticks: Ticks, limits: Limits) -> tuple[Ticks, Mask]:
+        """Distances, or fractions of what is left; and where the value is outside what its anchors allow."""
+        low, high = self._ends(limits)
+        if self.between:
+            left = _all(high) - _all(low)
+            outside = (ticks < _all(low)) | (ticks > _all(high))
+            return fractions_of(ticks - _all(low), left), outside
+        away = ticks - _all(low) if self.after is not None else _all(high) - ticks
+        return away, (away < 0) | (away > self.furthest if self.furthest is not None else np.False_)
+
+    def place(self, drawn: Ticks, bins: Bins, codes: NDArray[np.integer], limits: Limits, ends: tuple[int, int]) -> Ticks:
+        """Values again: never outside the anchors, and inside the declared range where the anchors leave room for that."""
+        low, high = self._ends(limits)
+        if self.between:
+            left = np.maximum(_all(high) - _all(low), 0)
+            edges = np.asarray(bins.edges, dtype=np.int64)
+            ticks = _all(low) + drawn_parts(drawn, edges[codes], edges[codes + 1], left)
+        else:
+            ticks = _all(low) + drawn if self.after is not None else _all(high) - drawn
+        return self.held(ticks, Limits(low, high), ends)
+
+    def held(self, ticks: Ticks, limits: Limits, ends: tuple[int, int]) -> Ticks:
+        """Inside the declared range, the calendar and the anchors; these last, so that order comes before all else."""
+        smallest = ends[0] if self.low is None else max(self.low, ends[0])
+        largest = ends[1] if self.high is None else min(self.high, ends[1])
+        ticks = np.clip(ticks, smallest, largest)
+        if limits.high is not None:
+            ticks = np.minimum(ticks, limits.high)
+        return ticks if limits.low is None else np.maximum(ticks, limits.low)
+
+    def _ends(self, limits: Limits) -> tuple[Ticks | None, Ticks | None]:
+        """The first and the last tick that the anchors allow."""
+        low = None if limits.low is None else limits.low + self.strict
+        high = None if limits.high is None else limits.high - self.strict
+        if low is not None and high is not None and self.reach is not None:
+            high = np.minimum(high, limits.low + self.reach if limits.low is not None else high)
+        return low, high
+
+
+@dataclass(frozen=True)
+class FirstCodec:
+    """The first value of a sequence, kept in the context: its bins, then "the parent has no row at all"."""
+
+    scale: TickScale
+    placed: Bins | OpenBins
+    placing: Placing = field(default_factory=Placing)
+    """Without anchors the value stands for itself; else it is a distance from a row above."""
+
+    @property
+    def bins(self) -> Bins:
+        return _settled(self.placed)
+
+    @property
+    def size(self) -> int:
+        return self.bins.count + 1
+
+    def measure(self, ticks: Ticks, limits: Limits) -> tuple[Ticks, Mask]:
+        return self.placing.measure(ticks, limits) if self.placing.anchors else (ticks, np.zeros(len(ticks), dtype=np.bool_))
+
+    def place(self, codes: NDArray[np.integer], limits: Limits, rng: np.random.Generator) -> Ticks:
+        index = np.minimum(codes, self.bins.count - 1).astype(np.int64)
+        drawn = self.bins.draw(index, rng)
+        return self.placing.place(drawn, self.bins, index, limits, self.scale.limits) if self.placing.anchors else drawn
 
 
 @dataclass(frozen=True)
 class RelativeCodec:
-    """Codes: the bins of the gap; then "first row", where anchored at the previous one; last NULL, where nullable."""
+    """Codes: the bins of the distance or fraction; special values; "first row", where it follows the previous one; NULL."""
 
     scale: TickScale
-    bins: Bins
-    """Of the gap, in this column's ticks; from 1 where the order is strict."""
-    anchor: Anchor
-    nullable: bool = False
-    first: OrdinalCodec | None = None
-    """Of the sequence's first value. Its last code means that the parent has no row at all."""
+    placed: Bins | OpenBins
+    placing: Placing
+    slots: Slots = field(default_factory=Slots)
+    first: FirstCodec | None = None
+
+    @property
+    def bins(self) -> Bins:
+        return _settled(self.placed)
+
+    @property
+    def nullable(self) -> bool:
+        return self.slots.nullable
 
     @property
     def size(self) -> int:
-        return self.bins.count + (self.first is not None) + self.nullable
+        return self.bins.count + self.slots.extra
 
     @property
     def first_row(self) -> int:
         """The code of the first row of a sequence: its value is in the context."""
-        if self.first is None:
-            raise ValueError("only a column that follows the previous row has a first value")
-        return self.bins.count
+        return self.slots.first_row(self.bins.count)
 
     @property
     def null(self) -> int:
-        return self.size - 1
+        return self.slots.null(self.bins.count)
 
-    def encode_gap(self, values: TickArray, anchors: Ticks, is_first: NDArray[np.bool_]) -> CodeArray:
-        """Gaps from the anchors, clamped into the domain; ``is_first`` marks the rows that have no previous one."""
-        codes = self.bins.assign(values.ticks - anchors)
-        if self.first is not None:
-            codes[is_first] = self.first_row
-        # A missing value that may not be missing is taken to follow its anchor at once.
-        missing = values.nulls if self.first is None or self.nullable else values.nulls & ~is_first
-        codes[missing] = self.null if self.nullable else 0
-        return codes.astype(smallest_dtype(self.size))
+    @property
+    def values(self) -> SpecialValues:
+        return SpecialValues(self.scale, self.slots.specials)
 
-    def decode_gap(self, codes: NDArray[np.integer], anchors: Ticks, firsts: Ticks | None, rng: np.random.Generator) -> TickArray:
-        """Values again: anchor plus gap, or the sequence's first value where the code says so."""
-        nulls = codes == self.null if self.nullable else np.zeros(len(codes), dtype=np.bool_)
-        gap = self.bins.draw(np.where(codes < self.bins.count, codes, 0), rng)
-        ticks = anchors + gap
-        if self.first is not None and firsts is not None:
-            ticks = np.where(codes == self.first_row, firsts, ticks)
-        return TickArray(ticks, nulls)
+    def code(self, reading: Reading) -> CodeArray:
+        return self.slots.code(reading, self.bins.assign(reading.measure), self.bins.count)
+
+    def place(self, codes: NDArray[np.integer], limits: Limits, rng: np.random.Generator) -> Ticks:
+        """A value for every row that has one of its own; the others are set by the caller."""
+        kinds = self.slots.kinds_of(codes, self.bins.count)
+        index = np.where(kinds == ORDINARY, codes, 0).astype(np.int64)
+        return self.placing.place(self.bins.draw(index, rng), self.bins, index, limits, self.scale.limits)
+
+
+def whole_bins(count: int) -> Bins:
+    """Equal bins of a fraction: the last is the end of the interval alone."""
+    if count == 1:
+        return Bins((0, WHOLE + 1))
+    return Bins((*(i * WHOLE // (count - 1) for i in range(count)), WHOLE + 1))
+
+
+def _settled(placed: Bins | OpenBins) -> Bins:
+    if isinstance(placed, OpenBins):
+        raise InternalError("bins that are still open were asked for")
+    return placed
+
+
+def _all(ticks: Ticks | None) -> Ticks:
+    if ticks is None:
+        raise InternalError("a value hangs on an anchor that was not given")
+    return ticks

@@ -1,20 +1,30 @@
-"""`TickScale`: an ordered column's values as integer ticks and back. One implementation a column type, beside its codec."""
+"""`TickScale`: an ordered column's values as integer ticks and back. One implementation a column type, beside its codec.
+
+A tick is the smallest step a column can tell apart (a day, a second, 0.01). Working on integers keeps encoding exact and
+makes every bound inclusive without rounding.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .bins import Ticks
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Ticks = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
 DAY_US = 86_400_000_000
-"""Microseconds of a day: the common measure of dates and moments."""
+"""Microseconds of a day: times count in microseconds when they are compared."""
+FURTHEST = 1 << 60
+"""No tick lies further out: what does is clamped, so that the difference of two ticks never overflows."""
+
+Side = Literal["after", "before"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,34 +32,65 @@ class TickArray:
     """Ticks, and where the value is NULL (the tick there means nothing)."""
 
     ticks: Ticks
-    nulls: NDArray[np.bool_]
+    nulls: Mask
 
 
 class TickScale(Protocol):
     """How one column type maps to ticks."""
 
     @property
-    def microseconds(self) -> int:
-        """Length of a tick; 0 for what is not a time."""
+    def unit(self) -> Fraction:
+        """Length of a tick: microseconds for what is a time, else the number that it counts."""
         ...
 
-    def to_ticks(self, values: pa.Array) -> TickArray: ...
+    @property
+    def whole_days(self) -> bool:
+        """A date stands for all of its day: what happens on that day is neither before nor after it."""
+        ...
 
-    def to_values(self, ticks: Ticks, nulls: NDArray[np.bool_]) -> pa.Array: ...
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The first and the last tick that can be written at all (years 1 to 9999, a whole day, 63 bits)."""
+        ...
+
+    def to_ticks(self, values: pa.Array) -> TickArray:
+        """Ticks of values as the source has them, text included. What cannot be read is NULL: never an error."""
+        ...
+
+    def to_values(self, ticks: Ticks, nulls: Mask) -> pa.Array: ...
+
+    def to_texts(self, ticks: Ticks, nulls: Mask) -> pa.Array:
+        """The values as the source writes them where it stores text."""
+        ...
 
 
-def convert_ticks(ticks: Ticks, source: TickScale, target: TickScale) -> Ticks:
+def convert_ticks(ticks: Ticks, source: TickScale, target: TickScale, side: Side) -> Ticks:
     """Ticks of one scale as ticks of another, so that a column may be anchored at one of a finer or coarser type.
 
-    A moment becomes its day. Within a day ticks are rounded up: a value that is not before the rounded anchor is
-    not before the anchor either.
+    ``after``: the first tick that is not before the anchor; ``before``: the last that is not after it. So order also holds
+    after rounding. A date covers its day: an event of that day is not before it, and not after it.
     """
-    if source.microseconds == target.microseconds:
+    if source.unit == target.unit:
         return ticks
-    if target.microseconds >= DAY_US:
-        return ticks * source.microseconds // target.microseconds
-    return -(-(ticks * source.microseconds) // target.microseconds)
+    # floor(t·u) and ceil(t·u), in integers
+    ratio = source.unit / target.unit
+    most = (1 << 62) // ratio.numerator
+    scaled = np.clip(ticks, -most, most) * ratio.numerator
+    if source.whole_days and side == "before":
+        last = np.clip(ticks + 1, -most, most) * ratio.numerator - ratio.denominator
+        return np.clip(last // ratio.denominator, -FURTHEST, FURTHEST)
+    if target.whole_days or side == "before":
+        return np.clip(scaled // ratio.denominator, -FURTHEST, FURTHEST)
+    return np.clip(-(-scaled // ratio.denominator), -FURTHEST, FURTHEST)
 
 
-def null_mask(values: pa.Array) -> NDArray[np.bool_]:
+def null_mask(values: pa.Array) -> Mask:
     return np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def filled(values: pa.Array) -> Ticks:
+    """An integer array as ticks, 0 where it is NULL."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return np.asarray(pc.fill_null(values.cast(pa.int64(), safe=False), 0), dtype=np.int64)

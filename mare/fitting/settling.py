@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mare.codec import TableCodec, table_codec
+from mare.codec import TableCodec, evenly, table_codec
 from mare.domain import Domain, Task
 from mare.errors import InternalError, PlanError
 from mare.graph.groups import GroupColumn, HistoryColumn, Part
@@ -28,7 +28,17 @@ def codecs(plan: Plan, tables: tuple[TableNeeds, ...]) -> dict[str, TableCodec]:
     heads = [g.name for g in plan.groups if g.group.part == "head"]
     if heads:
         raise PlanError(f"{', '.join(heads)}: columns that pick another row can be planned, but not yet fitted.")
-    return {needs.name: table_codec(plan.schema, needs.name, needs.values) for needs in tables}
+    return {needs.name: _codec(plan, needs) for needs in tables}
+
+
+def _codec(plan: Plan, needs: TableNeeds) -> TableCodec:
+    codec = evenly(table_codec(plan.schema, needs.name, needs.values))
+    refused = [f"anchored at {anchor}" for anchor in codec.above]
+    refused += [name for name, one in codec.ordered.items() if one.slots.specials]
+    refused += [name for name in needs.values if needs.described[name].type in ("time", "duration")]  # type: ignore[attr-defined]
+    if refused:
+        raise PlanError(f"this schema can be planned, but not yet fitted:\n  - {needs.name}: {', '.join(refused)}")
+    return codec
 
 
 def settle(plan: Plan, tables: tuple[TableNeeds, ...], coded: Mapping[str, TableCodec], sizes: Sizes) -> SettledPlan:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mare.codec import table_codec
+from mare.codec import evenly, table_codec
 from mare.errors import PlanError
 from mare.finding import Location, open_sink
 from mare.ports import Sink, SinkTable
@@ -75,7 +75,7 @@ def blocks(release: Release, entities: int, seed: int, progress: Progress | None
     modelled: dict[str, list[str]] = {table: [] for table in parents}
     for settled in release.plan.groups:
         modelled[settled.group.table] += [c.column for c in settled.group.columns if c.role == "value" and c.column is not None]
-    codecs = {table: table_codec(schema, table, columns) for table, columns in modelled.items()}
+    codecs = {table: evenly(table_codec(schema, table, columns)) for table, columns in modelled.items()}
     models = {settled.name: release.model(settled.name) for settled in release.plan.groups}
     generator = Generator(release.plan, tuple(parents), parents, codecs, models)
     how = {table: fillings(schema, table) for table in parents}

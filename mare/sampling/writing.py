@@ -57,7 +57,7 @@ def write_block(
             stored = table.column(name)
             if stored is None:
                 raise InternalError(f"{table.name}.{name} is generated, but no column was made for it")
-            filled[name] = _fill(filling, name, stored, table.name, placed, decoded, values, rooms, start, rng)
+            filled[name] = _fill(filling, name, stored, table.name, placed, decoded.values, values, rooms, start, rng)
         counters.rows[table.name] = start + placed.rows
         values[table.name] = filled
         by_stored = {_stored_name(table, name): array for name, array in filled.items()}

@@ -29,6 +29,10 @@ class Anchor:
         scope, dot, column = text.rpartition(".")
         return cls(scope if dot else SAME_ROW, column)
 
+    def __str__(self) -> str:
+        """As the schema writes it."""
+        return f"{self.scope}.{self.column}" if self.scope else self.column
+
 
 class FirstValue(Strict):
     """The first value of a sequence, kept in the context: later ones are gaps from their anchor.

@@ -28,9 +28,9 @@ from .columns import (
 from .spans import parse_span
 
 DEFAULT_BINS = 20
-"""Bins of an ordered column that does not say how many."""
-SINGLE_VALUES = 100
-"""A declared linear domain of at most this many steps keeps a code for each."""
+"""Bins of an ordered column that does not say how many, at most: noisy quantiles."""
+SINGLE_VALUES = 32
+"""A declared linear domain of at most this many steps (days of a month, hours of a day) keeps a code for each."""
 
 _MICROSECONDS: dict[Resolution, int] = {
     "day": 86_400_000_000,
@@ -86,13 +86,18 @@ def upper_bound(column: Column) -> int | None:
 
 def first_bound(column: Ordinal) -> int | None:
     """The most codes of a sequence's first value (`first`), without the one for "no row"; None where it has none."""
+    return None if column.first is None else _bins(_first_steps(column), None, linear=True)
+
+
+def _first_steps(column: Ordinal) -> int | None:
     first = column.first
     if first is None:
         return None
     if first.within is not None:
-        return _bins(_reach(column, first.within) + 1, None, linear=True)
+        reach = _tick(column, first.within)
+        return None if reach is None else max(1, reach) + 1
     low, high = _tick(column, first.min), _tick(column, first.max)
-    return _bins(None if low is None or high is None else high - low + 1, None, linear=True)
+    return None if low is None or high is None else high - low + 1
 
 
 def bin_bound(column: Integer | Number | Date | Datetime | Time | Duration) -> int:
@@ -100,6 +105,37 @@ def bin_bound(column: Integer | Number | Date | Datetime | Time | Duration) -> i
     if isinstance(column.bins, tuple):
         return len(column.bins) + 1
     return _bins(_steps(column), column.bins, linear=column.scale == "linear")
+
+
+def keeps_each(steps: int, *, linear: bool) -> bool:
+    """Whether a domain of so many steps keeps a code for each where nothing says how many bins it has."""
+    return steps <= (SINGLE_VALUES if linear else DEFAULT_BINS)
+
+
+def measures_bins(column: Column) -> bool:
+    """Whether its bins are placed by a noisy histogram, and paid for: nothing says where they are, and values are many."""
+    if not isinstance(column, Integer | Number | Date | Datetime | Time | Duration) or column.determined is not None:
+        return False
+    if column.bins is not None:
+        return False
+    steps = _steps(column)
+    return steps is None or not keeps_each(steps, linear=column.scale == "linear")
+
+
+def measures_first(column: Column) -> bool:
+    """The same for the first value of its sequence."""
+    if not isinstance(column, Ordinal) or column.first is None or column.determined is not None:
+        return False
+    steps = _first_steps(column)
+    return steps is None or not keeps_each(steps, linear=True)
+
+
+def distinct_values(column: Column) -> int | None:
+    """How many different values a column can have, where the schema says: more than its codes, where these are bins."""
+    if isinstance(column, Integer | Number | Date | Datetime | Time | Duration):
+        steps = _steps(column)
+        return None if steps is None else steps + len(column.specials) + column.nullable
+    return upper_bound(column)
 
 
 def _listed(column: Category | Code) -> int | None:
@@ -115,7 +151,7 @@ def _bins(steps: int | None, wanted: int | None, *, linear: bool) -> int:
         return DEFAULT_BINS if wanted is None else wanted
     if wanted is not None:
         return min(wanted, steps)
-    return steps if steps <= SINGLE_VALUES and linear else min(DEFAULT_BINS, steps)
+    return steps if keeps_each(steps, linear=linear) else DEFAULT_BINS
 
 
 def _steps(column: Integer | Number | Date | Datetime | Time | Duration) -> int | None:
@@ -125,9 +161,8 @@ def _steps(column: Integer | Number | Date | Datetime | Time | Duration) -> int 
     if column.before is not None or column.during is not None:
         return None
     if column.after is not None:
-        if column.within is None:
-            return None
-        return max(1, _reach(column, column.within)) - int(column.strict) + 1
+        reach = None if column.within is None else _tick(column, column.within)
+        return None if reach is None else max(1, reach) - int(column.strict) + 1
     low, high = _bounds(column)
     return None if low is None or high is None else max(1, high - low + 1)
 
@@ -138,10 +173,6 @@ def _bounds(column: Integer | Number | Date | Datetime | Time | Duration) -> tup
         low = 0 if column.min is None else _tick(column, column.min)
         return low, last if column.max is None else _tick(column, column.max)
     return _tick(column, column.min), _tick(column, column.max)
-
-
-def _reach(column: Ordinal, within: str | int | float) -> int:
-    return _tick(column, within) or 0
 
 
 def _tick(column: Ordinal, value: object) -> int | None:

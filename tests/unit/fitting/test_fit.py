@@ -78,7 +78,7 @@ def test_a_peeked_schema_is_refused_unread_and_marked_when_forced() -> None:
     ("before", "after", "named"),
     [
         ("values: [F, M]", "learn: true, max_values: 5", "patients.sex"),
-        ("{type: integer, min: 0, max: 99, bins: 5}", "{type: duration, min: 0s, max: 5d}", "patients.age"),
+        ("{type: integer, min: 0, max: 99, bins: 5}", "{type: duration, min: 0s, max: 5d}", "age"),
         (", nullable: true}", ", determined: {copy_of: begins}}", "stays.ward"),
         ("keep: last", "keep: last, orphans: entity", "stays"),
     ],

@@ -50,7 +50,7 @@ def test_shares_follow_the_papers_heuristic() -> None:
 
 
 def test_the_preview_of_one_table_by_hand() -> None:
-    made = planned({"patients": {"rows": 1_000, "columns": {"age": {"type": "integer", "min": 0, "max": 49}}}})
+    made = planned({"patients": {"rows": 1_000, "columns": {"age": {"type": "integer", "min": 0, "max": 49, "bins": 50}}}})
     (seen,) = made.preview
     rho = rho_from_budget(BUDGET) * made.phases.models
     assert seen.share == 1

@@ -1,0 +1,45 @@
+"""What was learned of a column's domain, and paid for. Post-processing of private answers: it travels in the release.
+
+Everything here is plain numbers and texts, so that the sampler builds the very codecs that the fit has used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .bins import Bins
+
+
+@dataclass(frozen=True)
+class LearnedOrder:
+    """Of an ordered column: its bounds where they were learned, its bins once they are placed."""
+
+    low: int | None = None
+    """In the ticks that the column has while nothing is known of it."""
+    high: int | None = None
+    bins: Bins | None = None
+    """In the ticks that it has from then on."""
+
+
+@dataclass(frozen=True)
+class LearnedValues:
+    """The values of a category, or the codes of a vocabulary."""
+
+    values: tuple[str, ...]
+    rest: tuple[tuple[str, ...], ...] = ()
+    """Groups of codes that share a place."""
+    levels: tuple[tuple[str, ...], ...] = ()
+    """Columns of the vocabulary, coarse to fine: of each value and each group, what it is called there."""
+
+
+@dataclass(frozen=True)
+class LearnedScales:
+    """Of a number whose scale depends on another column: one for each item."""
+
+    items: tuple[LearnedOrder, ...]
+
+
+LearnedDomain = LearnedOrder | LearnedValues | LearnedScales
+LearnedDomains = Mapping[str, LearnedDomain]
+"""By ``table.column``; ``table.first(column)`` for the first value of a sequence."""

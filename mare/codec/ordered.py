@@ -1,0 +1,115 @@
+"""Codecs of the ordered types, from their declarations and from what was learned. Nothing here has seen a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import time
+
+from mare.schema import Schema
+from mare.schema.columns import Number, Time
+from mare.schema.relative import Anchor, FirstValue
+from mare.schema.sizes import DEFAULT_BINS, bin_bound, first_bound, keeps_each
+
+from .anchoring import resolved_anchor
+from .bins import Bins, OpenBins, Scale, bins_from_edges, make_bins
+from .learned import LearnedOrder
+from .number import NumberScale
+from .ordinal import OrdinalCodec
+from .proportions import WHOLE
+from .relative import FirstCodec, Placing, RelativeCodec, whole_bins
+from .scales import AnyScale, OrderedColumn, open_scale, reach_of, scale_of, tick_of
+from .slots import Slots
+
+Ends = tuple[int | None, int | None]
+
+
+def ordered_codec(
+    schema: Schema, table: str, column: OrderedColumn, known: LearnedOrder, first: LearnedOrder
+) -> OrdinalCodec | RelativeCodec:
+    """The codec of a column that stands for itself or hangs on anchors. What is not known yet stays open."""
+    anchors = {field: resolved_anchor(schema, table, str(anchor)) for field, anchor in column.anchors.items()}
+    after, before = anchors.get("after", anchors.get("during.0")), anchors.get("before", anchors.get("during.1"))
+    scale = scale_of(column, known)
+    low, high = _declared(column, scale)
+    slots = Slots(column.specials, column.nullable, sequence=column.first is not None)
+    if after is None and before is None:
+        ends = _settled(column, scale, low, known.low), _settled(column, scale, high, known.high)
+        return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), slots)
+    reach = None if column.within is None else reach_of(scale, column.within)
+    placing = Placing(after, before, reach, column.strict, low, high)
+    if placing.between:
+        placed = known.bins or _fractions(column)
+    else:
+        furthest = _settled(column, scale, placing.furthest, known.high)
+        placed = _placed(column, scale, (0, None if furthest is None else max(0, furthest)), known.bins)
+    start = None if column.first is None else _first(column, column.first, scale, first.bins, anchors)
+    return RelativeCodec(scale, placed, placing, slots, start)
+
+
+def _settled(column: OrderedColumn, scale: AnyScale, declared: int | None, learned: int | None) -> int | None:
+    """A bound in the column's ticks: as declared, else as learned; then it comes in the ticks of an open column."""
+    if declared is not None or learned is None:
+        return declared
+    return rescaled(learned, column.precision, scale) if isinstance(column, Number) else learned
+
+
+def rescaled(learned: int, precision: int | None, scale: AnyScale) -> int:
+    """A learned bound of a number in the ticks that it has now."""
+    return tick_of(scale, float(learned * open_scale(precision).unit)) if isinstance(scale, NumberScale) else learned
+
+
+def _declared(column: OrderedColumn, scale: AnyScale) -> Ends:
+    """Declared bounds in ticks, none outside the range; None where there is none."""
+    if isinstance(column, Time):
+        low: int | None = tick_of(scale, time.min if column.min is None else column.min, up=True)
+        high: int | None = scale.limits[1] if column.max is None else tick_of(scale, column.max)
+    else:
+        low = None if column.min is None else tick_of(scale, column.min, up=True)
+        high = None if column.max is None else tick_of(scale, column.max)
+    # Between 0.2 and 0.8 there is no number without decimals: then it is the one below.
+    return (high, high) if low is not None and high is not None and low > high else (low, high)
+
+
+def _placed(column: OrderedColumn, scale: AnyScale, ends: Ends, learned: Bins | None) -> Bins | OpenBins:
+    if learned is not None:
+        return learned
+    low, high = ends
+    wanted = column.bins if isinstance(column.bins, int) else None
+    if low is None or high is None:
+        return OpenBins(low, high, column.scale, bin_bound(column), wanted)
+    high = max(low, high)
+    if isinstance(column.bins, tuple):
+        return bins_from_edges(low, high, edges_of(scale, column.bins))
+    return cut(low, high, wanted, column.scale, bin_bound(column))
+
+
+def cut(low: int, high: int, wanted: int | None, scale: Scale, most: int) -> Bins | OpenBins:
+    """Bins where the schema says how many or where values are few; else they stay open."""
+    steps = high - low + 1
+    if wanted is None and not (steps <= most and keeps_each(steps, linear=scale == "linear")):
+        return OpenBins(low, high, scale, most)
+    return make_bins(low, high, wanted, scale)
+
+
+def edges_of(scale: AnyScale, edges: Sequence[float]) -> list[int]:
+    return [tick_of(scale, edge, up=True) for edge in edges]
+
+
+def _fractions(column: OrderedColumn) -> Bins | OpenBins:
+    """Bins of what lies between two anchors. Listed edges are fractions."""
+    if isinstance(column.bins, tuple):
+        return bins_from_edges(0, WHOLE, [round(edge * WHOLE) for edge in column.bins if 0 < edge <= 1])
+    if column.bins is not None:
+        return whole_bins(column.bins)
+    return OpenBins(0, WHOLE, column.scale, bin_bound(column), closes=True)
+
+
+def _first(
+    column: OrderedColumn, first: FirstValue, scale: AnyScale, learned: Bins | None, anchors: dict[str, Anchor]
+) -> FirstCodec:
+    most = first_bound(column) or DEFAULT_BINS
+    if first.within is not None:
+        placing = Placing(anchors.get("first.after"), anchors.get("first.before"), reach_of(scale, first.within))
+        return FirstCodec(scale, learned or cut(0, placing.furthest or 0, None, column.scale, most), placing)
+    low, high = tick_of(scale, first.min, up=True), tick_of(scale, first.max)
+    return FirstCodec(scale, learned or cut(min(low, high), high, None, "linear", most))

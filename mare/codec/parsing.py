@@ -1,0 +1,127 @@
+"""Text as numbers and times, value by value: what says neither becomes NULL, and no value ever gets into a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?$"
+_WHOLE = r"^[-+]?[0-9]{1,18}$"
+_VECTORISED = frozenset("YmdHMSjy")
+"""Directives that Arrow formats as Python does."""
+
+
+def is_text(values: pa.Array) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or pa.types.is_string_view(values.type))
+
+
+def numbers(values: pa.Array) -> pa.Array:
+    """As doubles; NULL for what is no number."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(values.type):
+        return values.cast(pa.float64())
+    if not is_text(values):
+        return values.cast(pa.float64(), safe=False)
+    return _matching(values, _NUMBER).cast(pa.float64())
+
+
+def whole_numbers(values: pa.Array) -> pa.Array:
+    """As 64-bit integers, rounded; NULL for what is no number."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_integer(values.type) or pa.types.is_boolean(values.type):
+        return values.cast(pa.int64(), safe=False)
+    if is_text(values):
+        exact = _matching(values, _WHOLE)
+        return pc.coalesce(exact.cast(pa.int64()), _rounded(numbers(values)))
+    return _rounded(numbers(values))
+
+
+def _rounded(doubles: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = pc.if_else(pc.is_nan(doubles), pa.scalar(None, pa.float64()), doubles)
+    far = 2.0**60
+    return pc.round(pc.max_element_wise(pc.min_element_wise(known, far, skip_nulls=False), -far, skip_nulls=False)).cast(
+        pa.int64(), safe=False
+    )
+
+
+def _matching(values: pa.Array, pattern: str) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(values.cast(pa.string()))
+    # Arrow reads no leading plus sign.
+    plain = pc.replace_substring_regex(trimmed, r"^\+", "")
+    return pc.if_else(pc.match_substring_regex(trimmed, pattern), plain, pa.scalar(None, pa.string()))
+
+
+def moments(values: pa.Array, form: str | None) -> pa.Array:
+    """Text as moments, by a strptime format or as ISO 8601."""
+    import pyarrow as pa
+
+    return _by_distinct(values, lambda text: _moment(text, form), pa.timestamp("us"))
+
+
+def clocks(values: pa.Array, form: str | None) -> pa.Array:
+    """Text as times of day."""
+    import pyarrow as pa
+
+    return _by_distinct(values, lambda text: _clock(text, form), pa.time64("us"))
+
+
+def _by_distinct(values: pa.Array, read: Callable[[str], object], kind: pa.DataType) -> pa.Array:
+    import pyarrow as pa
+
+    distinct = values.cast(pa.string()).dictionary_encode()
+    return pa.array([read(text.strip()) for text in distinct.dictionary.to_pylist()], type=kind).take(distinct.indices)
+
+
+def _moment(text: str, form: str | None) -> datetime | None:
+    try:
+        found = datetime.strptime(text, form) if form is not None else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo is not None else found
+
+
+def _clock(text: str, form: str | None) -> time | None:
+    try:
+        return datetime.strptime(text, form).time() if form is not None else time.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        return None
+
+
+def formatted(values: pa.Array, form: str | None) -> pa.Array:
+    """Dates, moments and times of day as text, by a strftime format or as ISO 8601."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
+        wanted = form or ("%Y-%m-%d" if pa.types.is_date(values.type) else None)
+        if wanted is not None and _directives(wanted) <= _VECTORISED:
+            return pc.strftime(values.cast(pa.timestamp("s"), safe=False), format=wanted)
+    distinct = values.dictionary_encode()
+    texts = [_text(value, form) for value in distinct.dictionary.to_pylist()]
+    return pa.array(texts, type=pa.string()).take(distinct.indices)
+
+
+def _directives(form: str) -> set[str]:
+    return {after for before, after in pairwise(form) if before == "%"}
+
+
+def _text(value: date | time, form: str | None) -> str:
+    if form is not None:
+        return value.strftime(form)
+    return value.isoformat(sep=" ") if isinstance(value, datetime) else value.isoformat()
