@@ -7,7 +7,7 @@ Massart 2000). With x = 20 a correct sampler fails one seed in 5·10⁸. That th
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp, sqrt
+from math import erfc, exp, sqrt
 
 import numpy as np
 import pytest
@@ -98,6 +98,40 @@ def test_neighbouring_cells_are_independent(mechanism: Mechanism, scale: float) 
     for step in (1, 2, 64):
         correlation = float(np.mean(drawn[:-step] * drawn[step:]) / np.mean(drawn**2))
         assert abs(correlation) < 6 / sqrt(DRAWS)  # six standard deviations: one seed in 5·10⁸
+
+
+def laplace_law(x: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """P(X ≤ x), closed: p^-x/(1 + p) below zero, 1 - p^(x + 1)/(1 + p) from there on, with p = e^(-1/b)."""
+    below = np.exp(np.minimum(x, 0) / scale) / (1 + exp(-1 / scale))
+    above = 1 - np.exp(-(np.maximum(x, 0) + 1) / scale) / (1 + exp(-1 / scale))
+    return np.where(x < 0, below, above)
+
+
+def gaussian_law(x: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
+    """P(X ≤ x) for a σ so large that the sum is its integral: Φ((x + ½)/σ) is off by less than 1/σ²."""
+    return np.array([0.5 * erfc(-(value + 0.5) / sigma / sqrt(2)) for value in x])
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "law", "scale"),
+    [
+        *(("discrete laplace", laplace_law, scale) for scale in (2.0**-10, 0.05, 1e4, 3e7, 2.0**40)),
+        *(("discrete gaussian", gaussian_law, sigma) for sigma in (1e4, 3e7, 2.0**30)),
+    ],
+)
+def test_extreme_scales_follow_their_distribution(
+    mechanism: Mechanism, law: Callable[[NDArray[np.float64], float], NDArray[np.float64]], scale: float
+) -> None:
+    drawn = np.sort(prepare_noise(mechanism, scale, 50_000).draw(SeededBits(3)))
+    reached = np.searchsorted(drawn, drawn, side="right") / len(drawn)
+    # Kolmogorov–Smirnov, one sample: P(√n·gap > c) ≤ 2e^(-2c²) (Massart 1990); c = 3.3 is one seed in 10⁹
+    assert np.abs(reached - law(drawn.astype(np.float64), scale)).max() * sqrt(len(drawn)) < 3.3
+
+
+def test_planted_bug_an_extreme_scale_that_is_an_eighth_off_is_noticed() -> None:
+    drawn = np.sort(prepare_noise("discrete laplace", 0.875 * 2.0**39, 50_000).draw(SeededBits(3)))
+    reached = np.searchsorted(drawn, drawn, side="right") / len(drawn)
+    assert np.abs(reached - laplace_law(drawn.astype(np.float64), 2.0**39)).max() * sqrt(len(drawn)) > 3.3
 
 
 def test_both_gaussians_are_one_distribution() -> None:
