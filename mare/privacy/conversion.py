@@ -28,7 +28,6 @@ LEARNING_RESERVE = 2.0**-6
 """The part of δ that pays for learning domains. The rest is for the conversion: setting this aside costs 0.1 % of noise."""
 
 _ULP = 2.0**-52
-_STEPS = 200
 
 
 def delta_from_rho(rho: float, epsilon: float) -> float:
@@ -40,10 +39,7 @@ def delta_from_rho(rho: float, epsilon: float) -> float:
         return 0.0
     # the derivative of log δ in α, (2α - 1)ρ - ε + log(1 - 1/α), grows with α: its root is the best α
     low, high = 1.0, (epsilon + 1.0) / (2.0 * rho) + 2.0
-    for _ in range(_STEPS):
-        alpha = low + (high - low) / 2
-        if alpha <= low or alpha >= high:
-            break
+    while low < (alpha := low + (high - low) / 2) < high:
         if (2 * alpha - 1) * rho - epsilon + log1p(-1 / alpha) < 0:
             low = alpha
         else:
@@ -72,10 +68,7 @@ def _best(rho: float, delta: float) -> tuple[float, float]:
     while not _rising(high, rho, delta) and high < 1e300:
         low, high = high, high * 2
     best = (_epsilon_at(high, rho, delta), high)
-    for _ in range(_STEPS):
-        alpha = low + (high - low) / 2
-        if alpha <= low or alpha >= high:
-            break
+    while low < (alpha := low + (high - low) / 2) < high:
         best = min(best, (_epsilon_at(alpha, rho, delta), alpha))
         if _rising(alpha, rho, delta):
             high = alpha

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mare.privacy.budget import Budget
+from mare.privacy.cap import Cap, Composed
 from mare.privacy.conversion import choice_scale, epsilon_from_rho, rho_from_budget, scale_from_epsilon, sigma_from_rho, sqrt_up
 from mare.privacy.costs import Kind, Norm, least_cost
 from mare.privacy.ledger import Charge, Ledger
@@ -110,7 +111,7 @@ mixed = st.lists(st.one_of(gaussians, laplaces, choices), min_size=1, max_size=5
 deltas = st.sampled_from([1e-5, 1e-7, 1e-9])
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(mixed, deltas)
 def test_what_mare_says_of_a_composition_is_never_below_the_truth(pld: Any, answers: list[Answer], delta: float) -> None:
     totals = account(answers, Budget(50.0, delta)).totals
@@ -162,6 +163,35 @@ def test_learning_that_fails_costs_its_delta(pld: Any, answers: list[Answer], fa
             together = together.compose(loss)
     assert totals.epsilon >= together.get_epsilon_for_delta(totals.delta)
     assert together.get_epsilon_for_delta(failing * 0.99) == inf  # without its δ there would be no ε at all
+
+
+releases = st.one_of(
+    st.floats(0.05, 3).map(lambda epsilon: Budget(round(epsilon, 3))),
+    st.builds(lambda epsilon, delta: Budget(round(epsilon, 3), delta), st.floats(0.05, 3), st.sampled_from([1e-9, 1e-8, 1e-7])),
+)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from([Budget(3.0, 1e-6), Budget(1.0, 1e-7), Budget(2.0)]), st.lists(releases, min_size=1, max_size=12))
+def test_all_releases_under_a_cap_together_keep_it(pld: Any, cap: Budget, wishes: list[Budget]) -> None:
+    """Each as bad as its budget lets it be: a Gaussian with all its ρ, or randomised response with all its ε."""
+    spent, together = Composed(Cap.of(cap)), None
+    options = {"value_discretization_interval": PLD_STEP, "pessimistic_estimate": False}
+    for wish in wishes:
+        if not spent.allows(wish):
+            continue
+        spent = spent.plus(wish, spent.cap.rho_of(wish))
+        if wish.pure:
+            p = exp(wish.epsilon) / (1 + exp(wish.epsilon))
+            loss = pld.from_two_probability_mass_functions({0: log(p), 1: log1p(-p)}, {0: log1p(-p), 1: log(p)}, **options)
+        else:
+            loss = pld.from_gaussian_mechanism(sigma_from_rho(rho_from_budget(wish), 1.0), **options)
+        together = loss if together is None else together.compose(loss)
+    promise = spent.promise
+    if together is not None and promise is not None:
+        failing = 2.0**-6 * float(spent.delta)  # what learning may have used up
+        assert together.get_delta_for_epsilon(cap.epsilon) + failing <= cap.delta + 1e-15
+        assert together.get_epsilon_for_delta(max(promise.delta - failing, 1e-15)) <= promise.epsilon
 
 
 def test_a_wrong_sensitivity_would_be_seen(pld: Any) -> None:
