@@ -65,6 +65,8 @@ class Till:
         self.view = view
         self._allowance = allowance
         self._spent = Fraction(0)
+        self.known_scores: dict[tuple[object, str], int] = {}
+        """True scores that were worked out for an earlier choice: secret, and the same whenever they are asked again."""
 
     @property
     def where(self) -> str:

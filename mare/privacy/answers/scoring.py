@@ -99,6 +99,8 @@ def exact_scores(till: Till, judged: Sequence[Judged], weighting: Weighting) -> 
     for place, one in enumerate(judged):
         if isinstance(one.candidate, NormRank):
             found[place] = _within(till, _rank(till, one.candidate, rows, norms))
+        elif (one.candidate, weighting) in till.known_scores:
+            found[place] = till.known_scores[one.candidate, weighting]
         elif one.marginal is not None:
             tabled.append((place, one, one.marginal))
     for batch in _batches(tabled):
@@ -112,6 +114,8 @@ def exact_scores(till: Till, judged: Sequence[Judged], weighting: Weighting) -> 
             if table.max(initial=0) >= scores.LARGEST // scale:
                 raise PrivacyError(f"{till.where}: a count is too large to be scored exactly, and is not answered.")
             found[place] = _within(till, _score(one, table * scale))
+            if not isinstance(one.candidate, Distance):  # its reference is another one every time
+                till.known_scores[one.candidate, weighting] = int(found[place])
     return found
 
 
