@@ -100,12 +100,12 @@ def origin_of(error: BaseException) -> BaseException:
 def cause_of(error: BaseException) -> str | None:
     """What went wrong, or None where the code says nothing that is known here."""
     origin = origin_of(error)
+    code = origin.args[0] if getattr(origin, "args", ()) else None
+    if isinstance(code, int):  # MySQL's states are coarser than its codes
+        return _BY_MYSQL_CODE.get(code)
     state = getattr(origin, "sqlstate", None) or getattr(origin, "pgcode", None)
     if state is not None:
         return _BY_SQLSTATE.get(state) or _BY_SQLSTATE_CLASS.get(state[:2])
-    code = origin.args[0] if getattr(origin, "args", ()) else None
-    if isinstance(code, int) and code in _BY_MYSQL_CODE:
-        return _BY_MYSQL_CODE[code]
     return _cause_in_words(str(origin))
 
 
