@@ -81,8 +81,8 @@ def test_many_small_pure_releases_cost_less_than_their_sum() -> None:
 def test_pure_releases_are_mixed_in_at_the_cheaper_of_two_prices() -> None:
     cap = Cap.of(Budget(1.0, 1e-9))
     assert Fraction(cap.rho_of(Budget(0.001))) >= Fraction(1, 2 * 10**6)
-    assert cap.rho_of(Budget(0.001)) == pytest.approx(0.001**2 / 2)
-    assert cap.rho_of(Budget(0.5)) == pytest.approx(0.5 / cap.order)
+    assert cap.rho_of(Budget(0.001)) == pytest.approx(0.001**2 / 2, rel=1e-9, abs=0)
+    assert cap.rho_of(Budget(0.5)) == pytest.approx(0.5 / cap.order, rel=1e-9, abs=0)
     spent = taken(Budget(1.0, 1e-9), Budget(0.5, 1e-10), Budget(0.3))
     promise = spent.promise
     assert promise is not None

@@ -160,7 +160,7 @@ def test_delta_is_told_apart() -> None:
     assert totals.delta_learning == 1e-12
     assert 0 < totals.delta_numeric < 1e-30
     assert 9e-10 < totals.delta_conversion < totals.delta <= 1e-9
-    assert float(ledger.learning_left) == pytest.approx(1e-9 / 64 - 1e-12)
+    assert float(ledger.learning_left) == pytest.approx(1e-9 / 64 - 1e-12, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("make", [full, lambda: opened(0.0)], ids=["every kind", "pure"])
