@@ -39,10 +39,11 @@ from mare.privacy.ledger import Charge, Ledger
 from mare.privacy.tape import Counts, Entry, Query, Record, Recorder, Replayer, Tape
 from mare.stage import StagedView
 
+from .entities import heaviest, named
 from .likelihood import Floats, log_ratio, log_ratios, reach_squared
 from .neighbour import KeptSource, WithoutEntity
 from .report import CanaryReport
-from .tape import audited, named, opened
+from .tape import audited, opened
 
 Session = Callable[[BitSource, Tape], Ledger]
 """Something that releases: a fit, or a few questions to a curator. It draws from these bits alone and tells the tape."""
@@ -64,10 +65,10 @@ def canary_audit(
     """So many fits with and without the canary: the entity of that key, or else the heaviest. Internal, not private."""
     options = options or FitOptions()
     with opened(plan, source) as (reader, owners):
-        chosen = named([canary])[0] if canary is not None else owners.heaviest()
+        chosen = named(canary) if canary is not None else heaviest(owners)
         if chosen is None:
             raise PrivacyError("the source holds no entity, so there is no canary to take out.")
-        neighbour = WithoutEntity(reader, owners, owners.keys_of(chosen.key))
+        neighbour = WithoutEntity(reader, owners, owners.removal(chosen.entity))
 
         def fitting(data: Source) -> Session:
             return lambda bits, tape: run_fit(plan, data, audited(options, bits, tape)).ledger

@@ -5,14 +5,15 @@ The rows also come in another order: a database promises none, so a release that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.ports import Source
+from mare.stage import TableNeeds
 
-from .entities import Key, Ownership
+from .ownership import Key, Ownership, Removal, places_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,21 +65,36 @@ class WithoutEntity(HeldSource):
     """The same source, had that one entity never been there."""
 
     owners: Ownership
-    gone: Mapping[str, frozenset[Key]]
-    """Per table, the keys of the entity's rows."""
+    removal: Removal
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        needs = next((needs for needs in self.owners.tables if needs.name == table), None)
-        if needs is None:
-            yield from self.reader.read(table, columns)
-            return
         import pyarrow as pa
 
-        at_top = needs.parent is None
-        lost = self.gone[table] if needs.parent is None else self.gone[needs.parent]
-        probe = replace(needs, key=needs.key if at_top else (), order=(), values=())
-        wanted = list(dict.fromkeys((*columns, *probe.columns)))
+        needs = next((needs for needs in self.owners.tables if needs.name == table), None)
+        if needs is None or needs.owned_by:
+            # Rows of one's own are nobody's once nobody refers to them: the stage drops them with the row that did.
+            yield from self.reader.read(table, columns)
+            return
+        probe = replace(needs, key=needs.key if needs.parent is None else (), order=(), values=(), via=(), links=())
+        whole = self.removal.lone is not None and self.removal.lone[0] == table
+        wanted = list(dict.fromkeys((*columns, *(needs if whole else probe).columns)))
+        lost = self._lost(needs)
+        alone = [self.removal.lone[1]] if whole and self.removal.lone is not None else []
         for batch in self.reader.read(table, wanted):
-            keys = self.owners.text_of(batch, probe)
-            kept = [place for place, key in enumerate(keys) if key not in lost]
+            gone = {place for place, key in enumerate(self.owners.text_of(batch, probe)) if key in lost}
+            if alone:
+                for place, (content,) in enumerate(self.owners.text_of(batch, needs, content=True)):
+                    if [content] == alone:  # the same row may be there twice, as two entities: one of them goes
+                        gone.add(place)
+                        alone = []
+            kept = [place for place in range(batch.num_rows) if place not in gone]
             yield batch.select(list(columns)).take(pa.array(kept[::-1], type=pa.int64()))
+
+    def _lost(self, needs: TableNeeds) -> frozenset[Key]:
+        """The keys (of the entity) or foreign keys whose rows go."""
+        if needs.parent is None:
+            return self.removal.keys[needs.name]
+        lost = {tuple(key[place] for place in needs.refers) for key in self.removal.keys[needs.parent]}
+        if self.removal.dangling is not None and self.removal.dangling[:2] == (needs.parent, places_text(needs)):
+            lost |= {self.removal.dangling[2]} if needs.orphans == "entity" else set()
+        return frozenset(lost)

@@ -28,8 +28,9 @@ from mare.stage import needs
 
 from .account import account_faults
 from .artefacts import Artefacts, artefacts, differing, published
-from .entities import Chosen, Ownership, ownership
+from .entities import named, worth_removing
 from .neighbour import HeldSource, WithoutEntity
+from .ownership import Ownership, ownership
 from .report import AuditReport, EntityAudit, QueryAudit
 
 
@@ -49,12 +50,12 @@ def tape_audit(
     """
     options = options or FitOptions()
     with opened(plan, source) as (reader, owners):
-        chosen = named(entities) if entities is not None else owners.worth_removing(random, seed)
+        chosen = [named(key) for key in entities] if entities is not None else worth_removing(owners, random, seed)
         first = _Run.recorded(plan, HeldSource(reader), options, seed)
         farthest = [0] * len(first.record.entries)
         audited = []
         for removed in chosen:
-            neighbour = WithoutEntity(reader, owners, owners.keys_of(removed.key))
+            neighbour = WithoutEntity(reader, owners, owners.removal(removed.entity))
             watch = _Watch(Replayer(first.record))
             differences = _replayed(plan, neighbour, options, seed, first, watch)
             for place, (entry, exact) in enumerate(zip(first.record.entries, watch.exact, strict=False)):
@@ -76,10 +77,6 @@ def opened(plan: Plan, source: Location | Source) -> Iterator[tuple[Source, Owne
 def audited(options: FitOptions, bits: BitSource, tape: Tape, tell: Told | None = None) -> FitOptions:
     """Options of a fit that is thrown away: nothing of it leaves, so no budget file pays for it and nobody is told."""
     return replace(options, bits=bits, tape=tape, tell=tell, notes=None, reserve=None)
-
-
-def named(entities: Sequence[object]) -> list[Chosen]:
-    return [Chosen(tuple(str(part) for part in (key if isinstance(key, tuple) else (key,))), "as asked") for key in entities]
 
 
 @dataclass(eq=False)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from mare.audit.entities import Ownership, ownership
+from mare.audit.entities import at_random, extreme, heaviest, orphan, rarest, worth_removing
 from mare.audit.neighbour import HeldSource, KeptSource, WithoutEntity
+from mare.audit.ownership import Ownership, ownership
 from mare.errors import PlanError, SourceError
 from mare.graph.building import column_groups
 from mare.schema import Schema
@@ -66,7 +67,7 @@ def read(source: HeldSource, table: str, columns: Sequence[str]) -> list[tuple[o
 
 
 def without(reader: MemorySource, found: Ownership, key: str) -> WithoutEntity:
-    return WithoutEntity(reader, found, found.keys_of((key,)))
+    return WithoutEntity(reader, found, found.removal(("entity", key)))
 
 
 def test_an_entity_goes_with_all_its_descendants() -> None:
@@ -125,40 +126,41 @@ def test_a_kept_source_reads_once() -> None:
 def test_the_heaviest_the_rare_and_the_extreme_are_found() -> None:
     reader = MemorySource.of(ROWS, TYPES)
     with owners(reader) as found:
-        heaviest, rarest, extreme = found.heaviest(), found.rarest(), found.extreme()
+        heavy, rare, far, lost = heaviest(found), rarest(found), extreme(found), orphan(found)
     # 1 owns five rows and 2 owns five: the tie goes to the smaller key; ward z and sex M are 2's alone; 99 years are 3's
-    assert heaviest is not None
-    assert (heaviest.key, heaviest.why) == (("1",), "the heaviest")
-    assert rarest is not None
-    assert rarest.key == ("2",)
-    assert extreme is not None
-    assert extreme.key in {("1",), ("3",)}
+    assert heavy is not None
+    assert (heavy.entity, heavy.why) == (("entity", "1"), "the heaviest")
+    assert rare is not None
+    assert rare.entity == ("entity", "2")
+    assert far is not None
+    assert far.entity in {("entity", "1"), ("entity", "3")}
+    assert lost is None
 
 
 def test_the_random_ones_hang_on_the_seed() -> None:
     rows: Rows = {"p": [{"id": str(i), "sex": "F", "age": 1} for i in range(50)], "c": [], "g": []}
     with owners(MemorySource.of(rows, TYPES)) as found:
-        one, again, other = found.at_random(5, 1), found.at_random(5, 1), found.at_random(5, 2)
+        one, again, other = at_random(found, 5, 1), at_random(found, 5, 1), at_random(found, 5, 2)
     assert one == again != other
-    assert len({chosen.key for chosen in one}) == 5
+    assert len({chosen.entity for chosen in one}) == 5
 
 
 def test_an_entity_that_is_chosen_twice_is_removed_once() -> None:
     rows: Rows = {"p": [{"id": "7", "sex": "F", "age": 1}], "c": [], "g": []}
     with owners(MemorySource.of(rows, TYPES)) as found:
-        (only,) = found.worth_removing(3, 0)
-    assert only.key == ("7",)
+        (only,) = worth_removing(found, 3, 0)
+    assert only.entity == ("entity", "7")
     assert only.why == "the heaviest and rare values and extreme values and at random"
 
 
 def test_no_data_no_entity() -> None:
     with owners(MemorySource.of({"p": [], "c": [], "g": []}, TYPES)) as found:
-        assert found.worth_removing(3, 0) == []
+        assert worth_removing(found, 3, 0) == []
 
 
 def test_an_entity_that_is_not_there_is_refused_without_telling_its_key() -> None:
     with owners(MemorySource.of(ROWS, TYPES)) as found, pytest.raises(SourceError, match="not in the source") as caught:
-        found.keys_of(("4711",))
+        found.removal(("entity", "4711"))
     assert "4711" not in str(caught.value)
 
 
@@ -173,5 +175,80 @@ def test_no_value_columns_no_rare_and_no_extreme_entity() -> None:
     bare = load_schema("mare: 1\nentity: p\ntables:\n  p: {key: id, columns: {sex: {type: category, values: [F, M]}}}\n")
     reader = MemorySource.of({"p": [{"id": "1", "sex": "F"}]}, {"p": {"id": pa.string(), "sex": pa.string()}})
     with owners(reader, bare) as found:
-        assert found.extreme() is None
-        assert found.rarest() is not None
+        assert extreme(found) is None
+        assert rarest(found) is not None
+
+
+ORPHANS = SCHEMA.replace("{table: p, column: p_id, max_rows: 4}", "{table: p, column: p_id, max_rows: 4, orphans: entity}")
+
+
+def test_orphans_that_share_a_dangling_key_are_one_entity_and_go_with_their_descendants() -> None:
+    rows: Rows = {**ROWS, "c": [*ROWS["c"], {"k": 92, "p_id": 99.0, "n": 6}], "g": [*ROWS["g"], {"c_id": 92, "ward": "z"}]}
+    reader = MemorySource.of(rows, TYPES)
+    with owners(reader, load_schema(ORPHANS)) as found:
+        lost = orphan(found)
+        assert lost is not None
+        assert lost.entity[0] == "dangling"
+        neighbour = WithoutEntity(reader, found, found.removal(lost.entity))
+        assert len(read(neighbour, "p", ["id"])) == 3
+        assert sorted(read(neighbour, "c", ["n"])) == [(1,), (2,), (3,), (4,)]
+        assert ("z",) in read(neighbour, "g", ["ward"])
+        assert len(read(neighbour, "g", ["ward"])) == 7
+
+
+def test_each_orphan_row_with_a_null_key_is_an_entity_also_when_two_are_alike() -> None:
+    twins = [{"k": None, "p_id": None, "n": 7}, {"k": None, "p_id": None, "n": 7}]
+    reader = MemorySource.of({**ROWS, "c": [*ROWS["c"][:3], *twins]}, TYPES)
+    with owners(reader, load_schema(ORPHANS)) as found:
+        lone = [chosen for chosen in at_random(found, 100, 0) if chosen.entity[0] == "lone"]
+        assert len(lone) == 2
+        for chosen in lone:
+            neighbour = WithoutEntity(reader, found, found.removal(chosen.entity))
+            assert sorted(read(neighbour, "c", ["n"])) == [(1,), (2,), (3,), (7,)]
+            assert len(read(neighbour, "p", ["id"])) == 3
+
+
+BY_COLUMN = """
+mare: 1
+entity: {table: c, by: person}
+tables:
+  c: {key: k, parent: {max_rows: 4}, columns: {n: {type: integer, min: 0, max: 9}}}
+  g: {parent: {table: c, column: c_id, max_rows: 3}, columns: {ward: {type: category, values: [a, b, z]}}}
+"""
+
+
+def test_an_entity_by_column_is_a_value_of_it() -> None:
+    types = {"c": {"k": pa.int64(), "person": pa.string(), "n": pa.int64()}, "g": TYPES["g"]}
+    people: Rows = {"c": [{"k": row["k"], "person": str(row["p_id"]), "n": row["n"]} for row in ROWS["c"][:3]], "g": ROWS["g"]}
+    reader = MemorySource.of(people, types)
+    with owners(reader, load_schema(BY_COLUMN)) as found:
+        neighbour = without(reader, found, "1.0")
+        assert read(neighbour, "c", ["n"]) == [(3,)]
+        assert len(read(neighbour, "g", ["ward"])) == 5
+
+
+OWNED = """
+mare: 1
+entity: p
+tables:
+  p:
+    key: id
+    columns: {sex: {type: category, values: [F, M]}}
+    references: {home: {kind: owned, table: homes, nullable: true}}
+  homes: {key: h, columns: {town: {type: category, values: [x, y]}}}
+"""
+
+
+def test_rows_of_ones_own_belong_to_everyone_who_refers_to_them_and_stay_in_the_source() -> None:
+    types = {"p": {"id": pa.string(), "sex": pa.string(), "home": pa.int64()}, "homes": {"h": pa.int64(), "town": pa.string()}}
+    people: Rows = {
+        "p": [{"id": str(i), "sex": "F", "home": home} for i, home in enumerate([7, 7, 8, None])],
+        "homes": [{"h": h, "town": "x"} for h in (7, 8, 9)],
+    }
+    reader = MemorySource.of(people, types)
+    with owners(reader, load_schema(OWNED)) as found:
+        weights = found.connection.execute("SELECT entity[2], count(*) FROM owned_1 GROUP BY ALL ORDER BY ALL").fetchall()
+        assert weights == [("0", 1), ("1", 1), ("2", 1)]
+        neighbour = without(reader, found, "0")
+        assert len(read(neighbour, "p", ["id"])) == 3
+        assert len(read(neighbour, "homes", ["h"])) == 3
