@@ -139,5 +139,6 @@ class ScaledCodec:
         """The rows of each item that occurs, in the order of the items."""
         order = np.argsort(items, kind="stable")
         found, starts = np.unique(items[order], return_index=True)
-        for number, at in zip(found, np.split(order, starts[1:]), strict=True):
+        parts = np.split(order, starts[1:]) if len(found) else []
+        for number, at in zip(found, parts, strict=True):
             yield self.items[int(number)], at
