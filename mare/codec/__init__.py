@@ -2,7 +2,7 @@
 values that pass through."""
 
 from .bins import Bins, OpenBins
-from .building import ColumnCodec, OpenCodec, TableCodec, table_codec
+from .building import ColumnCodec, OpenCodec, TableCodec, is_kept_as_text, table_codec
 from .decoding import DecodedTable, decode_table
 from .encoding import EncodedTable, FirstReading, ReadTable, code_table, encode_table, read_table
 from .even import evenly
@@ -38,6 +38,7 @@ __all__ = [
     "decode_table",
     "encode_table",
     "evenly",
+    "is_kept_as_text",
     "read_table",
     "table_codec",
 ]

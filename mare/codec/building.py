@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from mare.domain import Coarsening
 from mare.errors import InternalError, PlanError
 from mare.schema import Schema
-from mare.schema.columns import DEFAULT_MAX_VALUES, Boolean, Category, Code, Integer, Number, Unknown
+from mare.schema.columns import DEFAULT_MAX_VALUES, AnyColumn, Boolean, Category, Code, Integer, Number, Unknown
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .anchoring import Unanchored
@@ -24,7 +24,8 @@ from .ordered import ordered_codec
 from .ordinal import OrdinalCodec
 from .relative import FirstCodec, RelativeCodec
 from .scaled import ScaledCodec
-from .scales import OrderedColumn
+from .scales import OrderedColumn, scale_of
+from .slots import SpecialValues
 
 
 @dataclass(frozen=True)
@@ -208,3 +209,10 @@ def _node(schema: Schema, table: str, column: str) -> str:
     if column in described.columns:
         return column
     return next((name for name in described.references if column in described.reference_columns(name)), column)
+
+
+def is_kept_as_text(column: AnyColumn) -> bool:
+    """Whether words stand among its numbers or times, so that it can only be read as text."""
+    if not isinstance(column, OrderedColumn) or not column.specials:
+        return False
+    return SpecialValues(scale_of(column), column.specials).are_text

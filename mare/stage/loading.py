@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mare.schema.columns import AnyColumn, Boolean, Category, Code, Date, Datetime, Identifier, Integer, Number, Position
+from mare.schema.columns import AnyColumn, Identifier
 
+from .casting import as_text, is_text, ordered, sql_type, typed
 from .needs import TableNeeds
 
 if TYPE_CHECKING:
@@ -31,23 +32,43 @@ def staged_columns(needs: TableNeeds) -> list[tuple[str, str, AnyColumn | None]]
     return [*keys, *foreign, *order, *values, *via, *linked]
 
 
-def load_rows(connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds, batches: Iterable[pa.RecordBatch]) -> None:
-    """Stage the batches as ``table``. An empty source gives an empty table."""
+def load_rows(
+    connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds, batches: Iterable[pa.RecordBatch]
+) -> dict[str, int]:
+    """Stage the batches as ``table``; an empty source gives an empty table. Of each column, how many values are there that say
+    nothing it can hold (text in a number column): true numbers, hence secret."""
     import pyarrow as pa
 
     place = {name: f"c{i}" for i, name in enumerate(needs.columns)}
     created = False
+    unread: dict[str, int] = {}
     for batch in batches:
         renamed = _plain(batch.select(list(needs.columns)).rename_columns(list(place.values())))
         select = _select(needs, place, renamed.schema)
         connection.register("batch", pa.table(renamed))
         verb = f"INSERT INTO {table}" if created else f"CREATE TABLE {table} AS"
         connection.execute(f"{verb} SELECT {select} FROM batch")
+        for name, count in _unread(connection, needs, place, renamed.schema).items():
+            unread[name] = unread.get(name, 0) + count
         connection.unregister("batch")
         created = True
     if not created:
-        columns = ", ".join(f"{staged} {_sql_type(declared, staged)}" for staged, _, declared in staged_columns(needs))
+        types = [(staged, sql_type(says, for_value=staged[0] == "v")) for staged, _, says in staged_columns(needs)]
+        columns = ", ".join(f"{staged} {kind}" for staged, kind in types)
         connection.execute(f"CREATE TABLE {table} ({columns or 'nothing INTEGER'})")
+    return unread
+
+
+def _unread(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, place: dict[str, str], arrow: pa.Schema) -> dict[str, int]:
+    """Only text may say nothing: everything else has a type already."""
+    texts = [name for name in needs.values if is_text(arrow.field(place[name]).type)]
+    casts = {name: typed(place[name], needs.described[name], arrow.field(place[name]).type, for_value=True) for name in texts}
+    told = {name: cast for name, cast in casts.items() if cast != as_text(place[name], arrow.field(place[name]).type)}
+    if not told:
+        return {}
+    counts = ", ".join(f"count({place[name]}) - count({cast})" for name, cast in told.items())
+    (row,) = connection.execute(f"SELECT {counts} FROM batch").fetchall()
+    return dict(zip(told, map(int, row), strict=True))
 
 
 def _select(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema) -> str:
@@ -55,7 +76,9 @@ def _select(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema) -> str:
     for staged, name, declared in staged_columns(needs):
         column = place[name]
         raw = arrow.field(column).type
-        expression = _ordered(column, raw) if staged[0] == "o" and declared is None else _typed(column, declared, raw)
+        expression = typed(column, declared, raw, for_value=staged[0] == "v")
+        if staged[0] == "o" and declared is None:
+            expression = ordered(column, raw)
         parts.append(f"{expression} AS {staged}")
     return ", ".join(parts) or "0 AS nothing"
 
@@ -72,64 +95,9 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
         if pa.types.is_timestamp(kind) and kind.tz is not None:
             kind = pa.timestamp("us")
             array = array.cast(pa.timestamp("us", tz="UTC"), safe=False).cast(kind)
+        if pa.types.is_duration(kind):
+            kind = pa.int64()
+            array = array.cast(pa.duration("us"), safe=False).cast(kind)
         arrays.append(array)
         fields.append(pa.field(field.name, kind))
     return pa.record_batch(arrays, schema=pa.schema(fields))
-
-
-def _sql_type(declared: AnyColumn | None, staged: str) -> str:
-    if isinstance(declared, Integer | Position):
-        return "BIGINT"
-    if isinstance(declared, Number):
-        return "DOUBLE"
-    if isinstance(declared, Date):
-        return "DATE"
-    if isinstance(declared, Datetime):
-        return "TIMESTAMP"
-    return "VARCHAR"
-
-
-def _typed(column: str, declared: AnyColumn | None, raw: pa.DataType) -> str:
-    import pyarrow as pa
-
-    if declared is None or isinstance(declared, Category | Boolean | Code):
-        return _text(column, raw)
-    if isinstance(declared, Integer | Position):
-        if pa.types.is_integer(raw):
-            return f"TRY_CAST({column} AS BIGINT)"
-        return f"coalesce(TRY_CAST({column} AS BIGINT), TRY_CAST(TRY_CAST({column} AS DOUBLE) AS BIGINT))"
-    if isinstance(declared, Number):
-        return f"TRY_CAST({column} AS DOUBLE)"
-    if isinstance(declared, Date | Datetime):
-        moment = f"TRY_CAST({column} AS TIMESTAMP)"
-        if declared.format is not None and _is_text(raw):
-            escaped = declared.format.replace("'", "''")
-            moment = f"try_strptime({column}, '{escaped}')"
-        moment = f"CASE WHEN isfinite({moment}) THEN {moment} END"
-        return f"TRY_CAST({moment} AS DATE)" if isinstance(declared, Date) else moment
-    return _text(column, raw)
-
-
-def _text(column: str, raw: pa.DataType) -> str:
-    """As text, a whole number without decimals: a key stored as 12.0 refers to one stored as 12."""
-    import pyarrow as pa
-
-    if pa.types.is_floating(raw) or pa.types.is_decimal(raw):
-        whole = f"CASE WHEN {column} = trunc({column}) THEN CAST(TRY_CAST({column} AS BIGINT) AS VARCHAR) END"
-        return f"coalesce({whole}, CAST({column} AS VARCHAR))"
-    return f"CAST({column} AS VARCHAR)"
-
-
-def _ordered(column: str, raw: pa.DataType) -> str:
-    """An order column that the schema does not describe: numbers as numbers, times as times, the rest as text."""
-    import pyarrow as pa
-
-    if pa.types.is_integer(raw) or pa.types.is_floating(raw) or pa.types.is_temporal(raw) or pa.types.is_decimal(raw):
-        return column
-    return f"CAST({column} AS VARCHAR)"
-
-
-def _is_text(raw: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(raw) or pa.types.is_large_string(raw) or pa.types.is_string_view(raw))
