@@ -1,0 +1,30 @@
+"""The guide to the audits is true: its code is run here."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+GUIDE = (ROOT / "docs" / "guides" / "auditing.md").read_text(encoding="utf-8")
+PIECES = re.findall(r"^```python\n(.*?)^```", GUIDE, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("piece", range(len(PIECES)))
+def test_the_code_of_the_guide_works(piece: int, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = subprocess.run([sys.executable, "-c", PIECES[piece]], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "internal, not private" in done.stdout
+
+
+def test_the_guide_names_what_there_is() -> None:
+    import mare.audit
+
+    assert len(PIECES) == 2
+    for name in re.findall(r"`(\w+_audit)\(", GUIDE):
+        assert callable(getattr(mare.audit, name))
