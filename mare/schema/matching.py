@@ -10,6 +10,8 @@ from difflib import get_close_matches
 
 from .columns import Category, Code, Column
 from .faults import Fault, Path
+from .layout import Layout
+from .matching_links import match_links
 from .reflection import ReflectedColumn, ReflectedTable, Reflection
 from .schema import EntityByColumn, Schema
 from .storing import clash
@@ -21,6 +23,7 @@ _SHOWN = 8
 
 def match(schema: Schema, reflection: Reflection) -> tuple[Fault, ...]:
     """Every way in which the source is not what the schema says; without lines, in the order of the schema."""
+    layout = Layout(schema)
     tells_nullability = any(not column.nullable for table in reflection for column in table.columns)
     faults: list[Fault] = []
     met: set[str] = set()
@@ -36,7 +39,7 @@ def match(schema: Schema, reflection: Reflection) -> tuple[Fault, ...]:
         faults += _columns(schema, name, table, stored)
         faults += _keys(name, table, stored)
         faults += _described(name, table, stored, tells_nullability)
-        faults += _parent(schema, name, table, stored, reflection)
+        faults += match_links(layout, name, stored, reflection)
     faults += [_unmentioned_table(table, reflection) for table in reflection if table.name not in met]
     return tuple(faults)
 
@@ -174,20 +177,6 @@ def _nulls(path: Path, described: Column, found: ReflectedColumn, in_key: bool) 
         yield Fault(
             path, what, "Write nullable: true if there are NULLs; a column that is not nullable never comes out NULL", "info"
         )
-
-
-def _parent(schema: Schema, name: str, table: Table, stored: ReflectedTable, reflection: Reflection) -> Iterator[Fault]:
-    """A parent that the source knows nothing of: worth a word where it declares other foreign keys."""
-    parent = schema.parent_table(name)
-    target = reflection.table(parent) if parent is not None else None
-    if table.parent is None or target is None or not any(t.foreign_keys for t in reflection):
-        return
-    columns = _folded(schema.parent_columns(name))
-    links = [link for link in stored.foreign_keys if link.table.casefold() == target.name.casefold()]
-    if not any(_folded(link.columns) == columns for link in links):
-        what = f"the source declares no foreign key from {stored.name} to {target.name}"
-        remedy = "Make sure that the columns do refer to it: rows whose parent is missing are dropped (or orphans: entity)"
-        yield Fault(("tables", name, "parent"), what, remedy, "info")
 
 
 def _folded(names: Sequence[str]) -> frozenset[str]:
