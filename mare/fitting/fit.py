@@ -27,11 +27,14 @@ from mare.privacy.pledge import Pledge
 from mare.privacy.tape import Tape
 from mare.release import Release
 from mare.release.filling import fillings
+from mare.release.relations import relations
 from mare.release.storage import output_tables
 from mare.stage import LocalNotes, needs, stage
+from mare.stage.dropping import drop_rest
 
 from .settling import codecs, settle
 from .sizes import measure_sizes
+from .vocabularies import choices, choose_keys, learning_share, read_public, stage_vocabularies
 
 if TYPE_CHECKING:
     from mare.schema import Schema
@@ -96,7 +99,10 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
     opened = open_source(source) if isinstance(source, str | Path | dict) else source
     tell("reading")
     with opened as reader:  # type: ignore[union-attr]
-        output = output_tables(schema, reader.reflect(), [table.name for table in tables])
+        reflection = reader.reflect()
+        output = output_tables(schema, reflection)
+        public = read_public(schema, reader, reflection)
+        wanted = choices(schema, public)
         # What can be refused without looking at a row has been. From here on the reservation is gone, come what may.
         pledge = None if options.reserve is None else options.reserve(plan.budget, _unit(schema))
         ledger = Ledger(plan.budget, _unit(schema), plan.public, pledge)
@@ -104,15 +110,21 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
             ledger.mark_not_private(f"the schema was filled in by looking at the data: {', '.join(plan.peeked)}")
         gate = Gate(plan.budget, ledger, options.bits, options.tape)
         ledger.declare("the source's catalogue: names and types of the columns that come out, and which may be NULL")
-        with stage(reader, tables, gate.secret("truncation"), folder=options.folder) as staged:
+        keys = stage_vocabularies(tables, schema, public)
+        with stage(reader, tables, gate.secret("truncation"), folder=options.folder, vocabularies=keys) as staged:
             if options.notes is not None:
                 options.notes(staged.notes)
             tell("measuring sizes")
             sizes = measure_sizes(gate, staged, bounds, plan.phases.sizes)
-            settled = settle(plan, tables, coded, sizes)
+            chosen = choose_keys(gate, staged, wanted, bounds, learning_share(plan, wanted))
+            related = relations(schema, public, chosen)
+            for name, links in related.items():
+                if links.unrolling is not None:
+                    drop_rest(staged, name, links.unrolling)
+            settled = settle(plan, tables, coded, sizes, related, chosen)
             for table in tables:
                 tell(f"encoding {table.name}")
-                staged.encode(table.name, coded[table.name])
+                staged.encode(table.name, coded[table.name], related.get(table.name))
             arrays = {}
             # The sizes' phase is paid; whatever the models do not use is left over, never given to a later group.
             for group in settled.groups:
@@ -120,7 +132,7 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
                 view = staged.view(group.group, group.columns, group.history, group.sensitivity)
                 curator = gate.curator(view, plan.phases.models * group.share)
                 arrays[group.name] = get_model(group.model).fit(curator, group.task).arrays()
-    return Release(schema, settled, output, arrays, ledger)
+    return Release(schema, settled, output, arrays, ledger, public)
 
 
 def _unit(schema: Schema) -> str:
@@ -138,18 +150,6 @@ def _refuse_peeked(plan: Plan, allowed: bool) -> None:
 
 def _refuse_tables(schema: Schema) -> None:
     """What the sampler could not write is refused before anything is read or paid."""
-    refused: list[str] = []
-    if not schema.entity_is_table:
-        refused.append("an entity by column is not fitted yet")
     for name, table in schema.tables.items():
-        if table.ignore:
-            continue
-        if table.public or table.pool is not None:
-            refused.append(f"{name}: {'public tables' if table.public else 'pools'} are not carried over yet; write ignore: true")
-        elif table.parent is None and schema.entity != name:
-            refused.append(f"{name}: tables that are owned by reference are not fitted yet")
-        else:
+        if not table.ignore and not table.public:
             fillings(schema, name)
-    if refused:
-        listed = "\n".join(f"  - {fault}" for fault in refused)
-        raise PlanError(f"this schema can be planned, but not yet fitted:\n{listed}")

@@ -20,7 +20,7 @@ from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
 from mare.schema.sizes import first_bound, size_bound, upper_bound
 
-from .sensitivity import RowBound
+from .sensitivity import RowBound, owner
 
 MAX_UNROLLED = 256
 """Columns that one vocabulary may unroll into. More is not a table that a model can learn, at any budget."""
@@ -188,8 +188,8 @@ def group_domains(
 def _group(sizes: _Sizes, nodes: Mapping[Node, tuple[int, int]], group: ColumnGroup) -> GroupDomains:
     own = [(column, nodes[group.table, group.part, column.name]) for column in group.columns]
     columns = Domain.of(pair for column, (size, repeat) in own for pair in _spread(column.name, size, repeat))
-    history = Domain.of(pair for column in group.history for pair in _looked_at(sizes, nodes, column))
-    learned = (c.name for c in group.columns if c.column is not None and is_learned(sizes.schema, group.table, c.column))
+    history = Domain.of(pair for column in group.history for pair in _looked_at(sizes, nodes, group, column))
+    learned = (c.name for c in group.columns if _learned(sizes.schema, group, c))
     return GroupDomains(columns, history, frozenset(learned))
 
 
@@ -209,13 +209,29 @@ def _spread(name: str, size: int, repeat: int) -> list[tuple[str, int]]:
     return [(name, size)] if repeat == 1 else [(f"{name}#{i}", size) for i in range(repeat)]
 
 
-def _looked_at(sizes: _Sizes, nodes: Mapping[Node, tuple[int, int]], column: HistoryColumn) -> list[tuple[str, int]]:
+def _looked_at(
+    sizes: _Sizes, nodes: Mapping[Node, tuple[int, int]], group: ColumnGroup, column: HistoryColumn
+) -> list[tuple[str, int]]:
     if column.kind == "free":
         return [(str(column), sizes.free(column.table, column.name))]
     size, repeat = nodes[column.table, column.part, column.name]
-    # A row that may not be there (before the first, a reference that is NULL) is a code of its own.
+    # A row that may not be there (before the first, a reference that is NULL, above an orphan) is a code of its own.
     absent = column.lag > 0 or column.kind in ("same_item", "reference")
+    if column.kind == "ancestor" and column.lag == 0:
+        absent = _above_orphans(sizes, group.table, column.table)
     return _spread(str(column), size + absent, repeat)
+
+
+def _above_orphans(sizes: _Sizes, table: str, ancestor: str) -> bool:
+    """Whether rows of a table may be orphans, or hang on orphans, and so have nobody for that ancestor."""
+    for path in sizes.dag.paths_to_entity(table):
+        for edge in path:
+            link = parent_link(sizes.schema, edge.child) if edge.kind == "parent" else None
+            if link is not None and link.orphans == "entity":
+                return True
+            if owner(edge) == ancestor:
+                break
+    return False
 
 
 def _follows_previous(column: Ordinal) -> bool:
@@ -227,12 +243,34 @@ def is_learned(schema: Schema, table: str, name: str) -> bool:
     described = schema.tables[table]
     if name in described.references:
         reference = described.references[name]
-        return reference.kind == "public" and reference.learn
+        return reference.kind == "public" and (reference.learn or _fewer(schema, reference.table, reference.max_values))
     column = described.columns.get(name)
+    if isinstance(column, Code) and column.values is None and column.vocabulary is not None:
+        return column.learn or _fewer(schema, column.vocabulary, column.max_values)
     return column is not None and size_bound(column).learned
 
 
+def _fewer(schema: Schema, public: str, most: int | None) -> bool:
+    """Whether only some keys of a public table are kept: which ones is chosen with budget."""
+    rows = schema.tables[public].rows if public in schema.tables else None
+    return most is not None and (rows is None or most < rows)
+
+
+def _learned(schema: Schema, group: ColumnGroup, column: GroupColumn) -> bool:
+    if column.column is None:
+        return False
+    if group.part == "context" and column.role in ("exists", "derived"):
+        link = parent_link(schema, group.table)
+        large = link.vocabulary if link is not None else None
+        if link is not None and large is not None and _fewer(schema, link.via or "", large.select):
+            return True
+    return is_learned(schema, group.table, column.column)
+
+
 def is_category(schema: Schema, table: str, name: str) -> bool:
-    """Whether what is learned is a list of values: that takes a δ above 0."""
+    """Whether what is learned is a list of values that nobody has written down: that takes a δ above 0.
+
+    The keys of a public table are known to everybody. Which of them to keep is a matter of counts, and takes none.
+    """
     column = schema.tables[table].columns.get(name)
-    return name in schema.tables[table].references or isinstance(column, Category | Code)
+    return isinstance(column, Category) or (isinstance(column, Code) and column.vocabulary is None)

@@ -5,6 +5,7 @@ release.json        format version, settled plan, output tables
 schema.yaml         the schema
 ledger.json         every charge, and the status
 models/N.safetensors  the arrays of group N of the settled plan
+public/N.arrow      the N-th public table of the schema, whole
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ from mare.schema.loading import load_schema
 from mare.schema.writing import dump_schema
 
 from .document import read_document, write_document
+from .public import read_public, write_public
 from .release import Release
 
 if TYPE_CHECKING:
+    from mare.schema import Schema
+
     from .settled import SettledPlan
 
 MIMETYPE = "application/x-mare-release"
@@ -52,6 +56,8 @@ def save_release(release: Release, path: Path) -> None:
     for number, settled in enumerate(release.plan.groups):
         arrays = {name: np.ascontiguousarray(values) for name, values in release.arrays[settled.name].items()}
         members[f"models/{number}.safetensors"] = save(arrays)
+    for number, name in enumerate(_public_names(release.schema)):
+        members[f"public/{number}.arrow"] = write_public(release.public[name])
     try:
         _write(members, path)
     except OSError as error:
@@ -124,9 +130,17 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Release:
         settled.name: _arrays(_member(archive, f"models/{number}.safetensors", path), path)
         for number, settled in enumerate(plan.groups)
     }
-    release = Release(schema, plan, tables, arrays, ledger)
+    public = {
+        name: read_public(name, schema.tables[name].key or (), _member(archive, f"public/{number}.arrow", path))
+        for number, name in enumerate(_public_names(schema))
+    }
+    release = Release(schema, plan, tables, arrays, ledger, public)
     _check_models(release, plan)
     return release
+
+
+def _public_names(schema: Schema) -> list[str]:
+    return [name for name, table in schema.tables.items() if table.public and not table.ignore]
 
 
 def _check_models(release: Release, plan: SettledPlan) -> None:

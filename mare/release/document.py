@@ -88,6 +88,7 @@ class _Document(_Strict):
     entities: int
     groups: tuple[_Group, ...]
     tables: tuple[_Table, ...]
+    chosen: dict[str, tuple[int, ...]] = {}
 
 
 @cache
@@ -130,6 +131,7 @@ def write_document(release: Release, version: int) -> str:
         "entities": release.plan.entities,
         "groups": groups,
         "tables": tables,
+        "chosen": dict(release.plan.chosen),
     }
     return json.dumps(document, indent=1, allow_nan=False)
 
@@ -168,4 +170,4 @@ def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[Refle
         )
         for t in read.tables
     )
-    return SettledPlan(read.entities, groups), tables
+    return SettledPlan(read.entities, groups, read.chosen), tables

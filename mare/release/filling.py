@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mare.errors import PlanError
+from mare.graph.ownership import parent_link, parent_name
 from mare.schema import Schema
 from mare.schema.columns import Identifier, Position, Text
+from mare.schema.schema import EntityByColumn
+
+from .linking import Linked, linked_columns
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,29 @@ class Constant:
     value: str | None
 
 
-Filling = Modelled | Fresh | FromAbove | Numbered | Constant
+Filling = Modelled | Fresh | FromAbove | Numbered | Constant | Linked
+
+
+def entity_key(schema: Schema) -> tuple[str, ...]:
+    """The column that tells the entities apart, where no table holds them."""
+    return (schema.entity.by,) if isinstance(schema.entity, EntityByColumn) else ()
+
+
+def entity_fillings(schema: Schema) -> dict[str, Filling]:
+    """Of an entity that no table holds: its key, made anew as the table that names it describes the column."""
+    entity = schema.entity
+    if not isinstance(entity, EntityByColumn):
+        return {}
+    described = schema.tables[entity.table].columns.get(entity.by)
+    if isinstance(described, Identifier):
+        return {entity.by: Fresh(described.generate, described.start, described.pattern)}
+    return {entity.by: Fresh()}
 
 
 def fillings(schema: Schema, table: str) -> dict[str, Filling]:
     """Column → how it is filled, for every column that comes out; or an error that names all that cannot be yet."""
+    if table not in schema.tables:
+        return entity_fillings(schema)
     described = schema.tables[table]
     filled: dict[str, Filling] = {}
     refused: list[str] = []
@@ -78,8 +100,6 @@ def fillings(schema: Schema, table: str) -> dict[str, Filling]:
             empty = None if column.nullable else ""
             filled[name] = Constant(column.value if column.fill == "constant" else empty)
         else:
-            if name in (described.key or ()):
-                refused.append(f"{table}.{name}: a modelled part of the key cannot be kept unique yet")
             filled[name] = Modelled()
     _references(schema, table, filled, refused)
     _parent(schema, table, filled, refused)
@@ -90,23 +110,16 @@ def fillings(schema: Schema, table: str) -> dict[str, Filling]:
 
 
 def _parent(schema: Schema, table: str, filled: dict[str, Filling], refused: list[str]) -> None:
-    link, parent = schema.tables[table].parent, schema.parent_table(table)
+    link, parent = parent_link(schema, table), parent_name(schema, table)
     if link is None or parent is None:
         return
-    if parent not in schema.tables:
-        refused.append(f"{table}: an entity by column is not fitted yet")
-        return
-    if link.type == "associative":
-        refused.append(f"{table}: associative tables are not fitted yet")
-    if link.history_by is not None:
-        refused.append(f"{table}: history_by is not fitted yet")
-    if link.orphans == "entity":
-        refused.append(f"{table}: orphans as entities of their own are not fitted yet; write orphans: drop")
-    referred = link.references or schema.tables[parent].key or ()
-    foreign = schema.parent_columns(table)
+    foreign = schema.parent_columns(table) or entity_key(schema)
+    referred = entity_key(schema) if parent not in schema.tables else link.references or schema.tables[parent].key or ()
     if len(foreign) != len(referred):
         refused.append(f"{table}: its foreign key ({', '.join(foreign)}) does not match the key of {parent}")
     for name, column in zip(foreign, referred, strict=False):
+        if isinstance(filled.get(name), Linked):
+            refused.append(f"{table}.{name}: it refers to the parent, and is part of another reference that would move it")
         filled[name] = FromAbove(parent, column)
 
 
@@ -115,11 +128,13 @@ def _references(schema: Schema, table: str, filled: dict[str, Filling], refused:
     for name, reference in described.references.items():
         columns = described.reference_columns(name)
         if reference.kind == "ancestor":
-            referred = reference.column or schema.tables[reference.table].key or ()
+            held = schema.tables.get(reference.table)
+            referred = reference.column or (entity_key(schema) if held is None else held.key) or ()
             for column, other in zip(columns, referred, strict=False):
                 filled[column] = FromAbove(reference.table, other)
         elif reference.kind == "broken" or (reference.kind == "other_entity" and reference.fill == "none"):
             for column in columns:
                 filled[column] = Constant(None)
-        else:
-            refused.append(f"{table}.{name}: references of kind {reference.kind} are not fitted yet")
+    filled |= linked_columns(schema, table)
+    for name in described.ignore_columns:
+        filled.pop(name, None)

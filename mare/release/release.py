@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +14,7 @@ from mare.models import FittedModel, get_model
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable
 
+from .public import PublicTables
 from .settled import SettledPlan
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Release:
     """Per column group, all that its model knows."""
     ledger: Ledger
     """What was charged, and why the release is private or is not."""
+    public: PublicTables = field(default_factory=dict)
+    """The public tables, whole: they come out as they are, and others refer to them."""
 
     @property
     def status(self) -> Literal["PRIVATE", "NOT PRIVATE"]:

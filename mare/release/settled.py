@@ -6,7 +6,7 @@ Noisy sizes, domains as they are coded, final shares: post-processing of private
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from mare.domain import Domain, OptionValue, Task
@@ -48,6 +48,8 @@ class SettledPlan:
     entities: int
     """n̂ of the entities: noisy, at least 1. What `sample` makes unless told otherwise."""
     groups: tuple[SettledGroup, ...]
+    chosen: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Public keys that were chosen with budget, by who refers to them: a table (its association) or `table.reference`."""
 
     def group(self, name: str) -> SettledGroup:
         for settled in self.groups:

@@ -6,7 +6,7 @@ sampling needs no source.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mare.errors import SourceError
@@ -16,11 +16,59 @@ from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, Reflect
 
 from .constraints import bound_columns, held_orders, held_uniques
 from .filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered, fillings
+from .linking import Linked
 
 
-def output_tables(schema: Schema, reflection: Reflection, tables: Iterable[str]) -> tuple[ReflectedTable, ...]:
-    """What to create, parents before children. Column order is the source's; the schema says which columns there are."""
-    return tuple(_output(schema, reflection, name) for name in tables)
+def output_tables(schema: Schema, reflection: Reflection) -> tuple[ReflectedTable, ...]:
+    """What to create, referred before referring. Column order is the source's; the schema says which columns there are."""
+    made = {
+        name: _public(schema, reflection, name) if table.public else _output(schema, reflection, name)
+        for name, table in schema.tables.items()
+        if not table.ignore
+    }
+    return tuple(made[name] for name in _referred_first(made))
+
+
+def _referred_first(tables: Mapping[str, ReflectedTable]) -> list[str]:
+    """An order in which foreign keys point back; where they go round in a circle, the one that closes it points on."""
+    done: list[str] = []
+
+    def visit(name: str, waiting: tuple[str, ...]) -> None:
+        if name in done or name in waiting:
+            return
+        for foreign in tables[name].foreign_keys:
+            visit(foreign.table, (*waiting, name))
+        done.append(name)
+
+    for name in tables:
+        visit(name, ())
+    return done
+
+
+def _public(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable:
+    """A public table as the source has it, without what is left out; it refers to nothing but public tables."""
+    source, described = _found(reflection, name), schema.tables[name]
+    left_out = {c.name for c in map(source.column, described.ignore_columns) if c is not None}
+    columns = tuple(replace(_plain(c, c.nullable), kind=_public_kind(schema, name, c)) for c in source.columns)
+    kept = {c.name for c in columns} - left_out
+    key = tuple(c.name for c in map(source.column, described.key or source.key) if c is not None)
+    publics = {other for other, table in schema.tables.items() if table.public and not table.ignore}
+    return replace(
+        source,
+        name=name,
+        columns=tuple(c for c in columns if c.name in kept),
+        key=key if set(key) <= kept else (),
+        foreign_keys=tuple(f for f in source.foreign_keys if f.table in publics and set(f.columns) <= kept),
+        uniques=tuple(u for u in source.uniques if set(u) <= kept),
+        indexes=tuple(i for i in source.indexes if set(i) <= kept),
+        orders=tuple(o for o in source.orders if {o.before, o.after} <= kept),
+        comment=None,
+    )
+
+
+def _public_kind(schema: Schema, table: str, column: ReflectedColumn) -> StorageKind:
+    """As it is stored. Where the source tells no types (CSV), its values are texts."""
+    return "string" if column.kind == "unknown" else column.kind
 
 
 def _found(reflection: Reflection, name: str) -> ReflectedTable:
@@ -58,7 +106,8 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         ),
         key=_names(stored, schema.tables[name].key or ()),
         foreign_keys=_foreign_keys(schema, reflection, name, stored),
-        uniques=uniques,
+        # What the schema calls unique is kept so, also where the source does not say it.
+        uniques=tuple(dict.fromkeys((*uniques, *(_names(stored, names) for names in schema.tables[name].unique)))),
         indexes=tuple(index for index in source.indexes if set(index) <= {c.name for c in stored.values()}),
         orders=orders,
         unread_checks=(*source.unread_checks, *unbound, *unordered, *repeated),
@@ -80,6 +129,10 @@ def _kind(schema: Schema, table: str, name: str, column: ReflectedColumn) -> Sto
 
 def _kind_of_filling(schema: Schema, table: str, name: str, filling: Filling) -> StorageKind:
     match filling:
+        case Linked(table=other, column=column):
+            if schema.tables[other].public:
+                return "string"
+            return _kind_of_filling(schema, other, column, fillings(schema, other)[column])
         case Modelled():
             return _kind_of_type(schema.tables[table].columns[name])
         case Fresh(generate):
@@ -117,7 +170,9 @@ def _kind_of_type(described: AnyColumn) -> StorageKind:
 
 def _nullable(schema: Schema, table: str, name: str, column: ReflectedColumn) -> bool:
     described = schema.tables[table].columns.get(name)
-    return column.nullable or (described is not None and described.nullable)
+    filling = fillings(schema, table)[name]
+    linked = isinstance(filling, Linked) and filling.nullable
+    return column.nullable or linked or filling == Constant(None) or (described is not None and described.nullable)
 
 
 def _names(stored: dict[str, ReflectedColumn], names: Sequence[str]) -> tuple[str, ...]:
@@ -127,13 +182,28 @@ def _names(stored: dict[str, ReflectedColumn], names: Sequence[str]) -> tuple[st
 def _foreign_keys(
     schema: Schema, reflection: Reflection, table: str, stored: dict[str, ReflectedColumn]
 ) -> tuple[ReflectedForeignKey, ...]:
-    """The parent and ancestors, also where the source declares no foreign key: ours hold by construction."""
-    by_table: dict[str, list[tuple[str, str]]] = {}
+    """All references that come out filled, also where the source declares no foreign key: ours hold by construction."""
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for column, filling in fillings(schema, table).items():
-        if isinstance(filling, FromAbove) and filling.column in (schema.tables[filling.table].key or ()):
-            referred = _found(reflection, filling.table).column(filling.column)
-            name = referred.name if referred is not None else filling.column
-            by_table.setdefault(filling.table, []).append((stored[column].name, name))
+        if isinstance(filling, FromAbove) and filling.table in schema.tables:
+            reference = ""
+        elif isinstance(filling, Linked):
+            reference = filling.reference or "via"
+        else:
+            continue
+        referred = _found(reflection, filling.table).column(filling.column)
+        name = referred.name if referred is not None else filling.column
+        found.setdefault((reference, filling.table), []).append((stored[column].name, name))
     return tuple(
-        ReflectedForeignKey(tuple(c for c, _ in pairs), other, tuple(r for _, r in pairs)) for other, pairs in by_table.items()
+        ReflectedForeignKey(tuple(c for c, _ in pairs), other, tuple(r for _, r in pairs))
+        for (_, other), pairs in found.items()
+        if _is_key(schema, reflection, other, [r for _, r in pairs])
     )
+
+
+def _is_key(schema: Schema, reflection: Reflection, table: str, columns: Sequence[str]) -> bool:
+    """Whether these stored columns are a key there, or unique: only then a foreign key may refer to them."""
+    described, source = schema.tables[table], _found(reflection, table)
+    keys = [described.key, *described.unique] if described.key else [*described.unique]
+    stored = [{c.name for c in map(source.column, key) if c is not None} for key in keys]
+    return set(columns) in stored

@@ -1,26 +1,37 @@
 """One block of entities through all tables, as codes: contexts decide how many children there are, models fill them in.
 
 Mare-2024, IV.B. Sequences advance one position at a time for all parents that still need a row; the previous rows a model
-looks at are the ones just written (the paper's FIFO queue, without the copying).
+looks at are the ones just written (the paper's FIFO queue, without the copying). Where a row picks another row first, its
+head is drawn before the rest of it, at every step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.codec import TableCodec
+from mare.codec import OrdinalCodec, RelativeCodec, ScaledCodec, TableCodec
+from mare.codec.code import CodeCodec
 from mare.domain import CodeArray, Codes, smallest_dtype
 from mare.graph.groups import Part
 from mare.models import FittedModel
 from mare.release import SettledGroup, SettledPlan
-from mare.release.placing import Index, Placed, Rooms, place_children
+from mare.release.linking import VIA
+from mare.release.placing import NOWHERE, Index, Placed, Rooms, place_children
+from mare.release.relations import Ranked, Relations, Stepped, TableRelations
+from mare.release.uniqueness import Distinct
 
+from .associations import UnrolledRows, agree_on_absence, at_most, unroll
+from .distinct import keep_apart, repeated, without
 from .randomness import stream
-from .structure import make_possible, structural_codes
+from .references import Crowd, LastOfItem, keep_within, rank_limits, rank_targets, step_limits, step_targets
+from .structure import REDRAWS, make_possible, structural_codes
+
+Coded = dict[Part, dict[str, CodeArray]]
+OWN_PARTS: tuple[Part, ...] = ("head", "rows")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,60 +40,317 @@ class Generator:
 
     plan: SettledPlan
     tables: tuple[str, ...]
-    """Parents before children; the entity first."""
-    parents: Mapping[str, str | None]
+    """Owners before what they own; the entity first."""
+    owners: Mapping[str, tuple[str, ...]]
+    owned_by: Mapping[str, tuple[tuple[str, str], ...]]
+    """Of tables that references own: the (table, reference) pairs."""
     codecs: Mapping[str, TableCodec]
     models: Mapping[str, FittedModel]
+    related: Relations
+    caps: Mapping[str, int]
+    """Rows that a parent row of a table may have."""
+    distinct: Mapping[str, tuple[Distinct, ...]]
+
+    def keeps_apart(self, table: str, wanted: Distinct) -> bool:
+        """Whether codes alone tell the rows of a parent apart. Otherwise the values are, once they are decoded."""
+        return wanted.by_model and all(self._is_exact(table, name) for name in wanted.drawn)
+
+    def _is_exact(self, table: str, name: str) -> bool:
+        codec = self.codecs[table].columns.get(name)
+        if isinstance(codec, OrdinalCodec):
+            return codec.bins.count == codec.bins.high - codec.bins.low + 1
+        return not isinstance(codec, RelativeCodec | ScaledCodec | CodeCodec)
 
     def block(self, seed: int, block: int, entities: int) -> Rooms:
         """The coded rows of one block of so many entities."""
         tables: dict[str, Placed] = {}
-        rooms = Rooms({name: () if parent is None else (parent,) for name, parent in self.parents.items()}, tables)
-        groups = {group.name: group for group in self.plan.groups}
+        rooms = Rooms(self.owners, tables)
+        run = _Run(self, rooms, tables, seed, block)
         for table in self.tables:
-            codes: dict[Part, dict[str, CodeArray]] = {"rows": {}, "context": {}}
-            parent = self.parents[table]
-            if parent is None:
-                counts = np.ones(entities, dtype=np.int64)
-            else:
-                # The context is generated before the table has rows: it stands on the parent's.
-                tables[table] = _placed(np.zeros(0, dtype=np.int64), codes)
-                self._fill(rooms, groups[f"{table}.context"], codes["context"], tables[parent].rows, seed, block)
-                counts = codes["context"]["count"].astype(np.int64)
-            tables[table] = _placed(counts, codes)
-            if f"{table}.rows" in groups:
-                self._fill(rooms, groups[f"{table}.rows"], codes["rows"], tables[table].rows, seed, block)
+            run.table(table, entities)
         return rooms
 
-    def _fill(self, rooms: Rooms, settled: SettledGroup, codes: dict[str, CodeArray], rows: int, seed: int, block: int) -> None:
-        group, rng = settled.group, stream(seed, settled.name, block)
-        for name, size in zip(settled.columns.names, settled.columns.sizes, strict=True):
-            codes[name] = np.zeros(rows, dtype=smallest_dtype(size))
-        model = self.models[settled.name]
-        for index in _steps(rooms, settled, rows):
-            drawn = dict(model.sample(rooms.history(group, settled.history, index), rng).columns)
 
-            def resample(wrong: NDArray[np.bool_], index: Index = index) -> Codes:
-                return model.sample(rooms.history(group, settled.history, index[wrong]), rng)
+@dataclass(eq=False)
+class _Run:
+    """One block while it is made."""
 
-            position = rooms.tables[group.table].position[index] if group.part != "context" else None
-            make_possible(drawn, structural_codes(self.codecs[group.table], drawn, position), resample, rng)
-            for name, values in drawn.items():
-                codes[name][index] = values
+    made: Generator
+    rooms: Rooms
+    tables: dict[str, Placed]
+    seed: int
+    block: int
+    crowds: dict[str, Crowd] = field(default_factory=dict)
+
+    def table(self, table: str, entities: int) -> None:
+        codes: Coded = {"rows": {}, "head": {}, "context": {}}
+        if table in self.made.owned_by:
+            self._place_owned(table, codes)
+        elif not self.made.owners[table]:
+            self.tables[table] = _placed(np.ones(entities, dtype=np.int64), codes)
+        else:
+            self._place_children(table, codes)
+        self._fill_rows(table)
+
+    # ------------------------------------------------------------------ which rows there are
+
+    def _place_owned(self, table: str, codes: Coded) -> None:
+        """One row for every reference that has one."""
+        parents, edges = [], []
+        for edge, (owner, reference) in enumerate(self.made.owned_by[table]):
+            rows = np.arange(self.tables[owner].rows, dtype=np.int64)
+            if reference in self._related(owner).exists:
+                name = f"exists({reference})"
+                part: Part = "rows" if name in self.tables[owner].codes["rows"] else "head"
+                rows = np.flatnonzero(self.tables[owner].codes[part][name]).astype(np.int64)
+            parents.append(rows)
+            edges.append(np.full(len(rows), edge, dtype=np.int64))
+        parent, edge_of = np.concatenate(parents), np.concatenate(edges)
+        several = len(parents) > 1
+        ones = np.ones(len(parent), dtype=np.int64)
+        placed = Placed(len(parent), parent, ones * 0, ones, codes, owner=edge_of if several else None)
+        if several:
+            # Sorted by entity, as every table is.
+            found = Rooms(self.made.owners, {**self.tables, table: placed})
+            whose = found.climb(np.arange(len(parent), dtype=np.int64), table, self.made.tables[0])
+            order = np.lexsort((parent, edge_of, whose))
+            placed = Placed(len(parent), parent[order], ones * 0, ones, codes, owner=edge_of[order])
+        self.tables[table] = placed
+
+    def _place_children(self, table: str, codes: Coded) -> None:
+        above = self.tables[self.made.owners[table][0]].rows
+        # The context is generated before the table has rows: it stands on the parent's.
+        self.tables[table] = _placed(np.zeros(0, dtype=np.int64), codes)
+        settled = self._group(table, "context")
+        if settled is not None:
+            self._fill_context(settled, codes["context"], above)
+        closed = self._nothing_to_refer_to(table, above)
+        unrolling = self._related(table).unrolling
+        if unrolling is None or settled is None:
+            if "count" in codes["context"]:
+                codes["context"]["count"][closed] = 0
+            counts = codes["context"].get("count", np.zeros(above, dtype=np.uint8)).astype(np.int64)
+            self.tables[table] = _placed(counts, codes)
+            return
+        sizes = dict(zip(settled.columns.names, settled.columns.sizes, strict=True))
+        agree_on_absence(unrolling, codes["context"], sizes)
+        rng = stream(self.seed, f"unroll {table}", self.block)
+        found = at_most(unroll(unrolling, codes["context"], sizes, rng), self.made.caps[table], rng)
+        found = found.take(np.flatnonzero(~closed[found.parent]).astype(np.int64))
+        self._place_unrolled(table, found, codes, above)
+
+    def _place_unrolled(self, table: str, found: UnrolledRows, codes: Coded, above: int) -> None:
+        """Rows with their public keys. The head draws the keys of the rest; what comes too often is dropped."""
+        related = self._related(table)
+        unrolling = related.unrolling
+        assert unrolling is not None
+        placed = _placed(np.bincount(found.parent, minlength=above).astype(np.int64), codes)
+        self.tables[table] = placed
+        free: dict[str, CodeArray] = {}
+        head = self._group(table, "head")
+        key = found.key
+        if head is not None and unrolling.key in head.columns:
+            rest = np.flatnonzero(key == NOWHERE).astype(np.int64)
+            key, gone = self._draw_rest(table, head, found, rest, codes["head"])
+            if len(gone):
+                kept = np.setdiff1d(np.arange(len(key)), gone)
+                self.tables[table] = without(self.tables[table], gone)
+                found, key = found.take(kept), key[kept]
+                codes = {part: dict(columns) for part, columns in self.tables[table].codes.items()}
+        size = smallest_dtype(max(1, len(unrolling.vocabulary)))
+        free[unrolling.key] = unrolling.known_as(key).astype(size)
+        for name, values in found.derived.items():
+            drawn = codes["head"].get(name)
+            free[name] = (values if drawn is None else np.where(values < 0, drawn, values)).astype(np.uint32)
+        placed = self.tables[table]
+        self.tables[table] = Placed(
+            placed.rows,
+            placed.parent,
+            placed.position,
+            placed.siblings,
+            codes,
+            free=free,
+            targets={VIA: unrolling.vocabulary.places[key]},
+        )
+
+    def _draw_rest(
+        self, table: str, head: SettledGroup, found: UnrolledRows, rest: Index, codes: dict[str, CodeArray]
+    ) -> tuple[Index, Index]:
+        """The keys of all rows, those of the rest drawn; and the rows that have a key too many."""
+        unrolling = self._related(table).unrolling
+        assert unrolling is not None
+        rng = stream(self.seed, f"{head.name} of the rest", self.block)
+        _make_room(head, codes, len(found.parent))
+        self._draw(head, codes, np.arange(len(found.parent), dtype=np.int64), rng)
+        own = np.flatnonzero(unrolling.slot < 0)
+        key = np.where(found.key == NOWHERE, codes[unrolling.key].astype(np.int64), found.key)
+        for attempt in range(REDRAWS + 1):
+            often = repeated(found.parent, [key.astype(np.uint64)], unrolling.multiplicity)
+            wrong = np.intersect1d(np.union1d(rest[unrolling.slot[key[rest]] >= 0], often), rest)
+            if not len(wrong) or attempt == REDRAWS:
+                break
+            self._draw(head, codes, wrong, rng)
+            if attempt > REDRAWS // 2:
+                codes[unrolling.key][wrong] = rng.choice(own, size=len(wrong))
+            key[wrong] = codes[unrolling.key][wrong]
+        codes[unrolling.key][:] = key
+        for name, values in found.derived.items():
+            codes[name] = np.where(values < 0, codes[name], values).astype(codes[name].dtype)
+        return key, np.union1d(wrong, repeated(found.parent, [key.astype(np.uint64)], unrolling.multiplicity))
+
+    def _nothing_to_refer_to(self, table: str, above: int) -> NDArray[np.bool_]:
+        """Parents that can have no row here: the row would have to refer to one that its entity does not have."""
+        closed = np.zeros(above, dtype=np.bool_)
+        parent = self.made.owners[table][0]
+        for says in (self._related(table).references or {}).values():
+            if isinstance(says, Ranked) and not says.nullable:
+                entity = self.rooms.climb(np.arange(above, dtype=np.int64), parent, self.made.tables[0])
+                closed |= self._crowd(says.table).count[entity] == 0
+        return closed
+
+    # ------------------------------------------------------------------ what is in them
+
+    def _fill_context(self, settled: SettledGroup, codes: dict[str, CodeArray], rows: int) -> None:
+        rng = stream(self.seed, settled.name, self.block)
+        _make_room(settled, codes, rows)
+        position = self.tables[self.rooms.space(settled.group.table, "context")].position
+        looks_back = any(h.lag > 0 and (h.table, h.part) == (settled.group.table, "context") for h in settled.group.history)
+        for index in _steps(position) if looks_back else [np.arange(rows, dtype=np.int64)]:
+            self._draw(settled, codes, index, rng)
+
+    def _fill_rows(self, table: str) -> None:
+        placed, related = self.tables[table], self._related(table)
+        groups = [settled for part in OWN_PARTS if (settled := self._group(table, part)) is not None]
+        # The head of an association was drawn with its keys.
+        groups = [g for g in groups if not (g.group.part == "head" and placed.codes["head"])]
+        codes: Coded = {part: dict(placed.codes[part]) for part in ("head", "rows", "context")}
+        targets = dict(placed.targets)
+        same_item = np.full(placed.rows, NOWHERE, dtype=np.int64) if related.items else None
+        ranked = {name: says for name, says in (related.references or {}).items() if isinstance(says, Ranked)}
+        for name in ranked:
+            targets[name] = np.full(placed.rows, NOWHERE, dtype=np.int64)
+        self.tables[table] = placed = Placed(
+            placed.rows, placed.parent, placed.position, placed.siblings, codes, placed.owner, placed.free, targets, same_item
+        )
+        rngs = {g.name: stream(self.seed, g.name, self.block) for g in groups}
+        for settled in groups:
+            _make_room(settled, codes[settled.group.part], placed.rows)
+        if codes["head"] and all(g.group.part != "head" for g in groups):
+            self._resolve(table, ranked, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
+        last = self._last_of_item(table, groups)
+        for index in self._row_steps(placed, groups):
+            for settled in groups:
+                self._draw(settled, codes[settled.group.part], index, rngs[settled.name])
+                if settled.group.part == "head":
+                    self._resolve(table, ranked, codes["head"], targets, index)
+                    if last is not None and same_item is not None:
+                        items = tuple(codes["head"][item][index] for item in related.items)
+                        same_item[index] = last.step(placed.parent[index], items, index)
+        self._keep_apart(table, groups, rngs)
+        self._resolve_steps(table)
+
+    def _row_steps(self, placed: Placed, groups: list[SettledGroup]) -> list[Index]:
+        """All rows at once, or by position where a row looks back at what these very groups have written."""
+        looks_back = any(
+            h.table == g.group.table and h.part != "context" and (h.lag > 0 or h.kind == "same_item")
+            for g in groups
+            for h in g.group.history
+        )
+        return _steps(placed.position) if looks_back else [np.arange(placed.rows, dtype=np.int64)]
+
+    def _last_of_item(self, table: str, groups: list[SettledGroup]) -> LastOfItem | None:
+        items = self._related(table).items
+        head = next((g for g in groups if g.group.part == "head"), None)
+        if not items or head is None:
+            return None
+        parents = int(self.tables[table].parent.max(initial=-1)) + 1
+        return LastOfItem(parents, tuple(head.columns.size(item) for item in items))
+
+    def _resolve(
+        self, table: str, ranked: Mapping[str, Ranked], codes: Mapping[str, CodeArray], targets: dict[str, Index], index: Index
+    ) -> None:
+        for name, says in ranked.items():
+            entity = self.rooms.climb(index, table, self.made.tables[0])
+            targets[name][index] = rank_targets(codes[name][index], says, self._crowd(says.table), entity)
+
+    def _resolve_steps(self, table: str) -> None:
+        placed = self.tables[table]
+        rows = np.arange(placed.rows, dtype=np.int64)
+        for name, says in (self._related(table).references or {}).items():
+            if isinstance(says, Stepped):
+                codes = placed.codes["rows"].get(name, placed.codes["head"].get(name))
+                if codes is not None and isinstance(placed.targets, dict):
+                    placed.targets[name] = step_targets(codes, says, rows)
+
+    def _keep_apart(self, table: str, groups: list[SettledGroup], rngs: Mapping[str, np.random.Generator]) -> None:
+        for wanted in self.made.distinct.get(table, ()):
+            placed = self.tables[table]
+            drawn = {g.group.part: g for g in groups if set(wanted.drawn) & set(g.columns.names)}
+            if not drawn or not self.made.keeps_apart(table, wanted):
+                continue
+            merged = {name: codes for part in drawn for name, codes in placed.codes[part].items()}
+
+            def redraw(rows: Index, drawn: Mapping[Part, SettledGroup] = drawn, placed: Placed = placed) -> None:
+                for part, settled in drawn.items():
+                    codes = placed.codes[part]
+                    assert isinstance(codes, dict)
+                    self._draw(settled, codes, rows, rngs[settled.name])
+
+            sizes = {name: g.columns.size(name) for g in drawn.values() for name in g.columns.names}
+            rng = stream(self.seed, f"apart {table}", self.block)
+            free = [name for name in wanted.drawn if self._related(table).reference(name) is None]
+            gone = keep_apart(placed.parent, merged, wanted.drawn, {name: sizes[name] for name in free}, redraw, rng)
+            if len(gone):
+                self.tables[table] = without(placed, gone)
+
+    def _draw(self, settled: SettledGroup, codes: dict[str, CodeArray], index: Index, rng: np.random.Generator) -> None:
+        group, model = settled.group, self.made.models[settled.name]
+        wanted = getattr(model, "looks_at", None)
+
+        def sample(rows: Index) -> Codes:
+            return model.sample(self.rooms.history(group, settled.history, rows, wanted), rng)
+
+        def resample(wrong: NDArray[np.bool_]) -> Codes:
+            return sample(index[wrong])
+
+        drawn = dict(sample(index).columns)
+        position = self.tables[group.table].position[index] if group.part != "context" else None
+        make_possible(drawn, structural_codes(self.made.codecs[group.table], drawn, position), resample, rng)
+        for name, says in (self._related(group.table).references or {}).items():
+            if name not in drawn or group.part == "context":
+                continue
+            if isinstance(says, Ranked):
+                entity = self.rooms.climb(index, group.table, self.made.tables[0])
+                keep_within(drawn, rank_limits(name, says, self._crowd(says.table), entity), resample, rng)
+            elif isinstance(says, Stepped):
+                keep_within(drawn, step_limits(name, says, self.tables[group.table].position[index]), resample, rng)
+        for name, values in drawn.items():
+            codes[name][index] = values
+
+    def _crowd(self, table: str) -> Crowd:
+        if table not in self.crowds:
+            self.crowds[table] = Crowd.of(self.rooms, table, self.made.tables[0])
+        return self.crowds[table]
+
+    def _group(self, table: str, part: Part) -> SettledGroup | None:
+        return next((g for g in self.made.plan.groups if (g.group.table, g.group.part) == (table, part)), None)
+
+    def _related(self, table: str) -> TableRelations:
+        return self.made.related.get(table, TableRelations())
 
 
-def _placed(counts: Index, codes: dict[Part, dict[str, CodeArray]]) -> Placed:
+def _make_room(settled: SettledGroup, codes: dict[str, CodeArray], rows: int) -> None:
+    for name, size in zip(settled.columns.names, settled.columns.sizes, strict=True):
+        codes[name] = np.zeros(rows, dtype=smallest_dtype(size))
+
+
+def _placed(counts: Index, codes: Mapping[Part, Mapping[str, CodeArray]]) -> Placed:
     parent, position, siblings = place_children(counts)
     return Placed(len(parent), parent, position, siblings, codes)
 
 
-def _steps(rooms: Rooms, settled: SettledGroup, rows: int) -> list[Index]:
-    """All rows at once, or by position where a row looks back at what this very group has written."""
-    group = settled.group
-    looks_back = any(h.lag > 0 and (h.table, h.part) == (group.table, group.part) for h in group.history)
-    if not looks_back:
-        return [np.arange(rows, dtype=np.int64)]
-    position = rooms.tables[rooms.space(group.table, group.part)].position
+def _steps(position: Index) -> list[Index]:
+    """The rows by position: the first of every sequence, the second, and so on."""
     order = np.argsort(position, kind="stable").astype(np.int64)
-    ends = np.cumsum(np.bincount(position)) if rows else np.zeros(0, dtype=np.int64)
-    return [order[start:end] for start, end in zip(np.concatenate([[0], ends[:-1]]), ends, strict=True)] if rows else []
+    ends = np.cumsum(np.bincount(position)) if len(position) else np.zeros(0, dtype=np.int64)
+    return [order[start:end] for start, end in zip(np.r_[0, ends[:-1]], ends, strict=True)] if len(position) else []

@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mare.codec import evenly, table_codec
 from mare.errors import PlanError
 from mare.finding import Location, open_sink
 from mare.ports import Sink, SinkTable
 from mare.release import Release, load_release
-from mare.release.filling import fillings
 
-from .generation import Generator
+from .preparation import prepare
 from .randomness import BLOCK
 from .writing import Counters, write_block
 
@@ -69,22 +67,16 @@ def pour(release: Release, sink: Sink, entities: int, seed: int, progress: Progr
 
 
 def blocks(release: Release, entities: int, seed: int, progress: Progress | None = None) -> Iterator[dict[str, pa.RecordBatch]]:
-    """The synthetic rows, a block of entities at a time."""
-    schema = release.schema
-    parents = {table.name: schema.parent_table(table.name) for table in release.tables}
-    modelled: dict[str, list[str]] = {table: [] for table in parents}
-    for settled in release.plan.groups:
-        modelled[settled.group.table] += [c.column for c in settled.group.columns if c.role == "value" and c.column is not None]
-    codecs = {table: evenly(table_codec(schema, table, columns)) for table, columns in modelled.items()}
-    models = {settled.name: release.model(settled.name) for settled in release.plan.groups}
-    generator = Generator(release.plan, tuple(parents), parents, codecs, models)
-    how = {table: fillings(schema, table) for table in parents}
+    """The synthetic rows: public tables and pools first, then a block of entities at a time."""
+    ready = prepare(release, seed)
+    if ready.apart:
+        yield dict(ready.apart)
     counters = Counters()
     # One block at least: an empty database still has its tables' columns.
     for block in range(max(1, -(-entities // BLOCK))):
         size = min(BLOCK, entities - block * BLOCK)
-        rooms = generator.block(seed, block, size)
-        yield write_block(rooms, release.tables, how, codecs, counters, seed, block)
+        rooms = ready.generator.block(seed, block, size)
+        yield write_block(ready.writer, rooms, counters, seed, block)
         if progress is not None:
             progress(block * BLOCK + size, entities)
 

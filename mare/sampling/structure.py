@@ -34,11 +34,13 @@ class StructuralCode:
 def structural_codes(codec: TableCodec, drawn: dict[str, CodeArray], position: NDArray[np.int64] | None) -> list[StructuralCode]:
     """Those of a context (``position`` is None), or of rows at these positions."""
     if position is None:
+        if "count" not in drawn:
+            return []
         empty = drawn["count"] == 0
         return [StructuralCode(f"first({name})", one.size - 1, empty, one.bins.count) for name, one in codec.firsts.items()]
     found = []
     for name, one in codec.columns.items():
-        if isinstance(one, RelativeCodec) and one.first is not None:
+        if isinstance(one, RelativeCodec) and one.first is not None and name in drawn:
             must = position == 0
             if one.nullable:
                 # The first row's value may be missing too; then that is what its code says.

@@ -1,20 +1,30 @@
-"""From coded rows to the values of the output tables: decoded, with fresh keys and with foreign keys that hold."""
+"""From coded rows to the values of the output tables: decoded, with fresh keys and with references that hold.
+
+A column is worked out when it is first asked for, because tables hang on each other both ways: a child copies its parent's
+key, an owner the key of the row that was made for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mare.codec import Siblings, TableCodec, decode_table
+from mare.codec import DecodedTable, Siblings, TableCodec, decode_table
+from mare.domain import CodeArray
 from mare.errors import InternalError
 from mare.release.filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered
-from mare.release.placing import Placed, Rooms
+from mare.release.linking import Linked
+from mare.release.placing import Index, Rooms
+from mare.release.public import PublicTables
+from mare.release.relations import Relations, TableRelations
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
+from .linking import find_places
 from .randomness import stream
 
 if TYPE_CHECKING:
@@ -28,74 +38,171 @@ class Counters:
     rows: dict[str, int] = field(default_factory=dict)
 
 
-def write_block(
-    rooms: Rooms,
-    tables: tuple[ReflectedTable, ...],
-    fillings: Mapping[str, Mapping[str, Filling]],
-    codecs: Mapping[str, TableCodec],
-    counters: Counters,
-    seed: int,
-    block: int,
-) -> dict[str, pa.RecordBatch]:
-    """The rows of one block, table by table, parents first."""
-    import pyarrow as pa
+@dataclass(frozen=True, eq=False)
+class Writer:
+    """What is the same for every block: how columns are filled, and what they may refer to."""
 
-    values: dict[str, dict[str, pa.Array]] = {}
-    batches: dict[str, pa.RecordBatch] = {}
-    for table in tables:
-        placed = rooms.tables[table.name]
-        firsts = {name: placed.codes["context"][f"first({name})"] for name in codecs[table.name].firsts}
-        above = rooms.tables[rooms.owners[table.name][0]].rows if rooms.owners[table.name] else placed.rows
-        siblings = Siblings(above, placed.parent, placed.position)
-        decoded = decode_table(
-            codecs[table.name], placed.codes["rows"], firsts, siblings, stream(seed, f"decode {table.name}", block)
-        )
-        start = counters.rows.get(table.name, 0)
-        rng = stream(seed, f"keys {table.name}", block)
-        filled: dict[str, pa.Array] = {}
-        for name, filling in fillings[table.name].items():
-            stored = table.column(name)
-            if stored is None:
-                raise InternalError(f"{table.name}.{name} is generated, but no column was made for it")
-            filled[name] = _fill(filling, name, stored, table.name, placed, decoded.values, values, rooms, start, rng)
-        counters.rows[table.name] = start + placed.rows
-        values[table.name] = filled
-        by_stored = {_stored_name(table, name): array for name, array in filled.items()}
-        batches[table.name] = pa.record_batch({c.name: by_stored[c.name] for c in table.columns})
+    tables: tuple[ReflectedTable, ...]
+    """What is made here, referred before referring."""
+    order: tuple[str, ...]
+    """The same tables, owners before what they own; an entity that no table holds is among them."""
+    fillings: Mapping[str, Mapping[str, Filling]]
+    stored: Mapping[tuple[str, str], ReflectedColumn]
+    """By table and the schema's word for the column."""
+    codecs: Mapping[str, TableCodec]
+    related: Relations
+    public: PublicTables
+    pools: Mapping[str, Mapping[str, pa.Array]] = field(default_factory=dict)
+    """The columns of the pools, once they are made."""
+    distinct: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
+    """Columns that differ between the rows of one parent, where the models did not see to it."""
+    owned_by: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """Of tables that references own: the (table, reference) pairs."""
+    finders: Mapping[tuple[str, str], tuple[str, tuple[str, str]]] = field(default_factory=dict)
+    """Of references by interval, by table and name: the time here, and the two ends there."""
+
+
+def write_block(writer: Writer, rooms: Rooms, counters: Counters, seed: int, block: int) -> dict[str, pa.RecordBatch]:
+    """The rows of one block, table by table, referred before referring."""
+    made = BlockValues(writer, rooms, dict(counters.rows), seed, block)
+    batches = made.batches()
+    for table in writer.order:
+        counters.rows[table] = counters.rows.get(table, 0) + rooms.tables[table].rows
     return batches
 
 
-def _stored_name(table: ReflectedTable, name: str) -> str:
-    column = table.column(name)
-    return column.name if column is not None else name
+@dataclass(eq=False)
+class BlockValues:
+    """The values of one block, each column worked out once."""
+
+    writer: Writer
+    rooms: Rooms
+    starts: Mapping[str, int]
+    seed: int
+    block: int
+    _decoded: dict[str, DecodedTable] = field(default_factory=dict)
+    _columns: dict[tuple[str, str], pa.Array] = field(default_factory=dict)
+    _places: dict[tuple[str, str], Index] = field(default_factory=dict)
+
+    def batches(self) -> dict[str, pa.RecordBatch]:
+        import pyarrow as pa
+
+        from .dropping import living_rows
+
+        alive = living_rows(self)
+        found = {}
+        for table in self.writer.tables:
+            columns = {self._stored(table.name, name).name: self.column(table.name, name) for name in self._fillings(table.name)}
+            batch = pa.record_batch({column.name: columns[column.name] for column in table.columns})
+            kept = alive.get(table.name)
+            found[table.name] = batch if kept is None else batch.take(pa.array(np.flatnonzero(kept)))
+        return found
+
+    def rows(self, table: str) -> int:
+        return self.rooms.tables[table].rows
+
+    def column(self, table: str, name: str) -> pa.Array:
+        """The values of a column, by the schema's word for it."""
+        at = (table, name)
+        if at not in self._columns:
+            self._columns[at] = self._fill(table, name, self._fillings(table)[name])
+        return self._columns[at]
+
+    def set_column(self, table: str, name: str, values: pa.Array) -> None:
+        """Values that were drawn again."""
+        self._columns[table, name] = values
+
+    def places(self, table: str, link: Linked) -> Index:
+        """Of each row, the place of the row that a reference leads to; negative where it leads nowhere."""
+        at = (table, link.reference)
+        if at not in self._places:
+            self._places[at] = find_places(self, table, link)
+        return self._places[at]
+
+    def set_places(self, table: str, link: Linked, places: Index) -> None:
+        """Places that were drawn again, or lead nowhere any more."""
+        self._places[table, link.reference] = places
+        for name, filling in self._fillings(table).items():
+            if isinstance(filling, Linked) and filling.reference == link.reference:
+                self._columns.pop((table, name), None)
+
+    def decoded(self, table: str) -> DecodedTable:
+        """What the models generated, as values."""
+        if table not in self._decoded:
+            codec, placed = self.writer.codecs[table], self.rooms.tables[table]
+            firsts = {name: placed.codes["context"][f"first({name})"] for name in codec.firsts}
+            owners = self.rooms.owners[table]
+            above = self.rooms.tables[owners[0]].rows if len(owners) == 1 else placed.rows
+            parent = placed.parent if len(owners) == 1 else np.arange(placed.rows, dtype=np.int64)
+            everyone = np.arange(placed.rows, dtype=np.int64)
+            points = {
+                anchor: self.decoded(anchor.scope).points[anchor.column].take(self.rooms.climb(everyone, table, anchor.scope))
+                for anchor in codec.above
+            }
+            rng = stream(self.seed, f"decode {table}", self.block)
+            siblings = Siblings(above, parent, placed.position)
+            self._decoded[table] = decode_table(codec, self.codes(table), firsts, siblings, rng, points)
+        return self._decoded[table]
+
+    def codes(self, table: str) -> dict[str, CodeArray]:
+        """The codes of all columns and references of the rows, wherever they were generated."""
+        placed = self.rooms.tables[table]
+        return {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
+
+    def related(self, table: str) -> TableRelations:
+        return self.writer.related.get(table, TableRelations())
+
+    def links(self, table: str) -> list[Linked]:
+        """One link of each reference."""
+        found = {f.reference: f for f in self._fillings(table).values() if isinstance(f, Linked)}
+        return list(found.values())
+
+    def random(self, purpose: str) -> np.random.Generator:
+        return stream(self.seed, purpose, self.block)
+
+    def _fillings(self, table: str) -> Mapping[str, Filling]:
+        return self.writer.fillings[table]
+
+    def _stored(self, table: str, name: str) -> ReflectedColumn:
+        column = self.writer.stored.get((table, name))
+        if column is None:
+            raise InternalError(f"{table}.{name} is generated, but no column was made for it")
+        return column
+
+    def _fill(self, table: str, name: str, filling: Filling) -> pa.Array:
+        import pyarrow as pa
+
+        placed = self.rooms.tables[table]
+        match filling:
+            case Modelled():
+                return self.decoded(table).values[name]
+            case Fresh():
+                rng = self.random(f"keys {table}.{name}")
+                return _fresh(filling, self._stored(table, name), self.starts.get(table, 0), placed.rows, rng)
+            case FromAbove(above, column):
+                index = self.rooms.climb(np.arange(placed.rows, dtype=np.int64), table, above)
+                return self.column(above, column).take(pa.array(index))
+            case Numbered(first):
+                return pa.array(placed.position + first)
+            case Constant(value):
+                return pa.array([value] * placed.rows, type=pa.string())
+            case Linked():
+                return self._linked(filling, self.places(table, filling))
+
+    def _linked(self, link: Linked, places: Index) -> pa.Array:
+        if link.table in self.writer.public:
+            return self.writer.public[link.table].take(link.column, places)
+        pool = self.writer.pools.get(link.table)
+        return take(pool[link.column] if pool is not None else self.column(link.table, link.column), places)
 
 
-def _fill(
-    filling: Filling,
-    name: str,
-    stored: ReflectedColumn,
-    table: str,
-    placed: Placed,
-    decoded: Mapping[str, pa.Array],
-    values: Mapping[str, Mapping[str, pa.Array]],
-    rooms: Rooms,
-    start: int,
-    rng: np.random.Generator,
-) -> pa.Array:
+def take(values: pa.Array, places: NDArray[np.int64]) -> pa.Array:
+    """Values at these places; NULL where a place is negative."""
     import pyarrow as pa
 
-    match filling:
-        case Modelled():
-            return decoded[name]
-        case Fresh():
-            return _fresh(filling, stored, start, placed.rows, rng)
-        case FromAbove(above, column):
-            index = rooms.climb(np.arange(placed.rows, dtype=np.int64), table, above)
-            return values[above][column].take(pa.array(index))
-        case Numbered(first):
-            return pa.array(placed.position + first)
-        case Constant(value):
-            return pa.array([value] * placed.rows, type=pa.string())
+    if not len(values):
+        return pa.nulls(len(places), type=values.type)
+    return values.take(pa.array(np.maximum(places, 0), mask=places < 0))
 
 
 def _fresh(filling: Fresh, stored: ReflectedColumn, start: int, rows: int, rng: np.random.Generator) -> pa.Array:

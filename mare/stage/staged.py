@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.codec import Siblings, TableCodec, encode_table
+from mare.codec import Points, Siblings, TableCodec, code_table
+from mare.codec import read_table as read_values
 from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, Part
 from mare.release.placing import Index, Placed, Rooms, seen_columns
 from mare.release.relations import Ranked, Stepped, TableRelations, Words
+from mare.schema.relative import Anchor
 
 from .associations import FoldedContext
 from .needs import TableNeeds
@@ -80,8 +82,10 @@ class Staged:
     vocabularies: Mapping[str, str] = field(default_factory=dict)
     """Public keys by who refers to them: the relation that holds them."""
     _placed: dict[str, Placed] = field(default_factory=dict)
+    _points: dict[str, Mapping[str, Points]] = field(default_factory=dict)
+    """Of each encoded table, where its ordered columns stand: tables below may be anchored there."""
     _rest: dict[str, Index] = field(default_factory=dict)
-    """Of an association, the rows whose key has no column of its own."""
+    """Of an association whose rest are ordinary rows, those rows."""
 
     @property
     def owners(self) -> dict[str, tuple[str, ...]]:
@@ -127,7 +131,9 @@ class Staged:
         siblings = Siblings(staged.parents, staged.parent, staged.position)
         if staged.needs.owned_by:
             siblings = Siblings(rows, np.arange(rows, dtype=np.int64), staged.position)
-        encoded = encode_table(codec, self._values(staged), siblings)
+        read = read_values(codec, self._values(staged), siblings, self._above(table, codec))
+        self._points[table] = read.points
+        encoded = code_table(codec, read, siblings)
         coded, targets = dict(encoded.rows), dict[str, Index]()
         self._encode_references(staged, related, coded, targets)
         counts, context, free = staged.counts, dict[str, CodeArray](), dict[str, CodeArray]()
@@ -150,6 +156,14 @@ class Staged:
             same_item=previous_of_item(staged.parent, [coded[item] for item in related.items]) if related.items else None,
             unknown=staged.unknown,
         )
+
+    def _above(self, table: str, codec: TableCodec) -> dict[Anchor, Points]:
+        """Where the columns above stand that this table is anchored at, gathered for each of its rows."""
+        staged = self.tables[table]
+        places = {name: Placed(len(t.parent), t.parent, t.position, t.position, {}, t.owner) for name, t in self.tables.items()}
+        rows = np.arange(len(staged.parent), dtype=np.int64)
+        climb = Rooms(self.owners, places).climb
+        return {a: self._points[a.scope][a.column].take(climb(rows, table, a.scope)) for a in codec.above}
 
     def _encode_references(
         self, staged: StagedTable, related: TableRelations, coded: dict[str, CodeArray], targets: dict[str, Index]
@@ -196,7 +210,8 @@ class Staged:
             reference = related.reference(name)
             derived[name] = (coded[name], codec.columns[name].size if reference is None else reference.size)
             free[name] = coded[name]
-        self._rest[staged.needs.name] = np.flatnonzero(unrolling.slot[staged.key] < 0).astype(np.int64)
+        if unrolling.rest == "rows":
+            self._rest[staged.needs.name] = np.flatnonzero(unrolling.slot[staged.key] < 0).astype(np.int64)
         return FoldedContext(unrolling, staged.parents, staged.parent, staged.key, derived, staged.needs.max_rows)
 
     def view(

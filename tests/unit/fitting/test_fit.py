@@ -80,7 +80,6 @@ def test_a_peeked_schema_is_refused_unread_and_marked_when_forced() -> None:
         ("values: [F, M]", "learn: true, max_values: 5", "patients.sex"),
         ("{type: integer, min: 0, max: 99, bins: 5}", "{type: duration, min: 0s, max: 5d}", "age"),
         (", nullable: true}", ", determined: {copy_of: begins}}", "stays.ward"),
-        ("keep: last", "keep: last, orphans: entity", "stays"),
     ],
 )
 def test_what_cannot_be_fitted_yet_is_refused_before_anything_is_read(before: str, after: str, named: str) -> None:

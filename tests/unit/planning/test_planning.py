@@ -73,9 +73,17 @@ def test_categories_cannot_be_learned_with_delta_zero_and_all_are_named() -> Non
     assert set(faults_of(error.value)) == {
         "tables.admissions.columns.race",
         "tables.transfers.columns.icd",
-        "tables.transfers.references.unit_id",
     }
     assert "values" in str(error.value)
+
+
+def test_public_keys_are_chosen_with_delta_zero_too_for_everybody_knows_them() -> None:
+    tables = hospital()
+    tables["units"] = {"public": True, "key": "unit_id", "rows": 50}
+    tables["transfers"]["references"] = {"unit_id": {"kind": "public", "table": "units", "max_values": 20}}
+    made = planned(tables, budget=Budget(1))
+    assert made.group("transfers.rows").learned == {"unit_id"}
+    assert made.phases.learn > 0
 
 
 def test_numbers_can_be_learned_with_delta_zero() -> None:

@@ -1,0 +1,152 @@
+"""Public tables in a fit: read before anything is paid, and of large vocabularies the keys that are worth a column.
+
+A public table is known to everybody, so its keys are a domain without cost. Which of them the private rows use is not: that
+is a noisy histogram over all keys, one unit of weight per entity, charged to the learning share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mare.domain import Marginal
+from mare.errors import PlanError, SourceError
+from mare.planning import Plan
+from mare.planning.domains import is_learned
+from mare.planning.sensitivity import RowBound
+from mare.ports import Source
+from mare.privacy.answers.clipping import Clip
+from mare.privacy.curator import Gate
+from mare.release.public import PublicTable, PublicTables, Texts, in_order
+from mare.release.relations import Words, relations
+from mare.schema import Schema
+from mare.schema.columns import DEFAULT_MAX_VALUES
+from mare.schema.references import PublicReference
+from mare.schema.reflection import ReflectedTable, Reflection
+from mare.stage import Staged, TableNeeds
+from mare.stage.staged import KEY
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CLEAR = 2.0
+"""A learned key stands so many standard deviations of the noise above nothing."""
+
+
+def read_public(schema: Schema, reader: Source, reflection: Reflection) -> dict[str, PublicTable]:
+    """Every public table, whole but for the columns that are left out; all faults at once."""
+    found: dict[str, PublicTable] = {}
+    for name, table in schema.tables.items():
+        if not table.public or table.ignore:
+            continue
+        stored = reflection.table(name)
+        if stored is None:
+            held = ", ".join(t.name for t in reflection) or "none"
+            raise SourceError(f"{reflection.label} has no table {name!r}. It has: {held}.")
+        left_out = {c.name for c in map(stored.column, table.ignore_columns) if c is not None}
+        columns = [c.name for c in stored.columns if c.name not in left_out]
+        found[name] = in_order(PublicTable(name, _rows(reader, stored, columns), table.key or ()))
+    _refuse_sizes(schema, found)
+    return found
+
+
+def _rows(reader: Source, stored: ReflectedTable, columns: list[str]) -> pa.Table:
+    import pyarrow as pa
+
+    batches = list(reader.read(stored.name, columns))
+    if not batches:
+        return pa.table({name: pa.array([], type=pa.string()) for name in columns})
+    return pa.Table.from_batches(batches).unify_dictionaries()
+
+
+def _refuse_sizes(schema: Schema, public: PublicTables) -> None:
+    """The plan reckoned with the declared rows of a public table: more would break what it promised."""
+    wrong = [
+        f"tables.{name}.rows: the public table has {table.rows.num_rows:,} rows, the schema says {declared:,}"
+        for name, table in public.items()
+        if (declared := schema.tables[name].rows) is not None and table.rows.num_rows > declared
+    ]
+    if wrong:
+        listed = "\n".join(f"  - {fault}" for fault in wrong)
+        raise PlanError(
+            f"public tables are larger than the plan reckons with:\n{listed}\nWrite the right number, and plan again."
+        )
+
+
+def stage_vocabularies(tables: tuple[TableNeeds, ...], schema: Schema, public: PublicTables) -> dict[str, tuple[Texts, ...]]:
+    """The public keys that the stage looks for, by who refers to them."""
+    related = relations(schema, public, {})
+    found: dict[str, tuple[Texts, ...]] = {}
+    for needs in tables:
+        if needs.held_by is not None:
+            continue
+        if (unrolling := related[needs.name].unrolling) is not None:
+            found[needs.name] = unrolling.vocabulary.keys
+        for link in needs.links:
+            if isinstance(words := related[needs.name].reference(link.name), Words):
+                found[f"{needs.name}.{link.name}"] = words.vocabulary.keys
+    return found
+
+
+@dataclass(frozen=True)
+class KeyChoice:
+    """Keys of a public table, to be chosen for one association or reference."""
+
+    table: str
+    reference: str | None
+    """None: the association itself."""
+    keys: int
+    most: int
+    exactly: bool
+    """As many as may be; else only those that stand clear of the noise."""
+
+    @property
+    def name(self) -> str:
+        """As `mare.release.relations` looks it up."""
+        return self.table if self.reference is None else f"{self.table}.{self.reference}"
+
+
+def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
+    """What has to be chosen, and paid for."""
+    found = []
+    for name, table in relations(schema, public, {}).items():
+        link = schema.tables[name].parent
+        if table.unrolling is not None and link is not None and link.vocabulary is not None:
+            keys = len(table.unrolling.vocabulary)
+            if link.vocabulary.select < keys:
+                found.append(KeyChoice(name, None, keys, link.vocabulary.select, True))
+        for reference, words in (table.references or {}).items():
+            says = schema.tables[name].references[reference]
+            if isinstance(words, Words) and isinstance(says, PublicReference) and is_learned(schema, name, reference):
+                most = says.max_values or (DEFAULT_MAX_VALUES if says.learn else len(words.vocabulary))
+                if says.learn or most < len(words.vocabulary):
+                    found.append(KeyChoice(name, reference, len(words.vocabulary), most, not says.learn))
+    return found
+
+
+def choose_keys(
+    gate: Gate, staged: Staged, wanted: list[KeyChoice], bounds: Mapping[str, RowBound], share: float
+) -> dict[str, tuple[int, ...]]:
+    """The chosen keys by name. ``share`` of the whole budget is split evenly."""
+    found = {}
+    for choice in wanted:
+        label = f"{choice.name}.keys"
+        view = staged.key_view(label, choice.table, choice.reference, choice.keys, bounds[choice.table].rows)
+        (answer,) = gate.curator(view, share / len(wanted)).counts([Marginal.of(KEY)], clip=Clip(1.0))
+        counts = answer.rows[:-1]
+        order = np.argsort(-counts, kind="stable")[: choice.most]
+        clear = order if choice.exactly else order[counts[order] >= CLEAR * answer.rows_deviation]
+        # Something has to be there to refer to: the key that was counted most, be it noise.
+        found[choice.name] = tuple(sorted(int(key) for key in (clear if len(clear) else order[:1])))
+    return found
+
+
+def learning_share(plan: Plan, wanted: list[KeyChoice]) -> float:
+    """Of the whole budget, what choosing keys may cost: its part of what is learned, column by column."""
+    schema = plan.schema
+    modelled = {(g.group.table, c.column) for g in plan.groups for c in g.group.columns if c.column is not None}
+    others = [1 for table, name in modelled if name in schema.tables[table].columns and is_learned(schema, table, name)]
+    return plan.phases.learn * len(wanted) / max(1, len(wanted) + len(others))

@@ -1,0 +1,124 @@
+"""Associations unrolled: from the columns of a context to rows, each with its public key (mare-2024, IV.B).
+
+"For each context row, the columns with true or non-null values are unrolled to create partial child rows containing the
+public relationship and derived columns. Then, the child table model is sampled to fill in the missing common columns."
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.domain import CodeArray
+from mare.release.placing import NOWHERE, Index
+from mare.release.unrolling import Unrolling
+
+
+@dataclass(frozen=True, eq=False)
+class UnrolledRows:
+    """The rows that a context asks for, sorted by parent."""
+
+    parent: Index
+    key: Index
+    """The code of the public key; `NOWHERE` for rows of the rest, whose key is still to be drawn."""
+    derived: Mapping[str, NDArray[np.int64]]
+    """Codes of the derived columns; -1 where they are still to be drawn."""
+
+    def take(self, index: Index) -> UnrolledRows:
+        return UnrolledRows(self.parent[index], self.key[index], {n: v[index] for n, v in self.derived.items()})
+
+
+def agree_on_absence(unrolling: Unrolling, context: dict[str, CodeArray], sizes: Mapping[str, int]) -> None:
+    """Several derived columns of one slot are there or not together: the first says which.
+
+    Where another is missing although the row is there, it gets one of its values in proportion to how often it was drawn.
+    """
+    if len(unrolling.derived) < 2:
+        return
+    names = list(context)
+    columns = [unrolling.labels(f"{name}({unrolling.key})", names) for name in unrolling.derived]
+    for first, *others in zip(*columns, strict=True):
+        absent = context[first] == sizes[first] - 1
+        for label in others:
+            codes, none = context[label], sizes[label] - 1
+            there = codes[codes != none]
+            lost = np.flatnonzero(~absent & (codes == none))
+            if len(lost):
+                # Cycling through what was drawn needs no further randomness and keeps its distribution.
+                codes[lost] = np.resize(there, len(lost)) if len(there) else np.arange(len(lost)) % none
+            codes[absent] = none
+
+
+def unroll(
+    unrolling: Unrolling, context: Mapping[str, CodeArray], sizes: Mapping[str, int], rng: np.random.Generator
+) -> UnrolledRows:
+    """The rows of all parents. ``sizes`` holds how many codes each context column has."""
+    names = list(context)
+    parents, keys = list[Index](), list[Index]()
+    derived: dict[str, list[Index]] = {name: [] for name in unrolling.derived}
+
+    def add(parent: Index, key: Index, values: Mapping[str, NDArray[np.integer]]) -> None:
+        parents.append(parent.astype(np.int64))
+        keys.append(key.astype(np.int64))
+        for name, column in derived.items():
+            column.append(values[name].astype(np.int64) if name in values else np.full(len(parent), -1, dtype=np.int64))
+
+    if unrolling.derived:
+        columns = {name: unrolling.labels(f"{name}({unrolling.key})", names) for name in unrolling.derived}
+        first = columns[unrolling.derived[0]]
+        for slot, label in enumerate(first):
+            there = np.flatnonzero(context[label] != sizes[label] - 1)
+            key = np.full(len(there), unrolling.chosen[slot // unrolling.multiplicity])
+            add(there, key, {name: context[labels[slot]][there] for name, labels in columns.items()})
+    else:
+        for number, label in enumerate(unrolling.labels(f"exists({unrolling.key})", names)):
+            there = np.repeat(np.arange(len(context[label])), context[label])
+            add(there, np.full(len(there), unrolling.chosen[number]), {})
+    rest = _rest(unrolling, context, names, rng)
+    add(*rest, {})
+    parent, key = np.concatenate(parents), np.concatenate(keys)
+    order = np.argsort(parent, kind="stable")
+    found = UnrolledRows(parent, key, {name: np.concatenate(values) for name, values in derived.items()})
+    return found.take(order.astype(np.int64))
+
+
+def _rest(
+    unrolling: Unrolling, context: Mapping[str, CodeArray], names: list[str], rng: np.random.Generator
+) -> tuple[Index, Index]:
+    """Rows whose key has no column: to be drawn by the head, or any of its group that is not there yet."""
+    if unrolling.rest == "rows" and (unrolling.slot < 0).any():
+        parent = np.repeat(np.arange(len(context["count"])), context["count"])
+        return parent, np.full(len(parent), NOWHERE)
+    parents, keys = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    if unrolling.rest == "hierarchy":
+        own = unrolling.labels(f"exists({unrolling.key})", names)
+        grouped = [label for label in names if label.startswith("exists(") and label not in own]
+        for group, label in enumerate(sorted(grouped, key=_number)):
+            members = unrolling.members(group)
+            times = np.minimum(context[label], len(members) * unrolling.multiplicity).astype(np.int64)
+            parent = np.repeat(np.arange(len(times)), times)
+            at = np.arange(len(parent)) - np.repeat(np.cumsum(times) - times, times)
+            if len(members):
+                # One draw a parent, then on through the group: a key does not come more often than it may.
+                start = rng.integers(0, len(members), size=len(times))[parent]
+                parents.append(parent)
+                keys.append(members[(start + at) % len(members)])
+    return np.concatenate(parents), np.concatenate(keys)
+
+
+def _number(label: str) -> int:
+    number = label.rpartition("#")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+def at_most(rows: UnrolledRows, cap: int, rng: np.random.Generator) -> UnrolledRows:
+    """No parent has more rows than the source's could have: of more, some at random."""
+    rank = np.empty(len(rows.parent), dtype=np.int64)
+    order = np.lexsort((rng.random(len(rows.parent)), rows.parent))
+    first = np.r_[True, rows.parent[order][1:] != rows.parent[order][:-1]] if len(order) else np.zeros(0, dtype=bool)
+    run = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0)) if len(order) else order
+    rank[order] = np.arange(len(order)) - run
+    return rows.take(np.flatnonzero(rank < cap).astype(np.int64))

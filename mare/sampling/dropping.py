@@ -1,0 +1,128 @@
+"""Rows that cannot be: a key that stayed alike after many draws, or a reference that must hold and leads to such a row.
+
+They are few, and they go with all that hangs on them. Everything else of the block stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.codec import OrdinalCodec, RelativeCodec
+from mare.release.filling import Modelled
+from mare.release.linking import Linked
+from mare.release.placing import NOWHERE, Index
+
+from .distinct import repeated
+from .structure import REDRAWS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .writing import BlockValues
+
+Mask = NDArray[np.bool_]
+
+
+def living_rows(block: BlockValues) -> dict[str, Mask]:
+    """Per table, the rows that stay; a table that loses none is left out."""
+    alive = {table: np.ones(block.rows(table), dtype=np.bool_) for table in block.writer.order}
+    for table, sets in block.writer.distinct.items():
+        for columns in sets:
+            alive[table][_still_alike(block, table, columns)] = False
+    changed = True
+    while changed:
+        changed = False
+        for table in block.writer.order:
+            mask = alive[table] & _owned(block, table, alive)
+            for link in block.links(table):
+                mask &= _refers(block, table, link, alive)
+            changed |= bool((mask != alive[table]).any())
+            alive[table] = mask
+    return {table: mask for table, mask in alive.items() if not mask.all()}
+
+
+def _owned(block: BlockValues, table: str, alive: dict[str, Mask]) -> Mask:
+    placed, owners = block.rooms.tables[table], block.rooms.owners[table]
+    found = np.ones(placed.rows, dtype=np.bool_)
+    for edge, owner in enumerate(owners):
+        mine = slice(None) if placed.owner is None else placed.owner == edge
+        found[mine] = alive[owner][placed.parent[mine]]
+    return found
+
+
+def _refers(block: BlockValues, table: str, link: Linked, alive: dict[str, Mask]) -> Mask:
+    """Where a reference holds. One that may be NULL lets go of a row that is gone."""
+    places = block.places(table, link)
+    there = alive.get(link.table)
+    gone = places < 0
+    if there is not None and len(there):
+        gone |= ~there[np.maximum(places, 0)]
+    if link.nullable:
+        if there is not None and (gone & (places >= 0)).any():
+            block.set_places(table, link, np.where(gone, NOWHERE, places))
+        return np.ones(len(places), dtype=np.bool_)
+    return ~gone
+
+
+def _still_alike(block: BlockValues, table: str, columns: tuple[str, ...]) -> Index:
+    """Draw values again until the rows of one parent differ in these columns; the rows that still do not."""
+    parent = block.rooms.tables[table].parent
+    for attempt in range(REDRAWS):
+        found = repeated(parent, [_numbered(block.column(table, name)) for name in columns])
+        if not len(found) or not _draw_again(block, table, columns, found, attempt):
+            return found
+    return repeated(parent, [_numbered(block.column(table, name)) for name in columns])
+
+
+def _draw_again(block: BlockValues, table: str, columns: tuple[str, ...], rows: Index, attempt: int) -> bool:
+    """Values of the same codes, drawn once more; whether there was anything to draw."""
+    import pyarrow as pa
+
+    rng = block.random(f"apart {table} {', '.join(columns)} {attempt}")
+    drawn = False
+    for name in columns:
+        filling = block.writer.fillings[table][name]
+        if isinstance(filling, Modelled):
+            codec = block.writer.codecs[table].columns[name]
+            if not isinstance(codec, OrdinalCodec) or _is_anchor(block, table, name):
+                continue
+            values = block.column(table, name)
+            again = codec.decode(block.codes(table)[name][rows], rng)
+            mask = np.zeros(len(values), dtype=np.bool_)
+            mask[rows] = True
+            block.set_column(table, name, _replaced(values, pa.array(mask), again))
+            drawn = True
+        elif isinstance(filling, Linked) and filling.way == "pool":
+            places = block.places(table, filling).copy()
+            places[rows] = rng.permutation(places)[: len(rows)]
+            block.set_places(table, filling, places)
+            drawn = True
+    return drawn
+
+
+def _replaced(values: pa.Array, mask: pa.Array, again: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.replace_with_mask(values, mask, again.cast(values.type))
+
+
+def _is_anchor(block: BlockValues, table: str, name: str) -> bool:
+    """Whether other values hang on this one: then it stays where it is."""
+    for other, codec in block.writer.codecs.items():
+        for one in codec.ordered.values():
+            if isinstance(one, RelativeCodec):
+                firsts = () if one.first is None else one.first.placing.anchors
+                for anchor in (*one.placing.anchors, *firsts):
+                    here = anchor.scope == table or (other == table and anchor.scope in ("", "previous"))
+                    if here and anchor.column == name:
+                        return True
+    return False
+
+
+def _numbered(values: pa.Array) -> NDArray[np.unsignedinteger]:
+    """Equal values as equal numbers."""
+    coded = values.dictionary_encode()
+    return np.asarray(coded.indices.fill_null(len(coded.dictionary)), dtype=np.uint64)

@@ -1,0 +1,135 @@
+"""Which row a reference leads to, once rows are there: one function for each way that needs no model, or has used one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.codec.ticks import DAY_US
+from mare.errors import InternalError
+from mare.release.linking import VIA, Linked
+from mare.release.placing import NOWHERE, Index
+from mare.release.relations import Words
+
+if TYPE_CHECKING:
+    from .writing import BlockValues
+
+Micros = NDArray[np.int64]
+
+
+def find_places(block: BlockValues, table: str, link: Linked) -> Index:
+    """Of each row of a table, the place of the row that a reference leads to."""
+    placed = block.rooms.tables[table]
+    if link.way in ("via", "position", "earlier"):
+        return placed.targets[VIA if link.way == "via" else link.reference]
+    if link.way == "public":
+        return _public(block, table, link)
+    if link.way == "owned":
+        return _owned(block, table, link)
+    rng = block.random(f"refer {table}.{link.reference}")
+    if link.way == "pool":
+        pool = block.writer.pools.get(link.table)
+        rows = len(next(iter(pool.values()))) if pool is not None else block.rows(link.table)
+        return rng.integers(0, max(1, rows), size=placed.rows)
+    if link.way == "other_entity":
+        return _another(block, table, link, rng)
+    return _interval(block, table, link)
+
+
+def _public(block: BlockValues, table: str, link: Linked) -> Index:
+    words = block.related(table).reference(link.reference)
+    if isinstance(words, Words):
+        return words.decode(block.codes(table)[link.reference])
+    # A pool's rows are made up: any key of the public table.
+    keys = block.writer.public[link.table].vocabulary((link.column,))
+    if not len(keys):
+        return np.full(block.rows(table), NOWHERE, dtype=np.int64)
+    rng = block.random(f"refer {table}.{link.reference}")
+    return keys.places[rng.integers(0, len(keys), size=block.rows(table))]
+
+
+def _owned(block: BlockValues, table: str, link: Linked) -> Index:
+    """The row that was made for this one."""
+    owned = block.rooms.tables[link.table]
+    edge = block.writer.owned_by[link.table].index((table, link.reference))
+    mine = np.arange(owned.rows, dtype=np.int64)
+    if owned.owner is not None:
+        mine = np.flatnonzero(owned.owner == edge).astype(np.int64)
+    places = np.full(block.rows(table), NOWHERE, dtype=np.int64)
+    places[owned.parent[mine]] = mine
+    return places
+
+
+def _another(block: BlockValues, table: str, link: Linked, rng: np.random.Generator) -> Index:
+    """A row of another entity of the same block, at random. Where there is no other: NULL, or one of its own."""
+    entity = block.writer.order[0]
+    rows = block.rows(link.table)
+    whose = block.rooms.climb(np.arange(block.rows(table), dtype=np.int64), table, entity)
+    theirs = block.rooms.climb(np.arange(rows, dtype=np.int64), link.table, entity)
+    if not rows:
+        return np.full(len(whose), NOWHERE, dtype=np.int64)
+    # Rows are sorted by entity, so an entity's own are a run: draw among the others, then step over the run.
+    first = np.searchsorted(theirs, whose, side="left")
+    own = np.searchsorted(theirs, whose, side="right") - first
+    others = rows - own
+    drawn = (rng.random(len(whose)) * np.maximum(1, others)).astype(np.int64)
+    places = np.where(drawn >= first, drawn + own, drawn)
+    alone = NOWHERE if link.nullable else np.minimum(first, rows - 1)
+    return np.where(others > 0, places, alone).astype(np.int64)
+
+
+def _interval(block: BlockValues, table: str, link: Linked) -> Index:
+    """The row of the same entity whose interval contains this row's time: of several, the one that began last."""
+    time, (begin, end) = block.writer.finders[table, link.reference]
+    entity = block.writer.order[0]
+    here = block.rooms.climb(np.arange(block.rows(table), dtype=np.int64), table, entity)
+    there = block.rooms.climb(np.arange(block.rows(link.table), dtype=np.int64), link.table, entity)
+    at, known = moments(block, table, time)
+    starts, started = moments(block, link.table, begin)
+    ends, ended = moments(block, link.table, end, last=True)
+    usable = np.flatnonzero(started & ended)
+    usable = usable[np.lexsort((starts[usable], there[usable]))]
+    return _latest(usable, there[usable], starts[usable], ends[usable], here, at, known)
+
+
+def _latest(rows: Index, whose: Index, starts: Micros, ends: Micros, here: Index, at: Micros, known: NDArray[np.bool_]) -> Index:
+    """``rows`` are sorted by entity and begin. A candidate that has ended gives way to the one before it."""
+    places = np.full(len(here), NOWHERE, dtype=np.int64)
+    first = np.searchsorted(whose, here, side="left")
+    candidate = np.empty(len(here), dtype=np.int64)
+    # The last row of the entity that begins no later, by bisection over each entity's own run.
+    low, high = first.copy(), np.searchsorted(whose, here, side="right")
+    while (open_ := low < high).any():
+        middle = (low + high) // 2
+        begun = np.zeros(len(here), dtype=np.bool_)
+        begun[open_] = starts[middle[open_]] <= at[open_]
+        low, high = np.where(open_ & begun, middle + 1, low), np.where(open_ & ~begun, middle, high)
+    candidate = low - 1
+    waiting = known & (candidate >= first)
+    while waiting.any():
+        index = np.flatnonzero(waiting)
+        inside = ends[candidate[index]] >= at[index]
+        places[index[inside]] = rows[candidate[index[inside]]]
+        waiting[index[inside]] = False
+        candidate[index[~inside]] -= 1
+        waiting &= candidate >= first
+    return places
+
+
+def moments(block: BlockValues, table: str, column: str, *, last: bool = False) -> tuple[Micros, NDArray[np.bool_]]:
+    """A date or time as microseconds, and where it is there; a day, where it is the ``last``, until its end."""
+    import pyarrow as pa
+
+    values = block.column(table, column)
+    there = ~np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
+    points = block.decoded(table).points.get(column) if table in block.writer.codecs else None
+    if points is not None:
+        # As the codec reads them: also where the source stores texts.
+        return points.lower * int(points.scale.unit) + (DAY_US - 1 if last and points.scale.whole_days else 0), there
+    if not pa.types.is_temporal(values.type):
+        raise InternalError(f"{table}.{column} is no date or time")
+    day = pa.types.is_date(values.type)
+    micros = values.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0)
+    return np.asarray(micros, dtype=np.int64) + (DAY_US - 1 if last and day else 0), there

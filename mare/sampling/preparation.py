@@ -1,0 +1,124 @@
+"""From a release to what sampling works with: models and codecs loaded, columns' fillings known, pools made.
+
+Done once a sample, before the first block. Nothing here draws but the pools, which every block refers to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mare.codec import TableCodec, evenly, table_codec
+from mare.graph.dag import DatasetDag
+from mare.graph.ownership import link_cap
+from mare.release import Release
+from mare.release.filling import fillings
+from mare.release.relations import relations
+from mare.release.uniqueness import distinct_sets
+from mare.schema import Schema
+from mare.schema.references import SameEntityReference
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.schema.schema import EntityByColumn
+
+from .generation import Generator
+from .pools import make_pools
+from .writing import Writer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A release, ready to be sampled from."""
+
+    generator: Generator
+    writer: Writer
+    apart: Mapping[str, pa.RecordBatch]
+    """Tables that come out before any entity: public ones as they are, pools; referred before referring."""
+
+
+def prepare(release: Release, seed: int) -> Prepared:
+    schema = release.schema
+    dag = DatasetDag.of(schema)
+    own = [name for name in dag.generation_order() if dag.node(name).role in ("entity", "private", "owned")]
+    pools = [name for name in dag.generation_order() if dag.node(name).role == "pool"]
+    order = tuple(dict.fromkeys([dag.entity.name, *own]))
+    codecs = table_codecs(release, order)
+    related = relations(schema, release.public, release.plan.chosen)
+    owned_by = {
+        name: tuple((edge.child, edge.name) for edge in dag.owners(name)) for name in own if dag.node(name).role == "owned"
+    }
+    owners = {name: tuple(e.child if e.kind == "owned" else e.parent for e in dag.owners(name)) for name in order}
+    apart = {name: distinct_sets(schema, name) for name in own}
+    generator = Generator(
+        release.plan,
+        order,
+        owners,
+        owned_by,
+        codecs,
+        {settled.name: release.model(settled.name) for settled in release.plan.groups},
+        related,
+        {name: cap.rows for name in dag.tables("private") if (cap := link_cap(schema, name)) is not None},
+        apart,
+    )
+    by_name = {table.name: table for table in release.tables}
+    writer = Writer(
+        tables=tuple(table for table in release.tables if table.name in own),
+        order=order,
+        fillings={name: fillings(schema, name) for name in (*order, *pools)},
+        stored=_stored(schema, by_name, (*order, *pools)),
+        codecs=codecs,
+        related=related,
+        public=release.public,
+        distinct={name: [d.columns for d in sets if not generator.keeps_apart(name, d)] for name, sets in apart.items() if sets},
+        owned_by=owned_by,
+        finders=_finders(schema, own),
+    )
+    made, batches = make_pools(schema, writer, tuple(by_name[name] for name in pools), seed)
+    public = {name: _whole(release, by_name[name]) for name in by_name if name in release.public}
+    first = {name: public.get(name, batches.get(name)) for name in by_name if name in public or name in batches}
+    return Prepared(generator, replace(writer, pools=made), {n: batch for n, batch in first.items() if batch is not None})
+
+
+def table_codecs(release: Release, tables: Iterable[str]) -> dict[str, TableCodec]:
+    """The very codecs that the fit has used."""
+    columns: dict[str, list[str]] = {table: [] for table in tables}
+    for settled in release.plan.groups:
+        described, held = release.schema.tables[settled.group.table], columns[settled.group.table]
+        names = [c.column for c in settled.group.columns if c.role in ("value", "first", "derived") and c.column is not None]
+        held += [name for name in names if name in described.columns and name not in described.references and name not in held]
+    return {
+        table: evenly(table_codec(release.schema, table, names)) if table in release.schema.tables else TableCodec(table, {})
+        for table, names in columns.items()
+    }
+
+
+def _stored(schema: Schema, tables: Mapping[str, ReflectedTable], names: Iterable[str]) -> dict[tuple[str, str], ReflectedColumn]:
+    found = {}
+    for name in names:
+        # What an entity by column is told apart by is stored in the table that holds it.
+        home = schema.entity.table if name not in tables and isinstance(schema.entity, EntityByColumn) else name
+        for column in fillings(schema, name):
+            if (stored := tables[home].column(column)) is not None:
+                found[name, column] = stored
+    return found
+
+
+def _finders(schema: Schema, tables: Iterable[str]) -> dict[tuple[str, str], tuple[str, tuple[str, str]]]:
+    return {
+        (name, reference): (says.time, says.interval)
+        for name in tables
+        for reference, says in schema.tables[name].references.items()
+        if isinstance(says, SameEntityReference) and says.time is not None and says.interval is not None
+    }
+
+
+def _whole(release: Release, table: ReflectedTable) -> pa.RecordBatch:
+    """A public table as one batch: its rows may refer to each other."""
+    import pyarrow as pa
+
+    rows = release.public[table.name].rows.select([column.name for column in table.columns]).combine_chunks()
+    batches = rows.to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=rows.schema)
