@@ -5,6 +5,7 @@ The checks ask it. It never raises: what is missing or circular is theirs to rep
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -117,6 +118,11 @@ class Layout:
         """The reference that this column is part of."""
         here = self.schema.tables[table]
         return next((here.references[r] for r in here.references if column in here.reference_columns(r)), None)
+
+    def is_unique(self, table: str, columns: Sequence[str]) -> bool:
+        """Whether the schema says that these columns name at most one row: they hold its key, or one of its `unique` sets."""
+        here = self.schema.tables[table]
+        return any(set(names) <= set(columns) for names in (here.key or (), *here.unique) if names)
 
     def is_sequence(self, table: str) -> bool:
         link = self.link(table)

@@ -9,7 +9,7 @@ from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.links import Parent
 
-from .wording import listed, no_column, no_table, unsettled
+from .wording import listed, no_column, no_table, not_unique, unsettled
 
 
 def find(layout: Layout) -> Iterator[Fault]:
@@ -51,6 +51,8 @@ def _foreign_key(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
         known = layout.columns(link.table or "")
         if column not in known:
             yield no_column((*here, "references", i), column, link.table or "", known)
+    if link.references is not None and link.table is not None:
+        yield from not_unique(layout, link.table, link.references, (*here, "references"))
 
 
 def _order(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.references import EarlierReference, OtherEntityReference, Reference, SameEntityReference
 
-from .wording import listed, no_column, no_table
+from .wording import listed, no_column, no_table, not_unique
 
 
 def find(layout: Layout) -> Iterator[Fault]:
@@ -59,6 +59,8 @@ def _columns(layout: Layout, name: str, reference: str, path: Path) -> Iterator[
     if target is not None and says.column is not None and layout.roles[says.table] not in ("public", "ignored"):
         known = layout.columns(says.table)
         yield from (no_column((*path, "column"), c, says.table, known) for c in says.column if c not in known)
+    if target is not None and says.column is not None and says.kind != "broken":
+        yield from not_unique(layout, says.table, says.column, (*path, "column"))
 
 
 def _any(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
