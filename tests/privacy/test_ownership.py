@@ -37,7 +37,7 @@ def one_goes(world: World) -> None:
 
 
 @given(worlds())
-@settings(max_examples=10)
+@settings(max_examples=6)
 def test_the_stage_and_the_audit_agree_on_who_is_an_entity(world: World) -> None:
     one_goes(world)
 

@@ -177,6 +177,11 @@ def test_no_value_columns_no_rare_and_no_extreme_entity() -> None:
     with owners(reader, bare) as found:
         assert extreme(found) is None
         assert rarest(found) is not None
+    numbers = load_schema("mare: 1\nentity: p\ntables:\n  p: {key: id, columns: {age: {type: integer, min: 0, max: 9}}}\n")
+    reader = MemorySource.of({"p": [{"id": "1", "age": 3}]}, {"p": {"id": pa.string(), "age": pa.int64()}})
+    with owners(reader, numbers) as found:
+        assert extreme(found) is not None
+        assert rarest(found) is None
 
 
 ORPHANS = SCHEMA.replace("{table: p, column: p_id, max_rows: 4}", "{table: p, column: p_id, max_rows: 4, orphans: entity}")

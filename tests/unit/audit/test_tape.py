@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -10,13 +12,18 @@ from mare.audit import INTERNAL, AuditReport, EntityAudit, QueryAudit, account_f
 from mare.audit.artefacts import artefacts, differing, published
 from mare.errors import BudgetError, SourceError
 from mare.fitting import FitOptions, run_fit
+from mare.planning import Plan
 from mare.planning.planning import plan
+from mare.ports import Source
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.ledger import Ledger
 from mare.privacy.tape import Entry, Record, Recorder
+from mare.release import Release
 from tests.memory_source import MemorySource, hospital_rows
 from tests.privacy.sessions import PURE, ZCDP, everything, hospital, pair
+
+tape_module = import_module("mare.audit.tape")
 
 BUDGET = Budget(2, 1e-9)
 SECRET = bytes(range(32))
@@ -126,3 +133,34 @@ def test_more_than_the_budget_is_a_fault(budget: Budget) -> None:
     record, ledger = recorded_session(budget)
     record.entries += record.entries
     assert any("the charges add up to" in fault for fault in account_faults(record, ledger, budget))
+
+
+def second_fit(monkeypatch: pytest.MonkeyPatch, does: Callable[[FitOptions], None]) -> None:
+    """The fit without the entity does something that the recorded one did not."""
+    fits: list[FitOptions] = []
+
+    def fit(made: Plan, source: Source, options: FitOptions) -> Release:
+        fits.append(options)
+        if len(fits) > 1:
+            does(options)
+        return run_fit(made, source, options)
+
+    monkeypatch.setattr(tape_module, "run_fit", fit)
+
+
+def test_progress_that_tells_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tells(options: FitOptions) -> None:
+        assert options.tell is not None
+        options.tell("5 patients")
+
+    second_fit(monkeypatch, tells)
+    assert audited(entities=[1]).differences == ("as asked: the progress that was told is not the same",)
+
+
+def test_an_error_that_only_one_of_the_two_meets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(options: FitOptions) -> None:
+        raise SourceError("too few patients")
+
+    second_fit(monkeypatch, fails)
+    (difference,) = audited(entities=[1]).differences
+    assert "ended with SourceError, the recorded one did not: too few patients" in difference
