@@ -86,17 +86,39 @@ class Layout:
         return tuple(name for name in self.schema.tables if self.parent(name) == table)
 
     def ancestors(self, table: str) -> tuple[str, ...]:
-        """The parents above a table, nearest first, up to the entity; an owned table continues with its owner."""
+        """The rows above one row, nearest first, up to the entity. An owned table continues with its owners: where it has
+        several, with what all of them share, for only that is above every one of its rows."""
+        return self._above[table] if table in self._above else self._first_above(table)
+
+    def _owning(self, table: str) -> tuple[str, ...]:
+        """Whose rows a table's rows are: its parent's, or those of the tables that own it."""
+        above = self.parent(table)
+        if above is not None:
+            return (above,)
+        owned = table in self.owners and self.roles.get(table) == "owned"
+        return tuple(dict.fromkeys(owner for owner, _ in self.owners[table])) if owned else ()
+
+    @cached_property
+    def _above(self) -> dict[str, tuple[str, ...]]:
+        """Ancestors of every table that no circle keeps from having an end, each worked out once."""
+        known: dict[str, tuple[str, ...]] = {}
+        waiting = {name: self._owning(name) for name in self.schema.tables}
+        while True:
+            ready = [t for t, owners in waiting.items() if all(o in known or o not in self.schema.tables for o in owners)]
+            if not ready:
+                return known
+            for table in ready:
+                chains = [(owner, *known.get(owner, ())) for owner in waiting.pop(table)]
+                shared = set(chains[0]).intersection(*chains[1:]) if chains else set[str]()
+                known[table] = tuple(name for name in chains[0] if name in shared) if chains else ()
+
+    def _first_above(self, table: str) -> tuple[str, ...]:
+        """Within a circle, which the checks refuse: up to where it closes."""
         found: list[str] = []
-        at: str | None = table
-        while at is not None:
-            above = self.parent(at)
-            if above is None and at in self.owners and self.roles.get(at) == "owned":
-                above = self.owners[at][0][0]
-            if above is None or above in found or above == table:
-                break
-            found.append(above)
-            at = above
+        at = table
+        while (owners := self._owning(at) if at in self.schema.tables else ()) and owners[0] not in (*found, table):
+            at = owners[0]
+            found.append(at)
         return tuple(found)
 
     def via_columns(self, table: str) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mare.schema import Schema
 from mare.schema.layout import Layout
 from mare.schema.peeked import peeked_paths
@@ -29,6 +31,24 @@ def test_ancestors_come_nearest_first_and_an_owned_table_continues_with_its_owne
     assert layout.ancestors("labs") == ("admissions", "patients")
     assert layout.ancestors("rooms") == ("homes", "patients")
     assert layout.ancestors("patients") == ()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_with_several_owners_have_above_them_what_all_owners_share_whatever_the_order(order: int) -> None:
+    schema = spoiled({"admissions.references.home_id": {"kind": "owned", "table": "homes"}})
+    turned = schema.model_copy(update={"tables": dict(list(schema.tables.items())[::order])})
+    assert Layout(turned).ancestors("homes") == ("patients",)
+
+
+def test_many_owners_upon_owners_are_worked_out_once_each() -> None:
+    tables: dict[str, object] = {"p": {"key": "id", "references": _both("t0")}}
+    tables |= {f"t{i}": {"key": "k", "references": _both(f"t{i + 1}")} for i in range(60)} | {"t60": {"key": "k"}}
+    layout = Layout(Schema.model_validate({"mare": 1, "entity": "p", "tables": tables}))
+    assert len(layout.ancestors("t60")) == 61
+
+
+def _both(table: str) -> dict[str, object]:
+    return {name: {"kind": "owned", "table": table} for name in ("a", "b")}
 
 
 def test_a_circle_of_parents_does_not_hang() -> None:
