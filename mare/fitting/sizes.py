@@ -36,20 +36,21 @@ class Sizes:
 
 
 def measure_sizes(gate: Gate, staged: Staged, bounds: Mapping[str, RowBound], share: float) -> Sizes:
-    """Measure, with this share of the whole budget."""
-    parents = {name: owners[0] if owners else None for name, owners in staged.owners.items()}
-    (entity,) = (name for name, parent in parents.items() if parent is None)
+    """Measure, with this share of the whole budget. Rows of one's own are as many as the rows that may refer to them."""
+    parents = {name: table.needs.parent for name, table in staged.tables.items()}
+    entity = next(iter(parents))
     children = [name for name, parent in parents.items() if parent is not None]
     own = share * ENTITIES if children else share
     found = gate.curator(staged.entity_view(f"{entity}.sizes", entity), own).entities()
     entities = max(1, found.value)
     rows: dict[str, float] = {entity: float(entities)}
-    for name in children:
-        parent = parents[name]
-        most = bounds[parent].rows if parent is not None else 1
-        view = staged.count_view(f"{name}.sizes", name, most)
-        per_parent = _mean_children(gate.curator(view, (share - own) / len(children)))
-        rows[name] = max(1.0, rows[parent or entity] * per_parent)
+    for name, parent in parents.items():
+        if parent is not None:
+            view = staged.count_view(f"{name}.sizes", name, bounds[parent].rows)
+            per_parent = _mean_children(gate.curator(view, (share - own) / len(children)))
+            rows[name] = max(1.0, rows[parent] * per_parent)
+        elif name != entity:
+            rows[name] = max(1.0, sum(rows[owner] for owner in staged.tables[name].needs.owners))
     return Sizes(entities, rows, parents)
 
 

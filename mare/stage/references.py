@@ -29,7 +29,7 @@ def find_rows(
     join = " AND ".join(f"p.r{number}_{i} = t.{key}" for i, key in enumerate(keys))
     return _ordered(
         connection,
-        f"SELECT p.place AS at, coalesce(t.place, {NOWHERE}) AS found FROM {relation} p "
+        f"SELECT p.place AS line, coalesce(t.place, {NOWHERE}) AS found FROM {relation} p "
         f"LEFT JOIN ({there}) t ON {join} AND p.{within} = t.{within}",
     )
 
@@ -39,12 +39,12 @@ def find_keys(connection: duckdb.DuckDBPyConnection, relation: str, names: Seque
     join = " AND ".join(f"p.{name} = v.x{i}" for i, name in enumerate(names))
     return _ordered(
         connection,
-        f"SELECT p.place AS at, coalesce(v.code, {NOWHERE}) AS found FROM {relation} p LEFT JOIN {vocabulary} v ON {join}",
+        f"SELECT p.place AS line, coalesce(v.code, {NOWHERE}) AS found FROM {relation} p LEFT JOIN {vocabulary} v ON {join}",
     )
 
 
 def _ordered(connection: duckdb.DuckDBPyConnection, query: str) -> Index:
-    found = connection.sql(f"SELECT found FROM ({query}) ORDER BY at").fetchnumpy()
+    found = connection.sql(f"SELECT found FROM ({query}) ORDER BY line").fetchnumpy()
     return np.asarray(found["found"], dtype=np.int64)
 
 
