@@ -15,10 +15,12 @@ from typing import cast
 
 from mare.errors import MareError, SinkError, SourceError
 from mare.ports import Sink, Source
+from mare.secrecy import is_path, is_there, require_path, shown
 
 Location = str | Path | Mapping[str, object]
 
 _URL = re.compile(r"([a-zA-Z][a-zA-Z0-9]*)(?:\+\w+)?:(?://|$)")
+_GIVE = "a server is given as a URL, postgresql://user@host/database; jdbc: and host=… are not read"
 
 
 def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool) -> str:
@@ -28,24 +30,22 @@ def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool)
     if match := _URL.match(text):
         return match[1].lower()
     path = Path(text)
-    if not must_exist and not path.exists():
+    if not must_exist and not is_there(path):
         path = Path(text.partition("?format=")[0])  # a folder to be written may say what its files are to be
-    if path.is_dir():
+        require_path(path, fault, f"the name of a new file or folder ({_GIVE})")
+    if is_there(path) and path.is_dir():
         return "folder"
-    if must_exist and not path.exists():
-        raise fault(f"{_shown(text)} is not there. Give a URL (postgresql://…), a folder, or a database file that exists.")
+    if must_exist and not is_there(path):
+        hint = "" if is_path(path) else f" ({_GIVE})"
+        raise fault(f"{shown(path)} is not there{hint}. Give a URL (postgresql://…), a folder, or a database file that exists.")
     if path.suffix:
         return f"suffix-{path.suffix.lstrip('.').lower()}"
     if must_exist:
         raise fault(
-            f"{text} has no suffix that says what it is. Give a URL (sqlite:///{text}), or rename the file (.sqlite, .duckdb)."
+            f"{shown(text)} has no suffix that says what it is. "
+            f"Give a URL (sqlite:///{shown(text)}), or rename the file (.sqlite, .duckdb)."
         )
     return "folder"
-
-
-def _shown(text: str) -> str:
-    """A location in a message. What holds an @ may be a mistyped URL (one slash too few) with a password in it."""
-    return "the location (not shown, it may hold a password)" if "@" in text else text
 
 
 def _adapter(group: str, name: str, fault: type[MareError]) -> object:

@@ -1,7 +1,7 @@
 """The one boundary where the errors of drivers and engines become mare's own.
 
 A driver's message may hold a password (a connection string that it could not parse) or a value (a text that it could
-not decode). So its text is never passed on: the cause is told from its code, and the chain is cut with ``from None``.
+not decode). So its text is never passed on: the cause is told from its code, and our error is raised alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mare.errors import MareError, MissingExtra, SinkError, SourceError
+from mare.secrecy import raise_alone
 
 from .error_codes import DISK_FULL, NO_DATABASE, NO_RIGHT, REFUSED, cause_of, origin_of, place_of
 
@@ -42,9 +43,9 @@ def connecting(location: SqlLocation, fault: type[MareError] = SourceError) -> I
         raise
     except ImportError:
         verb = "writing to" if fault is SinkError else "reading from"
-        raise MissingExtra(f"{verb} {location.label}", _EXTRAS.get(location.family, location.family)) from None
+        raise_alone(MissingExtra(f"{verb} {location.label}", _EXTRAS.get(location.family, location.family)))
     except Exception as error:  # whatever the driver raises: all of it is translated here
-        raise fault(_refusal(location, error)) from None
+        raise_alone(fault(_refusal(location, error)))
 
 
 @contextmanager
@@ -55,8 +56,8 @@ def reading(label: str, what: str) -> Iterator[None]:
     except _foreign_errors() as error:
         cause = cause_of(error)
         if cause is not None:
-            raise SourceError(f"{what} cannot be read: {label} {cause}. {_REMEDIES.get(cause, 'Try again later.')}") from None
-        raise SourceError(f"{what} of {label} cannot be read ({_kind(error)}).{_hint(error)}") from None
+            raise_alone(SourceError(f"{what} cannot be read: {label} {cause}. {_REMEDIES.get(cause, 'Try again later.')}"))
+        raise_alone(SourceError(f"{what} of {label} cannot be read ({_kind(error)}).{_hint(error)}"))
 
 
 @contextmanager
@@ -67,11 +68,13 @@ def writing(label: str, what: str, after: str = "It was left as it was.") -> Ite
     except _foreign_errors() as error:
         cause = _disk(error) or cause_of(error)
         if cause is None:
-            raise SinkError(f"{label}: {what} cannot be written ({_kind(error)}). {after}") from None
+            raise_alone(SinkError(f"{label}: {what} cannot be written ({_kind(error)}). {after}"))
         remedy = _SINK_REMEDIES.get(cause)
-        raise SinkError(
-            f"{label}: {what} cannot be written: the target {cause}{place_of(error)}. {f'{remedy} ' if remedy else ''}{after}"
-        ) from None
+        raise_alone(
+            SinkError(
+                f"{label}: {what} cannot be written: the target {cause}{place_of(error)}. {f'{remedy} ' if remedy else ''}{after}"
+            )
+        )
 
 
 def _foreign_errors() -> tuple[type[Exception], ...]:

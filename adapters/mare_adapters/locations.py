@@ -1,7 +1,7 @@
-"""Where a SQL database is, source or target, read from a URL or a file name; the one place that holds a password.
+"""Where a database is, source or target, read from a URL or a file name; the one place that holds a password.
 
-People paste passwords with `@`, `/` and `%` into URLs. What cannot be read in one way only is refused without
-being shown, because a part of the password may stand where a host is expected.
+People paste passwords with `@`, `/` and `?` into URLs. What cannot be read in one way only is refused without
+being shown, because a part of the password may stand where a host, a database or a file is expected.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Literal
 from urllib.parse import parse_qsl, quote, unquote
 
 from mare.errors import MareError, SourceError
+from mare.secrecy import is_path, may_hold_password, raise_alone
 
 Family = Literal["sqlite", "postgresql", "mysql"]
 
@@ -23,7 +24,7 @@ _FAMILIES: dict[str, tuple[Family, str]] = {
     "mysql": ("mysql", "mysql+pymysql"),
     "mariadb": ("mysql", "mysql+pymysql"),
 }
-_SECRETS = frozenset({"password", "passwd", "pwd", "sslpassword", "passfile", "ssl_key_password"})
+_PASSWORDS = ("password", "passwd", "pwd")
 _HOST = re.compile(r"[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.%]+\]")
 _ENCODE = (
     "Percent-encode special characters in the user, password and database name "
@@ -34,7 +35,7 @@ _ENCODE = (
 
 @dataclass(frozen=True)
 class SqlLocation:
-    """A database's address, taken apart. Its ``repr`` and ``label`` never hold a password."""
+    """A database's address, taken apart. Its ``repr`` is its ``label``, and neither holds a password."""
 
     family: Family
     driver: str
@@ -50,12 +51,16 @@ class SqlLocation:
     options: dict[str, str] = field(default_factory=dict, repr=False)
     """Handed to the driver as they are. Not shown: a certificate's password may be among them."""
 
+    def __repr__(self) -> str:
+        return f"SqlLocation({self.label!r})"
+
     @property
     def label(self) -> str:
         """The address for people."""
         if self.family == "sqlite":
             return self.database
-        user = f"{quote(self.user)}@" if self.user else ""
+        name = self.user.partition(":")[0]  # who encodes the : as well has the password in the user's name
+        user = f"{quote(name)}@" if name else ""
         schemas = f"?schema={','.join(self.schemas)}" if self.schemas else ""
         return f"{self.family}://{user}{self.server}/{quote(self.database)}{schemas}"
 
@@ -70,7 +75,15 @@ def sql_location(location: str | Path, fault: type[MareError] = SourceError) -> 
     try:
         return _taken_apart(location)
     except _Unreadable as error:
-        raise fault(str(error)) from None
+        raise_alone(fault(str(error)))
+
+
+def file_location(location: str | Path, scheme: str, fault: type[MareError] = SourceError) -> str:
+    """The path of a database that is a file, from ``scheme:///path`` or from the path itself."""
+    try:
+        return _file(location, scheme)
+    except _Unreadable as error:
+        raise_alone(fault(str(error)))
 
 
 class _Unreadable(Exception):
@@ -79,7 +92,7 @@ class _Unreadable(Exception):
 
 def _taken_apart(location: str | Path) -> SqlLocation:
     if isinstance(location, Path) or not re.match(r"[A-Za-z][A-Za-z0-9+_]*:(//|$)", location):
-        return SqlLocation("sqlite", "sqlite", str(location))
+        return SqlLocation("sqlite", "sqlite", _file(location, "sqlite"))
     scheme, _, rest = location.partition(":")
     rest = rest.removeprefix("//")
     name, _, driver = scheme.lower().partition("+")
@@ -88,20 +101,42 @@ def _taken_apart(location: str | Path) -> SqlLocation:
     family, usual = _FAMILIES[name]
     chosen = f"{family}+{driver}" if driver else usual
     if family == "sqlite":
-        return SqlLocation(family, "sqlite", unquote(rest.partition("?")[0].removeprefix("/")))
+        return SqlLocation(family, "sqlite", _file(location, scheme))
     return _server_location(family, chosen, rest)
 
 
+def _file(location: str | Path, scheme: str) -> str:
+    text = str(location)
+    begins = f"{scheme}:"
+    if isinstance(location, str) and text.lower().startswith(begins.lower()):
+        body = text[len(begins) :].removeprefix("//").partition("?")[0]
+        if re.search("[@:]", body.partition("/")[0]):
+            raise _Unreadable(f"the URL of a file cannot be read: a file has no user, password or host. Write {begins}///path.")
+        text = unquote(body.removeprefix("/"))
+    if not is_path(text):
+        raise _Unreadable(f"the location is no path of a file that is there, and may hold a password: it is not shown. {_ENCODE}")
+    return text
+
+
 def _server_location(family: Family, driver: str, rest: str) -> SqlLocation:
-    body, _, query = rest.partition("?")
-    # The last @ ends the password: a raw @ or / within it is read as people meant it.
-    userinfo, _, address = body.rpartition("@")
+    # The first /, ? or # ends user, password and server, and the last @ before that the password. An @ after that may belong
+    # to a password with a / or ? in it, of which half would be taken for a host, or to an option: that cannot be told.
+    server = re.split("[/?#]", rest, maxsplit=1)[0]
+    path, _, query = rest[len(server) :].partition("?")
+    if "@" in rest[len(server) :]:
+        raise _Unreadable(f"the database URL cannot be read: an @ follows a /, ? or #. {_ENCODE}")
+    if re.search("[=;&#]", path):
+        raise _Unreadable(f"the database URL cannot be read: what stands for the database is not a name. {_ENCODE}")
+    userinfo, _, address = server.rpartition("@")
     user, colon, password = userinfo.partition(":")
-    server, _, database = address.partition("/")
-    host, port = _split_port(server)
+    host, port = _split_port(address)
+    database = path.removeprefix("/")
     options = _options(query)
-    secret = options.pop("password", None) or options.pop("passwd", None) or options.pop("pwd", None)
+    secret = next((value for name in _PASSWORDS if (value := options.pop(name, None))), None)
     schemas = tuple(part.strip() for part in options.pop("schema", "").split(",") if part.strip())
+    for told in (options.get("host", ""), options.get("dbname", ""), *schemas):
+        if may_hold_password(told) or ";" in told:
+            raise _Unreadable(f"the database URL cannot be read: host, dbname and schema are names. {_ENCODE}")
     return SqlLocation(
         family=family,
         driver=driver,
@@ -136,4 +171,5 @@ def _options(query: str) -> dict[str, str]:
     try:
         return dict(parse_qsl(query, keep_blank_values=True, strict_parsing=True)) if query else {}
     except ValueError:
-        raise _Unreadable(f"the database URL cannot be read: what follows the ? is not name=value. {_ENCODE}") from None
+        # The first error shows the part that it could not read.
+        raise_alone(_Unreadable(f"the database URL cannot be read: what follows the ? is not name=value. {_ENCODE}"))

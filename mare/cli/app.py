@@ -5,9 +5,27 @@ from __future__ import annotations
 import sys
 
 import typer
+from typer.core import TyperGroup
+
+
+class _Verbs(TyperGroup):
+    """The verbs. What cannot be understood is not quoted: `mare init host=h password=…` without quotes is such a thing."""
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        from mare.secrecy import may_hold_password
+
+        try:
+            return super().invoke(ctx)
+        except Exception as error:  # typer's own kind of error is not always click's: told apart by its message
+            if may_hold_password(str(getattr(error, "message", ""))):
+                word = "an argument is not understood (not shown, it may hold a password). Quote what belongs together."
+                error.message = word  # type: ignore[attr-defined]
+            raise
+
 
 app = typer.Typer(
     name="mare",
+    cls=_Verbs,
     help="Turn a sensitive relational database into a synthetic one, with a privacy guarantee per patient.",
     no_args_is_help=True,
     add_completion=False,

@@ -24,6 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mare.errors import BudgetError
+from mare.secrecy import require_path, shown
 
 from .account import Account, looks_like_account, read_account, write_account
 from .budget import Budget
@@ -47,6 +48,7 @@ class BudgetFile:
     @classmethod
     def create(cls, path: str | Path, cap: Budget, label: str, at: datetime) -> BudgetFile:
         """A new file with nothing spent. One that is there is never overwritten: it may hold spent budget."""
+        require_path(path, BudgetError, "a budget file")
         file = cls(Path(path))
         account = Account.opened(label, Cap.of(cap), _written(at))
         with _named_errors(file.path, f"the folder {file.path.parent} is not there. Make it, or give another path."):
@@ -154,12 +156,13 @@ def _named_errors(path: Path, missing: str) -> Iterator[None]:
         raise BudgetError(missing) from None
     except OSError as error:
         raise BudgetError(
-            f"{path} cannot be used as a budget file ({error.strerror}). Nothing may be answered under it until that is mended."
+            f"{shown(path)} cannot be used as a budget file ({error.strerror}). "
+            "Nothing may be answered under it until that is mended."
         ) from None
 
 
 def _missing(path: Path) -> str:
-    return f"there is no budget file {path}. Make one with: mare budget create {path} --epsilon E --delta D"
+    return f"there is no budget file {shown(path)}. Make one with: mare budget create FILE --epsilon E --delta D"
 
 
 def _written(at: datetime) -> str:

@@ -25,6 +25,7 @@ from mare.errors import MareError, ReleaseError
 from mare.privacy.ledger import Ledger
 from mare.schema.loading import load_schema
 from mare.schema.writing import dump_schema
+from mare.secrecy import require_path, shown
 
 from .document import read_document, write_document
 from .public import read_public, write_public
@@ -47,6 +48,7 @@ def save_release(release: Release, path: Path) -> None:
     """Write beside the target, then rename: a reader never meets half a file."""
     from safetensors.numpy import save
 
+    require_path(path, ReleaseError, "a release file")
     members: dict[str, bytes] = {
         "mimetype": MIMETYPE.encode(),
         "release.json": write_document(release, FORMAT).encode(),
@@ -97,7 +99,7 @@ def load_release(path: str | Path) -> Release:
         with zipfile.ZipFile(path) as archive:
             return _read(archive, path)
     except FileNotFoundError:
-        raise ReleaseError(f"there is no release {path}.") from None
+        raise ReleaseError(f"there is no release {shown(path)}.") from None
     except IsADirectoryError:
         raise ReleaseError(f"{path} is a folder, not a release.") from None
     except PermissionError:
@@ -105,7 +107,7 @@ def load_release(path: str | Path) -> Release:
     except zipfile.BadZipFile:
         raise ReleaseError(f"{path} is not a release of mare, or it is damaged.") from None
     except (OSError, EOFError, NotImplementedError, RuntimeError, zipfile.LargeZipFile) as error:
-        raise ReleaseError(f"{path} is damaged ({type(error).__name__}).") from None
+        raise ReleaseError(f"{shown(path)} is damaged ({type(error).__name__}).") from None
 
 
 def _read(archive: zipfile.ZipFile, path: Path) -> Release:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from mare.errors import SchemaError
+from mare.secrecy import NOT_SHOWN, is_path, is_there
 
 from .document import Examination, SchemaDocument, nearest_line
 from .faults import Fault, describe
@@ -55,7 +56,7 @@ def read_source(source: str | Path) -> tuple[str, str]:
     if isinstance(source, str) and "\n" in source:
         return _TEXT, source
     path = Path(source)
-    if not path.is_file():
+    if not is_there(path) or not path.is_file():
         path = _ready(str(source)) or _refuse(path)
     try:
         return str(source), path.read_text(encoding="utf-8-sig")
@@ -84,6 +85,9 @@ def _refuse(path: Path) -> Path:
     """Say what there is instead: files beside it, and the ready schemas."""
     from .ready import names
 
+    if not is_path(path):
+        fault = Fault((), f"there is no such schema: {NOT_SHOWN}", "The schema comes first; a source is given with --from")
+        raise SchemaError(f"{fault.what}. {fault.remedy}.", (fault,))
     folder = path if path.is_dir() else path.parent
     beside = sorted(str(p) for p in folder.glob("*.y*ml") if p.is_file()) if folder.is_dir() else []
     choices = [*beside, *names()]

@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
-from urllib.parse import unquote
 
 from mare.errors import InternalError, SinkError
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
 from mare_adapters.boundary import writing
 from mare_adapters.engine import open_duckdb
+from mare_adapters.locations import file_location
 from mare_adapters.sources.columnar import arrow_type
 
 from .beside import Beside, refuse_others
@@ -38,8 +38,7 @@ class DuckdbSink:
     """A DuckDB file, as a `mare.ports.Sink`."""
 
     def __init__(self, location: str | Path, *, replace: bool = False) -> None:
-        text = str(location)
-        self._target = Path(unquote(text.removeprefix("duckdb://").removeprefix("/")) if text.startswith("duckdb:") else text)
+        self._target = Path(file_location(location, "duckdb", SinkError))
         self._replace = replace
         self._new: Beside | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None

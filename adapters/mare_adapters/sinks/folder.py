@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
 from mare.ports import SinkTable
+from mare.secrecy import is_path, require_path
 from mare_adapters.boundary import writing
 
 from .beside import Beside, refuse_others
@@ -39,8 +40,10 @@ class FolderSink:
         path, _, options = str(location).partition("?format=")
         self._target = Path(path)
         self._format = options or "parquet"
+        require_path(path, SinkError, "the name of a folder")
         if self._format not in FORMATS:
-            raise SinkError(f"format={self._format} is not a format that mare writes. Known: {', '.join(FORMATS)}.")
+            asked = f"format={self._format}" if is_path(self._format) else "what follows ?format="
+            raise SinkError(f"{asked} is not a format that mare writes. Known: {', '.join(FORMATS)}.")
         self._replace = replace
         self._new: Beside | None = None
         self._files: dict[str, TableFile] = {}

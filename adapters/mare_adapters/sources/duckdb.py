@@ -11,12 +11,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
-from urllib.parse import unquote
 
 from mare.errors import InternalError, SourceError
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
 from mare_adapters.boundary import reading
 from mare_adapters.engine import open_duckdb, quoted, stream
+from mare_adapters.locations import file_location
 
 from .arrow_kinds import conformed
 from .catalogue import Found
@@ -34,8 +34,7 @@ class DuckdbSource:
     """A DuckDB file, as a `mare.ports.Source`."""
 
     def __init__(self, location: str | Path) -> None:
-        text = str(location)
-        self._path = unquote(text.removeprefix("duckdb://").removeprefix("/")) if text.startswith("duckdb:") else text
+        self._path = file_location(location, "duckdb")
         self._stack = ExitStack()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._reflection: Reflection | None = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SourceError
 from mare.schema.reflection import LeftOut, Peek, ReflectedColumn, ReflectedTable, Reflection
+from mare.secrecy import shown
 from mare_adapters.boundary import reading
 
 from .arrow_kinds import conformed, reflected_field
@@ -43,11 +44,11 @@ class FolderSource:
 
     @property
     def label(self) -> str:
-        return str(self._folder)
+        return shown(self._folder)
 
     def __enter__(self) -> Self:
         if not self._folder.is_dir():
-            raise SourceError(f"{self._folder} is not a folder that is there.")
+            raise SourceError(f"{shown(self._folder)} is not a folder that is there.")
         files, self._left_out = find_files(self._folder)
         self._files = {file.label: file for file in files}
         self._stamps = {path: _stamp(path) for file in files for path in file.paths}

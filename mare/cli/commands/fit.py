@@ -95,7 +95,9 @@ def run(
 def check_output(output: Path, replace: bool) -> None:
     """Found out before the budget is spent, not after."""
     from mare.errors import ReleaseError
+    from mare.secrecy import require_path
 
+    require_path(output, ReleaseError, "a release file")
     if output.is_dir():
         raise ReleaseError(f"{output} is a folder. Give the path of a file.")
     if not output.absolute().parent.is_dir():

@@ -64,7 +64,9 @@ def _draw(schema: Schema, output: Path | None) -> str:
 
 def _refuse(output: Path) -> None:
     from mare.errors import SinkError
+    from mare.secrecy import require_path
 
+    require_path(output, SinkError, "the file of a picture")
     if output.is_dir():
         raise SinkError(f"{output} is a folder. Give the name of a file, as in -o {output / 'graph.svg'}.")
     if output.suffix.lower() not in _SUFFIXES:

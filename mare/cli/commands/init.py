@@ -70,7 +70,9 @@ def _peeks(opened: Source, reflection: Reflection, entity: str | None, *, domain
 
 def _refuse(output: Path, force: bool) -> None:
     from mare.errors import SinkError
+    from mare.secrecy import require_path
 
+    require_path(output, SinkError, "the file of a schema")
     if output.is_dir():
         raise SinkError(f"{output} is a folder. Give the name of a file, as in -o {output / 'schema.yaml'}.")
     if not output.absolute().parent.is_dir():
