@@ -52,6 +52,35 @@ def own_by_reference(
     )
 
 
+def note_owned(
+    connection: duckdb.DuckDBPyConnection,
+    hashed: str,
+    target: str,
+    needs: TableNeeds,
+    noted: Mapping[str, str],
+    tables: Mapping[str, TableNeeds],
+) -> None:
+    """Keys and references of every row that belongs to somebody, before anything is cut: what tells an orphan from a row whose
+    parent a cap took away. Such a row is its entity's still; made an entity of its own it would escape that entity's caps."""
+    if needs.parent is not None and needs.orphans == "drop":
+        join = " AND ".join(f"r.f{i} = p.k{place}" for i, place in enumerate(needs.refers))
+        owned = f"EXISTS (FROM {noted[needs.parent]} p WHERE {join})"
+    elif needs.owned_by:
+        owners = []
+        for table, reference in needs.owned_by:
+            at, link = tables[table].link(reference)
+            join = " AND ".join(f"r.k{place} = p.r{at}_{i}" for i, place in enumerate(link.refers))
+            owners.append(f"EXISTS (FROM {noted[table]} p WHERE {join})")
+        owned = " OR ".join(owners)
+    else:
+        owned = "true"
+    keys = [f"k{i}" for i in range(len(needs.key))]
+    linked = [f"r{n}_{i}" for n, link in enumerate(needs.links) for i in range(len(link.columns))]
+    connection.execute(
+        f"CREATE TABLE {target} AS SELECT {', '.join([*keys, *linked]) or '1 AS one'} FROM {hashed} r WHERE {owned}"
+    )
+
+
 def adopt_orphans(
     connection: duckdb.DuckDBPyConnection,
     hashed: str,
@@ -60,11 +89,12 @@ def adopt_orphans(
     chain: Sequence[tuple[str, TableNeeds]],
     entities: int,
     key: bytes,
+    owned: str,
 ) -> int:
     """The rows with an owner, where rows without one become entities: those that share a dangling key one, each NULL one.
 
-    ``chain`` holds the tables above, the parent first; ``entities`` is how many entities there are. Returns how many were
-    added, numbered from there.
+    ``chain`` holds the tables above, the parent first; ``entities`` is how many entities there are; ``owned`` the parent's rows
+    before any were cut (`note_owned`). Returns how many were added, numbered from there.
     """
     relation, _ = chain[0]
     foreign = [f"f{i}" for i in range(len(needs.foreign))]
@@ -72,7 +102,8 @@ def adopt_orphans(
     there = " AND ".join(f"r.{f} IS NOT NULL" for f in foreign)
     # An unknown parent may be there already: another table may miss the same row.
     dangling = (
-        f"SELECT DISTINCT {', '.join(foreign)} FROM {hashed} r WHERE {there} AND NOT EXISTS (FROM {relation} p WHERE {join})"
+        f"SELECT DISTINCT {', '.join(foreign)} FROM {hashed} r WHERE {there} AND NOT EXISTS (FROM {relation} p WHERE {join}) "
+        f"AND NOT EXISTS (FROM {owned} p WHERE {join})"
     )
     text = " || ',' || ".join(f"length({f}) || ':' || {f}" for f in foreign)
     connection.execute(

@@ -21,7 +21,7 @@ from .associations import load_vocabulary, match_keys
 from .database import staging_database
 from .loading import load_rows
 from .needs import TableNeeds
-from .owners import adopt_orphans, own_by_reference, place_by_column
+from .owners import adopt_orphans, note_owned, own_by_reference, place_by_column
 from .staged import LocalNotes, Staged, read_table
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class _Work:
     hashed: dict[str, str] = field(default_factory=dict)
     """Tables that were read and are not placed yet."""
     placed: dict[str, tuple[str, TableNeeds]] = field(default_factory=dict)
+    noted: dict[str, str] = field(default_factory=dict)
+    """Where orphans become entities: per table, the rows that belong to somebody, before any were cut."""
     vocabularies: dict[str, str] = field(default_factory=dict)
     read: dict[str, int] = field(default_factory=dict)
     orphans: dict[str, int] = field(default_factory=dict)
@@ -105,6 +107,11 @@ class _Work:
             truncation.place_entities(self.connection, hashed, placed)
             self.entities = self._rows(placed)
         self.placed[needs.name] = (placed, needs)
+        if any(table.orphans == "entity" for table in self.tables):
+            self.noted[needs.name] = placed if needs.held_by is not None else f"noted_{number}"
+            if needs.held_by is None:
+                tables = {name: described for name, (_, described) in self.placed.items()}
+                note_owned(self.connection, hashed, self.noted[needs.name], needs, self.noted, tables)
         for spent in (owned, kept, *([] if needs.held_by else [hashed])):
             self.connection.execute(f"DROP TABLE IF EXISTS {spent}")
 
@@ -131,7 +138,9 @@ class _Work:
         assert needs.parent is not None
         if needs.orphans == "entity":
             chain = self._chain(needs.parent)
-            self.entities += adopt_orphans(self.connection, hashed, parents, needs, chain, self.entities, self.key)
+            self.entities += adopt_orphans(
+                self.connection, hashed, parents, needs, chain, self.entities, self.key, self.noted[needs.parent]
+            )
         else:
             truncation.own_rows(self.connection, hashed, self.placed[needs.parent][0], parents, needs)
         mine = self._rows(parents)
