@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# A file of tests stays with one worker, so that what it set up is set up once.
+WORKERS ?= -n auto --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all check format bench docs schema clean
@@ -22,10 +24,10 @@ demo: $(READY)  ## a simulated hospital, synthesized from one SQLite file into a
 	$(BIN)/python examples/demo.py
 
 test: $(READY)  ## the fast tier: unit, properties, tape audits, SQLite, DuckDB, one PostgreSQL
-	$(BIN)/python -m pytest -m "not slow" -q
+	$(BIN)/python -m pytest -m "not slow" -q $(WORKERS)
 
 test-all: $(READY)  ## everything: adds MariaDB, Chromium, wheels, kill loops, canaries
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q $(WORKERS)
 
 check: $(READY)  ## ruff, mypy strict, the import rules
 	$(BIN)/ruff check .
