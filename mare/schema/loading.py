@@ -14,6 +14,7 @@ from mare.secrecy import NOT_SHOWN, is_path, is_there
 from .document import Examination, SchemaDocument, nearest_line
 from .faults import Fault, describe
 from .rewriting import rewrite_schema
+from .salvage import salvage
 from .schema import Schema
 from .structure import build_schema
 from .writing import dump_schema
@@ -45,8 +46,10 @@ def examine(source: str | Path) -> Examination:
     schema, faults = (None, []) if nodes.root is None else build_schema(nodes.data)
     known = {fault.path for fault in nodes.faults}
     faults = [*nodes.faults, *(f for f in faults if f.path not in known)]
-    if schema is not None:
+    if schema is not None and not nodes.faults:
         faults += _semantic_faults(schema)
+    elif (rest := salvage(nodes.data, faults)).schema is not None:
+        faults += [fault for fault in _semantic_faults(rest.schema) if rest.is_told(fault)]
     placed = tuple(f if f.line is not None else f.at(nearest_line(nodes.lines, f.path)) for f in faults)
     return Examination(schema, label, text, placed, nodes.lines)
 

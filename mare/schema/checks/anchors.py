@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 
-from mare.schema.columns import Column, Date, Datetime, Duration, Integer, Number, Ordinal, Time
+from mare.schema.columns import Column, Date, Datetime, Duration, Integer, Number, Ordinal, Time, Unknown
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.moments import is_more
@@ -74,6 +74,8 @@ def _anchors(layout: Layout, table: str, column: str, says: Ordinal) -> Iterator
         elif anchor.scope == PREVIOUS_ROW and field in ("before", "during.1"):
             yield Fault(path, "a value comes after the previous row, not before it", "Write `after:` with previous.column")
         other = layout.schema.tables[home].columns.get(anchor.column)
+        if isinstance(other, Unknown):
+            continue  # what it holds is asked for there
         if not isinstance(other, group):
             yield _not_comparable(layout, home, anchor.column, other, says, group, path)
         elif other.determined is not None and other.determined.next is not None:

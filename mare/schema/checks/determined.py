@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
-from mare.schema.columns import Column, Date, Datetime, Duration, Integer, Number, Ordinal, Text, Time
+from mare.schema.columns import Column, Date, Datetime, Duration, Integer, Number, Ordinal, Text, Time, Unknown
 from mare.schema.determined import DatePart, Determined, Elapsed, Lookup
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
@@ -54,7 +54,7 @@ def _expression(layout: Layout, table: str, column: str, says: Column, expressio
         yield Fault(path, f"{expression}: {error}", remedy)
         return
     known = layout.columns(table)
-    numbers = [c for c, d in known.items() if isinstance(d, Integer | Number) and c != column]
+    numbers = [c for c, d in known.items() if isinstance(d, Integer | Number | Unknown) and c != column]
     for name in names:
         if name not in known:
             yield no_column(path, name, table, numbers, also=f"; functions: {listed(FUNCTIONS)}")
@@ -71,7 +71,7 @@ def _part(layout: Layout, table: str, part: DatePart, path: Path) -> Iterator[Fa
         yield home
         return
     clock = part.unit in ("hour", "minute", "time")
-    kinds = (Datetime, Time) if clock else (Date, Datetime)
+    kinds = (Datetime, Time, Unknown) if clock else (Date, Datetime, Unknown)
     fitting = [c for c, d in layout.columns(home).items() if isinstance(d, kinds)]
     if anchor.column not in fitting:
         wanted = "a datetime or time" if clock else "a date or datetime"
@@ -114,7 +114,7 @@ def _elapsed(layout: Layout, table: str, says: Column, elapsed: Elapsed, path: P
         home = resolve(layout, table, anchor, (*path, field), previous=False)
         if isinstance(home, Fault):
             yield home
-        elif not isinstance(layout.columns(home)[anchor.column], Date | Datetime | Time):
+        elif not isinstance(layout.columns(home)[anchor.column], Date | Datetime | Time | Unknown):
             times = [c for c, d in layout.columns(home).items() if isinstance(d, Date | Datetime | Time)]
             yield Fault((*path, field), f"{anchor.column} is not a time", f"Name one of {listed(times)}")
 
