@@ -12,11 +12,15 @@ from .columns import Category, Code, Column
 from .faults import Fault, Path
 from .layout import Layout
 from .matching_links import match_links
-from .reflection import ReflectedColumn, ReflectedTable, Reflection
+from .reflection import LeftOut, ReflectedColumn, ReflectedTable, Reflection
 from .schema import EntityByColumn, Schema
 from .storing import clash
 from .table import Table
 
+_NO_RIGHT = "no right to read"
+"""How every source begins to say that it was refused."""
+_NO_KEYS = ("", "arrow")
+"""Dialects without keys: that none is declared says nothing there."""
 _SHOWN = 8
 """How many names a message lists before it says how many more there are."""
 
@@ -36,7 +40,7 @@ def match(schema: Schema, reflection: Reflection) -> tuple[Fault, ...]:
         if stored is None:
             faults.append(_missing_table(name, reflection))
             continue
-        faults += _columns(schema, name, table, stored)
+        faults += _columns(schema, name, table, stored, reflection)
         faults += _keys(name, table, stored)
         faults += _described(name, table, stored, tells_nullability)
         faults += match_links(layout, name, stored, reflection)
@@ -49,10 +53,8 @@ def _missing_table(name: str, reflection: Reflection) -> Fault:
     left = next((left for left in reflection.left_out if left.name.casefold() == name.casefold()), None)
     twins = [table for table in held if table.casefold() == name.casefold()]
     if left is not None:
-        what, remedy = (
-            f"{reflection.label} holds {name}, but it cannot be used: {left.reason}",
-            "Remove it, or write ignore: true",
-        )
+        what = f"{reflection.label} holds {name}, but it cannot be used: {left.reason}"
+        remedy = _granted(left, name) or "Remove it, or write ignore: true"
     elif twins:
         what = f"{name} could be any of {', '.join(twins)} in {reflection.label}"
         remedy = "Write the name exactly as the source has it"
@@ -62,13 +64,20 @@ def _missing_table(name: str, reflection: Reflection) -> Fault:
     return Fault(("tables", name), what, remedy)
 
 
+def _granted(left: LeftOut, table: str) -> str | None:
+    """What is only out of reach is not to be taken out of the schema: the right to read it is missing."""
+    if not left.reason.startswith(_NO_RIGHT):
+        return None
+    return f"Grant SELECT on {table} to the user that mare connects as, or write ignore: true"
+
+
 def _unmentioned_table(table: ReflectedTable, reflection: Reflection) -> Fault:
     what = f"{reflection.label} holds a table {table.name} that the schema does not mention"
     remedy = f"Describe it, or write `{table.name}: {{ignore: true}}` (left out) or `{{public: true}}` (copied verbatim)"
     return Fault(("tables",), what, remedy, "unsettled")
 
 
-def _columns(schema: Schema, name: str, table: Table, stored: ReflectedTable) -> Iterator[Fault]:
+def _columns(schema: Schema, name: str, table: Table, stored: ReflectedTable, reflection: Reflection) -> Iterator[Fault]:
     """Names on both sides."""
     met: set[str] = {left.name for ignored in table.ignore_columns if (left := stored.column(ignored))}
     told: set[str] = set()
@@ -78,7 +87,7 @@ def _columns(schema: Schema, name: str, table: Table, stored: ReflectedTable) ->
             met.add(found.name)
         elif column not in told:
             told.add(column)
-            yield _missing_column(path, column, stored)
+            yield _missing_column(path, column, stored, reflection)
     if table.public:
         return  # copied verbatim, whatever it holds
     open_columns = [c.name for c in stored.columns if c.name not in met and not c.generated]
@@ -104,10 +113,36 @@ def _mentioned(schema: Schema, name: str, table: Table) -> Iterator[tuple[Path, 
     if table.parent is not None:
         for field in ("column", "order_by", "history_by", "column_via"):
             yield from (((*here, "parent", field), column) for column in getattr(table.parent, field) or ())
+    for other, described in schema.tables.items():
+        if not described.ignore:
+            yield from _named_there(("tables", other), described, name)
 
 
-def _missing_column(path: Path, column: str, stored: ReflectedTable) -> Fault:
+def _named_there(there: Path, table: Table, name: str) -> Iterator[tuple[Path, str]]:
+    """The columns of a table that another one names: what it refers to, looks up or groups codes by."""
+    link = table.parent
+    if link is not None and link.table == name:
+        yield from (((*there, "parent", "references"), column) for column in link.references or ())
+    if link is not None and link.via == name and link.vocabulary is not None and link.vocabulary.hierarchy is not None:
+        yield (*there, "parent", "vocabulary", "hierarchy"), link.vocabulary.hierarchy
+    for reference, says in table.references.items():
+        if says.table == name:
+            yield from (((*there, "references", reference, "column"), column) for column in says.column or ())
+    for column, described in table.columns.items():
+        path: Path = (*there, "columns", column)
+        if isinstance(described, Code) and described.vocabulary == name and described.hierarchy is not None:
+            yield from (((*path, "hierarchy", "columns"), level) for level in described.hierarchy.columns)
+        how = described.determined
+        if how is not None and how.lookup is not None and how.lookup.table == name:
+            yield (*path, "determined", "lookup", "column"), how.lookup.column
+
+
+def _missing_column(path: Path, column: str, stored: ReflectedTable, reflection: Reflection) -> Fault:
     held = [c.name for c in stored.columns]
+    unseen = {left.name.casefold(): left for left in reflection.left_out}.get(f"{stored.name}.{column}".casefold())
+    if unseen is not None:
+        what = f"{stored.name} has a column {column}, but it cannot be used: {unseen.reason}"
+        return Fault(path, what, _granted(unseen, stored.name) or "Remove it, or list it in ignore_columns")
     twins = [c for c in held if c.casefold() == column.casefold()]
     if twins:
         return Fault(
@@ -119,6 +154,11 @@ def _missing_column(path: Path, column: str, stored: ReflectedTable) -> Fault:
 
 def _keys(name: str, table: Table, stored: ReflectedTable) -> Iterator[Fault]:
     if not stored.key:
+        unique = any(table.key is not None and _folded(names) <= _folded(table.key) for names in stored.uniques)
+        if table.key is not None and stored.dialect not in _NO_KEYS and not unique:
+            what = f"the source declares no key of {stored.name}, so nothing there makes {', '.join(table.key)} unique"
+            remedy = "Make sure that no two rows have the same: a key that repeats names no row"
+            yield Fault(("tables", name, "key"), what, remedy, "info")
         return
     written = f"key: {stored.key[0]}" if len(stored.key) == 1 else f"key: [{', '.join(stored.key)}]"
     if table.key is None:

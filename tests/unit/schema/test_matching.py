@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mare.schema.drafting import draft
@@ -343,3 +345,60 @@ def test_columns_that_could_never_be_joined_are_errors() -> None:
     assert fault.path == ("tables", "letters", "parent", "column")
     assert "STRING" in fault.what
     assert "INTEGER" in fault.what
+
+
+ICD = table("d_icd", "code string, title string, chapter string", key="code")
+CODES = table("codes", "hadm_id integer, icd string, title string", refers={"hadm_id": "admissions.hadm_id"})
+CODED = """  d_icd: {public: true, key: code}
+  codes:
+    parent: {table: admissions, column: hadm_id, max_rows: 3}
+    columns:
+      icd: {type: code, vocabulary: d_icd, hierarchy: {columns: [chapter]}}
+      title: {type: text, determined: {lookup: {table: d_icd, column: title, by: icd}}}
+"""
+
+
+def test_columns_named_in_public_tables_are_looked_for_there() -> None:
+    assert faults(PATIENTS, ADMISSIONS, ICD, CODES, schema=SCHEMA + CODED) == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "spoiled", "at"),
+    [
+        ("[chapter]", "[chaptre]", ("columns", "icd", "hierarchy", "columns")),
+        ("column: title", "column: titel", ("columns", "title", "determined", "lookup", "column")),
+    ],
+)
+def test_a_column_that_the_public_table_does_not_have_is_told_where_it_is_named(
+    written: str, spoiled: str, at: tuple[str, ...]
+) -> None:
+    fault = one(PATIENTS, ADMISSIONS, ICD, CODES, schema=SCHEMA + CODED.replace(written, spoiled, 1))
+    assert (fault.path, fault.severity) == (("tables", "codes", *at), "error")
+    assert "d_icd has no column" in fault.what
+    assert "Did you mean" in fault.remedy
+
+
+def test_a_column_that_a_reference_names_there_is_looked_for() -> None:
+    schema = SCHEMA + "  d_icd: {public: true, unique: [[cod]]}\n  codes:\n    ignore_columns: [title]\n"
+    schema += "    parent: {table: admissions, column: hadm_id, max_rows: 3}\n"
+    schema += "    references: {icd: {kind: public, table: d_icd, column: cod}}\n"
+    found = faults(PATIENTS, ADMISSIONS, ICD, CODES, schema=schema.replace("unique: [[cod]]", "key: code, unique: [[cod]]"))
+    assert [fault.severity for fault in found] == ["error"]
+    assert "d_icd has no column cod" in found[0].what
+
+
+def test_a_key_that_a_database_does_not_declare_is_worth_a_word() -> None:
+    loose = table("patients", "subject_id integer, gender string, dod date?")
+    assert faults(loose, ADMISSIONS) == ()  # files declare no keys
+    fault = one(replace(loose, dialect="sqlite"), ADMISSIONS)
+    assert (fault.path, fault.severity) == (("tables", "patients", "key"), "info")
+    assert faults(replace(loose, dialect="sqlite", uniques=(("subject_id",),)), ADMISSIONS) == ()
+
+
+def test_what_may_not_be_read_is_asked_for_rather_than_removed() -> None:
+    fault = faults(ADMISSIONS, left_out=(LeftOut("patients", "no right to read"),))[0]
+    assert "Grant SELECT on patients" in fault.remedy
+    hidden = table("patients", "subject_id integer, gender string", key="subject_id")
+    (column,) = faults(hidden, ADMISSIONS, left_out=(LeftOut("patients.dod", "no right to read this column"),))
+    assert column.path == ("tables", "patients", "columns", "dod")
+    assert "Grant SELECT on patients" in column.remedy
