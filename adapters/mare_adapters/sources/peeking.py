@@ -84,14 +84,18 @@ def _one_column(batch: pa.RecordBatch) -> pa.Table:
 
 
 def _told_kind(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> tuple[StorageKind, str]:
-    """The kind that all values have, and the column cast to it. A column without a value is text."""
+    """The kind that all values have, and the column cast to it. A column without a value is text.
+
+    So is one that would be boolean but holds one of the two only: an F that is never next to a T may as well be a sex.
+    """
     tests = ", ".join(
         f"count(*) FILTER (WHERE regexp_full_match({column}, '{shape}') AND TRY_CAST({column} AS {sql}) IS NOT NULL)"
         for _, sql, shape in _SHAPES
     )
-    filled, *fitting = _row(connection, f"SELECT count({column}), {tests} FROM {relation}")
+    both = f"count(DISTINCT TRY_CAST({column} AS BOOLEAN)) = 2"
+    filled, pair, *fitting = _row(connection, f"SELECT count({column}), {both}, {tests} FROM {relation}")
     for (kind, sql, _), fits in zip(_SHAPES, fitting, strict=True):
-        if filled and fits == filled:
+        if filled and fits == filled and (kind != "boolean" or pair):
             return kind, f"TRY_CAST({column} AS {sql})"
     return "string", column
 

@@ -13,7 +13,7 @@ from .foreign_keys import declared_links, inferred_links
 from .keys import guess_keys
 from .mending import mend
 from .parents import Family, guess_families
-from .peeking import peeked_kinds, with_peeks
+from .peeking import peeked_kinds, with_marked_structure, with_peeks
 from .roles import guess_roles
 from .survey import Link, Survey
 from .tables import draft_member, draft_outsider
@@ -47,8 +47,8 @@ def make_draft(reflection: Reflection, entity: str | None = None, peeks: Peeks |
     for role in ("owned", "pool", "unsettled", "public"):
         tables += [draft_outsider(survey, t.name, roles[t.name], roles) for t in typed if roles[t.name].role == role]
     filled, kind = with_peeks(tables, reflection, peeks)
-    made = Draft(reflection.label, guess, tuple(filled), tuple(_header(survey)), kind, roles)
-    return mend(made)
+    made = mend(Draft(reflection.label, guess, tuple(filled), tuple(_header(survey)), kind, roles))
+    return made if typed == reflection else with_marked_structure(made, make_draft(reflection, entity))
 
 
 def take_survey(reflection: Reflection) -> Survey:

@@ -70,6 +70,29 @@ def with_peeks(
     return filled, kind
 
 
+def with_marked_structure(draft: Draft, blind: Draft) -> Draft:
+    """Mark what stands otherwise in the draft that was made without the types: an order that only a peeked date gives.
+
+    Keys have no mark of their own: one that peeking has changed marks the link to the parent.
+    """
+    before = {table.name: table for table in blind.tables}
+    return replace(draft, tables=tuple(_compared(table, before.get(table.name)) for table in draft.tables))
+
+
+def _compared(table: DraftedTable, before: DraftedTable | None) -> DraftedTable:
+    references = {} if before is None else {entry.name: entry.fields for entry in before.references}
+    parent = table.parent
+    same_parent = (
+        before is not None and before.parent is not None and parent is not None and before.parent.fields == parent.fields
+    )
+    if parent is not None and not (same_parent and before is not None and before.key == table.key):
+        parent = parent.with_fields({"peeked": True})
+    marked = tuple(
+        entry if references.get(entry.name) == entry.fields else entry.with_fields({"peeked": True}) for entry in table.references
+    )
+    return replace(table, parent=parent, references=marked)
+
+
 def _lacks_first(entry: Entry) -> bool:
     return str(entry.fields.get("after", "")).startswith("previous.") and "first" not in entry.fields
 

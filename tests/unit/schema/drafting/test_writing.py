@@ -79,6 +79,37 @@ def test_peeked_types_are_marked_and_the_header_shouts() -> None:
     assert (columns["gone"].type, columns["gone"].peeked) == ("unknown", False)
 
 
+def test_structure_that_only_peeked_types_made_possible_is_marked_on_the_link() -> None:
+    people = table("patients", "id unknown?, sex unknown?")
+    visits = table("visits", "id unknown?, t unknown?")
+    blind = drafted(people, visits).tables["visits"].parent
+    assert blind is not None
+    assert (blind.type, blind.peeked) == ("independent", False)
+    typed = drafted(people, visits, peeks={("visits", "t"): Peek(kind="date")}).tables["visits"].parent
+    assert typed is not None
+    assert (typed.type, typed.order_by, typed.peeked) == ("sequential", ("t",), True)
+
+
+def test_structure_that_names_tell_alone_is_not_marked() -> None:
+    people = table("patients", "subject_id unknown?, sex unknown?")
+    admissions = table("admissions", "hadm_id unknown?, subject_id unknown?, admittime unknown?, age unknown?")
+    parent = drafted(people, admissions, peeks={("admissions", "age"): Peek(kind="integer")}).tables["admissions"].parent
+    assert parent is not None
+    assert (parent.order_by, parent.peeked) == (("admittime",), False)
+
+
+def test_a_reference_that_peeked_types_changed_is_marked() -> None:
+    people = table("patients", "subject_id unknown, sex unknown")
+    stays = table("stays", "stay_id unknown, subject_id unknown, a_start unknown, a_end unknown")
+    labs = table("labs", "lab_id unknown, subject_id unknown, t unknown, stay_id unknown?, provider_id unknown")
+    providers = table("providers", "provider_id unknown, grade unknown")
+    times = (("stays", "a_start"), ("stays", "a_end"), ("labs", "t"))
+    found = drafted(people, stays, labs, providers, peeks={place: Peek(kind="datetime") for place in times})
+    references = found.tables["labs"].references
+    assert (references["stay_id"].by, references["stay_id"].peeked) == ("interval", True)  # type: ignore[union-attr]
+    assert not references["provider_id"].peeked
+
+
 def test_peeked_domains_replace_learning_and_are_marked() -> None:
     patients = table("patients", "subject_id integer, sex string?, age integer, note string", key="subject_id")
     peeks = {
