@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mare.codec import TableCodec, evenly, table_codec
+from mare.codec import OpenCodec, TableCodec, evenly, table_codec
 from mare.domain import Task
 from mare.errors import PlanError
 from mare.models import get_model
@@ -35,6 +35,7 @@ def codecs(plan: Plan, tables: tuple[TableNeeds, ...]) -> dict[str, TableCodec]:
 def _codec(plan: Plan, needs: TableNeeds) -> TableCodec:
     codec = evenly(table_codec(plan.schema, needs.name, needs.values))
     refused = [name for name, one in codec.ordered.items() if one.slots.specials]
+    refused += [name for name, one in codec.columns.items() if isinstance(one, OpenCodec)]
     refused += [name for name in needs.values if needs.described[name].type in ("time", "duration")]  # type: ignore[attr-defined]
     if refused:
         raise PlanError(f"this schema can be planned, but not yet fitted:\n  - {needs.name}: {', '.join(refused)}")
