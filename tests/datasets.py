@@ -77,11 +77,8 @@ class _Made:
                     self._row(name, n, {})
             elif role == "private":
                 above = parent_name(self.schema, name) or ""
-                parents = virtual if above not in self.rows else self.rows[above]
-                owners = list(range(entities)) if above not in self.rows else self.whose[above]
-                self._children(name, parents, owners)
-            # rows of one's own are made when a row refers to them
-        for name in dag.generation_order():
+                self._children(name, self.rows.get(above, virtual), self.whose.get(above, list(range(entities))))
+            # Rows of one's own were made when their owners referred to them.
             for place, row in enumerate(self.rows[name]):
                 self._refer(name, place, row)
 
@@ -192,6 +189,9 @@ class _Made:
                 there = says.column or self.schema.tables[says.table].key or ()
                 if columns.index(column) < len(there):
                     return says.table, there[columns.index(column)]
+            entity = self.schema.entity
+            if column in columns and isinstance(entity, EntityByColumn) and says.table == self.schema.entity_name:
+                return entity.table, entity.by
         link, foreign = parent_link(self.schema, name), self.schema.parent_columns(name)
         if link is not None and link.via is not None and column in (link.column_via or ()):
             return link.via, (self.schema.tables[link.via].key or ())[(link.column_via or ()).index(column)]
