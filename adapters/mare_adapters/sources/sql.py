@@ -116,6 +116,16 @@ class SqlSource:
         from sqlalchemy import select
 
         with reading(self.label, f"table {table.name}"):
+            if self._location.family == "postgresql":
+                from .postgres_copy import copied_batches, copying_connection
+
+                if (driver := copying_connection(self._open, columns)) is not None:
+                    try:
+                        yield from copied_batches(driver, table, found, columns, names)
+                    finally:
+                        if driver.broken:  # SQLAlchemy was not there to see it
+                            self._open.invalidate()
+                    return
             stored = _stored(found, columns)
             query = select(*(_plain(stored.c[column.name], column) for column in columns)).select_from(stored)
             with closing(self._open.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(query)) as rows:

@@ -1,0 +1,181 @@
+"""The fast way to read PostgreSQL: COPY to CSV within the snapshot, parsed by Arrow. No Python value is ever made.
+
+Rows are taken from libpq one by one and joined to blocks, each of which Arrow parses into the types of its columns' kinds.
+Types that Arrow cannot parse from text (intervals, bytes) are left to the way that all databases are read in.
+"""
+
+from __future__ import annotations
+
+import selectors
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare_adapters.engine import quoted
+
+from .arrow_kinds import conformed
+from .catalogue import Found
+from .columnar import BATCH_ROWS, arrow_type, record_batches
+
+if TYPE_CHECKING:
+    import psycopg
+    import pyarrow as pa
+    from psycopg.pq.abc import PGconn
+    from sqlalchemy import Connection
+
+_BLOCK = 1 << 23
+"""Bytes at which a block is parsed although it has few rows: long notes."""
+_LEFT = frozenset({"duration", "binary"})
+
+
+def copying_connection(connection: Connection, columns: Sequence[ReflectedColumn]) -> psycopg.Connection[object] | None:
+    """The driver's connection where these columns can be read in this way, else None."""
+    import psycopg
+
+    driver = connection.connection.driver_connection
+    if not columns or not isinstance(driver, psycopg.Connection) or any(column.kind in _LEFT for column in columns):
+        return None
+    return driver
+
+
+def copied_batches(
+    connection: psycopg.Connection[object],
+    table: ReflectedTable,
+    found: Found,
+    columns: Sequence[ReflectedColumn],
+    names: Sequence[str],
+) -> Iterator[pa.RecordBatch]:
+    """All rows, in the batches and the types in which every source gives them."""
+    selected = ", ".join(f"{_expression(column)} AS c{number}" for number, column in enumerate(columns))
+    query = f"SELECT {selected} FROM {quoted(str(found.schema))}.{quoted(found.name)}"
+    empty = True
+    with _copying(connection.pgconn, f"COPY ({query}) TO STDOUT (FORMAT csv, ENCODING 'UTF8')") as blocks:
+        for block in blocks:
+            empty = False
+            yield conformed(_parsed(block, columns), columns, names, table.name)
+    if empty:
+        yield from record_batches([], columns, names, table.name)
+
+
+def _expression(column: ReflectedColumn) -> str:
+    """What has no text that Arrow reads, in one that it does: the same as the slow way asks for."""
+    name = quoted(column.name)
+    if column.kind in ("other", "json") or column.sql_type.startswith("character("):
+        return f"CAST({name} AS text)"
+    if column.sql_type == "money":
+        return f"CAST({name} AS numeric)"
+    if column.kind == "datetime" and column.sql_type.endswith("with time zone"):
+        return f"({name} AT TIME ZONE 'UTC')"
+    return f"CAST({name} AS time)" if column.kind == "time" else name
+
+
+@contextmanager
+def _copying(server: PGconn, statement: str) -> Iterator[Iterator[memoryview]]:
+    """The rows of a COPY. A reader that gives up early leaves the transaction, and its snapshot, usable."""
+    from psycopg.pq import ConnStatus
+
+    _command(server, b"SAVEPOINT mare_copy")
+    _command(server, statement.encode())
+    state = {"done": False}
+    try:
+        yield _blocks(server, state)
+    finally:
+        if server.status == ConnStatus.OK:  # where the connection broke, there is nothing to put in order
+            if not state["done"]:
+                _give_up(server)
+            _command(server, b"RELEASE SAVEPOINT mare_copy")
+
+
+def _give_up(server: PGconn) -> None:
+    from psycopg import OperationalError
+
+    server.get_cancel().cancel()
+    with suppress(OperationalError):  # nothing is under way any more
+        while server.get_copy_data(0)[0] > 0:
+            pass
+    while server.get_result() is not None:
+        pass
+    _command(server, b"ROLLBACK TO SAVEPOINT mare_copy")
+
+
+def _blocks(server: PGconn, state: dict[str, bool]) -> Iterator[memoryview]:
+    """Whole rows, some thousands at a time; a block lasts until the next is asked for.
+
+    One message is one row (PostgreSQL's protocol: «always one per row»). Each is copied into one buffer at once: to keep them
+    apart until they are joined takes several times as long.
+    """
+    take, held, used, rows = server.get_copy_data, bytearray(_BLOCK), 0, 0
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(server.socket, selectors.EVENT_READ)
+        while True:
+            size, row = take(1)
+            if size > 0:
+                end = used + size
+                if end > len(held):
+                    held.extend(bytes(end))
+                held[used:end] = row
+                used, rows = end, rows + 1
+                if rows == BATCH_ROWS or used >= _BLOCK:
+                    yield memoryview(held)[:used]
+                    used = rows = 0
+            elif size == 0:
+                waiting.select()
+                server.consume_input()
+            else:
+                break
+    # The results after the last row tell whether it was the last, or whether something broke.
+    failure = None
+    while (result := server.get_result()) is not None:
+        failure = failure or _failure(result)
+    state["done"] = failure is None
+    if failure is not None:
+        raise failure
+    if rows:
+        yield memoryview(held)[:used]
+
+
+def _parsed(block: memoryview, columns: Sequence[ReflectedColumn]) -> pa.RecordBatch:
+    import pyarrow as pa
+    from psycopg import DataError
+    from pyarrow import csv
+
+    names = [f"c{number}" for number in range(len(columns))]
+    try:
+        parsed = csv.read_csv(
+            pa.BufferReader(pa.py_buffer(block)),
+            read_options=csv.ReadOptions(column_names=names, block_size=len(block) + 1),
+            parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(columns) > 1),
+            convert_options=csv.ConvertOptions(
+                column_types={name: arrow_type(column) for name, column in zip(names, columns, strict=True)},
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                true_values=["t"],
+                false_values=["f"],
+            ),
+        )
+    except pa.ArrowException:
+        # What the driver says of such a value on the slow way; none of Arrow's text, which holds the value.
+        raise DataError from None
+    return parsed.combine_chunks().to_batches(max_chunksize=None)[0]
+
+
+def _command(server: PGconn, statement: bytes) -> None:
+    failure = _failure(server.exec_(statement))
+    if failure is not None:
+        raise failure
+
+
+def _failure(result: object) -> Exception | None:
+    """The driver's own error for what the server said, by its code alone."""
+    from psycopg import OperationalError, errors, pq
+
+    assert isinstance(result, pq.PGresult)
+    if result.status != pq.ExecStatus.FATAL_ERROR:
+        return None
+    state = (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
+    try:
+        return errors.lookup(state)()
+    except KeyError:
+        return OperationalError()
