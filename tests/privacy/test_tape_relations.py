@@ -1,0 +1,69 @@
+"""The tape audit over every kind of relation: whoever leaves, nothing shows beyond what was paid for.
+
+Small, dirty data: lists over their caps, rows that two people share, parents that are not there, references to others.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mare.stage.staging as staging_module
+from mare.audit import tape_audit
+from mare.errors import PrivacyError
+from mare.planning.planning import plan
+from mare.privacy.budget import Budget
+from mare.stage import truncation
+from tests.datasets import dataset
+from tests.relations import RELATIONS, related
+
+fit_module = import_module("mare.fitting.fit")  # the room offers the verb `fit` under the same name
+
+
+@pytest.mark.parametrize("kind", RELATIONS)
+def test_no_entity_shows_through_a_relation(kind: str) -> None:
+    schema = related(kind)
+    report = tape_audit(plan(schema, Budget(2, 1e-9)), dataset(schema, seed=3, entities=10), random=2)
+    assert report.passed, report.render()
+    assert report.tightest > 0
+
+
+@pytest.mark.parametrize("kind", ["association, the rest as rows", "rows of one's own", "orphans are entities"])
+def test_no_entity_shows_under_pure_epsilon_either(kind: str) -> None:
+    schema = related(kind)
+    report = tape_audit(plan(schema, Budget(2, 0)), dataset(schema, seed=4, entities=8), random=2)
+    assert report.passed, report.render()
+
+
+# ---------------------------------------------------------------------- it can fail
+
+
+def test_a_list_of_public_keys_without_a_cap_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `multiplicity` and the cap of the list, an entity has more rows than its sensitivity."""
+
+    def all_of_them(connection: Any, owned: str, vocabulary: str, target: str, needs: Any) -> None:
+        connection.execute(f"CREATE TABLE {target} AS SELECT o.*, v.code AS vk FROM {owned} o JOIN {vocabulary} v ON o.a0 = v.x0")
+
+    monkeypatch.setattr(staging_module, "match_keys", all_of_them)
+    monkeypatch.setattr(
+        truncation, "truncate_rows", lambda c, owned, target, needs: c.execute(f"CREATE TABLE {target} AS FROM {owned}")
+    )
+    schema = related("association")
+    with pytest.raises(PrivacyError, match="the cap does not hold"):
+        tape_audit(plan(schema, Budget(2, 1e-9)), dataset(schema, seed=3, entities=10))
+
+
+def test_keys_that_are_chosen_by_true_counts_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The selected keys stand in the release: chosen without noise, they tell who was there (leak 2)."""
+
+    def by_true_counts(gate: Any, staged: Any, wanted: Any, bounds: Any, share: float) -> dict[str, tuple[int, ...]]:
+        counts = np.bincount(staged.tables["gives"].key, minlength=6)
+        return {"gives": tuple(sorted(np.argsort(-counts, kind="stable")[:2].tolist()))}
+
+    monkeypatch.setattr(fit_module, "choose_keys", by_true_counts)
+    schema = related("association, the rest as rows")
+    report = tape_audit(plan(schema, Budget(2, 1e-9)), dataset(schema, seed=3, entities=8), random=8)
+    assert not report.passed
