@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from mare.audit import account_faults, mechanism_audit, session_audit, tape_audit
@@ -20,6 +21,7 @@ from mare.privacy.ledger import Ledger
 from mare.privacy.noise import Mechanism, prepare_noise
 from mare.privacy.qualities import NormRank
 from mare.privacy.tape import Recorder
+from mare.schema.loading import load_schema
 from tests.memory_source import MemorySource, Rows, hospital_rows, without
 from tests.privacy.sessions import BOTH, CAP, PURE, WARD, ZCDP, everything, hospital, learning, pair, replay_against, wards
 from tests.privacy.test_noise_distributions import excess, gaussian_weight, laplace_weight
@@ -152,6 +154,32 @@ def rows_without_an_owner_change_nothing() -> None:
     assert answers[0] == answers[1], "rows that nobody owns are counted, and nobody protects them"
 
 
+GRANDCHILDREN = """
+mare: 1
+entity: p
+model: independent
+tables:
+  p: {key: id, columns: {x: {type: category, values: [a, b]}}}
+  c: {key: id, parent: {table: p, column: up, max_rows: 2}, columns: {x: {type: category, values: [a, b]}}}
+  d: {parent: {table: c, column: up, max_rows: 3, orphans: entity}, columns: {x: {type: category, values: [a, b]}}}
+"""
+
+
+def rows_of_cut_parents_stay_their_entitys() -> None:
+    """Two patients with eight stays each, of which two are kept; every stay has two rows below it. Orphans are entities."""
+    people = (1, 2)
+    stays = [(10 * p + n, p) for p in people for n in range(8)]
+    rows: Rows = {
+        "p": [{"id": p, "x": "a"} for p in people],
+        "c": [{"id": stay, "up": p, "x": "b"} for stay, p in stays],
+        "d": [{"up": stay, "x": "a"} for stay, _ in stays for _ in range(2)],
+    }
+    number, text = pa.int64(), pa.string()
+    types = {"p": {"id": number, "x": text}, "c": {"id": number, "up": number, "x": text}, "d": {"up": number, "x": text}}
+    report = tape_audit(plan(load_schema(GRANDCHILDREN), BUDGETS[0]), MemorySource.of(rows, types), entities=[1])
+    assert report.passed, report.render()
+
+
 def learning_passes_the_tape() -> None:
     rows = telling_rows()
     recorded = Recorder()
@@ -206,6 +234,7 @@ def choices_follow_their_law() -> None:
 
 
 CHECKS = (
+    rows_of_cut_parents_stay_their_entitys,
     learning_passes_the_tape,
     a_value_of_one_alone_is_not_learned,
     sparse_cells_tell_nothing,

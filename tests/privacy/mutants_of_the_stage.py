@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mare.privacy.curator as curator_module
+import mare.stage.staging as staging_module
 from mare.fitting.sizes import Sizes
 from mare.privacy.answers.sizes import NoisySize
 from mare.privacy.curator import Gate
@@ -46,6 +47,18 @@ def unstable_truncation(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(truncation, "truncate_rows", every_third)
     patch.setattr(StagedView, "largest_entity", lambda self: 0)
+
+
+@planted("rows of cut parents become entities", checks.rows_of_cut_parents_stay_their_entitys, "one entity moves it by")
+def orphans_of_the_caps(patch: pytest.MonkeyPatch) -> None:
+    """A row whose parent a cap took away is taken for an orphan, hence for an entity: it escapes its entity's cap (leak 7)."""
+
+    def nobody(connection: Any, hashed: str, target: str, needs: Any, noted: Any, tables: Any) -> None:
+        original(connection, hashed, target, needs, noted, tables)
+        connection.execute(f"DELETE FROM {target}")
+
+    original = staging_module.note_owned
+    patch.setattr(staging_module, "note_owned", nobody)
 
 
 @planted("rows without an owner are counted", checks.rows_without_an_owner_change_nothing, "nobody protects them")

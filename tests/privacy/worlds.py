@@ -62,6 +62,8 @@ def _link(draw: st.DrawFn, parent: str) -> dict[str, Any]:
         link |= {"type": "sequential", "order_by": "n", "memory": draw(st.integers(1, 2))}
         link["keep"] = draw(st.sampled_from(["first", "last"]))
     if draw(st.booleans()):
+        link["orphans"] = "entity"
+    if draw(st.booleans()):
         link["max_per_entity"] = link["max_rows"] * draw(st.integers(1, 2))
     return link
 
