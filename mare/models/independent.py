@@ -55,6 +55,7 @@ class FittedIndependent:
     """One distribution per column."""
 
     probabilities: Mapping[str, NDArray[np.float64]]
+    looks_at: ClassVar[frozenset[str]] = frozenset()
 
     def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
         """Inversion: one uniform number per row and column, in the order of the columns."""

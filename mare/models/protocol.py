@@ -32,7 +32,10 @@ class Workload:
 
 
 class FittedModel(Protocol):
-    """A model after fitting: numbers that were paid for, and nothing else."""
+    """A model after fitting: numbers that were paid for, and nothing else.
+
+    It may say ``looks_at``, the names of the history that it uses: then no other is gathered for it.
+    """
 
     def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
         """One row of the task's columns per row of history."""

@@ -27,6 +27,11 @@ class FittedPrivBayes:
     """By column: one row per combination of its parents, one column per code."""
     _ladders: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
+    @property
+    def looks_at(self) -> frozenset[str]:
+        """The history that any column hangs on: nothing else has to be gathered."""
+        return frozenset(parent for family in self.families for parent in family.parents)
+
     def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
         """One row per row of history. One uniform number per row and column, in the order of the network."""
         drawn: dict[str, NDArray[np.integer]] = {}
