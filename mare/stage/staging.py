@@ -98,7 +98,8 @@ class _Work:
             mine = self._own(needs, hashed, owned)
             truncation.truncate_rows(self.connection, owned, kept, needs)
             truncation.place_rows(self.connection, kept, placed, needs)
-            self.orphans[needs.name] = self.read[needs.name] - mine
+            # Below a row that was made anew for each of its owners, a row may be there more often than it was read.
+            self.orphans[needs.name] = max(0, self.read[needs.name] - mine)
             self.truncated[needs.name] = mine - self._rows(placed)
         elif needs.owned_by:
             own_by_reference(self.connection, hashed, placed, needs, self.placed)
