@@ -90,6 +90,9 @@ def tell_notes(notes: LocalNotes, quiet: bool) -> None:
     for table, rows in notes.truncated.items():
         if rows:
             remark(f"{table}: {rows:,} rows beyond the caps were cut (internal, not private)", quiet)
+    for column, values in notes.outside.items():
+        if values:
+            remark(f"{column}: {values:,} values outside its domain were moved into it (internal, not private)", quiet)
 
 
 def describe_release(release: Release, path: str | None = None) -> dict[str, object]:

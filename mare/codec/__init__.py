@@ -11,9 +11,10 @@ from .ordinal import OrdinalCodec
 from .points import Points
 from .relative import FirstCodec, RelativeCodec
 from .scaled import ScaledCodec
-from .siblings import Siblings
+from .siblings import Above, Siblings
 
 __all__ = [
+    "Above",
     "Bins",
     "ColumnCodec",
     "DecodedTable",

@@ -48,6 +48,8 @@ class OpenCodec:
 
 OrderedCodec = OrdinalCodec | RelativeCodec
 ValueCodec = CategoryCodec | BooleanCodec | CodeCodec
+Labels = tuple[str | None, ...]
+"""What each code of a column means, as text; None for NULL."""
 ColumnCodec = ValueCodec | OrderedCodec | ScaledCodec | OpenCodec
 
 
@@ -96,15 +98,24 @@ class TableCodec:
         return {name: levels for name, levels in found.items() if levels}
 
 
-def table_codec(schema: Schema, table: str, columns: Iterable[str], learned: LearnedDomains | None = None) -> TableCodec:
-    """The codecs of these columns of a table, or an error that names every column that cannot be coded."""
+def table_codec(
+    schema: Schema,
+    table: str,
+    columns: Iterable[str],
+    learned: LearnedDomains | None = None,
+    labels: Mapping[str, Labels] | None = None,
+) -> TableCodec:
+    """The codecs of these columns of a table, or an error that names every column that cannot be coded.
+
+    ``labels`` are what the codes of references mean, by reference: a number's scale may depend on one.
+    """
     names, known = list(columns), learned or {}
     codecs: dict[str, ColumnCodec] = {}
     refused: list[str] = []
     scaled = [name for name in names if _scaled(schema, table, name) is not None]
     for name in [*(n for n in names if n not in scaled), *scaled]:
         try:
-            codecs[name] = _codec(schema, table, name, known, codecs)
+            codecs[name] = _codec(schema, table, name, known, codecs, labels or {})
         except (_Refused, Unanchored) as why:
             refused.append(f"{table}.{name}: {why}")
     for name, one in codecs.items():
@@ -128,14 +139,21 @@ def _in_order(table: str, codecs: Mapping[str, ColumnCodec]) -> list[str]:
         if isinstance(one, RelativeCodec):
             needs[name] = [anchor.column for anchor in _anchors(one) if anchor.scope == SAME_ROW]
         elif isinstance(one, ScaledCodec):
-            needs[name] = list(one.by)
+            needs[name] = [item for item in one.by if item in codecs]
     try:
         return list(TopologicalSorter(needs).static_order())
     except CycleError as error:
         raise PlanError(f"table {table!r}: columns hang on each other in a circle: {' → '.join(error.args[1])}.") from None
 
 
-def _codec(schema: Schema, table: str, name: str, known: LearnedDomains, codecs: Mapping[str, ColumnCodec]) -> ColumnCodec:
+def _codec(
+    schema: Schema,
+    table: str,
+    name: str,
+    known: LearnedDomains,
+    codecs: Mapping[str, ColumnCodec],
+    labels: Mapping[str, Labels],
+) -> ColumnCodec:
     column, learned = schema.tables[table].columns.get(name), known.get(f"{table}.{name}")
     if column is None:
         raise _Refused("references are not fitted yet")
@@ -148,7 +166,7 @@ def _codec(schema: Schema, table: str, name: str, known: LearnedDomains, codecs:
     if isinstance(column, Unknown) or not isinstance(column, OrderedColumn):
         raise _Refused(f"type {column.type!r} has no codec")
     if (scaled := _scaled(schema, table, name)) is not None:
-        return _by_items(schema, table, scaled, learned, codecs)
+        return _by_items(schema, table, scaled, learned, codecs, labels)
     first = known.get(f"{table}.first({name})")
     return ordered_codec(schema, table, column, _order(learned), _order(first))
 
@@ -187,20 +205,25 @@ def _scaled(schema: Schema, table: str, name: str) -> Integer | Number | None:
 
 
 def _by_items(
-    schema: Schema, table: str, column: Integer | Number, learned: object, codecs: Mapping[str, ColumnCodec]
+    schema: Schema,
+    table: str,
+    column: Integer | Number,
+    learned: object,
+    codecs: Mapping[str, ColumnCodec],
+    labels: Mapping[str, Labels],
 ) -> ColumnCodec:
     if column.anchors:
         raise _Refused("it depends on another column (by) and hangs on an anchor too; say one of them")
     by = tuple(_node(schema, table, item) for item in column.by or ())
-    labels = []
+    found: list[Labels] = []
     for item in by:
         one = codecs.get(item)
-        if isinstance(one, OpenCodec):
+        if isinstance(one, OpenCodec) or (one is None and item not in labels and item in schema.tables[table].references):
             return OpenCodec(waits_for=by)
-        if not isinstance(one, ValueCodec):
+        if not isinstance(one, ValueCodec) and item not in labels:
             raise _Refused(f"its scale depends on {item!r}, which no model generates")
-        labels.append(one.labels)
-    return scaled_codec(column, by, labels, learned if isinstance(learned, LearnedScales) else None)
+        found.append(one.labels if isinstance(one, ValueCodec) else labels[item])
+    return scaled_codec(column, by, found, learned if isinstance(learned, LearnedScales) else None)
 
 
 def _node(schema: Schema, table: str, column: str) -> str:

@@ -64,15 +64,28 @@ class EncodedTable:
 
 
 def encode_table(
-    codec: TableCodec, values: Mapping[str, pa.Array], siblings: Siblings, above: Above | None = None
+    codec: TableCodec,
+    values: Mapping[str, pa.Array],
+    siblings: Siblings,
+    above: Above | None = None,
+    given: Mapping[str, CodeArray] | None = None,
 ) -> EncodedTable:
-    """Codes of every column. A row's codes depend on itself, on rows above, and on earlier rows of its own sequence."""
-    return code_table(codec, read_table(codec, values, siblings, above), siblings)
+    """Codes of every column. A row's codes depend on itself, on rows above, and on earlier rows of its own sequence.
+
+    ``above`` holds the columns of tables above that something is anchored at, ``given`` the codes of references that tell items.
+    """
+    return code_table(codec, read_table(codec, values, siblings, above, given), siblings)
 
 
-def read_table(codec: TableCodec, values: Mapping[str, pa.Array], siblings: Siblings, above: Above | None = None) -> ReadTable:
+def read_table(
+    codec: TableCodec,
+    values: Mapping[str, pa.Array],
+    siblings: Siblings,
+    above: Above | None = None,
+    given: Mapping[str, CodeArray] | None = None,
+) -> ReadTable:
     """Everything but the codes of what is binned. Columns that still wait for their values are left out."""
-    codes: dict[str, CodeArray] = {}
+    codes: dict[str, CodeArray] = dict(given or {})
     outside: dict[str, int] = {}
     readings: dict[str, Reading] = {}
     ticks: dict[str, Ticks] = {}

@@ -6,7 +6,7 @@ stage ─► sizes ─► learn domains ─► settle ─► encode ─► model
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from mare.finding import Location, open_source
 from mare.graph.dag import DatasetDag
 from mare.models import get_model
 from mare.planning import Plan
+from mare.planning.phases import phase_shares
 from mare.planning.sensitivity import row_bounds
 from mare.ports import Source
 from mare.privacy.bits import BitSource, OsBits, SeededBits
@@ -32,9 +33,10 @@ from mare.release.storage import output_tables
 from mare.stage import LocalNotes, needs, stage
 from mare.stage.dropping import drop_rest
 
-from .settling import codecs, settle
+from .learning import Learning, weight_of
+from .settling import open_codecs, settle
 from .sizes import measure_sizes
-from .vocabularies import choices, choose_keys, learning_share, read_public, stage_vocabularies
+from .vocabularies import choices, choose_keys, read_public, stage_vocabularies
 
 if TYPE_CHECKING:
     from mare.schema import Schema
@@ -94,7 +96,7 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
     _refuse_peeked(plan, options.unsafe_peeked)
     _refuse_tables(schema)
     tables = needs(schema, [planned.group for planned in plan.groups])
-    coded = codecs(plan, tables)
+    unsettled = open_codecs(plan, tables)
     bounds, _ = row_bounds(schema, DatasetDag.of(schema))
     opened = open_source(source) if isinstance(source, str | Path | dict) else source
     tell("reading")
@@ -112,25 +114,34 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
         ledger.declare("the source's catalogue: names and types of the columns that come out, and which may be NULL")
         keys = stage_vocabularies(tables, schema, public)
         with stage(reader, tables, gate.secret("truncation"), folder=options.folder, vocabularies=keys) as staged:
-            if options.notes is not None:
-                options.notes(staged.notes)
             tell("measuring sizes")
             sizes = measure_sizes(gate, staged, bounds, plan.phases.sizes)
-            chosen = choose_keys(gate, staged, wanted, bounds, learning_share(plan, wanted))
+            weight = weight_of(unsettled.values())
+            phases = phase_shares(sizes.entities, learns=bool(wanted) or weight > 0)
+            one = phases.learn / max(len(wanted) + weight, 1e-9)
+            tell("learning domains")
+            chosen = choose_keys(gate, staged, wanted, bounds, one * len(wanted))
             related = relations(schema, public, chosen)
             for name, links in related.items():
                 if links.unrolling is not None:
                     drop_rest(staged, name, links.unrolling)
-            settled = settle(plan, tables, coded, sizes, related, chosen)
+            learning = Learning(
+                schema, {n: tuple(c.columns) for n, c in unsettled.items()}, gate, staged, bounds, sizes.entities, one * weight,
+                public, related,
+            )  # fmt: skip
+            coded = learning.run()
+            settled = settle(plan, tables, coded, sizes, related, chosen, learning.learned)
             for table in tables:
                 tell(f"encoding {table.name}")
                 staged.encode(table.name, coded[table.name], related.get(table.name))
+            if options.notes is not None:
+                options.notes(replace(staged.notes, outside=dict(staged.outside)))
             arrays = {}
-            # The sizes' phase is paid; whatever the models do not use is left over, never given to a later group.
+            # Sizes and domains are paid; whatever the models do not use is left over, never given to a later group.
             for group in settled.groups:
                 tell(f"fitting {group.name}")
                 view = staged.view(group.group, group.columns, group.history, group.sensitivity)
-                curator = gate.curator(view, plan.phases.models * group.share)
+                curator = gate.curator(view, phases.models * group.share)
                 arrays[group.name] = get_model(group.model).fit(curator, group.task).arrays()
     return Release(schema, settled, output, arrays, ledger, public)
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mare.codec import OpenCodec, TableCodec, evenly, table_codec
+from mare.codec import LearnedDomains, TableCodec, table_codec
 from mare.domain import Task
-from mare.errors import PlanError
 from mare.models import get_model
 from mare.planning import Plan
-from mare.planning.domains import is_learned
 from mare.privacy.allocation import GroupDemand, allocate
 from mare.release import SettledGroup, SettledPlan
 from mare.release.relations import Relations
@@ -19,27 +17,10 @@ from .nodes import settled_domains
 from .sizes import Sizes
 
 
-def codecs(plan: Plan, tables: tuple[TableNeeds, ...]) -> dict[str, TableCodec]:
-    """The codecs of every table; refuses, all at once, what can be planned but not yet fitted."""
-    learned = sorted(
-        f"{needs.name}.{name}" for needs in tables for name in needs.values if is_learned(plan.schema, needs.name, name)
-    )
-    if learned:
-        raise PlanError(
-            f"the domain of {', '.join(learned)} is to be learned; that can be planned, but not yet fitted. "
-            "Declare it: values for a category, min and max for what has an order."
-        )
-    return {needs.name: TableCodec(needs.name, {}) if needs.held_by is not None else _codec(plan, needs) for needs in tables}
-
-
-def _codec(plan: Plan, needs: TableNeeds) -> TableCodec:
-    codec = evenly(table_codec(plan.schema, needs.name, needs.values))
-    refused = [name for name, one in codec.ordered.items() if one.slots.specials]
-    refused += [name for name, one in codec.columns.items() if isinstance(one, OpenCodec)]
-    refused += [name for name in needs.values if needs.described[name].type in ("time", "duration")]  # type: ignore[attr-defined]
-    if refused:
-        raise PlanError(f"this schema can be planned, but not yet fitted:\n  - {needs.name}: {', '.join(refused)}")
-    return codec
+def open_codecs(plan: Plan, tables: tuple[TableNeeds, ...]) -> dict[str, TableCodec]:
+    """The codecs of every table as far as the schema settles them; refuses, all at once, what cannot be coded."""
+    held = {needs.name: () if needs.held_by is not None else needs.values for needs in tables}
+    return {name: table_codec(plan.schema, name, columns) if columns else TableCodec(name, {}) for name, columns in held.items()}
 
 
 def settle(
@@ -49,6 +30,7 @@ def settle(
     sizes: Sizes,
     related: Relations | None = None,
     chosen: Mapping[str, tuple[int, ...]] | None = None,
+    learned: LearnedDomains | None = None,
 ) -> SettledPlan:
     """The plan with what is now known. Every domain stays within the plan's upper bound."""
     caps = {needs.name: needs.max_rows for needs in tables}
@@ -73,4 +55,4 @@ def settle(
         )
         for g in plan.groups
     )
-    return SettledPlan(sizes.entities, groups, chosen or {})
+    return SettledPlan(sizes.entities, groups, chosen or {}, learned or {})

@@ -14,7 +14,6 @@ import numpy as np
 
 from mare.domain import Marginal
 from mare.errors import PlanError, SourceError
-from mare.planning import Plan
 from mare.planning.domains import is_learned
 from mare.planning.sensitivity import RowBound
 from mare.ports import Source
@@ -142,11 +141,3 @@ def choose_keys(
         # Something has to be there to refer to: the key that was counted most, be it noise.
         found[choice.name] = tuple(sorted(int(key) for key in (clear if len(clear) else order[:1])))
     return found
-
-
-def learning_share(plan: Plan, wanted: list[KeyChoice]) -> float:
-    """Of the whole budget, what choosing keys may cost: its part of what is learned, column by column."""
-    schema = plan.schema
-    modelled = {(g.group.table, c.column) for g in plan.groups for c in g.group.columns if c.column is not None}
-    others = [1 for table, name in modelled if name in schema.tables[table].columns and is_learned(schema, table, name)]
-    return plan.phases.learn * len(wanted) / max(1, len(wanted) + len(others))

@@ -18,7 +18,7 @@ from mare.schema import Parent, Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES, Category, Code, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
-from mare.schema.sizes import first_bound, size_bound, upper_bound
+from mare.schema.sizes import first_bound, measures_bins, measures_first, size_bound, upper_bound
 
 from .sensitivity import RowBound, owner
 
@@ -274,3 +274,14 @@ def is_category(schema: Schema, table: str, name: str) -> bool:
     """
     column = schema.tables[table].columns.get(name)
     return isinstance(column, Category) or (isinstance(column, Code) and column.vocabulary is None)
+
+
+def measures_any_bins(schema: Schema, groups: Sequence[ColumnGroup]) -> bool:
+    """Whether bins have to be placed where the data is, which is paid from the learning share too."""
+    for group in groups:
+        columns = schema.tables[group.table].columns
+        for column in group.columns:
+            says = columns.get(column.column or "")
+            if says is not None and (measures_first(says) if column.role == "first" else measures_bins(says)):
+                return True
+    return False

@@ -23,13 +23,13 @@ class Phases:
     sizes: float
     """The number of entities."""
     learn: float
-    """Domains that the schema leaves to be learned, all together."""
+    """Domains that the schema leaves to be learned, and bins that it leaves to be placed, all together."""
     models: float
     """The column groups, all together."""
 
 
 def phase_shares(entities: float, *, learns: bool) -> Phases:
-    """The split. ``entities`` is declared, assumed or noisy; ``learns`` says whether any domain has to be learned."""
+    """The split. ``entities`` is declared, assumed or noisy; ``learns``: whether any domain or any bins have to be learned."""
     if not learns:
         return Phases(SIZES, 0.0, 1.0 - SIZES)
     # linear in the logarithm between the two sizes that were measured

@@ -19,7 +19,7 @@ from mare.schema.peeked import peeked_paths
 
 from .assumptions import assume_rows
 from .choices import Chosen, choose_models
-from .domains import GroupDomains, group_domains
+from .domains import GroupDomains, group_domains, measures_any_bins
 from .facts import learning_without_delta, public_facts, vocabulary_notes, warn_of_peeking
 from .phases import phase_shares
 from .plan import Plan, PlannedGroup, Warned
@@ -88,7 +88,8 @@ def _previewed(
     sizes = assume_rows(schema, dag, bounds, entities)
     rows = {g.name: sizes.of(schema, g.group.table, g.group.part) for g in groups}
     work = {g.name: chosen[g.name].model.workload(g.task) for g in groups}
-    phases = phase_shares(sizes.entities, learns=any(g.learned for g in groups))
+    learns = any(g.learned for g in groups) or measures_any_bins(schema, [g.group for g in groups])
+    phases = phase_shares(sizes.entities, learns=learns)
     seen = preview(groups, work, rows, budget, schema.allocation, phases)
     peeked = peeked_paths(schema)
     warnings: list[Warned | None] = [warn_of_peeking(peeked)]

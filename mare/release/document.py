@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
+from mare.codec import LearnedDomain, LearnedOrder, LearnedScales, LearnedValues
 from mare.domain import Domain, OptionValue
 from mare.graph.groups import ColumnGroup
 from mare.schema.reflection import Bound, ColumnOrder, ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
@@ -82,6 +83,20 @@ class _Table(_Strict):
     dialect: str = ""
 
 
+class _Learned(_Strict):
+    """One of these, so that a reader need not guess."""
+
+    order: LearnedOrder | None = None
+    values: LearnedValues | None = None
+    scales: LearnedScales | None = None
+
+    def domain(self) -> LearnedDomain:
+        found = [one for one in (self.order, self.values, self.scales) if one is not None]
+        if len(found) != 1:
+            raise ValueError("a learned domain is one of order, values and scales")
+        return found[0]
+
+
 class _Document(_Strict):
     format: int
     status: str
@@ -89,6 +104,10 @@ class _Document(_Strict):
     groups: tuple[_Group, ...]
     tables: tuple[_Table, ...]
     chosen: dict[str, tuple[int, ...]] = {}
+    learned: dict[str, _Learned] = {}
+
+
+_KIND: dict[type, str] = {LearnedOrder: "order", LearnedValues: "values", LearnedScales: "scales"}
 
 
 @cache
@@ -132,6 +151,7 @@ def write_document(release: Release, version: int) -> str:
         "groups": groups,
         "tables": tables,
         "chosen": dict(release.plan.chosen),
+        "learned": {name: {_KIND[type(one)]: asdict(one)} for name, one in release.plan.learned.items()},
     }
     return json.dumps(document, indent=1, allow_nan=False)
 
@@ -170,4 +190,5 @@ def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[Refle
         )
         for t in read.tables
     )
-    return SettledPlan(read.entities, groups, read.chosen), tables
+    learned = {name: one.domain() for name, one in read.learned.items()}
+    return SettledPlan(read.entities, groups, read.chosen, learned), tables

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from mare.codec import LearnedDomains
 from mare.domain import Domain, OptionValue, Task
 from mare.graph.groups import ColumnGroup
 
@@ -50,6 +51,9 @@ class SettledPlan:
     groups: tuple[SettledGroup, ...]
     chosen: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Public keys that were chosen with budget, by who refers to them: a table (its association) or `table.reference`."""
+
+    learned: LearnedDomains = field(default_factory=dict)
+    """Domains that were learned with budget: values, bounds, bins and the fine histograms to draw from."""
 
     def group(self, name: str) -> SettledGroup:
         for settled in self.groups:

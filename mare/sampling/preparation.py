@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mare.codec import TableCodec, evenly, table_codec
+from mare.codec import TableCodec, table_codec
 from mare.graph.dag import DatasetDag
 from mare.graph.ownership import link_cap
 from mare.release import Release
 from mare.release.filling import fillings
-from mare.release.relations import relations
+from mare.release.labels import reference_labels
+from mare.release.relations import Relations, TableRelations, relations
 from mare.release.uniqueness import distinct_sets
 from mare.schema import Schema
 from mare.schema.references import SameEntityReference
@@ -45,8 +46,8 @@ def prepare(release: Release, seed: int) -> Prepared:
     own = [name for name in dag.generation_order() if dag.node(name).role in ("entity", "private", "owned")]
     pools = [name for name in dag.generation_order() if dag.node(name).role == "pool"]
     order = tuple(dict.fromkeys([dag.entity.name, *own]))
-    codecs = table_codecs(release, order)
     related = relations(schema, release.public, release.plan.chosen)
+    codecs = table_codecs(release, order, related)
     owned_by = {
         name: tuple((edge.child, edge.name) for edge in dag.owners(name)) for name in own if dag.node(name).role == "owned"
     }
@@ -82,17 +83,19 @@ def prepare(release: Release, seed: int) -> Prepared:
     return Prepared(generator, replace(writer, pools=made), {n: batch for n, batch in first.items() if batch is not None})
 
 
-def table_codecs(release: Release, tables: Iterable[str]) -> dict[str, TableCodec]:
+def table_codecs(release: Release, tables: Iterable[str], related: Relations) -> dict[str, TableCodec]:
     """The very codecs that the fit has used."""
     columns: dict[str, list[str]] = {table: [] for table in tables}
     for settled in release.plan.groups:
         described, held = release.schema.tables[settled.group.table], columns[settled.group.table]
         names = [c.column for c in settled.group.columns if c.role in ("value", "first", "derived") and c.column is not None]
         held += [name for name in names if name in described.columns and name not in described.references and name not in held]
-    return {
-        table: evenly(table_codec(release.schema, table, names)) if table in release.schema.tables else TableCodec(table, {})
-        for table, names in columns.items()
-    }
+    found = {}
+    for table, names in columns.items():
+        labels = reference_labels(related.get(table, TableRelations()))
+        known = release.plan.learned
+        found[table] = table_codec(release.schema, table, names, known, labels) if names else TableCodec(table, {})
+    return found
 
 
 def _stored(schema: Schema, tables: Mapping[str, ReflectedTable], names: Iterable[str]) -> dict[tuple[str, str], ReflectedColumn]:

@@ -41,10 +41,9 @@ def structural_codes(codec: TableCodec, drawn: dict[str, CodeArray], position: N
     found = []
     for name, one in codec.columns.items():
         if isinstance(one, RelativeCodec) and one.first is not None and name in drawn:
-            must = position == 0
-            if one.nullable:
-                # The first row's value may be missing too; then that is what its code says.
-                must &= drawn[name] != one.null
+            # The first row's value may be missing or special too; then that is what its code says.
+            other = (drawn[name] >= one.bins.count) & (drawn[name] != one.first_row)
+            must = (position == 0) & ~other
             found.append(StructuralCode(name, one.first_row, must, one.bins.count))
     return found
 

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.codec import Points, Siblings, TableCodec, code_table
+from mare.codec import Points, ReadTable, Siblings, TableCodec, code_table
 from mare.codec import read_table as read_values
 from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, Part
 from mare.release.placing import Index, Placed, Rooms, seen_columns
 from mare.release.relations import Ranked, Stepped, TableRelations, Words
+from mare.release.unrolling import Unrolling
 from mare.schema.relative import Anchor
 
 from .associations import FoldedContext
@@ -43,6 +44,8 @@ class LocalNotes:
     read: Mapping[str, int]
     orphans: Mapping[str, int]
     truncated: Mapping[str, int]
+    outside: Mapping[str, int] = field(default_factory=dict)
+    """By column: values that no domain holds, which were clamped, made `other` or NULL."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,8 @@ class Staged:
     """Of each encoded table, where its ordered columns stand: tables below may be anchored there."""
     _rest: dict[str, Index] = field(default_factory=dict)
     """Of an association whose rest are ordinary rows, those rows."""
+    outside: dict[str, int] = field(default_factory=dict)
+    """By column: values that no domain holds, as far as tables are encoded."""
 
     @property
     def owners(self) -> dict[str, tuple[str, ...]]:
@@ -128,14 +133,13 @@ class Staged:
         """Values into codes, from here on all that is left of the table."""
         staged, related = self.tables[table], related or TableRelations()
         rows = len(staged.parent)
-        siblings = Siblings(staged.parents, staged.parent, staged.position)
-        if staged.needs.owned_by:
-            siblings = Siblings(rows, np.arange(rows, dtype=np.int64), staged.position)
-        read = read_values(codec, self._values(staged), siblings, self._above(table, codec))
-        self._points[table] = read.points
-        encoded = code_table(codec, read, siblings)
-        coded, targets = dict(encoded.rows), dict[str, Index]()
+        coded, targets = dict[str, CodeArray](), dict[str, Index]()
         self._encode_references(staged, related, coded, targets)
+        read = self._read(staged, codec, related, coded)
+        encoded = code_table(codec, read, _siblings(staged))
+        coded |= encoded.rows
+        for name, count in encoded.outside.items():
+            self.outside[f"{table}.{name}"] = self.outside.get(f"{table}.{name}", 0) + count
         counts, context, free = staged.counts, dict[str, CodeArray](), dict[str, CodeArray]()
         folded: Mapping[str, CodeArray] = context
         if staged.needs.parent is not None:
@@ -156,6 +160,23 @@ class Staged:
             same_item=previous_of_item(staged.parent, [coded[item] for item in related.items]) if related.items else None,
             unknown=staged.unknown,
         )
+
+    def read(self, table: str, codec: TableCodec, related: TableRelations | None = None) -> ReadTable:
+        """Ticks and codes of a table whose bins may still be open. Tables above it have been read."""
+        staged, related = self.tables[table], related or TableRelations()
+        given = dict[str, CodeArray]()
+        self._encode_references(staged, related, given, {})
+        return self._read(staged, codec, related, given)
+
+    def _read(
+        self, staged: StagedTable, codec: TableCodec, related: TableRelations, references: Mapping[str, CodeArray]
+    ) -> ReadTable:
+        table, given = staged.needs.name, dict(references)
+        if related.unrolling is not None and staged.key is not None:
+            given[related.unrolling.key] = _known_key(related.unrolling, staged.key)
+        found = read_values(codec, self._values(staged), _siblings(staged), self._above(table, codec), given)
+        self._points[table] = found.points
+        return found
 
     def _above(self, table: str, codec: TableCodec) -> dict[Anchor, Points]:
         """Where the columns above stand that this table is anchored at, gathered for each of its rows."""
@@ -202,8 +223,7 @@ class Staged:
         unrolling = related.unrolling
         if unrolling is None or staged.key is None:
             raise InternalError(f"table {staged.needs.name!r} is no association")
-        known = unrolling.known_as(staged.key)
-        free[unrolling.key] = known.astype(smallest_dtype(len(unrolling.vocabulary)))
+        free[unrolling.key] = _known_key(unrolling, staged.key)
         coded[unrolling.key] = free[unrolling.key]
         derived = {}
         for name in unrolling.derived:
@@ -250,6 +270,14 @@ class Staged:
             return np.arange(len(staged.parent), dtype=np.int64)
         return np.flatnonzero(~staged.unknown).astype(np.int64)
 
+    def values(self, table: str) -> dict[str, pa.Array]:
+        """The modelled columns of a table, as staged."""
+        return self._values(self.tables[table])
+
+    def known(self, table: str) -> Index:
+        """The rows that are counted: all but those that stand in for a missing one."""
+        return self._known(table)
+
     def _values(self, staged: StagedTable) -> dict[str, pa.Array]:
         names = staged.needs.values
         if not names:
@@ -257,6 +285,18 @@ class Staged:
         columns = ", ".join(f"v{i}" for i in range(len(names)))
         table = self.connection.sql(f"SELECT {columns} FROM {staged.relation} ORDER BY place").to_arrow_table()
         return {name: table.column(i).combine_chunks() for i, name in enumerate(names)}
+
+
+def _siblings(staged: StagedTable) -> Siblings:
+    """Rows with a parent stand beside each other; a row that references own stands alone."""
+    if staged.needs.owned_by:
+        rows = len(staged.parent)
+        return Siblings(rows, np.arange(rows, dtype=np.int64), staged.position)
+    return Siblings(staged.parents, staged.parent, staged.position)
+
+
+def _known_key(unrolling: Unrolling, key: Index) -> CodeArray:
+    return unrolling.known_as(key).astype(smallest_dtype(len(unrolling.vocabulary)))
 
 
 def read_table(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, relation: str, parents: int) -> StagedTable:

@@ -72,6 +72,7 @@ class _Work:
     read: dict[str, int] = field(default_factory=dict)
     orphans: dict[str, int] = field(default_factory=dict)
     truncated: dict[str, int] = field(default_factory=dict)
+    outside: dict[str, int] = field(default_factory=dict)
 
     def vocabulary(self, name: str, keys: Sequence[Texts]) -> None:
         self.vocabularies[name] = f"vocabulary_{len(self.vocabularies)}"
@@ -124,7 +125,8 @@ class _Work:
             return self.hashed.pop(needs.name)
         number = len(self.read)
         raw, hashed = f"raw_{number}", f"hashed_{number}"
-        load_rows(self.connection, raw, needs, self.source.read(needs.name, needs.columns))
+        unread = load_rows(self.connection, raw, needs, self.source.read(needs.name, needs.columns))
+        self.outside |= {f"{needs.name}.{name}": count for name, count in unread.items()}
         truncation.hash_rows(self.connection, raw, hashed, self.key)
         truncation.check_unique(self.connection, hashed, needs)
         self.read[needs.name] = self._rows(raw)
@@ -169,4 +171,4 @@ class _Work:
             for name, (relation, needs) in self.placed.items()
         }
         notes = LocalNotes(self.read, self.orphans, self.truncated)
-        return Staged(self.connection, tables, self.entities, notes, self.vocabularies)
+        return Staged(self.connection, tables, self.entities, notes, self.vocabularies, outside=self.outside)

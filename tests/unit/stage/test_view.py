@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from mare.codec import evenly
 from mare.domain import Axis, Coarsening, Marginal
 from mare.errors import InternalError
-from mare.fitting.settling import codecs, settle
+from mare.fitting.settling import open_codecs, settle
 from mare.fitting.sizes import Sizes
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
@@ -46,7 +47,7 @@ def encoded(folder: Path) -> Iterator[tuple[Staged, dict[str, SettledGroup]]]:
         {"sid": stay["sid"], "kind": "xy"[int(rng.integers(2))]} for stay in rows["stays"] for _ in range(rng.integers(0, 5))
     ]
     tables = needs(made.schema, [planned.group for planned in made.groups])
-    coded = codecs(made, tables)
+    coded = {name: evenly(codec) for name, codec in open_codecs(made, tables).items()}
     sizes = Sizes(40, {table.name: 40.0 for table in tables}, {table.name: table.parent for table in tables})
     settled = settle(made, tables, coded, sizes)
     with stage(MemorySource.of(rows, TYPES), tables, b"k" * 32, folder=folder) as staged:
