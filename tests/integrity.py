@@ -32,7 +32,7 @@ def faults(schema: Schema, frames: Frames) -> list[str]:
         if dag.node(name).role == "public":
             continue
         found += [*_keys(schema, name, frames), *_references(schema, name, frames, whose), *_nulls(schema, name, frames)]
-        found += [*_parent(schema, name, frames), *_order(schema, name, frames)]
+        found += [*_parent(schema, name, frames), *_order(schema, name, frames), *_sequence(schema, name, frames)]
     return found
 
 
@@ -187,6 +187,25 @@ def _order(schema: Schema, name: str, frames: Frames) -> list[str]:
             if says.strict and after and ((left == right) & both).any():
                 found.append(f"{name}.{column} equals {anchor.column}, but strictly follows it")
     return found
+
+
+def _sequence(schema: Schema, name: str, frames: Frames) -> list[str]:
+    """Rows of a sequence come in the order of the column that orders them, where it stands for itself or hangs on rows above."""
+    link, frame = parent_link(schema, name), frames[name]
+    if link is None or link.type != "sequential" or not link.order_by or link.order_by[0] not in frame:
+        return []
+    column = link.order_by[0]
+    says = schema.tables[name].columns.get(column)
+    if not isinstance(says, Date | Datetime | Integer | Number) or says.specials or says.determined is not None:
+        return []
+    if (isinstance(says, Integer | Number) and says.by is not None) or any(a.scope == SAME_ROW for a in says.anchors.values()):
+        return []
+    foreign, _ = link_columns(schema, name)
+    values = _comparable(frame[column], says)
+    known = frame[values.notna()]
+    back = values.dropna().groupby([known[f] for f in foreign], sort=False).diff()
+    zero = pd.Timedelta(0) if isinstance(says, Date | Datetime) else 0
+    return [f"{name}: rows do not come in the order of {column}"] if (back < zero).any() else []
 
 
 def _home(schema: Schema, name: str, scope: str) -> Any:

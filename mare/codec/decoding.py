@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mare.domain import CodeArray
 from mare.errors import InternalError
+from mare.schema.relative import PREVIOUS_ROW, SAME_ROW
 
 from .building import TableCodec, ValueCodec
 from .integer import IntegerScale
@@ -20,7 +22,7 @@ from .relative import Limits, RelativeCodec
 from .scaled import ScaledCodec
 from .siblings import Above, Index, Siblings, limits_of, standing_place
 from .slots import FIRST_ROW, NULL, ORDINARY, Kinds
-from .ticks import Ticks
+from .ticks import FURTHEST, Ticks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,21 +46,28 @@ def decode_table(
     siblings: Siblings,
     rng: np.random.Generator,
     above: Above | None = None,
+    ordered_by: str | None = None,
 ) -> DecodedTable:
-    """The values of every column. ``firsts`` holds the codes of the first values, one per parent row."""
+    """The values of every column. ``firsts`` holds the codes of the first values, one per parent row.
+
+    ``ordered_by`` is the column that orders siblings. Where it does not hang on the previous row, what was drawn for the rows
+    of one parent is handed out in order.
+    """
     values: dict[str, pa.Array] = {}
     quantities: dict[str, pa.Array] = {}
     drawn: dict[str, tuple[Ticks, Kinds]] = {}
     for name, one in codec.columns.items():
         if isinstance(one, OrdinalCodec):
             drawn[name] = one.draw(rows[name], rng)
+            if name == ordered_by:
+                _hand_out(*drawn[name], siblings)
         elif isinstance(one, ScaledCodec):
             values[name] = one.decode(rows[name], one.item_of(rows), rng)
         elif isinstance(one, ValueCodec):
             values[name] = one.decode(rows[name], rng)
         elif not isinstance(one, RelativeCodec):
             raise InternalError(f"{codec.table}.{name} is decoded before its values are known")
-    walk = _Walk(codec, siblings, above or {}, drawn)
+    walk = _Walk(codec, siblings, above or {}, drawn, ordered_by)
     walk.fill(rows, firsts, rng)
     for name, one in codec.ordered.items():
         ticks, kinds = drawn[name]
@@ -71,8 +80,15 @@ def decode_table(
 class _Walk:
     """Fills the relative columns: a row's anchor has its value before the row needs it."""
 
-    def __init__(self, codec: TableCodec, siblings: Siblings, above: Above, drawn: dict[str, tuple[Ticks, Kinds]]) -> None:
-        self.codec, self.siblings, self.above, self.drawn = codec, siblings, above, drawn
+    def __init__(
+        self,
+        codec: TableCodec,
+        siblings: Siblings,
+        above: Above,
+        drawn: dict[str, tuple[Ticks, Kinds]],
+        ordered_by: str | None = None,
+    ) -> None:
+        self.codec, self.siblings, self.above, self.drawn, self.ordered_by = codec, siblings, above, drawn, ordered_by
         self.points: dict[str, Points] = {}
         for name, one in codec.ordered.items():
             if isinstance(one, OrdinalCodec):
@@ -94,6 +110,8 @@ class _Walk:
         for at in steps:
             for name, one in relative.items():
                 self._fill(name, one, rows[name][at], firsts.get(name), at, rng)
+                if name == self.ordered_by and all(a.scope not in (SAME_ROW, PREVIOUS_ROW) for a in one.placing.anchors):
+                    self._in_order(name, at)
 
     def _fill(
         self, name: str, one: RelativeCodec, codes: CodeArray, firsts: CodeArray | None, at: Index, rng: np.random.Generator
@@ -113,6 +131,25 @@ class _Walk:
         points.lower[at], points.upper[at] = np.where(there, ticks, lower), np.where(there, ticks, upper)
         points.known[at] = there | known
 
+    def _in_order(self, name: str, at: Index) -> None:
+        """Siblings hang on the same rows above, so whatever one of them may be, another may be too."""
+        ticks, kinds = self.drawn[name]
+        if len(at) == self.siblings.rows:
+            _hand_out(ticks, kinds, self.siblings)
+        else:
+            # One position at a time: no earlier than the last sibling that has a value.
+            later = at[(self.siblings.position[at] > 0) & (kinds[at] == ORDINARY)]
+            ticks[later] = np.maximum(ticks[later], self._latest[later - 1])
+            before = np.where(self.siblings.position[at] > 0, self._latest[at - 1], -FURTHEST)
+            self._latest[at] = np.where(kinds[at] == ORDINARY, ticks[at], before)
+        there, points = kinds[at] == ORDINARY, self.points[name]
+        points.lower[at] = np.where(there, ticks[at], points.lower[at])
+        points.upper[at] = np.where(there, ticks[at], points.upper[at])
+
+    @cached_property
+    def _latest(self) -> Ticks:
+        return np.zeros(self.siblings.rows, dtype=np.int64)
+
     def _start(
         self, one: RelativeCodec, firsts: CodeArray, limits: Limits, at: Index, begins: np.ndarray, rng: np.random.Generator
     ) -> Ticks:
@@ -124,3 +161,9 @@ class _Walk:
         ticks = one.first.place(firsts[self.siblings.parent[here]], from_above, rng)
         high = None if limits.high is None else limits.high[begins] - one.placing.strict
         return one.placing.held(ticks, Limits(from_above.low, high), one.scale.limits)
+
+
+def _hand_out(ticks: Ticks, kinds: Kinds, siblings: Siblings) -> None:
+    """What the rows of each parent have, smallest first. Special values and NULLs stay where they are."""
+    there = np.flatnonzero(kinds == ORDINARY)
+    ticks[there] = ticks[there][np.lexsort((ticks[there], siblings.parent[there]))]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mare.codec import TableCodec, table_codec
 from mare.graph.dag import DatasetDag
-from mare.graph.ownership import link_cap
+from mare.graph.ownership import link_cap, parent_link
 from mare.release import Release
 from mare.release.filling import fillings
 from mare.release.labels import reference_labels
@@ -75,6 +75,11 @@ def prepare(release: Release, seed: int) -> Prepared:
         public=release.public,
         distinct={name: [d.columns for d in sets if not generator.keeps_apart(name, d)] for name, sets in apart.items() if sets},
         owned_by=owned_by,
+        ordered_by={
+            name: link.order_by[0]
+            for name in own
+            if (link := parent_link(schema, name)) is not None and link.type == "sequential" and link.order_by
+        },
         finders=_finders(schema, own),
     )
     made, batches = make_pools(schema, writer, tuple(by_name[name] for name in pools), seed)

@@ -58,6 +58,8 @@ class Writer:
     """Columns that differ between the rows of one parent, where the models did not see to it."""
     owned_by: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     """Of tables that references own: the (table, reference) pairs."""
+    ordered_by: Mapping[str, str] = field(default_factory=dict)
+    """Of sequences, the column that orders them."""
     finders: Mapping[tuple[str, str], tuple[str, tuple[str, str]]] = field(default_factory=dict)
     """Of references by interval, by table and name: the time here, and the two ends there."""
 
@@ -141,7 +143,9 @@ class BlockValues:
             }
             rng = stream(self.seed, f"decode {table}", self.block)
             siblings = Siblings(above, parent, placed.position)
-            self._decoded[table] = decode_table(codec, self.codes(table), firsts, siblings, rng, points)
+            self._decoded[table] = decode_table(
+                codec, self.codes(table), firsts, siblings, rng, points, self.writer.ordered_by.get(table)
+            )
         return self._decoded[table]
 
     def codes(self, table: str) -> dict[str, CodeArray]:
