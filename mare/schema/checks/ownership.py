@@ -108,7 +108,11 @@ def _owners(layout: Layout, name: str) -> Iterator[Fault]:
 
 
 def _pool(layout: Layout, name: str) -> Iterator[Fault]:
-    for column, says in layout.schema.tables[name].columns.items():
+    table = layout.schema.tables[name]
+    what = f"{name} is a pool of made-up rows: nothing about it is learned"
+    for column, says in table.columns.items():
         if getattr(says, "learn", False):
-            what = f"{name} is a pool of made-up rows: nothing about it is learned"
             yield Fault(("tables", name, "columns", column, "learn"), what, "Declare the values or bounds, and remove `learn`")
+    for reference, refers in table.references.items():
+        if getattr(refers, "learn", False):
+            yield Fault(("tables", name, "references", reference, "learn"), what, "Remove `learn`: its keys are drawn at random")

@@ -15,6 +15,13 @@ Owners = Sequence[tuple[ReflectedTable, ReflectedColumn]]
 
 _BARE = (("id",), ("key",), ("code",), ("uuid",), ("row", "id"))
 """Names of keys that do not say of what."""
+_COMMON = frozenset(
+    (
+        "name", "code", "type", "kind", "status", "state", "value", "label", "title", "description", "desc", "text", "note",
+        "comment", "category", "class", "group", "unit", "number", "date", "time", "datetime", "timestamp", "year",
+    )
+)  # fmt: skip
+"""Names that tables share without meaning the same: two columns called so are no link, whatever is a key of what."""
 
 
 def declared_links(reflection: Reflection, keys: Keys, tells_nullability: bool) -> tuple[Link, ...]:
@@ -74,8 +81,13 @@ def _same_name(table: ReflectedTable, column: ReflectedColumn, owners: Owners, k
         same = mine == theirs or (not bare and len(theirs) > 1 and mine[-len(theirs) :] == theirs)
         # A key may be another table's key too (1:0..1), but only of the table that it is called after.
         mistaken = own and (bare or stem(table.name) in named_by or stem(target.name) not in named_by)
+        mistaken |= _is_common(mine) and stem(target.name) != mine[0]
         if same and not mistaken and target.name != table.name and _fits(column, key):
             yield target
+
+
+def _is_common(name: tuple[str, ...]) -> bool:
+    return len(name) == 1 and singular(name[0]) in _COMMON
 
 
 def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners) -> Iterator[ReflectedTable]:
@@ -102,7 +114,8 @@ def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells:
         if target.name == table.name or len(key) < 2 or not is_vocabulary(target.name):
             continue
         mine = [column for name in key if (column := table.column(name))]
-        if len(mine) == len(key) and {column.name for column in mine} != set(keys[table.name]):
+        telling = not all(_is_common(words(name)) for name in key)
+        if telling and len(mine) == len(key) and {column.name for column in mine} != set(keys[table.name]):
             found.append((target, tuple(column.name for column in mine)))
     best = _best(table, None, [target for target, _ in found])
     why = "has all parts of that table's key"

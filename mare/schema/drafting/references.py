@@ -38,9 +38,8 @@ def link_fields(survey: Survey, link: Link) -> dict[str, FieldValue]:
 
 
 def guessed(link: Link) -> tuple[Note, ...]:
-    """How the link came about, where the catalogue does not declare it and the two names differ."""
-    same = [name.casefold() for name in link.columns] == [name.casefold() for name in link.references]
-    return () if link.declared or same or not link.why else (Note(f"guessed: it {link.why}"),)
+    """How the link came about, where the catalogue does not declare it: a name alone proves nothing."""
+    return () if link.declared or not link.why else (review(f"guessed: {', '.join(link.columns)} {link.why}"),)
 
 
 def _place(survey: Survey, link: Link) -> int:
@@ -55,7 +54,7 @@ def _name(link: Link) -> str:
 def _inner(survey: Survey, beyond: Beyond, order: str | None) -> Entry | None:
     """To a table of the entity, or to the entity itself."""
     link, kind = beyond.link, beyond.kind
-    notes = [*beyond.notes, *(guessed(link) if kind != "ancestor" else ())]
+    notes = [*beyond.notes, *guessed(link)]
     nullable = link.nullable or _may_be_null(survey, link)
     fields: dict[str, FieldValue] = {}
     if kind == "same_entity":
@@ -92,7 +91,7 @@ def _outer(survey: Survey, link: Link, roles: Mapping[str, RoleGuess]) -> Entry 
         return Entry(_name(link), {"kind": kind, **fields, **nullable}, (Note("who refers to whom in a pool is not kept"),))
     if role == "owned" and roles[link.table].role not in ("entity", "private"):
         return None
-    if role == "public" and roles[link.table].role != "public":
+    if role == "public" and roles[link.table].role not in ("public", "pool"):
         # The catalogue does not tell how many keys there are: a few are learned, until a person writes `rows:` there.
         nullable = {"learn": True, **nullable}
     if role in ("public", "pool", "owned"):

@@ -116,7 +116,11 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
         fields["max_per_entity"] = LARGE
         caps = f"{rows:,}".replace(",", " ")
         notes.append(review(f"max_per_entity is a guess too: by the caps above, one entity could have {caps} rows here"))
-    return Entry("parent", fields, (*notes, *relationship.notes, *family.notes, *guessed(link)))
+    return Entry(
+        "parent",
+        fields,
+        (*notes, *relationship.notes, *family.notes, *guessed(link), *(guessed(relationship.via) if relationship.via else ())),
+    )
 
 
 def _derived(survey: Survey, table: str) -> tuple[str, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mare.schema.drafting.assembling import take_survey
 from mare.schema.drafting.names import id_stem, singular, stem, words
 from mare.schema.reflection import ReflectedTable
-from tests.reflections import ADMISSIONS, PATIENTS, reflect, table, written
+from tests.reflections import ADMISSIONS, PATIENTS, comment_on, drafted, reflect, table, written
 
 SUBJECTS = table("patients", "subject_id integer?, gender string?")
 STAYS = table("admissions", "subject_id integer?, hadm_id integer?, admittime datetime?")
@@ -140,3 +142,55 @@ def test_a_foreign_key_to_a_table_that_is_left_out_is_none() -> None:
 def test_the_draft_says_that_links_were_guessed() -> None:
     assert "REVIEW: links between tables were guessed" in written(SUBJECTS, STAYS)
     assert "links between tables were guessed" not in written(PATIENTS, ADMISSIONS)
+
+
+COMMON = ["name", "code", "type", "status", "value", "label", "description", "date", "time"]
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_a_name_that_many_tables_have_is_no_link_by_itself(name: str) -> None:
+    drug = table("drug", f"{name} string, form string", key=name)
+    assert links(drug, table("doctor", f"did integer, {name} string?", key="did")) == set()
+    assert links(drug, table("prescription", f"pid integer, drug_{name} string?, {name.upper()} string?", key="pid")) <= {
+        f"prescription.drug_{name} → drug"
+    }
+
+
+def test_a_common_name_is_a_link_where_the_table_is_called_so() -> None:
+    units = table("units", "unit string, factor number", key="unit")
+    assert links(units, table("labs", "lab_id integer, unit string?", key="lab_id")) == {"labs.unit → units"}
+
+
+def test_a_vocabulary_with_common_names_alone_in_its_key_is_no_target() -> None:
+    types = table("d_things", "code string, type string, label string", key="code+type")
+    assert links(types, table("orders", "order_id integer, code string?, type string?", key="order_id")) == set()
+
+
+def test_every_link_that_a_name_alone_made_is_to_be_reviewed() -> None:
+    stays = table("admissions", "hadm_id integer?, subject_id integer?, admittime datetime?")
+    labs = table("labs", "lab_id integer?, hadm_id integer?, subject_id integer?, itemid integer?, value number?")
+    items = table("d_labitems", "itemid integer?, label string?")
+    text = written(table("patients", "subject_id integer?, gender string?"), stays, labs, items)
+    for table_name, column in (("admissions", "subject_id"), ("labs", "hadm_id")):
+        page = text[text.index(f"  {table_name}:") :]
+        assert f"REVIEW: guessed: {column} is called as the key of" in comment_on(page, "parent:")
+    for column in ("subject_id", "itemid"):
+        page = text[text.index("  labs:") :]
+        page = page[page.index("references:") :]
+        assert f"REVIEW: guessed: {column} is called as the key of" in comment_on(page, f"{column}:")
+
+
+def test_declared_links_are_not_to_be_reviewed_as_guesses() -> None:
+    assert "guessed" not in written(PATIENTS, ADMISSIONS)
+
+
+def test_nothing_in_a_pool_is_drafted_to_be_learned() -> None:
+    wards = table("wards", "ward_id string, floor integer", key="ward_id")
+    doctors = table("doctors", "doctor_id integer, ward_id string?, grade string, age integer", key="doctor_id")
+    patients = table("patients", "patient_id integer, doctor_id integer, ward_id string", key="patient_id")
+    found = drafted(wards, doctors, patients).tables
+    assert found["doctors"].pool is not None
+    assert found["doctors"].references["ward_id"].kind == "public"
+    learned = [name for name, one in (found["doctors"].columns | found["doctors"].references).items() if getattr(one, "learn", 0)]
+    assert learned == []
+    assert found["patients"].references["ward_id"].learn
