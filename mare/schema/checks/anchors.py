@@ -9,6 +9,7 @@ from mare.schema.columns import Column, Date, Datetime, Duration, Integer, Numbe
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.moments import is_more
+from mare.schema.order import crossing, ends, two_sided
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
 from mare.schema.spans import parse_span
 
@@ -26,6 +27,7 @@ def find(layout: Layout) -> Iterator[Fault]:
                 yield from _distance(says, says.within, ("tables", name, "columns", column, "within"))
                 if says.first is not None:
                     yield from _first(says, says.first, ("tables", name, "columns", column, "first"))
+    yield from _room(layout)
 
 
 def anchor_path(column: Path, field: str) -> Path:
@@ -83,6 +85,27 @@ def _anchors(layout: Layout, table: str, column: str, says: Ordinal) -> Iterator
             yield Fault(
                 path, what, f"Write {anchor.scope + '.' if anchor.scope else ''}{other.determined.next}, or another column"
             )
+
+
+def _room(layout: Layout) -> Iterator[Fault]:
+    """Between two anchors there has to be room: nothing may let the second lie before the first."""
+    for table, column in sorted(crossing(layout)):
+        says = layout.schema.tables[table].columns[column]
+        begin, end = ends(says) if two_sided(says) else (None, None)
+        path: Path = ("tables", table, "columns", column, "before" if isinstance(says, Ordinal) and says.before else "during")
+        anchors = [Anchor.parse(text) for text in (begin, end) if text is not None]
+        if any(isinstance(resolve(layout, table, anchor, path), Fault) for anchor in anchors) or Anchor("", column) in anchors:
+            continue  # told already
+        if any(isinstance(_described(layout, table, anchor), Unknown) for anchor in anchors):
+            continue
+        what = f"nothing says that {begin} is never after {end}, so there may be no room between them"
+        remedy = f"Tie the two where they are described: {begin} with `before:` {end}, or {end} with `after:` {begin}"
+        yield Fault(path, what, f"{remedy}; or keep one of the two anchors here, with `within:`")
+
+
+def _described(layout: Layout, table: str, anchor: Anchor) -> Column | None:
+    home = resolve(layout, table, anchor, ())
+    return None if isinstance(home, Fault) else layout.schema.tables[home].columns.get(anchor.column)
 
 
 def _not_comparable(

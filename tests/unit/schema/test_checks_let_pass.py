@@ -116,3 +116,36 @@ def test_a_domain_that_nobody_declared_is_an_open_question(column: dict[str, obj
     faults = faults_after({"admissions.columns.x": column})
     assert {f.severity for f in faults} == {"unsettled"}
     assert ("tables", "admissions", "columns", "x", *([where] if where else [])) in [f.path for f in faults]
+
+
+DIED = {"type": "date", "after": "born", "within": "90y"}
+STEPS = {
+    "labs.columns.charttime": {
+        "type": "datetime",
+        "during": ["previous.done", "parent.dischtime"],
+        "first": {"after": "parent.admittime", "within": "1d"},
+    },
+    "labs.columns.done": {"type": "datetime", "during": ["charttime", "parent.dischtime"]},
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"patients.columns.died": DIED}, id="one hangs on the other"),
+        pytest.param({"patients.columns.died": {"type": "date", "min": "2020-12-31", "max": "2100-01-01"}}, id="bounds apart"),
+        pytest.param({"patients.columns.died": {"type": "date", "determined": {"copy_of": "met"}}}, id="a copy"),
+    ],
+)
+def test_there_is_room_between_two_times(changes: dict[str, object]) -> None:
+    between = {"patients.columns.seen": {"type": "date", "during": ["born", "died"]}, "patients.columns.met": DIED}
+    assert [str(f) for f in faults_after(changes | between)] == []
+
+
+def test_a_sequence_may_stay_inside_the_row_above() -> None:
+    assert [str(f) for f in faults_after(STEPS)] == []
+
+
+def test_what_lies_between_is_an_anchor_too() -> None:
+    inner = {"labs.columns.read": {"type": "datetime", "during": ["charttime", "parent.dischtime"]}}
+    assert [str(f) for f in faults_after(inner)] == []
