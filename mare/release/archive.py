@@ -10,11 +10,9 @@ public/N.arrow      the N-th public table of the schema, whole
 
 from __future__ import annotations
 
+import io
 import json
-import os
-import tempfile
 import zipfile
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.errors import MareError, ReleaseError
+from mare.files import write_whole
 from mare.privacy.ledger import Ledger
 from mare.schema.loading import load_schema
 from mare.schema.writing import dump_schema
@@ -45,7 +44,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def save_release(release: Release, path: Path) -> None:
-    """Write beside the target, then rename: a reader never meets half a file."""
+    """All of it or nothing: a reader never meets half a file."""
     from safetensors.numpy import save
 
     require_path(path, ReleaseError, "a release file")
@@ -61,35 +60,20 @@ def save_release(release: Release, path: Path) -> None:
     for number, name in enumerate(_public_names(release.schema)):
         members[f"public/{number}.arrow"] = write_public(release.public[name])
     try:
-        _write(members, path)
+        write_whole(path, _packed(members))
     except OSError as error:
         raise ReleaseError(f"{path} cannot be written ({error.strerror}). Nothing was left there.") from None
 
 
-def _write(members: dict[str, bytes], path: Path) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                for member, content in members.items():
-                    info = zipfile.ZipInfo(member, _EPOCH)
-                    info.external_attr = 0o644 << 16
-                    info.compress_type = zipfile.ZIP_STORED if member == "mimetype" else zipfile.ZIP_DEFLATED
-                    archive.writestr(info, content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0o077)
-    os.umask(current)
-    return current
+def _packed(members: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, content in members.items():
+            info = zipfile.ZipInfo(member, _EPOCH)
+            info.external_attr = 0o644 << 16
+            info.compress_type = zipfile.ZIP_STORED if member == "mimetype" else zipfile.ZIP_DEFLATED
+            archive.writestr(info, content)
+    return packed.getvalue()
 
 
 def load_release(path: str | Path) -> Release:

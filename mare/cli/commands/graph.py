@@ -77,16 +77,11 @@ def _refuse(output: Path) -> None:
 
 
 def _write(output: Path, drawn: str) -> None:
-    """The whole file or none: a new file beside it, renamed into place. An earlier picture stays until then."""
-    import os
-
+    """The whole file or none: an earlier picture stays until then."""
     from mare.errors import SinkError
+    from mare.files import write_whole
 
-    target = output.resolve()
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        beside.write_bytes(drawn.encode())
-        beside.replace(target)
+        write_whole(output, drawn)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise SinkError(f"{output} cannot be written ({error.strerror}). Nothing was changed.") from None

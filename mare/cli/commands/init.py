@@ -82,20 +82,13 @@ def _refuse(output: Path, force: bool) -> None:
 
 
 def _write(output: Path, text: str, *, private: bool) -> None:
-    """All of it or nothing: a new file beside it, renamed into place. What holds data is for its owner's eyes only."""
-    import os
-
+    """What holds data is for its owner's eyes only."""
     from mare.errors import SinkError
+    from mare.files import write_whole
 
-    target = output.resolve()
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        beside.replace(target)
+        write_whole(output, text, private=private)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise SinkError(f"{output} cannot be written ({error.strerror}). Nothing was changed.") from None
 
 
