@@ -13,14 +13,14 @@ from urllib.parse import quote
 
 import pytest
 
-from mare.errors import MareError, SinkError
+from mare.errors import InternalError, MareError, SinkError
 from mare.finding import open_sink, open_source
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.boundary import writing
 from tests.conftest import ROOT
 from tests.servers import PostgresServer
-from tests.targets import fill, write
+from tests.targets import LINES, batch, fill, write
 
 SECRETS = ["simple-s3cret", "p@ss/w:rd", "Pa$$'\"wörd"]
 
@@ -106,6 +106,21 @@ def test_a_file_of_another_format_makes_room_for_the_same_table(tmp_path: Path) 
     write(f"{tmp_path / 'out'}?format=csv")
     write(str(tmp_path / "out"), replace=True)
     assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".parquet"}
+
+
+@pytest.mark.parametrize("name", ["t.sqlite", "t.duckdb", "out"])
+def test_a_link_stays_a_link_to_what_was_written(tmp_path: Path, name: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / name).symlink_to(tmp_path / "elsewhere" / name)
+    write(str(tmp_path / name))
+    write(str(tmp_path / name), replace=True)
+    assert (tmp_path / name).is_symlink()
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == [name]
+
+
+def test_rows_for_a_table_that_was_not_created_are_a_bug(tmp_path: Path) -> None:
+    with open_sink(tmp_path / "t.sqlite") as sink, pytest.raises(InternalError, match="'lines' that was not created"):
+        sink.write("lines", batch(LINES, []))
 
 
 @pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])

@@ -23,12 +23,13 @@ class Beside:
     """What will be the target, under a hidden name in the same folder."""
 
     def __init__(self, target: Path, *, folder: bool = False) -> None:
-        self.target = target
+        # Where a link points to: the link itself stays what it is.
+        self.target = place = Path(os.path.realpath(target))
         try:
             if folder:
-                self.path = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.absolute().parent))
+                self.path = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".tmp", dir=place.parent))
             else:
-                handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.absolute().parent)
+                handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".tmp", dir=place.parent)
                 os.close(handle)
                 self.path = Path(name)
         except OSError as error:
@@ -49,7 +50,7 @@ class Beside:
                 os.replace(self.path, self.target)
         except OSError as error:
             raise SinkError(f"{self.target} cannot be written ({error.strerror}). It was left as it was.") from None
-        _sync_folder(self.target.absolute().parent)
+        _sync_folder(self.target.parent)
         self.discard()
 
     def discard(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from mare.errors import SinkError
+from mare.errors import InternalError, SinkError
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
 
@@ -36,7 +36,10 @@ class Layout:
     notes: tuple[str, ...] = field(default=())
 
     def table(self, name: str) -> ReflectedTable:
-        return next(table for table in self.tables if table.name == name)
+        found = next((table for table in self.tables if table.name == name), None)
+        if found is None:
+            raise InternalError(f"rows came for a table {name!r} that was not created")
+        return found
 
 
 def lay_out(tables: Sequence[SinkTable], limits: Limits) -> Layout:

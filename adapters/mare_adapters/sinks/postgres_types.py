@@ -56,10 +56,11 @@ def known_types(
     labels: dict[str, dict[str, None]] = {}
     members: dict[tuple[str, str], str] = {}
     notes: list[str] = []
+    known: dict[str, bool] = {}
     for table in tables:
         for column in table.columns:
             at = (table.name, column.name)
-            own = _own(connection, column, table)
+            own = _own(connection, column, table, known)
             if own is None and (name := _enum_name(column, table)) is not None:
                 # Checks may have narrowed some columns of the type: together they list what it needs.
                 labels.setdefault(name, {}).update(dict.fromkeys(map(str, column.values or ())))
@@ -73,15 +74,19 @@ def known_types(
     return Types(words, enums, tuple(statements), tuple(notes))
 
 
-def _own(connection: psycopg.Connection[tuple[object, ...]], column: ReflectedColumn, table: ReflectedTable) -> str | None:
+def _own(
+    connection: psycopg.Connection[tuple[object, ...]], column: ReflectedColumn, table: ReflectedTable, known: dict[str, bool]
+) -> str | None:
+    """The source's own word, where the target knows the type. ``known`` keeps what was asked already."""
     if table.dialect != "postgresql" or not is_plain(column.sql_type):
         return None
     if column.kind == "other" and not column.nullable:
         return None  # what is dropped from it becomes an empty text, which few types take
-    found = connection.execute(_TYPE, (column.sql_type,)).fetchone()
-    if found is None or (found[0] == "e") or (found[1] != "pg_catalog" and found[0] != "b"):
-        return None
-    return column.sql_type
+    if column.sql_type not in known:
+        found = connection.execute(_TYPE, (column.sql_type,)).fetchone()
+        # An enum needs the promise that all values are among its own; of other people's types, only plain ones are sure.
+        known[column.sql_type] = found is not None and found[0] != "e" and (found[1] == "pg_catalog" or found[0] == "b")
+    return column.sql_type if known[column.sql_type] else None
 
 
 def _enum_name(column: ReflectedColumn, table: ReflectedTable) -> str | None:
