@@ -25,6 +25,9 @@ class Task:
     lags: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """History that is an earlier row of this very group: its name → (which column, how many rows back)."""
 
+    counts: frozenset[str] = frozenset()
+    """Columns that say how many rows there will be: what is wrong in their tail is wrong many times over."""
+
     @property
     def domain(self) -> Domain:
         return self.history.merge(self.columns)

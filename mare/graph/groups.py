@@ -77,6 +77,11 @@ class ColumnGroup:
         return f"{self.table}.{self.part}"
 
     @property
+    def counts(self) -> frozenset[str]:
+        """Which columns say how many children there are."""
+        return frozenset(column.name for column in self.columns if column.role == "count")
+
+    @property
     def lags(self) -> dict[str, tuple[str, int]]:
         """Which of the history is an earlier row of this very group: its name → (column, rows back)."""
         mine = (self.table, self.part)

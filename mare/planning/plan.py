@@ -57,7 +57,7 @@ class PlannedGroup:
     @property
     def task(self) -> Task:
         """What the model is asked to do, in upper bounds."""
-        return Task(self.name, self.columns, self.history, self.options, self.group.lags)
+        return Task(self.name, self.columns, self.history, self.options, self.group.lags, self.group.counts)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class SettledGroup:
 
     @property
     def task(self) -> Task:
-        return Task(self.name, self.columns, self.history, self.options, self.group.lags)
+        return Task(self.name, self.columns, self.history, self.options, self.group.lags, self.group.counts)
 
 
 @dataclass(frozen=True)

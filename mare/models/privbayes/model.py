@@ -15,7 +15,7 @@ from mare.models.protocol import FittedModel, Workload
 from .fitted import FittedPrivBayes, load_fitted
 from .network import Evidence, Family, NetworkSearch
 from .settings import OPTIONS, Settings
-from .tables import Table, conditional, consensus, norm_subtract, one_axis, rake, shrink
+from .tables import Table, conditional, consensus, cut_tail, norm_subtract, one_axis, rake, shrink
 
 if TYPE_CHECKING:
     from mare.privacy.curator import ChosenClip, Curator, NoisyCounts
@@ -95,6 +95,9 @@ def _agreed(
             cells = table.size / table.shape[axis]
             said.setdefault(name, []).append((one_axis(table, axis) / total, cells * (counts.rows_deviation / total) ** 2))
     margins = {name: consensus(estimates) for name, estimates in said.items()}
+    for name in task.counts & margins.keys():
+        precision = sum(1 / max(variance, 1e-300) for _, variance in said[name])
+        margins[name] = cut_tail(margins[name], sqrt(1 / precision))
     return {
         family.child: _conditional(settings, family, counts, margins) for family, counts in zip(families, counted, strict=True)
     }

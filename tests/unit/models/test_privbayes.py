@@ -15,7 +15,7 @@ from mare.models.privbayes import PrivBayesModel
 from mare.models.privbayes.fitted import FittedPrivBayes, load_fitted
 from mare.models.privbayes.network import Family
 from mare.models.privbayes.settings import Settings
-from mare.models.privbayes.tables import conditional, consensus, norm_subtract, one_axis, rake, shrink
+from mare.models.privbayes.tables import conditional, consensus, cut_tail, norm_subtract, one_axis, rake, shrink
 from mare.privacy.budget import Budget
 from tests.unit.models.test_contract import COLUMNS, HISTORY, LAGS, curator_over, visits
 
@@ -127,6 +127,23 @@ def test_raking_meets_every_margin() -> None:
 def test_the_consensus_trusts_the_precise() -> None:
     agreed = consensus([(np.array([0.5, 0.5]), 1.0), (np.array([0.9, 0.1]), 1e-6)])
     assert agreed == pytest.approx([0.9, 0.1], abs=1e-3)
+
+
+def test_the_tail_of_a_count_is_cut_where_it_is_noise() -> None:
+    cut = cut_tail(np.array([0.7, 0.25, 0.03, 0.015, 0.005]), 0.01)
+    assert cut.tolist() == pytest.approx([0.7 / 0.98, 0.25 / 0.98, 0.03 / 0.98, 0.0, 0.0])
+    assert cut_tail(np.array([0.5, 0.5]), 1.0).tolist() == [0.5, 0.5]
+
+
+def test_only_counts_are_cut() -> None:
+    """A budget so small that every cell is noise: a count keeps what stands out, another column all it has."""
+    counted = Task("visits.rows", COLUMNS, HISTORY, settle_options(PrivBayesModel(), {}), LAGS, frozenset({"unit"}))
+    view, budget = visits(40), Budget(0.5, 1e-9)
+    plain = PrivBayesModel().fit(curator_over(view, budget)[0], task())
+    cut = PrivBayesModel().fit(curator_over(view, budget)[0], counted)
+    assert isinstance(plain, FittedPrivBayes)
+    assert isinstance(cut, FittedPrivBayes)
+    assert (cut.conditionals["unit"] <= 1e-9).sum() > (plain.conditionals["unit"] <= 1e-9).sum()
 
 
 def test_a_combination_without_mass_takes_the_fallback() -> None:
