@@ -39,7 +39,7 @@ def test_the_report_tells_every_query_and_every_entity() -> None:
     assert [query.view for query in report.queries][:2] == ["patients.sizes", "stays.sizes"]
     assert [entity.why for entity in report.entities] == ["as asked"] * 3
     text = report.render()
-    assert "5 queries compared" in text
+    assert f"{len(report.queries)} queries compared" in text
     assert INTERNAL in text
 
 
