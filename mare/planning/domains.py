@@ -224,13 +224,15 @@ def _looked_at(
 
 def _above_orphans(sizes: _Sizes, table: str, ancestor: str) -> bool:
     """Whether rows of a table may be orphans, or hang on orphans, and so have nobody for that ancestor."""
-    for path in sizes.dag.paths_to_entity(table):
-        for edge in path:
+    seen, waiting = {table}, [table]
+    while waiting:
+        for edge in sizes.dag.owners(waiting.pop()):
             link = parent_link(sizes.schema, edge.child) if edge.kind == "parent" else None
             if link is not None and link.orphans == "entity":
                 return True
-            if owner(edge) == ancestor:
-                break
+            if owner(edge) != ancestor and owner(edge) not in seen:
+                seen.add(owner(edge))
+                waiting.append(owner(edge))
     return False
 
 

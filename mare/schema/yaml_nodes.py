@@ -19,6 +19,8 @@ from .faults import Fault, Path
 
 Plain = bool | int | float | str | date | datetime | None | list["Plain"] | dict["Plain", "Plain"]
 
+MAX_VALUES = 1_000_000
+"""A schema of more values than this was not written by a person or a tool: a few lines of aliases can stand for billions."""
 _TAG = "tag:yaml.org,2002:"
 _MERGE = _TAG + "merge"
 
@@ -47,8 +49,23 @@ def read_nodes(text: str) -> PlainDocument:
             Fault((), "the file is empty", "Write at least `mare: 1`, `entity:` and `tables:`; `mare init SOURCE` drafts one")
         )
         return document
+    if (values := _expanded(document.root, {})) > MAX_VALUES:
+        what = f"its aliases stand for some {values:.0e} values, more than {MAX_VALUES:,}"
+        document.faults.append(Fault((), what, "Write out what is meant; an alias of an alias of an alias multiplies", line=1))
+        return document
     document.data = _Reader(document).value(document.root, ())
     return document
+
+
+def _expanded(node: Node, known: dict[int, int]) -> int:
+    """How many values a node stands for with its aliases written out, each node counted once."""
+    if isinstance(node, ScalarNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = 1  # an alias to what holds it: the reader tells
+        children = [child for pair in node.value for child in pair] if isinstance(node, MappingNode) else node.value
+        known[id(node)] = 1 + sum(_expanded(child, known) for child in children)
+    return known[id(node)]
 
 
 def _not_yaml(error: Exception, text: str) -> Fault:

@@ -113,3 +113,12 @@ def test_caps_that_are_none_are_refused_once() -> None:
     with pytest.raises(PlanError, match=r"tables\.admissions\.parent: the caps allow one entity some 10\^400 rows") as error:
         planned(tables)
     assert len(error.value.faults) == 1
+
+
+def test_owners_upon_owners_are_summed_without_listing_every_way() -> None:
+    """40 tables that each own the next one twice: 2^40 ways up."""
+    both = [{name: {"kind": "owned", "table": f"t{i}"} for name in ("a", "b")} for i in range(40)]
+    tables: dict[str, Any] = {"patients": {"key": "id", "columns": {"x": YES_NO}, "references": both[0]}}
+    for i in range(40):
+        tables[f"t{i}"] = {"key": "k", "columns": {"x": YES_NO}, "references": both[i + 1] if i < 39 else {}}
+    assert sensitivities(planned(tables))["t39.rows"] == 2**40

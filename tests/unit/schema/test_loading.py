@@ -206,3 +206,11 @@ def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_bytes(b"\xef\xbb\xbf" + DESIGN.encode())
     assert load_schema(file) == load_schema(DESIGN)
+
+
+def test_aliases_of_aliases_that_stand_for_billions_of_values_are_refused() -> None:
+    lines = ["mare: 1", "a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
+    fault = one_fault("\n".join([*lines, "tables: {}", ""]))
+    assert "more than 1,000,000" in fault.what
+    assert "Write out" in fault.remedy
