@@ -120,4 +120,6 @@ def _kind(kind: pa.DataType) -> StorageKind:
         return "number"
     if pa.types.is_date(kind):
         return "date"
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        return "time" if pa.types.is_time(kind) else "duration"
     return "datetime" if pa.types.is_timestamp(kind) else "string"

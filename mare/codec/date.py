@@ -37,6 +37,10 @@ class DateScale:
     def limits(self) -> tuple[int, int]:
         return FIRST_DAY, LAST_DAY
 
+    @property
+    def exact(self) -> DateScale:
+        return self
+
     def tick(self, value: date, *, up: bool = False) -> int:
         return (date(value.year, value.month, value.day) - _EPOCH).days
 

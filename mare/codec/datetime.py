@@ -53,6 +53,10 @@ class DatetimeScale:
     def limits(self) -> tuple[int, int]:
         return FIRST_DAY * DAY_US // self.microseconds, ((LAST_DAY + 1) * DAY_US - 1) // self.microseconds
 
+    @property
+    def exact(self) -> DatetimeScale:
+        return DatetimeScale("microsecond", self.format)
+
     def tick(self, value: date, *, up: bool = False) -> int:
         moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
         if moment.tzinfo is not None:

@@ -14,8 +14,6 @@ from mare.errors import InternalError
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW
 
 from .building import TableCodec, ValueCodec
-from .integer import IntegerScale
-from .number import NumberScale
 from .ordinal import OrdinalCodec
 from .points import Points, standing
 from .relative import Limits, RelativeCodec
@@ -36,7 +34,7 @@ class DecodedTable:
     points: Mapping[str, Points]
     """Of each ordered column, for the tables below."""
     quantities: Mapping[str, pa.Array]
-    """Numbers without their special values, which are no quantities: NULL there."""
+    """Numbers and times without their special values, which are no quantities: NULL there."""
 
 
 def decode_table(
@@ -72,7 +70,7 @@ def decode_table(
     for name, one in codec.ordered.items():
         ticks, kinds = drawn[name]
         values[name] = one.values.write(ticks, kinds)
-        if one.slots.specials and isinstance(one.scale, IntegerScale | NumberScale):
+        if one.slots.specials:
             quantities[name] = one.scale.to_values(ticks, kinds != ORDINARY)
     return DecodedTable({name: values[name] for name in codec.columns}, walk.points, quantities)
 

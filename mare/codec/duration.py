@@ -51,6 +51,10 @@ class DurationScale:
         longest = _LONGEST_DAYS * DAY_US // self.microseconds
         return -longest, longest
 
+    @property
+    def exact(self) -> DurationScale:
+        return self
+
     def tick(self, value: str, *, up: bool = False) -> int:
         """Of a span as people write it."""
         span = parse_span(value)

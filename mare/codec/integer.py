@@ -33,6 +33,10 @@ class IntegerScale:
     def limits(self) -> tuple[int, int]:
         return -(FURTHEST // self.step), FURTHEST // self.step
 
+    @property
+    def exact(self) -> IntegerScale:
+        return IntegerScale()
+
     def tick(self, value: float, *, up: bool = False) -> int:
         """The last multiple that is not above the value, or with ``up`` the first that is not below."""
         exact = Fraction(value) / self.step

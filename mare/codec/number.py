@@ -49,6 +49,10 @@ class NumberScale:
     def limits(self) -> tuple[int, int]:
         return -FURTHEST, FURTHEST
 
+    @property
+    def exact(self) -> NumberScale:
+        return NumberScale(max(self.decimals, OPEN_DECIMALS), self.fixed)
+
     def tick(self, value: float, *, up: bool = False) -> int:
         """The last tick that is not above the value, or with ``up`` the first that is not below."""
         # 0.3 is a hair less than three tenths: what is nearly a whole tick is one.

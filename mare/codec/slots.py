@@ -8,6 +8,7 @@ A `Reading` holds no code yet: bins may still be open when values are read. What
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,14 +100,14 @@ class SpecialValues:
     scale: TickScale
     listed: tuple[Value, ...]
 
-    @property
+    @cached_property
     def ticks(self) -> tuple[int | None, ...]:
-        """Those that the scale itself can hold (-1, a date that means never); None for those that are text."""
+        """Those that the scale itself can hold (-1, a date that means never), exactly; None for those that are text."""
         import pyarrow as pa
 
         if not self.listed:
             return ()
-        read = self.scale.to_ticks(pa.array([canonical(value) for value in self.listed], type=pa.string()))
+        read = self.scale.exact.to_ticks(pa.array([canonical(value) for value in self.listed], type=pa.string()))
         return tuple(None if null else int(tick) for tick, null in zip(read.ticks, read.nulls, strict=True))
 
     @property
@@ -118,9 +119,12 @@ class SpecialValues:
         """Ticks, and what each row is. What is there but cannot be read counts as NULL."""
         read = self.scale.to_ticks(values)
         kinds = np.where(read.nulls, NULL, ORDINARY).astype(np.int16)
+        if not self.listed:
+            return read, kinds
+        exact = self.scale.exact.to_ticks(values).ticks
         for place, tick in enumerate(self.ticks):
             if tick is not None:
-                kinds[~read.nulls & (read.ticks == tick)] = place
+                kinds[~read.nulls & (exact == tick)] = place
         if self.are_text and is_text(values):
             known = {canonical(value): place for place, value in enumerate(self.listed)}
             distinct = values.dictionary_encode()
@@ -137,13 +141,13 @@ class SpecialValues:
         nulls = kinds == NULL
         if not self.listed:
             return self.scale.to_values(ticks, nulls)
-        placed, texts = ticks.copy(), self.are_text
-        for place, tick in enumerate(self.ticks):
-            placed[kinds == place] = 0 if tick is None else tick
-        if not texts:
-            return self.scale.to_values(placed, nulls)
-        written = self.scale.to_texts(placed, nulls)
-        words = pa.array([canonical(value) for value in self.listed], type=pa.string())
+        if self.are_text:
+            written = self.scale.to_texts(ticks, nulls)
+            words = pa.array([canonical(value) for value in self.listed], type=pa.string())
+        else:
+            written = self.scale.to_values(ticks, nulls)
+            exact = np.array([tick or 0 for tick in self.ticks], dtype=np.int64)
+            words = self.scale.exact.to_values(exact, np.zeros(len(exact), dtype=np.bool_))
         special = kinds >= 0
         index = pa.array(np.where(special, kinds, 0).astype(np.int64))
         return pc.if_else(pa.array(special), words.take(index), written)

@@ -53,6 +53,11 @@ class TickScale(Protocol):
         """The first and the last tick that can be written at all (years 1 to 9999, a whole day, 63 bits)."""
         ...
 
+    @property
+    def exact(self) -> TickScale:
+        """The finest scale of the same type: special values are compared on it, not after rounding."""
+        ...
+
     def to_ticks(self, values: pa.Array) -> TickArray:
         """Ticks of values as the source has them, text included. What cannot be read is NULL: never an error."""
         ...

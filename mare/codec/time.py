@@ -42,6 +42,10 @@ class TimeScale:
     def limits(self) -> tuple[int, int]:
         return 0, DAY_US // self.microseconds - 1
 
+    @property
+    def exact(self) -> TimeScale:
+        return TimeScale("microsecond", self.format)
+
     def tick(self, value: time, *, up: bool = False) -> int:
         exact = (value.hour * 3600 + value.minute * 60 + value.second) * 1_000_000 + value.microsecond
         return min(-(-exact // self.microseconds) if up else exact // self.microseconds, self.limits[1])

@@ -12,7 +12,7 @@ from typing import Literal
 from mare.errors import PlanError
 from mare.graph.ownership import parent_link, parent_name
 from mare.schema import Schema
-from mare.schema.columns import Identifier, Position, Text
+from mare.schema.columns import Column, Identifier, Position, Text
 from mare.schema.schema import EntityByColumn
 
 from .linking import Linked, linked_columns
@@ -55,7 +55,14 @@ class Constant:
     value: str | None
 
 
-Filling = Modelled | Fresh | FromAbove | Numbered | Constant | Linked
+@dataclass(frozen=True)
+class WorkedOut:
+    """Worked out from other values: a determined column, a text template, a position that is counted anew."""
+
+    column: Column
+
+
+Filling = Modelled | Fresh | FromAbove | Numbered | Constant | Linked | WorkedOut
 
 
 def entity_key(schema: Schema) -> tuple[str, ...]:
@@ -87,18 +94,15 @@ def fillings(schema: Schema, table: str) -> dict[str, Filling]:
         if name in described.ignore_columns:
             continue
         if column.determined is not None:
-            refused.append(f"{table}.{name}: determined columns are not filled in yet")
+            filled[name] = WorkedOut(column)
         elif isinstance(column, Identifier):
             filled[name] = Fresh(column.generate, column.start, column.pattern)
         elif isinstance(column, Position):
-            if column.within is not None:
-                refused.append(f"{table}.{name}: positions within other columns are not filled in yet")
-            filled[name] = Numbered(column.start)
+            filled[name] = Numbered(column.start) if column.within is None else WorkedOut(column)
         elif isinstance(column, Text):
-            if column.fill == "template":
-                refused.append(f"{table}.{name}: text templates are not filled in yet")
             empty = None if column.nullable else ""
-            filled[name] = Constant(column.value if column.fill == "constant" else empty)
+            constant = Constant(column.value if column.fill == "constant" else empty)
+            filled[name] = WorkedOut(column) if column.fill == "template" else constant
         else:
             filled[name] = Modelled()
     _references(schema, table, filled, refused)

@@ -15,7 +15,7 @@ from mare.schema.columns import AnyColumn, Category, Code, Date, Datetime, Time
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection, StorageKind
 
 from .constraints import bound_columns, held_orders, held_uniques
-from .filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered, fillings
+from .filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered, WorkedOut, fillings
 from .linking import Linked
 
 
@@ -143,6 +143,8 @@ def _kind_of_filling(schema: Schema, table: str, name: str, filling: Filling) ->
             return "integer"
         case Constant():
             return "string"
+        case WorkedOut(column):
+            return _kind_of_type(column)
 
 
 _KINDS: dict[str, StorageKind] = {

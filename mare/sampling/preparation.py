@@ -66,6 +66,7 @@ def prepare(release: Release, seed: int) -> Prepared:
     )
     by_name = {table.name: table for table in release.tables}
     writer = Writer(
+        schema=schema,
         tables=tuple(table for table in release.tables if table.name in own),
         order=order,
         fillings={name: fillings(schema, name) for name in (*order, *pools)},

@@ -17,15 +17,18 @@ from numpy.typing import NDArray
 from mare.codec import DecodedTable, Siblings, TableCodec, decode_table
 from mare.domain import CodeArray
 from mare.errors import InternalError
-from mare.release.filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered
+from mare.release.filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered, WorkedOut
 from mare.release.linking import Linked
 from mare.release.placing import Index, Rooms
 from mare.release.public import PublicTables
 from mare.release.relations import Relations, TableRelations
+from mare.schema import Schema
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
+from .determined import work_out
 from .linking import find_places
 from .randomness import stream
+from .storing import as_stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +45,7 @@ class Counters:
 class Writer:
     """What is the same for every block: how columns are filled, and what they may refer to."""
 
+    schema: Schema
     tables: tuple[ReflectedTable, ...]
     """What is made here, referred before referring."""
     order: tuple[str, ...]
@@ -94,7 +98,7 @@ class BlockValues:
         alive = living_rows(self)
         found = {}
         for table in self.writer.tables:
-            columns = {self._stored(table.name, name).name: self.column(table.name, name) for name in self._fillings(table.name)}
+            columns = {self._stored(table.name, name).name: self._out(table.name, name) for name in self._fillings(table.name)}
             batch = pa.record_batch({column.name: columns[column.name] for column in table.columns})
             kept = alive.get(table.name)
             found[table.name] = batch if kept is None else batch.take(pa.array(np.flatnonzero(kept)))
@@ -110,9 +114,20 @@ class BlockValues:
             self._columns[at] = self._fill(table, name, self._fillings(table)[name])
         return self._columns[at]
 
+    def _out(self, table: str, name: str) -> pa.Array:
+        """The values of a column as the source stores them."""
+        described = self.writer.schema.tables[table].columns.get(name)
+        return as_stored(self.column(table, name), described, self._stored(table, name))
+
     def set_column(self, table: str, name: str, values: pa.Array) -> None:
         """Values that were drawn again."""
         self._columns[table, name] = values
+        self._forget_worked_out()
+
+    def _forget_worked_out(self) -> None:
+        """What was worked out from others is worked out anew when it is asked for."""
+        for at in [at for at in self._columns if isinstance(self._fillings(at[0]).get(at[1]), WorkedOut)]:
+            del self._columns[at]
 
     def places(self, table: str, link: Linked) -> Index:
         """Of each row, the place of the row that a reference leads to; negative where it leads nowhere."""
@@ -127,6 +142,7 @@ class BlockValues:
         for name, filling in self._fillings(table).items():
             if isinstance(filling, Linked) and filling.reference == link.reference:
                 self._columns.pop((table, name), None)
+        self._forget_worked_out()
 
     def decoded(self, table: str) -> DecodedTable:
         """What the models generated, as values."""
@@ -190,6 +206,8 @@ class BlockValues:
                 return pa.array(placed.position + first)
             case Constant(value):
                 return pa.array([value] * placed.rows, type=pa.string())
+            case WorkedOut(column):
+                return work_out(self, self.writer.schema, table, name, column)
             case Linked():
                 return self._linked(filling, self.places(table, filling))
 

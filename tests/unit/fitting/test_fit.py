@@ -75,18 +75,14 @@ def test_a_peeked_schema_is_refused_unread_and_marked_when_forced() -> None:
     assert any("looking at the data" in reason for reason in forced.ledger.reasons)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "named"),
-    [
-        (", nullable: true}", ", determined: {copy_of: begins}}", "stays.ward"),
-    ],
-)
-def test_what_cannot_be_fitted_yet_is_refused_before_anything_is_read(before: str, after: str, named: str) -> None:
-    assert before in HOSPITAL
-    made = plan(load_schema(HOSPITAL.replace(before, after)), BUDGET)
+def test_what_cannot_be_coded_is_refused_before_anything_is_read() -> None:
+    text = HOSPITAL.replace(
+        "bins: 5}\n", "bins: 5}\n      old: {type: integer, min: 0, max: 9, by: sex, after: age, within: 9}\n"
+    )
+    made = plan(load_schema(text), BUDGET)
     with pytest.raises(PlanError, match="not yet fitted") as caught:
         fit(made, Unreadable.of(hospital_rows(3)))
-    assert named in str(caught.value)
+    assert "patients.old" in str(caught.value)
 
 
 def test_a_table_that_the_source_does_not_have_is_said() -> None:

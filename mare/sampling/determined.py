@@ -1,0 +1,243 @@
+"""Determined columns: worked out from other values of the row, of the rows above it or beside it. Never modelled.
+
+A column is worked out when it is asked for, and asks for those it needs: the schema's checks have found every circle.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mare.codec.anchoring import named_table
+from mare.codec.category import canonical
+from mare.codec.parsing import is_text
+from mare.codec.ticks import null_mask
+from mare.errors import InternalError
+from mare.release.placing import NOWHERE, Index
+from mare.release.public import text as public_text
+from mare.schema import Schema
+from mare.schema.checks.expressions import names_in
+from mare.schema.columns import Boolean, Category, Code, Column, Date, Datetime, Duration, Integer, Number, Position, Text, Time
+from mare.schema.determined import Determined, Lookup
+from mare.schema.relative import SAME_ROW, Anchor
+
+from .arithmetic import Column as NumberColumn
+from .arithmetic import evaluate
+from .storing import as_text
+from .times import elapsed, part_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .writing import BlockValues
+
+
+def work_out(block: BlockValues, schema: Schema, table: str, name: str, column: Column) -> pa.Array:
+    """The values of a column that no model generates, NULL only where it may be."""
+    if isinstance(column, Position):
+        return _counted(block, table, column)
+    if column.determined is not None:
+        found = _determined(block, schema, table, column, column.determined)
+    elif isinstance(column, Text) and column.template is not None:
+        found = _template(block, schema, table, column.template, column.nullable)
+    else:
+        raise InternalError(f"{table}.{name} is not worked out from others")
+    return _never_null(_shaped(found, column), column)
+
+
+def _determined(block: BlockValues, schema: Schema, table: str, column: Column, how: Determined) -> pa.Array:
+    if how.copy_of is not None:
+        return _at(block, schema, table, how.copy_of)
+    if how.expression is not None:
+        return _expression(block, table, how.expression)
+    if how.part is not None:
+        return part_of(_quantity(block, schema, table, how.part.of), how.part.unit, column)
+    if how.elapsed is not None:
+        since, until = (_quantity(block, schema, table, place) for place in (how.elapsed.since, how.elapsed.until))
+        return elapsed(since, until, how.elapsed, column)
+    if how.next is not None:
+        return _next(block, table, how.next)
+    if how.lookup is not None:
+        return _looked_up(block, schema, table, how.lookup)
+    raise InternalError("a determined column does not say how")
+
+
+def _at(block: BlockValues, schema: Schema, table: str, written: str) -> pa.Array:
+    """The values of `column`, `parent.column` or `ancestor.column`, one a row."""
+    anchor = Anchor.parse(written)
+    if anchor.scope == SAME_ROW:
+        return block.column(table, anchor.column)
+    home = named_table(schema, table, anchor.scope)
+    return _taken(block, table, home, block.column(home, anchor.column))
+
+
+def _quantity(block: BlockValues, schema: Schema, table: str, written: str) -> pa.Array:
+    """The same, with special values as NULL: they are no quantities."""
+    anchor = Anchor.parse(written)
+    home = table if anchor.scope == SAME_ROW else named_table(schema, table, anchor.scope)
+    known = block.decoded(home).quantities.get(anchor.column)
+    if known is None:
+        return _at(block, schema, table, written)
+    return known if home == table else _taken(block, table, home, known)
+
+
+def _taken(block: BlockValues, table: str, home: str, values: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    rows = np.arange(block.rows(table), dtype=np.int64)
+    return values.take(pa.array(block.rooms.climb(rows, table, home)))
+
+
+def _expression(block: BlockValues, table: str, expression: str) -> pa.Array:
+    import pyarrow as pa
+
+    quantities = block.decoded(table).quantities
+    columns = {}
+    for name in names_in(expression):
+        values = quantities.get(name)
+        doubles = (block.column(table, name) if values is None else values).cast(pa.float64(), safe=False)
+        numbers = np.asarray(doubles.fill_null(0.0), dtype=np.float64)
+        columns[name] = NumberColumn(numbers, null_mask(doubles))
+    found = evaluate(expression, columns, block.rows(table))
+    return pa.array(np.where(found.nulls, 0.0, found.values), type=pa.float64(), mask=found.nulls)
+
+
+def _next(block: BlockValues, table: str, name: str) -> pa.Array:
+    import pyarrow as pa
+
+    placed, values = block.rooms.tables[table], block.column(table, name)
+    last = placed.position + 1 >= placed.siblings
+    after = np.where(last, 0, np.arange(placed.rows, dtype=np.int64) + 1)
+    return values.take(pa.array(after, mask=last))
+
+
+def _looked_up(block: BlockValues, schema: Schema, table: str, lookup: Lookup) -> pa.Array:
+    public = block.writer.public[lookup.table]
+    words = public.vocabulary()
+    listed = [_texts(block.column(table, name)) for name in lookup.by]
+    places: Index = np.full(block.rows(table), NOWHERE, dtype=np.int64)
+    for row, key in enumerate(zip(*listed, strict=True)):
+        known = words.codes.get(tuple(map(str, key))) if None not in key else None
+        if known is not None:
+            places[row] = words.places[known]
+    return public.take(lookup.column, places)
+
+
+def _texts(values: pa.Array) -> list[str | None]:
+    """As keys of public tables are compared."""
+    coded = values.dictionary_encode()
+    words = [public_text(value) for value in coded.dictionary.to_pylist()]
+    return [None if code is None else words[code] for code in coded.indices.to_pylist()]
+
+
+def _template(block: BlockValues, schema: Schema, table: str, template: str, nullable: bool) -> pa.Array:
+    """Text with the row's values in braces. A NULL makes all of it NULL where it may be, else it is left out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = block.rows(table)
+    described = schema.tables[table].columns
+    parts: list[pa.Array] = []
+    for literal, name, form, _ in string.Formatter().parse(template):
+        parts.append(pa.array([literal] * rows, type=pa.string()))
+        if name is not None:
+            values = block.column(table, name)
+            written = as_text(values, described.get(name)) if not form else _formatted(values, form)
+            parts.append(written if nullable else pc.fill_null(written, ""))
+    parts = parts or [pa.array([""] * rows, type=pa.string())]
+    return pc.binary_join_element_wise(*parts, "", null_handling="emit_null")
+
+
+def _formatted(values: pa.Array, form: str) -> pa.Array:
+    import pyarrow as pa
+
+    def one(value: object) -> str | None:
+        try:
+            return None if value is None else format(value, form)
+        except (ValueError, TypeError):
+            return canonical(value)
+
+    return pa.array([one(value) for value in values.to_pylist()], type=pa.string())
+
+
+def _counted(block: BlockValues, table: str, column: Position) -> pa.Array:
+    """The place among the siblings, counted anew for each value of other columns."""
+    import pyarrow as pa
+
+    placed = block.rooms.tables[table]
+    if column.within is None:
+        return pa.array(placed.position + column.start)
+    keys: list[np.ndarray] = [placed.parent]
+    for name in column.within:
+        coded = block.column(table, name).dictionary_encode()
+        keys.append(np.asarray(coded.indices.fill_null(len(coded.dictionary)), dtype=np.int64))
+    return pa.array(_ranks(keys) + column.start)
+
+
+def _ranks(keys: Sequence[np.ndarray]) -> Index:
+    """Of each row, how many earlier rows have the same keys."""
+    rows = len(keys[0])
+    if not rows:
+        return np.zeros(0, dtype=np.int64)
+    order = np.lexsort((np.arange(rows), *keys))
+    fresh = np.ones(rows, dtype=np.bool_)
+    fresh[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
+    starts = np.maximum.accumulate(np.where(fresh, np.arange(rows), 0))
+    found = np.empty(rows, dtype=np.int64)
+    found[order] = np.arange(rows) - starts
+    return found
+
+
+def _shaped(values: pa.Array, column: Column) -> pa.Array:
+    """In the column's own type, precision and bounds."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if isinstance(column, Integer | Number) and (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        for bound, pick in ((column.min, pc.max_element_wise), (column.max, pc.min_element_wise)):
+            if bound is not None and not column.anchors:
+                values = pick(values, float(bound), skip_nulls=False)
+        if isinstance(column, Integer):
+            return pc.round_to_multiple(values.cast(pa.float64()), float(column.step)).cast(pa.int64(), safe=False)
+        return values.cast(pa.float64()) if column.precision is None else pc.round(values.cast(pa.float64()), column.precision)
+    if isinstance(column, Date) and pa.types.is_timestamp(kind):
+        return pc.floor_temporal(values, unit="day").cast(pa.date32())
+    if isinstance(column, Datetime) and pa.types.is_date(kind):
+        return values.cast(pa.timestamp("us"))
+    return as_text(values) if isinstance(column, Text) else values
+
+
+def _never_null(values: pa.Array, column: Column) -> pa.Array:
+    """A column that is not nullable never comes out NULL, whatever it was worked out from."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.nullable or not values.null_count:
+        return values
+    instead = _instead(column)
+    return pc.fill_null(values, pa.scalar(canonical(instead) if is_text(values) else instead, type=values.type))
+
+
+def _instead(column: Column) -> object:
+    match column:
+        case Category() | Code():
+            return column.values[0] if column.values else ""
+        case Boolean():
+            return False if column.false is None else column.false
+        case Integer() | Number():
+            return 0 if column.min is None else column.min
+        case Date():
+            return date(1970, 1, 1) if column.min is None else column.min
+        case Datetime():
+            return datetime(1970, 1, 1) if column.min is None else column.min
+        case Time():
+            return time.min if column.min is None else column.min
+        case Duration():
+            return 0
+        case _:
+            return ""

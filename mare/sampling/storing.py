@@ -1,0 +1,93 @@
+"""Values as the source stores them: the schema says what a column means, the catalogue in which type it is kept.
+
+A date may be kept as the text 31.12.2150, a boolean as Y, a number among which `> 89` stands as text. What comes out has the
+source's kind, so a target with its types takes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mare.codec.parsing import formatted, is_text, numbers, whole_numbers
+from mare.schema.columns import AnyColumn, Date, Datetime, Number, Time
+from mare.schema.reflection import ReflectedColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_WHOLE_FLOATS = 2.0**53
+
+
+def as_stored(values: pa.Array, described: AnyColumn | None, stored: ReflectedColumn) -> pa.Array:
+    """The same values in the kind of the stored column. Kinds that mare does not know are left as they are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    kind = stored.kind
+    if kind in ("string", "uuid", "json"):
+        return as_text(values, described)
+    if pa.types.is_null(values.type):
+        return values.cast(_TYPES().get(kind, pa.string()))
+    if kind == "boolean":
+        return values if pa.types.is_boolean(values.type) else _truth(values)
+    if kind == "integer":
+        if pa.types.is_temporal(values.type):
+            values = as_text(values, described)
+        return whole_numbers(values)
+    if kind == "number":
+        return numbers(values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values)
+    if kind == "date" and (pa.types.is_timestamp(values.type) or pa.types.is_date(values.type)):
+        return pc.floor_temporal(values, unit="day").cast(pa.date32()) if pa.types.is_timestamp(values.type) else values
+    if kind in ("datetime", "time", "duration") and pa.types.is_temporal(values.type):
+        return values.cast(_TYPES()[kind], safe=False)
+    return values
+
+
+def _TYPES() -> dict[str, pa.DataType]:  # noqa: N802
+    import pyarrow as pa
+
+    return {
+        "boolean": pa.bool_(),
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "date": pa.date32(),
+        "datetime": pa.timestamp("us"),
+        "time": pa.time64("us"),
+        "duration": pa.duration("us"),
+    }
+
+
+def _truth(values: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if is_text(values):
+        known = pa.array(["true", "t", "1", "yes", "y"])
+        return pc.if_else(pc.is_null(values), pa.scalar(None, pa.bool_()), pc.is_in(pc.utf8_lower(values), known))
+    return pc.not_equal(values, 0)
+
+
+def as_text(values: pa.Array, described: AnyColumn | None = None) -> pa.Array:
+    """As the source writes them: dates by their format, numbers with their decimals, whole numbers without any."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if is_text(values):
+        return values.cast(pa.string())
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        form = described.format if isinstance(described, Date | Datetime | Time) else None
+        return formatted(values, form)
+    if pa.types.is_floating(kind):
+        decimals = described.precision if isinstance(described, Number) and described.by is None else None
+        if decimals is not None:
+            return pa.array([None if v is None else f"{v:.{decimals}f}" for v in values.to_pylist()], type=pa.string())
+        small = pc.less(pc.abs(values), _WHOLE_FLOATS)
+        whole = pc.and_(small, pc.equal(pc.round(values), values))
+        without = pc.if_else(whole, values, 0.0).cast(pa.int64(), safe=False).cast(pa.string())
+        return pc.if_else(pc.fill_null(whole, False), without, values.cast(pa.string()))
+    if pa.types.is_duration(kind):
+        return pa.array([None if v is None else str(v) for v in values.to_pylist()], type=pa.string())
+    return values.cast(pa.string())
