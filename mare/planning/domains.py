@@ -161,7 +161,8 @@ class _Sizes:
         if name == "reference":
             return len(self.dag.owners(table))
         described = self.schema.tables[table]
-        return self.value(table, name) if name in described.columns else self.vocabulary(table)
+        known = name in described.columns or name in described.references
+        return self.value(table, name) if known else self.vocabulary(table)
 
 
 def group_domains(

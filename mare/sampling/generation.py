@@ -50,6 +50,8 @@ class Generator:
     caps: Mapping[str, int]
     """Rows that a parent row of a table may have."""
     distinct: Mapping[str, tuple[Distinct, ...]]
+    never_empty: frozenset[str] = frozenset()
+    """Tables that every entity has a row in: it is by such a row that an entity by column is known."""
 
     def keeps_apart(self, table: str, wanted: Distinct) -> bool:
         """Whether codes alone tell the rows of a parent apart. Otherwise the values are, once they are decoded."""
@@ -128,7 +130,10 @@ class _Run:
         unrolling = self._related(table).unrolling
         if unrolling is None or settled is None:
             if "count" in codes["context"]:
-                codes["context"]["count"][closed] = 0
+                count = codes["context"]["count"]
+                if table in self.made.never_empty:
+                    count[:] = np.maximum(count, 1)
+                count[closed] = 0
             counts = codes["context"].get("count", np.zeros(above, dtype=np.uint8)).astype(np.int64)
             self.tables[table] = _placed(counts, codes)
             return

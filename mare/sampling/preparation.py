@@ -63,6 +63,7 @@ def prepare(release: Release, seed: int) -> Prepared:
         related,
         {name: cap.rows for name in dag.tables("private") if (cap := link_cap(schema, name)) is not None},
         apart,
+        frozenset([schema.entity.table] if isinstance(schema.entity, EntityByColumn) else []),
     )
     by_name = {table.name: table for table in release.tables}
     writer = Writer(
