@@ -19,7 +19,7 @@ from mare.schema.faults import describe
 from mare.schema.links import Relationship
 from mare.schema.schema import EntityByColumn
 
-from .ownership import link_cap, parent_link, parent_name
+from .ownership import link_cap, link_memory, parent_link, parent_name
 
 TableRole = Literal["entity", "private", "owned", "pool", "public"]
 """Exactly one per table. Ignored tables are not in the graph."""
@@ -266,7 +266,7 @@ def _edges(schema: Schema, node: TableNode, known: set[str], faults: list[Fault]
             faults.append(Fault((*here, "parent"), "it names no table", "Write `table:` with the table the rows belong to"))
         else:
             columns = ", ".join(schema.parent_columns(node.name))
-            cap, memory = link_cap(schema, node.name), link.effective_memory
+            cap, memory = link_cap(schema, node.name), link_memory(schema, node.name)
             add(("parent", "table"), TableEdge(node.name, up, "parent", columns, link.type, memory, cap.rows if cap else None))
         if link.via is not None and link.type == "associative":
             add(("parent", "via"), TableEdge(node.name, link.via, "via", ", ".join(link.column_via or ())))

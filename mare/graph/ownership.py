@@ -1,70 +1,7 @@
-"""Who owns a table's rows, and how many of them one owner may have. The one place that reads caps off a schema.
-
-The graph's edges, the sensitivities of the plan and the truncation of the stage all ask here, so that what is promised
-and what is enforced cannot drift apart.
-"""
+"""Who owns a table's rows, and how many: `mare.schema.caps`, under the name by which the rooms after the graph know it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mare.schema.caps import Cap, link_cap, link_memory, parent_link, parent_name
 
-from mare.errors import InternalError
-from mare.schema import Parent, Schema
-from mare.schema.schema import EntityByColumn
-
-
-def parent_link(schema: Schema, table: str) -> Parent | None:
-    """The table's parent link; the table of an entity by column has one even where nothing is written."""
-    link = schema.tables[table].parent
-    if link is None and isinstance(schema.entity, EntityByColumn) and schema.entity.table == table:
-        return Parent()
-    return link
-
-
-def parent_name(schema: Schema, table: str) -> str | None:
-    """The table's parent, which may be the entity by column."""
-    if parent_link(schema, table) is None:
-        return None
-    named = schema.parent_table(table)
-    if named is None and isinstance(schema.entity, EntityByColumn) and schema.entity.table == table:
-        return schema.entity_name
-    return named
-
-
-@dataclass(frozen=True)
-class Cap:
-    """At most this many rows of a table under one row of its parent."""
-
-    rows: int
-    why: str
-    """Where the number is from: `max_rows`, `key = foreign key`, `40 drugs × 2`."""
-
-
-def link_cap(schema: Schema, table: str) -> Cap | None:
-    """The cap of a table's link to its parent: the lowest that is enforced. None where the schema leaves it open."""
-    described = schema.tables[table]
-    link = parent_link(schema, table)
-    if link is None:
-        raise InternalError(f"table {table!r} has no parent, so its link has no cap")
-    foreign = set(schema.parent_columns(table))
-    uniques = [described.key, *described.unique] if described.key else [*described.unique]
-    caps = [Cap(1, "key = foreign key")] if any(foreign >= set(names) for names in uniques) else []
-    if link.max_rows is not None:
-        caps.append(Cap(link.max_rows, "max_rows"))
-    if link.type == "associative":
-        caps += _vocabulary_caps(schema, link)
-    if not caps and link.max_per_entity is not None:
-        caps.append(Cap(link.max_per_entity, "max_per_entity"))
-    return min(caps, key=lambda cap: cap.rows, default=None)
-
-
-def _vocabulary_caps(schema: Schema, link: Parent) -> list[Cap]:
-    """A public key occurs at most `multiplicity` times under a parent row, so the vocabulary is a cap too."""
-    public = schema.tables.get(link.via) if link.via is not None else None
-    sizes = []
-    if public is not None and public.rows is not None:
-        sizes.append(public.rows)
-    if link.vocabulary is not None and link.vocabulary.rest == "drop":
-        sizes.append(link.vocabulary.select)
-    times = f" × {link.multiplicity}" if link.multiplicity > 1 else ""
-    return [Cap(size * link.multiplicity, f"{size} {link.via}{times}") for size in sizes]
+__all__ = ["Cap", "link_cap", "link_memory", "parent_link", "parent_name"]

@@ -21,7 +21,7 @@ from mare.schema.faults import describe
 from .dag import DatasetDag
 from .groups import HistoryKind, Part
 from .modelled import TableParts, table_parts
-from .ownership import parent_link, parent_name
+from .ownership import link_memory, parent_link, parent_name
 from .pdag import Arrow, Block, CorrelationPdag
 
 PARTS: tuple[Part, ...] = ("context", "head", "rows")
@@ -61,7 +61,7 @@ class _Rules:
         if parent is None or above is None:
             return arrows
         # "We extend the sequentiality of table cycles to context table of prescriptions" (IV).
-        for lag in range(1, above.effective_memory + 1):
+        for lag in range(1, link_memory(self.schema, parent) + 1):
             arrows += self._from(parent, "head", "context", "previous", lag)
             arrows += self._from(parent, "rows", "context", "previous", lag)
             arrows += self._from(self.table, "context", "context", "previous", lag)
@@ -114,7 +114,7 @@ class _Rules:
     def _past(self, target: Part) -> list[Arrow]:
         """ "Directed edges to each row from the columns of up to the previous n rows" (III.C)."""
         arrows = []
-        for lag in range(1, (self.link.effective_memory if self.link is not None else 0) + 1):
+        for lag in range(1, (link_memory(self.schema, self.table) if self.link is not None else 0) + 1):
             arrows += self._from(self.table, "head", target, "previous", lag)
             arrows += self._from(self.table, "rows", target, "previous", lag)
         return arrows

@@ -9,7 +9,7 @@ from mare.schema import Schema
 
 from .dag import REFERENCES, DatasetDag, TableEdge
 from .groups import HistoryColumn, HistoryKind, Part
-from .ownership import parent_link
+from .ownership import link_memory, parent_link
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def relationship(schema: Schema, dag: DatasetDag, table: str) -> str:
     words: list[str] = [link.type]
     if link.type == "sequential":
         words[0] += f" by {', '.join(link.order_by)}" if link.order_by else ""
-        words.append(f"memory {link.effective_memory}")
+        words.append(f"memory {link_memory(schema, table)}")
     if link.type == "associative" and link.via is not None:
         words[0] += f" via {link.via}"
     if link.history_by:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from .caps import link_cap
 from .columns import Column
 from .links import Parent
 from .references import Reference
@@ -152,18 +153,5 @@ class Layout:
 
     def row_cap(self, table: str) -> int | None:
         """The most rows that a parent row may have, as far as the schema says."""
-        link, here = self.link(table), self.schema.tables[table]
-        if link is None:
-            return None
-        foreign = set(self.foreign_key(table))
-        keys = [here.key, *here.unique] if here.key else [*here.unique]
-        caps = [1] if foreign and any(set(names) <= foreign for names in keys) else []
-        caps += [link.max_rows] if link.max_rows is not None else []
-        if link.type == "associative":
-            public = self.schema.tables.get(link.via or "")
-            caps += [public.rows * link.multiplicity] if public is not None and public.rows is not None else []
-            if link.vocabulary is not None and link.vocabulary.rest == "drop":
-                caps.append(link.vocabulary.select * link.multiplicity)
-        if not caps and link.max_per_entity is not None:
-            return link.max_per_entity
-        return min(caps, default=None)
+        cap = None if self.link(table) is None else link_cap(self.schema, table)
+        return None if cap is None else cap.rows

@@ -1,7 +1,8 @@
 """Values that are generated relative to others, so that order holds by construction (design.md, Schema).
 
 An anchor is written ``column`` (same row), ``previous.column`` (the row before it in the sequence),
-``parent.column``, or ``table.column`` (any ancestor).
+``parent.column``, or ``table.column`` (any ancestor). ``.a.b`` is a column ``a.b`` of the same row: a table puts the dot
+before what is the name of one of its own columns as a whole, so that `a.b` alone is understood too.
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ class Anchor:
 
     @classmethod
     def parse(cls, text: str) -> Anchor:
+        if text.startswith("."):
+            return cls(SAME_ROW, text[1:])
         scope, dot, column = text.rpartition(".")
         return cls(scope if dot else SAME_ROW, column)
 
     def __str__(self) -> str:
         """As the schema writes it."""
-        return f"{self.scope}.{self.column}" if self.scope else self.column
+        if self.scope == SAME_ROW:
+            return f".{self.column}" if "." in self.column else self.column
+        return f"{self.scope}.{self.column}"
 
 
 class FirstValue(Strict):

@@ -55,6 +55,20 @@ class Pool(Strict):
     """How many."""
 
 
+_ANCHORED = ("after", "before", "during", "determined", "copy_of", "part", "of", "elapsed", "since", "until")
+"""Fields of a column that hold an anchor, or hold what does."""
+
+
+def _with_dots(written: object, dotted: set[str]) -> object:
+    if isinstance(written, str):
+        return f".{written}" if written in dotted else written
+    if isinstance(written, list | tuple):
+        return [_with_dots(item, dotted) for item in written]
+    if isinstance(written, dict):
+        return {field: _with_dots(value, dotted) if field in _ANCHORED else value for field, value in written.items()}
+    return written
+
+
 class Table(Strict):
     """One table. Exactly one of: entity, private (with a parent), owned, pool, public, ignored."""
 
@@ -88,6 +102,16 @@ class Table(Strict):
     """A model per group."""
     protect: Protect | None = None
     """Attributes that need care."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own_columns_with_dots(cls, value: object) -> object:
+        """An anchor that is the name of a column here, dots and all, is that column: `.a.b` says so from now on."""
+        columns = value.get("columns") if isinstance(value, dict) else None
+        dotted = {name for name in columns if isinstance(name, str) and "." in name} if isinstance(columns, dict) else set()
+        if not dotted or not isinstance(value, dict) or not isinstance(columns, dict):
+            return value
+        return {**value, "columns": {name: _with_dots(says, dotted) for name, says in columns.items()}}
 
     def reference_columns(self, name: str) -> tuple[str, ...]:
         """The columns of this table that make up the named reference."""

@@ -51,7 +51,8 @@ def resolve(layout: Layout, table: str, anchor: Anchor, path: Path, *, previous:
     elif anchor.scope in above:
         home = anchor.scope
     else:
-        remedy = f"Write a column of the same row, or one of {listed(f'{s}.column' for s in scopes)}"
+        also = f", or one of {listed(f'{s}.column' for s in scopes)}" if scopes else f": there is no row above {table}"
+        remedy = f"Write a column of the same row{also}"
         return Fault(path, f"{anchor.scope} is no row that {table} can look at", remedy)
     if home not in layout.schema.tables:
         return Fault(path, f"{home} is held by no table, so it has no column {anchor.column}", "Name another anchor")

@@ -122,22 +122,23 @@ def _elapsed(layout: Layout, table: str, says: Column, elapsed: Elapsed, path: P
 def needs(says: Column) -> tuple[str, ...]:
     """The columns of the same row that have to be known before this one."""
     texts: list[str] = []
+    names: list[str] = []
     how = says.determined
     if how is not None:
         texts += [how.copy_of] if how.copy_of is not None else []
         texts += [how.part.of] if how.part is not None else []
-        texts += how.lookup.by if how.lookup is not None else []
+        names += how.lookup.by if how.lookup is not None else []
         texts += [how.elapsed.since, how.elapsed.until] if how.elapsed is not None else []
         if how.expression is not None:
             try:
-                texts += names_in(how.expression)
+                names += names_in(how.expression)
             except ValueError:
                 return ()
     elif isinstance(says, Ordinal):
         return tuple(a.column for a in says.anchors.values() if a.scope == SAME_ROW)
     elif isinstance(says, Text):
         return ()
-    return tuple(text for text in texts if Anchor.parse(text).scope == SAME_ROW)
+    return (*names, *(anchor.column for anchor in map(Anchor.parse, texts) if anchor.scope == SAME_ROW))
 
 
 def _circles(layout: Layout, table: str) -> Iterator[Fault]:

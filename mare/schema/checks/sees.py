@@ -19,11 +19,13 @@ def find(layout: Layout) -> Iterator[Fault]:
             if seen not in layout.schema.tables:
                 yield no_table(path, seen, siblings, "siblings")
             elif seen == name:
-                yield Fault(path, f"{name} would look at itself", f"Name a sibling: {listed(siblings)}")
+                yield Fault(
+                    path, f"{name} would look at itself", f"Name a sibling: {listed(siblings)}" if siblings else "Remove it"
+                )
             elif seen in layout.ancestors(name):
                 yield Fault(path, f"{seen} is above {name}, which looks at it anyway", "Remove it")
             elif seen not in siblings:
                 what = f"{seen} is not a sibling of {name}: they do not have the same parent"
-                yield Fault(path, what, f"Name one of {listed(siblings)}")
+                yield Fault(path, what, f"Name one of {listed(siblings)}" if siblings else "Remove it: there are no siblings")
             elif table.sees.index(seen) != i:
                 yield Fault(path, f"{seen} is listed twice", "Keep one of them")

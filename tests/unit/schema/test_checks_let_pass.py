@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from .examples import faults_after
+from mare.schema import Schema
+from mare.schema.checks import find_faults
+from mare.schema.columns import Date, Datetime
+from mare.schema.relative import Anchor
+
+from .examples import faults_after, hospital
 
 BY_COLUMN = {
     "entity": {"table": "admissions", "by": "subject_id"},
@@ -149,3 +154,36 @@ def test_a_sequence_may_stay_inside_the_row_above() -> None:
 def test_what_lies_between_is_an_anchor_too() -> None:
     inner = {"labs.columns.read": {"type": "datetime", "during": ["charttime", "parent.dischtime"]}}
     assert [str(f) for f in faults_after(inner)] == []
+
+
+def _visits(first: str, last: str) -> dict[str, object]:
+    return {
+        first: {"type": "date", "min": "2000-01-01", "max": "2001-01-01"},
+        last: {"type": "date", "after": first, "within": "9d"},
+        "mid.visit": {"type": "date", "during": [first, last]},
+        "copied": {"type": "date", "determined": {"copy_of": first}},
+        "year": {"type": "integer", "determined": {"part": {"of": last, "unit": "year"}}},
+        "days": {"type": "integer", "determined": {"elapsed": {"since": first, "until": last}}},
+    }
+
+
+def test_a_column_with_a_dot_in_its_name_may_be_an_anchor() -> None:
+    data = hospital()
+    data["tables"]["patients"]["columns"] |= _visits("first.visit", "last.visit")
+    schema = Schema.model_validate(data)
+    assert [str(f) for f in find_faults(schema)] == []
+    last = schema.tables["patients"].columns["last.visit"]
+    assert isinstance(last, Date)
+    assert last.anchors == {"after": Anchor("", "first.visit")}
+    assert Schema.model_validate(schema.model_dump(mode="json", exclude_unset=True)) == schema
+
+
+def test_a_column_of_the_same_row_comes_before_a_column_above() -> None:
+    data = hospital()
+    data["tables"]["labs"]["columns"] |= {
+        "parent.admittime": {"type": "datetime", "min": "2100-01-01", "max": "2200-01-01"},
+        "late": {"type": "datetime", "after": "parent.admittime", "within": "2d"},
+    }
+    late = Schema.model_validate(data).tables["labs"].columns["late"]
+    assert isinstance(late, Datetime)
+    assert late.anchors["after"] == Anchor("", "parent.admittime")
