@@ -150,7 +150,7 @@ def _association(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
     if large is not None and (large.rest == "hierarchy") != (large.hierarchy is not None):
         what = "`rest: hierarchy` and `hierarchy:` go together"
         yield Fault((*here, "vocabulary"), what, f"Write both, with a column of {link.via} that groups its keys, or neither")
-    if large is not None and large.rest == "hierarchy" and link.derived:
+    elif large is not None and large.rest == "hierarchy" and link.derived:
         what = f"{listed(link.derived)} is unrolled with the keys that have a column, and the others have none to take it from"
         yield Fault((*here, "vocabulary", "rest"), what, "Write `rest: rows` or `rest: drop`, or remove `derived`")
 
