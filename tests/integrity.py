@@ -240,4 +240,5 @@ def _anchored(schema: Schema, name: str, frames: Frames, scope: str, column: str
         up = _lookup(frames[parent], referred, places, keys, foreign)
         index = up if here == name else index.map(dict(enumerate(up)))
         here, keys = parent, frames[parent]
-    return pd.Series(frames[wanted][column].to_numpy()[index.astype(int)], index=frame.index)
+    values = dict(enumerate(frames[wanted][column]))
+    return pd.Series([values.get(place) for place in index], index=frame.index, dtype=frames[wanted][column].dtype)

@@ -41,7 +41,10 @@ def keep_apart(
     redraw: Callable[[Index], None],
     rng: np.random.Generator,
 ) -> Index:
-    """Draw rows again until those of one parent differ in ``names``. Returns the rows that still do not."""
+    """Draw rows again until those of one parent differ in ``names``. Returns the rows that still do not.
+
+    ``sizes`` holds those of the names whose codes may be drawn over the whole domain.
+    """
     found = repeated(parent, [codes[name] for name in names])
     for _ in range(REDRAWS):
         if not len(found):
@@ -51,7 +54,7 @@ def keep_apart(
     for _ in range(AT_RANDOM):
         if not len(found):
             return found
-        for name in names:
+        for name in sizes:
             codes[name][found] = rng.integers(0, sizes[name], size=len(found))
         found = repeated(parent, [codes[name] for name in names])
     return found

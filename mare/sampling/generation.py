@@ -288,23 +288,24 @@ class _Run:
                     placed.targets[name] = step_targets(codes, says, rows)
 
     def _keep_apart(self, table: str, groups: list[SettledGroup], rngs: Mapping[str, np.random.Generator]) -> None:
+        """Rows of one parent that came out alike, where a key says that they are not."""
         for wanted in self.made.distinct.get(table, ()):
             placed = self.tables[table]
             drawn = {g.group.part: g for g in groups if set(wanted.drawn) & set(g.columns.names)}
-            if not drawn or not self.made.keeps_apart(table, wanted):
+            codes = {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
+            if not self.made.keeps_apart(table, wanted) or not set(wanted.drawn) <= set(codes):
                 continue
-            merged = {name: codes for part in drawn for name, codes in placed.codes[part].items()}
 
             def redraw(rows: Index, drawn: Mapping[Part, SettledGroup] = drawn, placed: Placed = placed) -> None:
                 for part, settled in drawn.items():
-                    codes = placed.codes[part]
-                    assert isinstance(codes, dict)
-                    self._draw(settled, codes, rows, rngs[settled.name])
+                    held = placed.codes[part]
+                    if isinstance(held, dict):
+                        self._draw(settled, held, rows, rngs[settled.name])
 
-            sizes = {name: g.columns.size(name) for g in drawn.values() for name in g.columns.names}
-            rng = stream(self.seed, f"apart {table}", self.block)
-            free = [name for name in wanted.drawn if self._related(table).reference(name) is None]
-            gone = keep_apart(placed.parent, merged, wanted.drawn, {name: sizes[name] for name in free}, redraw, rng)
+            # What was unrolled with its key is drawn over its domain at once: its model has spoken for the whole list.
+            columns = self.made.codecs[table].columns
+            sizes = {name: columns[name].size for name in wanted.drawn if name in columns}
+            gone = keep_apart(placed.parent, codes, wanted.drawn, sizes, redraw, stream(self.seed, f"apart {table}", self.block))
             if len(gone):
                 self.tables[table] = without(placed, gone)
 
