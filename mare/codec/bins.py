@@ -20,7 +20,9 @@ from mare.schema.sizes import DEFAULT_BINS, keeps_each
 
 from .ticks import Ticks
 
-Scale = Literal["linear", "log"]
+Scale = Literal["linear", "log", "mixed"]
+"""`mixed`: fine both near the lower end and in the middle, for what the schema says nothing about (how long after the birth,
+how soon after the admission)."""
 
 _FAINT = 1e-9
 """Of the whole weight, what an empty cell keeps: a bin that the noise left nothing of is drawn from evenly."""
@@ -112,9 +114,9 @@ class OpenBins:
 def make_bins(low: int, high: int, bins: int | None, scale: Scale) -> Bins:
     """Cut ``low … high`` (inclusive) into bins: one per tick where they are few, else equal in width or in logarithm."""
     ticks = high - low + 1
-    few = keeps_each(ticks, linear=scale == "linear")
+    few = keeps_each(ticks, linear=scale != "log")
     count = min(bins if bins is not None else ticks if few else DEFAULT_BINS, ticks)
-    if scale == "linear" or count == ticks:
+    if scale != "log" or count == ticks:
         return Bins(tuple(low + i * ticks // count for i in range(count + 1)))
     return Bins(log_edges(low, high, count))
 

@@ -86,7 +86,7 @@ def _placed(column: OrderedColumn, scale: AnyScale, ends: Ends, learned: Bins | 
 def cut(low: int, high: int, wanted: int | None, scale: Scale, most: int) -> Bins | OpenBins:
     """Bins where the schema says how many or where values are few; else they stay open."""
     steps = high - low + 1
-    if wanted is None and not (steps <= most and keeps_each(steps, linear=scale == "linear")):
+    if wanted is None and not (steps <= most and keeps_each(steps, linear=scale != "log")):
         return OpenBins(low, high, scale, most)
     return make_bins(low, high, wanted, scale)
 
@@ -110,6 +110,7 @@ def _first(
     most = first_bound(column) or DEFAULT_BINS
     if first.within is not None:
         placing = Placing(anchors.get("first.after"), anchors.get("first.before"), reach_of(scale, first.within))
-        return FirstCodec(scale, learned or cut(0, placing.furthest or 0, None, column.scale, most), placing)
+        # The column's own scale is about the distance from the previous row, not about this one.
+        return FirstCodec(scale, learned or cut(0, placing.furthest or 0, None, "mixed", most), placing)
     low, high = tick_of(scale, first.min, up=True), tick_of(scale, first.max)
     return FirstCodec(scale, learned or cut(min(low, high), high, None, "linear", most))

@@ -6,35 +6,40 @@ entities, bins from noisy histograms.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from mare.codec import Bins, OpenBins
 from mare.codec.bins import make_bins
-from mare.codec.proportions import WHOLE
 from mare.codec.relative import whole_bins
 from mare.errors import InternalError
 from mare.privacy.grids import Grid, fine_cells, linear_grid, log_grid
 from mare.privacy.learned import FineHistogram
 from mare.privacy.quantiles import quantile_bins, quantile_count
 
+CLEAR, TAIL = 3.0, 4
+"""A cell stands clear of the noise at so many deviations; beyond the last that does, so many cells hold what is left."""
 YEARS = range(1800, 2301)
 """The grid for dates and moments of which nothing is known: a cell a year, the outer ones for all that lies beyond."""
 
 
 def fine_grid(placed: OpenBins, entities: float) -> Grid:
-    """The fine grid between known bounds, counted from the lower one: as many cells as there are entities for."""
+    """The fine grid between known bounds, counted from the lower one: as many cells as there are entities for.
+
+    The two ends are cells of their own: much lies there exactly (nothing paid, left at once, clamped), and only a cell of one
+    value can become a bin of one value.
+    """
     low, high = _ends(placed)
-    cells = fine_cells(entities)
-    if placed.closes:
-        return _closing_grid(placed, cells)
-    span = high - low
-    if span < 1:
-        return Grid((0.0, 1.0), "linear", 1.0)
-    return log_grid(0, span, cells, 1.0) if placed.scale == "log" else linear_grid(0, span, cells, 1.0)
-
-
-def _closing_grid(placed: OpenBins, cells: int) -> Grid:
-    """Of a fraction: the start and the end are cells of their own."""
-    inner = log_grid(1, WHOLE - 1, cells, 1.0) if placed.scale == "log" else linear_grid(1, WHOLE - 1, cells, 1.0)
-    return Grid((0.0, *inner.edges, float(WHOLE + 1)), "linear", 1.0)
+    cells, span = fine_cells(entities), high - low
+    if span < cells:
+        return Grid(tuple(float(edge) for edge in range(span + 2)), "linear", 1.0)
+    part = cells // 2 if placed.scale == "mixed" else cells
+    even = linear_grid(1, span - 1, part, 1.0).edges if placed.scale != "log" else ()
+    uneven = log_grid(1, span - 1, part, 1.0).edges if placed.scale != "linear" else ()
+    # Ends that a double cannot tell apart (beyond 2^53) are one.
+    edges = sorted({0.0, *even, *uneven, float(span + 1)})
+    return Grid(tuple(edges), "log" if placed.scale == "log" else "linear", 1.0)
 
 
 def placed_bins(placed: OpenBins, histogram: FineHistogram, entities: float) -> Bins:
@@ -42,11 +47,29 @@ def placed_bins(placed: OpenBins, histogram: FineHistogram, entities: float) -> 
     low, _ = _ends(placed)
     atom = int(placed.closes and placed.most > 1)
     most = max(1, placed.most - atom)
-    found = quantile_bins(histogram, min(quantile_count(entities), most), most)
+    found = quantile_bins(without_far_noise(histogram), min(quantile_count(entities), most), most)
     cuts = set(found.cuts) | ({histogram.grid.cells - 1} if atom else set())
     edges = [low + int(edge) for edge in histogram.grid.edges]
     weights = tuple(float(f"{weight:.6g}") for weight in found.weights.tolist())
     return Bins(tuple(edges[cut] for cut in sorted(cuts)), tuple(edges), weights)
+
+
+def without_far_noise(histogram: FineHistogram) -> FineHistogram:
+    """The same histogram with thin tails: noise far out would be drawn from, and make people of 118 and dates after 2262.
+
+    Beyond the last cell that stands clear of the noise the sum of the cells is still a fair estimate of what is there; it is
+    put into the few cells next to it. The same at the lower end.
+    """
+    clear = np.flatnonzero(histogram.noisy > CLEAR * histogram.deviation)
+    if not len(clear):
+        return histogram
+    noisy = histogram.noisy.copy()
+    first, last = int(clear[0]), int(clear[-1])
+    for tail in (np.arange(last + 1, len(noisy)), np.arange(first - 1, -1, -1)):
+        mass, near = max(0.0, float(noisy[tail].sum())), tail[:TAIL]
+        noisy[tail] = 0.0
+        noisy[near] = mass / max(1, len(near))
+    return replace(histogram, noisy=noisy)
 
 
 def equal_bins(placed: OpenBins) -> Bins:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _WHOLE_FLOATS = 2.0**53
+_LAST_US = (2**63 - 1) // 1000 - 1
 
 
 def as_stored(values: pa.Array, described: AnyColumn | None, stored: ReflectedColumn) -> pa.Array:
@@ -40,6 +41,8 @@ def as_stored(values: pa.Array, described: AnyColumn | None, stored: ReflectedCo
         return numbers(values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values)
     if kind == "date" and (pa.types.is_timestamp(values.type) or pa.types.is_date(values.type)):
         return pc.floor_temporal(values, unit="day").cast(pa.date32()) if pa.types.is_timestamp(values.type) else values
+    if kind == "datetime" and "[ns" in stored.sql_type and pa.types.is_temporal(values.type):
+        return _within_nanoseconds(values.cast(_TYPES()[kind], safe=False))
     if kind in ("datetime", "time", "duration") and pa.types.is_temporal(values.type):
         return values.cast(_TYPES()[kind], safe=False)
     return values
@@ -57,6 +60,17 @@ def _TYPES() -> dict[str, pa.DataType]:  # noqa: N802
         "time": pa.time64("us"),
         "duration": pa.duration("us"),
     }
+
+
+def _within_nanoseconds(values: pa.Array) -> pa.Array:
+    """Nanoseconds in 64 bits end in the years 1677 and 2262: later moments become the last one, so their order stays."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    micros = values.cast(pa.int64())
+    return pc.max_element_wise(pc.min_element_wise(micros, _LAST_US, skip_nulls=False), -_LAST_US, skip_nulls=False).cast(
+        pa.timestamp("us")
+    )
 
 
 def _truth(values: pa.Array) -> pa.Array:

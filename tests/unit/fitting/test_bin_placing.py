@@ -1,0 +1,53 @@
+"""Fine grids and the bins cut from them: whole, in order, and within what the plan promised, however wide the range."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mare.codec import OpenBins
+from mare.codec.proportions import WHOLE
+from mare.fitting.bin_placing import equal_bins, fine_grid, placed_bins
+from mare.privacy.learned import FineHistogram
+
+SPANS = [1, 2, 31, 32, 33, 34, 100, 10**6, 2**40, 2**53 - 1, 2**53, 2**53 + 1, 2**57, 2**60]
+
+
+def histogram(placed: OpenBins, entities: float, counts: np.ndarray | None = None) -> FineHistogram:
+    grid = fine_grid(placed, entities)
+    noisy = np.random.default_rng(0).normal(0, 5, grid.cells) if counts is None else counts
+    return FineHistogram(grid, noisy, 0.0, 5.0, "discrete gaussian", 0.1)
+
+
+@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize("scale", ["linear", "log", "mixed"])
+@pytest.mark.parametrize("entities", [10, 10_000, 10**6])
+def test_bins_span_the_domain_whatever_its_width(span: int, scale: str, entities: int) -> None:
+    placed = OpenBins(-5, -5 + span, scale, 20)  # type: ignore[arg-type]
+    bins = placed_bins(placed, histogram(placed, entities), entities)
+    assert bins.low == -5
+    # beyond 2^53 a double tells every few hundred ticks apart, which nobody will miss
+    assert abs(bins.high - (-5 + span)) <= span >> 50
+    assert bins.count <= 20
+
+
+def test_the_ends_can_be_bins_of_their_own() -> None:
+    placed = OpenBins(0, 10**6, "linear", 20)
+    grid = fine_grid(placed, 10**6)
+    counts = np.full(grid.cells, 100.0)
+    counts[0] = counts[-1] = 10_000
+    edges = placed_bins(placed, histogram(placed, 10**6, counts), 10**6).edges
+    assert edges[:2] == (0, 1)
+    assert edges[-2:] == (10**6, 10**6 + 1)
+
+
+def test_what_closes_an_interval_is_a_bin_even_if_nothing_does() -> None:
+    placed = OpenBins(0, WHOLE, "linear", 20, closes=True)
+    counts = np.full(fine_grid(placed, 10**6).cells, 100.0)
+    counts[-1] = 0
+    assert placed_bins(placed, histogram(placed, 10**6, counts), 10**6).edges[-2:] == (WHOLE, WHOLE + 1)
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_as_many_equal_bins_as_the_schema_asks_for(closes: bool) -> None:
+    assert equal_bins(OpenBins(0, WHOLE, "linear", 7, 7, closes)).count == 7
