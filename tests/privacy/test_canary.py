@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_verdict() -> None:
 @pytest.mark.slow
 def test_whole_fits_with_and_without_their_heaviest_patient(monkeypatch: pytest.MonkeyPatch) -> None:
     made, source = plan(hospital(), LOOSE), MemorySource.of(hospital_rows(patients=10))
-    correct = canary_audit(made, source, runs=150, seed=1, failure=1e-6)
+    correct = canary_audit(made, source, runs=100, seed=1, failure=1e-6)
     assert correct.reach > 0.9 * correct.claimed
     HALVED.plant(monkeypatch)
-    doubled(correct, canary_audit(made, source, runs=150, seed=1, failure=1e-6))
+    doubled(correct, canary_audit(made, source, runs=100, seed=1, failure=1e-6))
