@@ -42,16 +42,19 @@ def tape_audit(
     random: int = 3,
     seed: int = 0,
     options: FitOptions | None = None,
+    recorder: Recorder | None = None,
 ) -> AuditReport:
     """Fit the plan to the source and, once per removed entity, to the source without it. Internal, not private.
 
     ``entities`` names them by key (a value, or a tuple where the key has several columns); otherwise the heaviest, one with
-    rare and one with extreme values and ``random`` others are chosen. The releases are thrown away.
+    rare and one with extreme values and ``random`` others are chosen. The releases are thrown away. A ``recorder`` of one's
+    own may let other answers out than the noise made: the guarantee is for whatever leaves, so small data can be
+    taken where only the answers of large data lead.
     """
     options = options or FitOptions()
     with opened(plan, source) as (reader, owners):
         chosen = [named(key) for key in entities] if entities is not None else worth_removing(owners, random, seed)
-        first = _Run.recorded(plan, HeldSource(reader), options, seed)
+        first = _Run.recorded(plan, HeldSource(reader), options, seed, recorder or Recorder())
         farthest = [0] * len(first.record.entries)
         audited = []
         for removed in chosen:
@@ -89,8 +92,8 @@ class _Run:
     released: Artefacts
 
     @classmethod
-    def recorded(cls, plan: Plan, source: Source, options: FitOptions, seed: int) -> _Run:
-        recorder, told = Recorder(), list[str]()
+    def recorded(cls, plan: Plan, source: Source, options: FitOptions, seed: int, recorder: Recorder) -> _Run:
+        told = list[str]()
         release = run_fit(plan, source, audited(options, SeededBits(seed), recorder, told.append))
         return cls(recorder.record, told, release, artefacts(release))
 

@@ -1,0 +1,60 @@
+"""The tape audit of the whole fit, end to end, on exactly the configuration that the benchmark is run with.
+
+That each planted bug turns it red is shown in test_planted_bugs.py.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from mare.audit import tape_audit
+from mare.audit.artefacts import artefacts, differing
+from mare.fitting import FitOptions, run_fit
+from mare.privacy.bits import SeededBits
+from mare.privacy.tape import Recorder, Replayer
+from tests.privacy.benchmark import STUFFED, Copies, benchmark_plan, patients, source, with_stuffed
+
+
+def test_the_configuration_is_the_benchmarks() -> None:
+    """No model is named anywhere: whatever the default is, it is what is audited."""
+    made = benchmark_plan()
+    assert {group.model for group in made.groups} == {"privbayes"}
+    assert (made.budget.epsilon, made.budget.delta) == (2, 1e-9)
+    assert made.schema.model is None
+    assert not any(table.model for table in made.schema.tables.values())
+
+
+def test_no_patient_shows_through_the_fit() -> None:
+    """The heaviest, the rarest, the most extreme, one at random; and one beyond every cap, with values of no domain."""
+    data = with_stuffed(patients(60))
+    report = tape_audit(benchmark_plan(), source(data), random=1)
+    assert report.passed, report.render()
+    why = " and ".join(entity.why for entity in report.entities)
+    assert "the heaviest" in why
+    assert "rare values" in why
+    assert "at random" in why
+    assert report.tightest == 1
+
+
+def test_no_patient_who_comes_shows_either() -> None:
+    """Recorded without, replayed with: the answers that are fed back are those of data that the patient was not in."""
+    data, plan = patients(40, seed=5), benchmark_plan()
+    recorder = Recorder()
+    before = run_fit(plan, source(data), FitOptions(bits=SeededBits(1), tape=recorder))
+    replayer = Replayer(recorder.record)
+    now = run_fit(plan, source(with_stuffed(data)), FitOptions(bits=SeededBits(2), tape=replayer))
+    replayer.finish()
+    assert not differing(artefacts(before), artefacts(now))
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_no_patient_shows_on_the_way_that_large_data_takes(seed: int) -> None:
+    """As 300,000 patients would answer: three parents, twenty bins, the finest histograms; and whatever network is chosen."""
+    recorder = Copies(times=10_000, seed=seed)
+    report = tape_audit(benchmark_plan(), source(with_stuffed(patients(30, seed))), entities=[STUFFED], recorder=recorder)
+    assert report.passed, report.render()
+    entries = recorder.record.entries
+    (entities,) = next(entry.released for entry in entries if entry.query.what == "number of entities")
+    assert int(entities.ravel()[0]) > 250_000
+    assert max(len(marginal.axes) for entry in entries for marginal in entry.query.marginals) >= 4
+    assert max(table.size for entry in entries if entry.query.view == "patients.birth_year" for table in entry.released) > 200
