@@ -44,7 +44,8 @@ SAME, DIFFERENT, NO_ROW = 1, 0, 2
 def axis_size(axis: Axis, domain: Domain, coarsenings: Coarsenings) -> int:
     """How many codes an axis has: public, whatever the data.
 
-    A lagged axis has one code more, the last: "there is no such row". A `same_as_lag` axis has three. Raises `ValueError`
+    A lagged axis has one code more, the last: "there is no such row"; so has a `new_since` axis: "the same as before". A
+    `same_as_lag` axis has three. Raises `ValueError`
     for a column or a level that is not there.
     """
     if axis.column not in domain:
@@ -55,4 +56,4 @@ def axis_size(axis: Axis, domain: Domain, coarsenings: Coarsenings) -> int:
     if axis.same_as_lag:
         return 3
     size = levels[axis.level - 1].size if axis.level else domain.size(axis.column)
-    return size + (axis.lag > 0)
+    return size + (axis.lag > 0 or axis.new_since > 0)

@@ -22,10 +22,15 @@ class Axis:
     same_as_lag: int = 0
     """When positive the axis is the row-local predicate "equal to its own value that many rows earlier": 0 different,
     1 the same, 2 one of the two rows is not there."""
+    new_since: int = 0
+    """When positive the axis is the value where it is new: where the row that many earlier has another one, or is not there.
+    Where that row has the same, the code is one more than the column has: the last."""
 
     def __post_init__(self) -> None:
-        if min(self.lag, self.level, self.same_as_lag) < 0:
-            raise ValueError(f"axis {self.column!r}: lag, level and same_as_lag are never negative")
+        if min(self.lag, self.level, self.same_as_lag, self.new_since) < 0:
+            raise ValueError(f"axis {self.column!r}: lag, level, same_as_lag and new_since are never negative")
+        if self.new_since and (self.lag or self.same_as_lag):
+            raise ValueError(f"axis {self.column!r}: what is new is told of the row itself, without lag and same_as_lag")
 
 
 @dataclass(frozen=True)

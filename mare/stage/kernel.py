@@ -139,6 +139,9 @@ class _Chunk:
         if axis.same_as_lag:
             before, earlier = self._shifted(axis, axis.lag + axis.same_as_lag)
             return np.where(there | earlier, NO_ROW, np.where(here == before, SAME, DIFFERENT))
+        if axis.new_since:
+            before, earlier = self._shifted(axis, axis.new_since)
+            return np.where(~earlier & (here == before), self._rows.size(axis) - 1, here.astype(np.int64))
         if axis.lag:
             return np.where(there, self._rows.size(axis) - 1, here.astype(np.int64))
         return here

@@ -39,7 +39,7 @@ def _size(till: Till, axis: Axis) -> int:
         size = axis_size(axis, view.domain, view.coarsenings)
     except ValueError as error:
         raise PrivacyError(f"{till.where} has {error}. Nothing was charged.") from error
-    back = axis.lag + axis.same_as_lag
+    back = axis.lag + axis.same_as_lag + axis.new_since
     if back > view.memory:
         raise PrivacyError(
             f"{till.where}, column {axis.column!r}: the axis looks {back} rows back; the view remembers {view.memory}. "
@@ -61,7 +61,8 @@ def _axis_words(axis: Axis) -> str:
     level = f" at level {axis.level}" if axis.level else ""
     lag = f" {axis.lag} back" if axis.lag else ""
     same = f" the same {axis.same_as_lag} before" if axis.same_as_lag else ""
-    return f"{axis.column}{level}{lag}{same}"
+    new = f" where it is new since {axis.new_since} before" if axis.new_since else ""
+    return f"{axis.column}{level}{lag}{same}{new}"
 
 
 def checked_table(till: Till, counts: NDArray[np.int64], shape: tuple[int, ...], mass: int) -> NDArray[np.int64]:

@@ -20,6 +20,8 @@ LEVELS = {"ward": (Coarsening(np.array([0, 0, 1, 1, 2]), 3), Coarsening(np.zeros
         (Axis("ward", lag=1, level=1), 4),
         (Axis("ward", level=2), 1),
         (Axis("ward", same_as_lag=1), 3),
+        (Axis("ward", new_since=1), 6),
+        (Axis("ward", level=1, new_since=1), 4),
         (Axis("ward", lag=1, level=1, same_as_lag=2), 3),
         (Axis("age"), 4),
     ],
@@ -58,3 +60,9 @@ def test_a_coarsening_cannot_be_written_to() -> None:
     assert level.codes.tolist() == [0, 1]
     with pytest.raises(ValueError, match="read-only"):
         level.codes[0] = 1
+
+
+@pytest.mark.parametrize("wrong", [{"new_since": -1}, {"new_since": 1, "lag": 1}, {"new_since": 1, "same_as_lag": 1}])
+def test_what_is_new_is_told_of_the_row_itself(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="axis 'ward'"):
+        Axis("ward", **wrong)

@@ -101,7 +101,10 @@ class ListedView:
         if axis.same_as_lag:
             before = at(axis.lag + axis.same_as_lag)
             return 2 if here is None or before is None else int(here == before)
-        return axis_size(axis, self.domain, self.coarsenings) - 1 if here is None else here
+        last = axis_size(axis, self.domain, self.coarsenings) - 1
+        if axis.new_since and here == at(axis.new_since):
+            return last
+        return last if here is None else here
 
 
 DOMAIN = Domain.of([("ward", 2), ("age", 3)])

@@ -184,6 +184,7 @@ def test_a_column_that_is_not_there_is_refused_by_name() -> None:
     [
         (Axis("ward", lag=3), "looks 3 rows back; the view remembers 2"),
         (Axis("ward", lag=1, same_as_lag=2), "looks 3 rows back; the view remembers 2"),
+        (Axis("ward", new_since=3), "looks 3 rows back; the view remembers 2"),
         (Axis("ward", level=1), "no level 1 of column 'ward'. Its levels: 0 to 0"),
     ],
 )

@@ -54,6 +54,7 @@ def test_a_charge_for_something_else_is_a_bug() -> None:
         ((Axis("ward"), Axis("age")), "ward × age"),
         ((Axis("ward", lag=2), Axis("age", level=1)), "ward 2 back × age at level 1"),
         ((Axis("ward", same_as_lag=1),), "ward the same 1 before"),
+        ((Axis("ward", new_since=1),), "ward where it is new since 1 before"),
     ],
 )
 def test_cross_tabs_are_told_in_words(axes: tuple[Axis, ...], words: str) -> None:

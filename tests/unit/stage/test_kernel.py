@@ -20,6 +20,7 @@ LEVELS = {"age": (Coarsening(np.array([0, 0, 1, 1]), 2), Coarsening(np.array([0,
 
 axes = st.one_of(
     st.builds(Axis, st.just("ward"), lag=st.integers(0, 3), same_as_lag=st.integers(0, 2)),
+    st.builds(Axis, st.just("age"), level=st.integers(0, 2), new_since=st.integers(1, 2)),
     st.builds(Axis, st.just("age"), lag=st.integers(0, 3), level=st.integers(0, 2), same_as_lag=st.integers(0, 2)),
 )
 marginals = st.lists(axes, max_size=3, unique=True).map(lambda a: Marginal(tuple(a)))
