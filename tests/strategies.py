@@ -40,12 +40,13 @@ def schemas(draw: st.DrawFn, *, max_tables: int = 7, by_column: bool | None = No
     ]:
         private[name] = draw(_child(name, private, publics, lookups, entity_by_column))
     if owns:
-        owner = draw(st.sampled_from(sorted(private)))
-        private[owner].setdefault("references", {})["home_id"] = {
-            "kind": "owned",
-            "table": "homes",
-            "nullable": draw(st.booleans()),
-        }
+        # Sometimes two references own rows of one table: each row is made for one of them.
+        for place, owner in enumerate(draw(st.lists(st.sampled_from(sorted(private)), min_size=1, max_size=2))):
+            private[owner].setdefault("references", {})[f"home{place}_id"] = {
+                "kind": "owned",
+                "table": "homes",
+                "nullable": draw(st.booleans()),
+            }
         lookups["homes"] = {"key": "home_id", "columns": draw(columns({}, most=2))}
     tables = {**private, **lookups, **publics}
     order = draw(st.permutations(list(tables)))
@@ -77,7 +78,8 @@ def _first_table(
         if draw(st.booleans()):
             _make_sequence(draw, table, first_relative=None)
     elif draw(st.booleans()):
-        table["references"] = {"partner_id": {"kind": "other_entity", "table": name, "nullable": True}}
+        fill = draw(st.sampled_from(["none", "random"]))
+        table["references"] = {"partner_id": {"kind": "other_entity", "table": name, "nullable": True, "fill": fill}}
     _refer_to_lookups(draw, table, publics, lookups)
     if table["columns"] and draw(st.booleans()):
         table["protect"] = {"sensitive": [next(iter(table["columns"]))]}
@@ -118,6 +120,8 @@ def _child(
         link["keep"] = "random"
     if draw(st.booleans()):
         link["max_per_entity"] = link["max_rows"] * draw(st.integers(1, 4))
+    if draw(st.integers(0, 3)) == 0:
+        link["orphans"] = "entity"
     _give_key(draw, name, table)
     _refer_within(draw, name, table, private, by_column)
     _refer_to_lookups(draw, table, publics, lookups)
@@ -224,7 +228,8 @@ def _refer_within(draw: st.DrawFn, name: str, table: Fields, private: Mapping[st
             says |= {"by": "interval", "time": own[0], "interval": begin_end[:2]}
         references["other"] = says
     if link.get("type") == "sequential" and draw(st.booleans()):
-        references["earlier_id"] = {"kind": "earlier", "table": name, "column": f"{name}_id", "back": 1, "nullable": True}
+        says = {"kind": "earlier", "table": name, "column": f"{name}_id", "back": draw(st.integers(1, 3))}
+        references["earlier_id"] = {**says, **draw(st.sampled_from([{"nullable": True}, {"itself": True}]))}
     if not by_column and draw(st.booleans()):
         references["left_id"] = {"kind": "broken", "table": above[-1], "nullable": True}
 
