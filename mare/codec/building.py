@@ -218,7 +218,7 @@ def _by_items(
     found: list[Labels] = []
     for item in by:
         one = codecs.get(item)
-        if isinstance(one, OpenCodec) or (one is None and item not in labels and item in schema.tables[table].references):
+        if isinstance(one, OpenCodec) or (one is None and item not in labels and _comes_from_elsewhere(schema, table, item)):
             return OpenCodec(waits_for=by)
         if not isinstance(one, ValueCodec) and item not in labels:
             raise _Refused(f"its scale depends on {item!r}, which no model generates")
@@ -227,11 +227,24 @@ def _by_items(
 
 
 def _node(schema: Schema, table: str, column: str) -> str:
-    """The name under which a column is generated: its own, or that of the reference that it belongs to."""
-    described = schema.tables[table]
+    """The name under which a column is generated: its own, that of its reference, or that of the association's key."""
+    described, parent = schema.tables[table], schema.tables[table].parent
     if column in described.columns:
         return column
+    if parent is not None and column in (parent.column_via or ()):
+        return _association(schema, table)
     return next((name for name in described.references if column in described.reference_columns(name)), column)
+
+
+def _association(schema: Schema, table: str) -> str:
+    """What the public key of an association is called; nothing where the table is none."""
+    parent = schema.tables[table].parent
+    return "" if parent is None else ", ".join(parent.column_via or ())
+
+
+def _comes_from_elsewhere(schema: Schema, table: str, item: str) -> bool:
+    """Whether what tells the items is a public key, known once the public tables are read."""
+    return item in schema.tables[table].references or item == _association(schema, table)
 
 
 def is_kept_as_text(column: AnyColumn) -> bool:
