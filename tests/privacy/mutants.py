@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from tests.privacy import mutants_of_the_answers, mutants_of_the_gate, mutants_of_the_stage  # noqa: F401  (importing plants them)
+# Importing plants them.
+from tests.privacy import mutants_of_the_answers, mutants_of_the_fit, mutants_of_the_gate, mutants_of_the_stage  # noqa: F401
 from tests.privacy.planting import PLANTED, Mutant
 
 MUTANTS: tuple[Mutant, ...] = tuple(PLANTED)

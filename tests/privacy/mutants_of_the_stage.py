@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
 import mare.privacy.curator as curator_module
-import mare.stage.staging as staging_module
 from mare.fitting.sizes import Sizes
 from mare.privacy.answers.sizes import NoisySize
 from mare.privacy.curator import Gate
-from mare.stage import Staged, StagedView, truncation
+from mare.stage import Staged, StagedView, TableNeeds
 from mare.stage.raw import StagedColumn
 from tests.privacy import checks
 from tests.privacy.planting import planted
-
-fit_module = import_module("mare.fitting.fit")  # the room offers the verb `fit` under the same name
+from tests.privacy.seams import change_rows, change_stage, fit_module
 
 
 @planted("no truncation", checks.hospital_passes_the_tape, "the cap does not hold")
 def no_truncation(patch: pytest.MonkeyPatch) -> None:
     """The cap is declared and not enforced: an entity moves the counts by as many rows as it has (leak 3)."""
-    patch.setattr(
-        truncation, "truncate_rows", lambda c, owned, target, needs: c.execute(f"CREATE TABLE {target} AS FROM {owned}")
-    )
+    change_stage(patch, needs=lambda needs: replace(needs, max_rows=10**6, max_per_entity=None))
 
 
 @planted("no truncation, and the view lies about it", checks.hospital_passes_the_tape, "one entity moves it by")
@@ -40,39 +36,37 @@ def no_truncation_unnoticed(patch: pytest.MonkeyPatch) -> None:
 @planted("unstable truncation", checks.hospital_passes_the_tape, "one entity moves it by")
 def unstable_truncation(patch: pytest.MonkeyPatch) -> None:
     """Which rows are kept depends on other entities, so one entity moves the rows of all that follow (leak 3)."""
-
-    def every_third(connection: Any, owned: str, target: str, needs: object) -> None:
-        spread = f"SELECT *, row_number() OVER (ORDER BY entity, h) AS n FROM {owned}"
-        connection.execute(f"CREATE TABLE {target} AS SELECT * EXCLUDE (n) FROM ({spread}) WHERE n % 3 = 0")
-
-    patch.setattr(truncation, "truncate_rows", every_third)
-    patch.setattr(StagedView, "largest_entity", lambda self: 0)
+    change_rows(patch, lambda rows, needs: rows if needs.parent is None else sorted(rows, key=str)[::3])
 
 
 @planted("rows of cut parents become entities", checks.rows_of_cut_parents_stay_their_entitys, "one entity moves it by")
 def orphans_of_the_caps(patch: pytest.MonkeyPatch) -> None:
     """A row whose parent a cap took away is taken for an orphan, hence for an entity: it escapes its entity's cap (leak 7)."""
 
-    def nobody(connection: Any, hashed: str, target: str, needs: Any, noted: Any, tables: Any) -> None:
-        original(connection, hashed, target, needs, noted, tables)
-        connection.execute(f"DELETE FROM {target}")
+    def cut_first(rows: list[dict[str, Any]], needs: TableNeeds) -> list[dict[str, Any]]:
+        if needs.parent is None or not needs.key:
+            return rows
+        rows = sorted(rows, key=str)
+        parents = [tuple(row[name] for name in needs.foreign) for row in rows]
+        return [row for place, row in enumerate(rows) if parents[:place].count(parents[place]) < needs.max_rows]
 
-    original = staging_module.note_owned
-    patch.setattr(staging_module, "note_owned", nobody)
+    change_rows(patch, cut_first)
 
 
 @planted("rows without an owner are counted", checks.rows_without_an_owner_change_nothing, "nobody protects them")
 def owners_for_orphans(patch: pytest.MonkeyPatch) -> None:
     """A row with a NULL or dangling parent belongs to nobody, and is counted without protection (leak 7)."""
+    keys: dict[str, list[object]] = {}
 
-    def own(connection: Any, hashed: str, parent: str, target: str, needs: Any) -> None:
-        join = " AND ".join(f"r.f{i} = p.k{i}" for i in range(len(needs.foreign)))
-        connection.execute(
-            f"CREATE TABLE {target} AS SELECT r.*, coalesce(p.entity, 0) AS entity, coalesce(p.place, 0) AS parent "
-            f"FROM {hashed} r LEFT JOIN {parent} p ON {join}"
-        )
+    def owned(rows: list[dict[str, Any]], needs: TableNeeds) -> list[dict[str, Any]]:
+        if needs.parent is None:
+            keys[needs.name] = sorted(row[needs.key[0]] for row in rows)
+            return rows
+        (foreign,) = needs.foreign
+        known = keys[needs.parent]
+        return [row if row[foreign] in known else {**row, foreign: known[0]} for row in rows]
 
-    patch.setattr(truncation, "own_rows", own)
+    change_rows(patch, owned)
 
 
 @planted("per-row sensitivity", checks.hospital_passes_the_tape, "one entity moves it by")
@@ -165,9 +159,10 @@ def fan_out(patch: pytest.MonkeyPatch) -> None:
 
     def joined_down(self: Staged, group: Any, *args: Any) -> StagedView:
         view = original(self, group, *args)
-        if group.table != "patients":
+        first, below, *_ = self.tables
+        if group.table != first:
             return view
-        stays = np.bincount(self.tables["stays"].entity, minlength=self.entities)
+        stays = np.bincount(self.tables[below].entity, minlength=self.entities)
         rows = np.repeat(np.arange(len(view.owner)), np.maximum(1, stays[view.owner]))
         columns = {name: view._codes(name)[rows] for name in view.domain}
         return replace(view, owner=view.owner[rows], columns=columns, memory=0)
@@ -181,8 +176,7 @@ def values_counted_by_rows(patch: pytest.MonkeyPatch) -> None:
     """An entity lifts its own value over the threshold by repeating it (leak 2)."""
 
     def keys(self: StagedColumn, most: int, key: bytes) -> dict[str, int]:
-        rows = f"SELECT {self._value}, count(*) FROM {self._table.relation} WHERE {self._value} IS NOT NULL GROUP BY ALL"
-        return dict(self.staged.connection.execute(rows).fetchall())
+        return dict(Counter(str(value) for value in self.staged.values(self.table)[self.column].to_pylist() if value is not None))
 
     patch.setattr(StagedColumn, "keys", keys)
 

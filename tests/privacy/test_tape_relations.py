@@ -5,22 +5,19 @@ Small, dirty data: lists over their caps, rows that two people share, parents th
 
 from __future__ import annotations
 
-from importlib import import_module
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-import mare.stage.staging as staging_module
 from mare.audit import tape_audit
 from mare.errors import PrivacyError
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
-from mare.stage import truncation
 from tests.datasets import dataset
+from tests.privacy.seams import change_stage, fit_module
 from tests.relations import RELATIONS, related
-
-fit_module = import_module("mare.fitting.fit")  # the room offers the verb `fit` under the same name
 
 
 @pytest.mark.parametrize("kind", RELATIONS)
@@ -43,14 +40,7 @@ def test_no_entity_shows_under_pure_epsilon_either(kind: str) -> None:
 
 def test_a_list_of_public_keys_without_a_cap_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without `multiplicity` and the cap of the list, an entity has more rows than its sensitivity."""
-
-    def all_of_them(connection: Any, owned: str, vocabulary: str, target: str, needs: Any) -> None:
-        connection.execute(f"CREATE TABLE {target} AS SELECT o.*, v.code AS vk FROM {owned} o JOIN {vocabulary} v ON o.a0 = v.x0")
-
-    monkeypatch.setattr(staging_module, "match_keys", all_of_them)
-    monkeypatch.setattr(
-        truncation, "truncate_rows", lambda c, owned, target, needs: c.execute(f"CREATE TABLE {target} AS FROM {owned}")
-    )
+    change_stage(monkeypatch, needs=lambda needs: replace(needs, max_rows=10**6, multiplicity=10**6))
     schema = related("association")
     with pytest.raises(PrivacyError, match="the cap does not hold"):
         tape_audit(plan(schema, Budget(2, 1e-9)), dataset(schema, seed=3, entities=10))
