@@ -1,16 +1,17 @@
 """`write_whole`: a file that appears complete or not at all. Drafts, pictures and releases are written through here.
 
 The content goes into a new file beside the target, onto the disk, and is renamed into place: a reader never meets half a file,
-and an error or a kill leaves what was there. (A budget file is written by `mare.privacy.budget_file`, under its lock;
-databases by the adapters.)
+and an error or a kill leaves what was there; what a kill leaves beside it goes away with the next write. (A budget file is
+written by `mare.privacy.budget_file`, under its lock; databases by the adapters.)
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
+
+from mare.leftovers import hold_file
 
 
 def write_whole(path: Path, content: bytes | str, *, private: bool = False) -> None:
@@ -19,20 +20,19 @@ def write_whole(path: Path, content: bytes | str, *, private: bool = False) -> N
     ``private``: for its owner's eyes only. Otherwise a file that is replaced keeps its mode, and a new one gets the usual one.
     """
     target = path.resolve()  # behind symbolic links: the rename must replace the file, not a link to it
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600 if private else 0o666)
+    beside = hold_file(target.parent, f".{target.name}.", ".part", mode=0o600 if private else 0o666)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(beside.handle, "wb", closefd=False) as file:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             if not private and target.exists():
                 os.fchmod(file.fileno(), target.stat().st_mode & 0o777)
             os.fsync(file.fileno())
-        os.replace(beside, target)
+        os.replace(beside.path, target)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(beside)
+        beside.discard()
         raise
+    beside.let_go()
     _sync_folder(target.parent)
 
 

@@ -1,39 +1,43 @@
 """A new file or folder beside the target, renamed into place at the end: how files appear complete or not at all.
 
-An error, or a kill, leaves the target as it was; a kill may also leave the new one beside it, under a hidden name.
+An error, or a kill, leaves the target as it was; what a kill leaves beside it, the next run to that target takes away.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mare.errors import SinkError
-
-_SIDE_FILES = ("-journal", "-wal", "-shm", ".wal")
+from mare.leftovers import hold_folder
+from mare_adapters.boundary import writing
 
 
 class Beside:
-    """What will be the target, under a hidden name in the same folder."""
+    """What will be the target, under its own name in a hidden folder beside it, which the lock of a living process holds."""
 
-    def __init__(self, target: Path, *, folder: bool = False) -> None:
+    def __init__(self, target: Path) -> None:
         # Where a link points to: the link itself stays what it is.
         self.target = place = Path(os.path.realpath(target))
         try:
-            if folder:
-                self.path = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".tmp", dir=place.parent))
-            else:
-                handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".tmp", dir=place.parent)
-                os.close(handle)
-                self.path = Path(name)
+            self._room = hold_folder(place.parent, f".{place.name}.", ".tmp")
         except OSError as error:
-            raise SinkError(f"{target} cannot be written ({error.strerror}).") from None
+            raise SinkError(f"{target} cannot be written ({error.strerror or 'no temporary name is free'}).") from None
+        self.path = self._room.path / place.name
+
+    @contextmanager
+    def opening(self, label: str) -> Iterator[None]:
+        """Around the first steps: a sink that could not be entered is never left, so nothing would be removed."""
+        try:
+            with writing(label, "the target"):
+                yield
+        except BaseException:
+            self.discard()
+            raise
 
     def appear(self) -> None:
         """Rename into place, when everything is on the disk. What stood there goes away after that."""
@@ -54,12 +58,8 @@ class Beside:
         self.discard()
 
     def discard(self) -> None:
-        """Remove whatever stands under the hidden name. May be called again."""
-        if self.path.is_dir():
-            shutil.rmtree(self.path, ignore_errors=True)
-        for file in (self.path, *(Path(f"{self.path}{side}") for side in _SIDE_FILES)):
-            with suppress(OSError):
-                file.unlink()
+        """Remove whatever stands in the hidden folder, and the folder. May be called again."""
+        self._room.discard()
 
 
 def refuse_others(target: Path, held: Sequence[str], written: Sequence[str], what: str) -> None:
@@ -78,7 +78,8 @@ def _exchange(new: Path, old: Path) -> None:
         library = ctypes.CDLL(None, use_errno=True)
         if hasattr(library, "renameat2") and library.renameat2(here, os.fsencode(new), here, os.fsencode(old), swap) == 0:
             return
-    aside = Path(f"{new}.old")
+    # Not in the hidden folder: that one is swept away after a kill, and this may be all there is of the old one then.
+    aside = old.with_name(f"{new.parent.name}.old")
     os.rename(old, aside)
     try:
         os.rename(new, old)

@@ -63,8 +63,7 @@ class DuckdbSink:
         if self._target.exists() and not self._replace and self._held():
             raise SinkError(f"{self._target} exists already. Give another path, or say --replace to overwrite it.")
         self._new = Beside(self._target)
-        with writing(self.label, "the file"):
-            self._new.path.unlink()  # DuckDB takes an empty file for a damaged one
+        with self._new.opening(self.label):
             self._connection = open_duckdb(str(self._new.path))
         return self
 

@@ -65,7 +65,9 @@ class FolderSink:
             raise SinkError(f"{self._target} is a file. Give the path of a folder.")
         if self._target.is_dir() and not self._replace and self._held():
             raise SinkError(f"{self._target} exists already and is not empty. Give another path, or say --replace.")
-        self._new = Beside(self._target, folder=True)
+        self._new = Beside(self._target)
+        with self._new.opening(self.label):
+            self._new.path.mkdir()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

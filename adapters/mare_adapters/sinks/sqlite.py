@@ -61,11 +61,12 @@ class SqliteSink:
         if self._target.exists() and not self._replace and self._held():
             raise SinkError(f"{self._target} exists already. Give another path, or say --replace to overwrite it.")
         self._new = Beside(self._target)
-        self._connection = sqlite3.connect(self._new.path, isolation_level=None)
-        # No other process can see the file, and it is thrown away on any error: a journal would protect nothing.
-        self._connection.execute("PRAGMA journal_mode = OFF")
-        self._connection.execute("PRAGMA synchronous = OFF")
-        self._connection.execute("BEGIN")
+        with self._new.opening(self.label):
+            self._connection = sqlite3.connect(self._new.path, isolation_level=None)
+            # No other process can see the file, and it is thrown away on any error: a journal would protect nothing.
+            self._connection.execute("PRAGMA journal_mode = OFF")
+            self._connection.execute("PRAGMA synchronous = OFF")
+            self._connection.execute("BEGIN")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
