@@ -1,8 +1,4 @@
-"""Associations while staging: rows matched with the public keys, and folded into the columns of their context.
-
-What does not match a public key cannot be unrolled and is dropped; what repeats beyond `multiplicity` is cut. Both look at
-the parent row alone, so no entity moves another's rows.
-"""
+"""Associations while staging: the public keys, and rows folded into the columns of their context."""
 
 from __future__ import annotations
 
@@ -18,9 +14,6 @@ from mare.release.placing import Index
 from mare.release.public import Texts
 from mare.release.unrolling import Unrolling
 
-from .needs import TableNeeds
-from .truncation import first_to_stay
-
 if TYPE_CHECKING:
     import duckdb
 
@@ -33,16 +26,6 @@ def load_vocabulary(connection: duckdb.DuckDBPyConnection, relation: str, keys: 
     connection.register("listed", pa.table({**listed, "code": pa.array(np.arange(len(keys)))}))
     connection.execute(f"CREATE TABLE {relation} AS SELECT * FROM listed")
     connection.unregister("listed")
-
-
-def match_keys(connection: duckdb.DuckDBPyConnection, owned: str, vocabulary: str, target: str, needs: TableNeeds) -> None:
-    """The rows whose public key is known, each with its code ``vk``, a key at most `multiplicity` times under a parent."""
-    join = " AND ".join(f"o.a{i} = v.x{i}" for i in range(len(needs.via)))
-    known = f"SELECT o.*, v.code AS vk FROM {owned} o JOIN {vocabulary} v ON {join}"
-    ranked = f"SELECT *, row_number() OVER (PARTITION BY parent, vk ORDER BY {first_to_stay(needs)}) AS rank FROM ({known})"
-    connection.execute(
-        f"CREATE TABLE {target} AS SELECT * EXCLUDE (rank) FROM ({ranked}) WHERE rank <= {int(needs.multiplicity)}"
-    )
 
 
 @dataclass(frozen=True, eq=False)

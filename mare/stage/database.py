@@ -1,4 +1,5 @@
-"""The staging database: a private, temporary DuckDB file. True rows live here and nowhere else, and not for long.
+"""The staging database: DuckDB in memory, with a private, temporary folder for what memory cannot hold. True rows live here and
+nowhere else, and not for long.
 
 The folder is readable by its owner alone and is removed when the stage is left, whatever happened. Extensions are
 never installed or loaded: staging reaches neither the network nor other files.
@@ -6,7 +7,6 @@ never installed or loaded: staging reaches neither the network nor other files.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mare.errors import SourceError
+from mare.leftovers import hold_folder
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,32 +26,33 @@ def staging_database(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConn
     import duckdb
 
     try:
-        private = Path(tempfile.mkdtemp(prefix="mare-stage-", dir=folder))  # mode 0700
+        # Also takes away the rows that a killed fit left there.
+        held = hold_folder(folder or Path(tempfile.gettempdir()), "mare-stage-")
     except OSError as error:
         raise SourceError(
             f"no temporary folder for staging can be made ({error.strerror}). Set TMPDIR to one with room."
         ) from None
+    private = held.path
     try:
-        file = private / "stage.duckdb"
         connection = duckdb.connect(
-            str(file),
+            ":memory:",
             config={
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
                 "allow_unsigned_extensions": "false",
                 "enable_external_access": "false",
                 "temp_directory": str(private / "spill"),
-                "preserve_insertion_order": "false",
+                # Values are fetched by row: a table comes out in the order in which it went in.
+                "preserve_insertion_order": "true",
             },
         )
         try:
-            file.chmod(0o600)
             with _translated():
                 yield connection
         finally:
             connection.close()
     finally:
-        shutil.rmtree(private, ignore_errors=True)
+        held.discard()
 
 
 @contextmanager

@@ -30,15 +30,17 @@ def drop_rest(staged: Staged, table: str, unrolling: Unrolling) -> None:
         keep = np.flatnonzero(~rest)
     else:
         group = np.asarray(unrolling.groups, dtype=np.int64)[held.key]
-        keep = np.flatnonzero(~rest | (_times(staged, held.relation, rest, held.parent, group) < unrolling.multiplicity))
+        keep = np.flatnonzero(~rest | (_times(staged, table, rest, group) < unrolling.multiplicity))
     if len(keep) < len(rest):
         _keep(staged, table, keep.astype(np.int64))
 
 
-def _times(staged: Staged, relation: str, rest: NDArray[np.bool_], parent: Index, group: Index) -> Index:
+def _times(staged: Staged, table: str, rest: NDArray[np.bool_], group: Index) -> Index:
     """Of each row of the rest, how many of its parent and group come before it, by their hashes."""
-    hashes = staged.connection.sql(f"SELECT h FROM {relation} ORDER BY place").fetchnumpy()["h"]
-    order = np.lexsort((np.asarray(hashes, dtype=str), group, parent, ~rest))
+    held, parent = staged.tables[table], staged.tables[table].parent
+    hashes = np.asarray(staged.connection.sql(f"SELECT h FROM {held.raw}").fetchnumpy()["h"], dtype=np.uint64)[held.row]
+    # Rows stand in an order of their own, so equal hashes leave nothing open.
+    order = np.lexsort((hashes, group, parent, ~rest))
     first = np.ones(len(order), dtype=bool)
     first[1:] = (parent[order][1:] != parent[order][:-1]) | (group[order][1:] != group[order][:-1])
     run = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0)) if len(order) else np.zeros(0, dtype=np.int64)
@@ -92,4 +94,4 @@ def _replace(connection: duckdb.DuckDBPyConnection, relation: str, query: str) -
 def _read(staged: Staged, table: str) -> None:
     old = staged.tables[table]
     rows = len(staged.tables[old.needs.parent].parent) if old.needs.parent is not None else 0
-    staged.tables[table] = read_table(staged.connection, old.needs, old.relation, rows)
+    staged.tables[table] = read_table(staged.connection, old.needs, old.relation, old.raw, rows)

@@ -33,13 +33,15 @@ def staged_columns(needs: TableNeeds) -> list[tuple[str, str, AnyColumn | None]]
 
 
 def load_rows(
-    connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds, batches: Iterable[pa.RecordBatch]
+    connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds, batches: Iterable[pa.RecordBatch], key: bytes = b""
 ) -> dict[str, int]:
-    """Stage the batches as ``table``; an empty source gives an empty table. Of each column, how many values are there that say
-    nothing it can hold (text in a number column): true numbers, hence secret."""
+    """Stage the batches as ``table``; an empty source gives an empty table. Each row gets a hash ``h`` of everything that is
+    staged of it, under ``key``. Of each column, how many values are there that say nothing it can hold (text in a number
+    column): true numbers, hence secret."""
     import pyarrow as pa
 
     place = {name: f"c{i}" for i, name in enumerate(needs.columns)}
+    names = [staged for staged, _, _ in staged_columns(needs)]
     created = False
     unread: dict[str, int] = {}
     for batch in batches:
@@ -47,15 +49,16 @@ def load_rows(
         select = _select(needs, place, renamed.schema)
         connection.register("batch", pa.table(renamed))
         verb = f"INSERT INTO {table}" if created else f"CREATE TABLE {table} AS"
-        connection.execute(f"{verb} SELECT {select} FROM batch")
+        hashed = f"hash({', '.join(['$1', *names])})"
+        connection.execute(f"{verb} SELECT *, {hashed} AS h FROM (SELECT {select} FROM batch)", [key.hex()])
         for name, count in _unread(connection, needs, place, renamed.schema).items():
             unread[name] = unread.get(name, 0) + count
         connection.unregister("batch")
         created = True
     if not created:
         types = [(staged, sql_type(says, for_value=staged[0] == "v")) for staged, _, says in staged_columns(needs)]
-        columns = ", ".join(f"{staged} {kind}" for staged, kind in types)
-        connection.execute(f"CREATE TABLE {table} ({columns or 'nothing INTEGER'})")
+        columns = [f"{staged} {kind}" for staged, kind in types] or ["nothing INTEGER"]
+        connection.execute(f"CREATE TABLE {table} ({', '.join([*columns, 'h UBIGINT'])})")
     return unread
 
 

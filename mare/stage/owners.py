@@ -12,30 +12,63 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from mare.errors import SourceError
+
+from .loading import staged_columns
 from .needs import TableNeeds
 
 if TYPE_CHECKING:
     import duckdb
 
 
-def place_by_column(connection: duckdb.DuckDBPyConnection, hashed: str, target: str, key: bytes) -> None:
+def place_by_column(connection: duckdb.DuckDBPyConnection, raw: str, target: str, key: bytes) -> None:
     """One entity for each value of the foreign key of the table that holds it, in the order of a keyed hash."""
-    held = f"SELECT DISTINCT f0 AS k0 FROM {hashed} WHERE f0 IS NOT NULL"
-    order = "row_number() OVER (ORDER BY sha256($1 || k0)) - 1"
+    held = f"SELECT DISTINCT f0 AS k0 FROM {raw} WHERE f0 IS NOT NULL"
+    order = "row_number() OVER (ORDER BY hash($1, k0), k0) - 1"
     connection.execute(
-        f"CREATE TABLE {target} AS SELECT k0, 0 AS parent, 0 AS position, {order} AS place, {order} AS entity, "
-        f"false AS unknown FROM ({held})",
+        f"CREATE TABLE {target} AS SELECT NULL::BIGINT AS row, k0, 0 AS parent, 0 AS position, {order} AS place, "
+        f"{order} AS entity, false AS unknown FROM ({held})",
         [key.hex()],
     )
 
 
-def own_by_reference(
-    connection: duckdb.DuckDBPyConnection,
-    hashed: str,
-    target: str,
-    needs: TableNeeds,
-    tables: Mapping[str, tuple[str, TableNeeds]],
-) -> None:
+def check_unique(connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds) -> None:
+    """A key that two rows share would give a child two owners: refused, because no entity could be told apart."""
+    for places in needs.uniques:
+        keys = [f"k{place}" for place in places]
+        there = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+        twice = f"SELECT 1 FROM {table} WHERE {there} GROUP BY {', '.join(keys)} HAVING count(*) > 1 LIMIT 1"
+        if connection.execute(twice).fetchall():
+            named = ", ".join(needs.key[place] for place in places)
+            raise SourceError(
+                f"table {needs.name!r}: its key ({named}) is not unique, so the rows that refer to it have no one owner. "
+                "Correct the source, or name the right key in the schema."
+            )
+
+
+def entities_themselves(raw: str) -> str:
+    """Every row of the entity table is an entity. Sorted as one parent's they stand by their hashes, which tells nothing."""
+    return f"SELECT rowid AS row, 0 AS entity, 0 AS parent FROM {raw}"
+
+
+def owned_by_parent(raw: str, parent: str, needs: TableNeeds) -> str:
+    """The rows that have an owner. A NULL or dangling parent has none: nobody would protect such a row, so it is dropped."""
+    join = " AND ".join(f"r.f{i} = p.k{place}" for i, place in enumerate(needs.refers))
+    return (
+        f"SELECT r.rowid AS row, p.entity AS entity, p.place AS parent FROM {raw} r JOIN {parent} p ON {join} WHERE NOT p.unknown"
+    )
+
+
+def with_public_keys(owned: str, raw: str, vocabulary: str, needs: TableNeeds) -> str:
+    """The same rows, each with the code ``vk`` of its public key, -1 where nothing public has it."""
+    join = " AND ".join(f"r.a{i} = v.x{i}" for i in range(len(needs.via)))
+    return (
+        f"SELECT o.*, coalesce(v.code, -1) AS vk FROM ({owned}) o JOIN {raw} r ON r.rowid = o.row "
+        f"LEFT JOIN {vocabulary} v ON {join}"
+    )
+
+
+def owned_by_reference(raw: str, needs: TableNeeds, tables: Mapping[str, tuple[str, TableNeeds]]) -> str:
     """A row for every reference that leads to it, placed under the row that refers. What nobody refers to is dropped."""
     parts = []
     for number, (table, reference) in enumerate(needs.owned_by):
@@ -43,18 +76,15 @@ def own_by_reference(
         at, link = owner.link(reference)
         join = " AND ".join(f"r.k{place} = p.r{at}_{i}" for i, place in enumerate(link.refers))
         parts.append(
-            f"SELECT r.*, p.entity AS entity, p.place AS parent, {number} AS owner FROM {hashed} r JOIN {relation} p ON {join} "
-            "WHERE NOT p.unknown"
+            f"SELECT r.rowid AS row, p.entity AS entity, p.place AS parent, {number} AS owner FROM {raw} r "
+            f"JOIN {relation} p ON {join} WHERE NOT p.unknown"
         )
-    connection.execute(
-        f"CREATE TABLE {target} AS SELECT *, 0 AS position, row_number() OVER (ORDER BY entity, owner, parent) - 1 AS place, "
-        f"false AS unknown FROM ({' UNION ALL '.join(parts)})"
-    )
+    return " UNION ALL ".join(parts)
 
 
 def note_owned(
     connection: duckdb.DuckDBPyConnection,
-    hashed: str,
+    raw: str,
     target: str,
     needs: TableNeeds,
     noted: Mapping[str, str],
@@ -76,14 +106,12 @@ def note_owned(
         owned = "true"
     keys = [f"k{i}" for i in range(len(needs.key))]
     linked = [f"r{n}_{i}" for n, link in enumerate(needs.links) for i in range(len(link.columns))]
-    connection.execute(
-        f"CREATE TABLE {target} AS SELECT {', '.join([*keys, *linked]) or '1 AS one'} FROM {hashed} r WHERE {owned}"
-    )
+    connection.execute(f"CREATE TABLE {target} AS SELECT {', '.join([*keys, *linked]) or '1 AS one'} FROM {raw} r WHERE {owned}")
 
 
 def adopt_orphans(
     connection: duckdb.DuckDBPyConnection,
-    hashed: str,
+    raw: str,
     target: str,
     needs: TableNeeds,
     chain: Sequence[tuple[str, TableNeeds]],
@@ -94,7 +122,8 @@ def adopt_orphans(
     """The rows with an owner, where rows without one become entities: those that share a dangling key one, each NULL one.
 
     ``chain`` holds the tables above, the parent first; ``entities`` is how many entities there are; ``owned`` the parent's rows
-    before any were cut (`note_owned`). Returns how many were added, numbered from there.
+    before any were cut (`note_owned`). ``target`` is filled as `owned_by_parent` finds rows. Returns how many entities were
+    added, numbered from there.
     """
     relation, _ = chain[0]
     foreign = [f"f{i}" for i in range(len(needs.foreign))]
@@ -102,24 +131,26 @@ def adopt_orphans(
     there = " AND ".join(f"r.{f} IS NOT NULL" for f in foreign)
     # An unknown parent may be there already: another table may miss the same row.
     dangling = (
-        f"SELECT DISTINCT {', '.join(foreign)} FROM {hashed} r WHERE {there} AND NOT EXISTS (FROM {relation} p WHERE {join}) "
+        f"SELECT DISTINCT {', '.join(foreign)} FROM {raw} r WHERE {there} AND NOT EXISTS (FROM {relation} p WHERE {join}) "
         f"AND NOT EXISTS (FROM {owned} p WHERE {join})"
     )
-    text = " || ',' || ".join(f"length({f}) || ':' || {f}" for f in foreign)
+    listed = ", ".join(foreign)
     connection.execute(
-        f"CREATE TABLE missing AS SELECT *, row_number() OVER (ORDER BY sha256($1 || {text})) - 1 AS n FROM ({dangling})",
+        f"CREATE TABLE missing AS SELECT *, row_number() OVER (ORDER BY hash($1, {listed}), {listed}) - 1 AS n FROM ({dangling})",
         [key.hex()],
     )
     named = _count(connection, "missing")
+    everything = ", ".join(name for name, _, _ in staged_columns(needs))
     connection.execute(
-        f"CREATE TABLE lone AS SELECT *, row_number() OVER (ORDER BY h) - 1 + {named} AS n FROM {hashed} r WHERE NOT ({there})"
+        f"CREATE TABLE lone AS SELECT rowid AS row, row_number() OVER (ORDER BY h, {everything}) - 1 + {named} AS n "
+        f"FROM {raw} r WHERE NOT ({there})"
     )
     added = named + _count(connection, "lone")
     _stand_in(connection, needs, chain, entities, added)
     above = _count(connection, relation) - added
     connection.execute(
-        f"CREATE TABLE {target} AS SELECT r.*, p.entity AS entity, p.place AS parent FROM {hashed} r JOIN {relation} p ON {join} "
-        f"UNION ALL SELECT * EXCLUDE (n), n + {entities} AS entity, n + {above} AS parent FROM lone"
+        f"CREATE TABLE {target} AS SELECT r.rowid AS row, p.entity AS entity, p.place AS parent FROM {raw} r "
+        f"JOIN {relation} p ON {join} UNION ALL SELECT row, n + {entities} AS entity, n + {above} AS parent FROM lone"
     )
     connection.execute("DROP TABLE missing")
     connection.execute("DROP TABLE lone")

@@ -56,9 +56,10 @@ class StagedColumn:
 
     def keys(self, most: int, key: bytes) -> Mapping[str, int]:
         # ``h`` is the row's own keyed hash: an entity's place in the table would change when another one leaves.
+        rows = f"{self._table.relation} p JOIN {self._table.raw} r ON r.rowid = p.row"
         held = (
-            f"SELECT entity, CAST({self._value} AS VARCHAR) AS value, min(sha256($1 || h)) AS pick "
-            f"FROM {self._table.relation} WHERE {self._value} IS NOT NULL GROUP BY ALL"
+            f"SELECT entity, CAST({self._value} AS VARCHAR) AS value, min(sha256($1 || CAST(h AS VARCHAR))) AS pick "
+            f"FROM {rows} WHERE {self._value} IS NOT NULL GROUP BY ALL"
         )
         ranked = f"SELECT value, row_number() OVER (PARTITION BY entity ORDER BY pick, value) AS rank FROM ({held})"
         found = self.staged.connection.execute(
@@ -67,11 +68,12 @@ class StagedColumn:
         return {str(value): int(count) for value, count in found.fetchall()}
 
     def _numbers(self) -> Numbers:
-        relation, connection = self._table.relation, self.staged.connection
-        types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {relation}").fetchall()}
+        raw, connection = self._table.raw, self.staged.connection
+        types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {raw}").fetchall()}
         number = _NUMBERS.get(types[self._value], "TRY_CAST({v} AS DOUBLE)").format(v=self._value)
-        found = connection.sql(f"SELECT coalesce({number}, 'nan'::DOUBLE) AS number FROM {relation} ORDER BY place").fetchnumpy()
-        return np.asarray(found["number"], dtype=np.float64)
+        found = connection.sql(f"SELECT coalesce({number}, 'nan'::DOUBLE) AS number FROM {raw}").fetchnumpy()
+        # A row that stands in for a missing one has no number.
+        return np.append(np.asarray(found["number"], dtype=np.float64), np.nan)[self._table.row]
 
     @property
     def _table(self) -> StagedTable:

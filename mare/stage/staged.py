@@ -19,7 +19,7 @@ from mare.codec import read_table as read_values
 from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, Part
-from mare.release.placing import Index, Placed, Rooms, seen_columns
+from mare.release.placing import NOWHERE, Index, Placed, Rooms, seen_columns
 from mare.release.relations import Ranked, Stepped, TableRelations, Words
 from mare.release.unrolling import Unrolling
 from mare.schema.relative import Anchor
@@ -54,6 +54,11 @@ class StagedTable:
 
     needs: TableNeeds
     relation: str
+    """Where the rows stand, with their keys and references."""
+    raw: str
+    """What was read, values included, by row."""
+    row: Index
+    """Of each row, its row there; `NOWHERE` for one that stands in for a missing one."""
     entity: Index
     """Of each row, its entity."""
     parent: Index
@@ -283,8 +288,19 @@ class Staged:
         if not names:
             return {}
         columns = ", ".join(f"v{i}" for i in range(len(names)))
-        table = self.connection.sql(f"SELECT {columns} FROM {staged.relation} ORDER BY place").to_arrow_table()
-        return {name: table.column(i).combine_chunks() for i, name in enumerate(names)}
+        table = self.connection.sql(f"SELECT {columns} FROM {staged.raw}").to_arrow_table()
+        return {name: _taken(table.column(i).combine_chunks(), staged.row) for i, name in enumerate(names)}
+
+
+def _taken(values: pa.Array, rows: Index) -> pa.Array:
+    """The values of these rows; NULL where there is no row."""
+    import pyarrow as pa
+
+    if pa.types.is_string(values.type):
+        # Few texts stand in many rows: moving their numbers is faster than moving them.
+        values = values.dictionary_encode()
+    found = values.take(pa.array(rows, mask=rows < 0))
+    return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
 
 
 def _siblings(staged: StagedTable) -> Siblings:
@@ -299,12 +315,13 @@ def _known_key(unrolling: Unrolling, key: Index) -> CodeArray:
     return unrolling.known_as(key).astype(smallest_dtype(len(unrolling.vocabulary)))
 
 
-def read_table(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, relation: str, parents: int) -> StagedTable:
+def read_table(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, relation: str, raw: str, parents: int) -> StagedTable:
     """Where the rows of a placed relation stand."""
     names = ["entity", "parent", "position", "unknown"]
     names += ["owner"] if len(needs.owned_by) > 1 else []
     names += ["vk"] if needs.via else []
-    arrays = connection.sql(f"SELECT {', '.join(names)} FROM {relation} ORDER BY place").fetchnumpy()
+    row = f"coalesce(row, {NOWHERE}) AS row"
+    arrays = connection.sql(f"SELECT {row}, {', '.join(names)} FROM {relation} ORDER BY place").fetchnumpy()
     entity, parent, position = (np.asarray(arrays[name], dtype=np.int64) for name in names[:3])
     if not needs.owners:
         # An entity has no parent: every row stands alone, as its own.
@@ -313,6 +330,8 @@ def read_table(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, relatio
     return StagedTable(
         needs,
         relation,
+        raw,
+        np.asarray(arrays["row"], dtype=np.int64),
         entity,
         parent,
         position,

@@ -1,28 +1,41 @@
 """From a source to truncated, placed tables: read once, own, match, cut, place. What comes out is a `Staged`.
 
 Truncation comes first and cascades: a table is cut before its children are owned, so that nothing later ever sees a row
-beyond a cap. Owners come before what they own; one transaction a table.
+beyond a cap. Owners come before what they own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mare.errors import InternalError
 from mare.ports import Source
+from mare.release.placing import Index
 from mare.release.public import Texts
 
-from . import truncation
-from .associations import load_vocabulary, match_keys
+from .associations import load_vocabulary
 from .database import staging_database
 from .loading import load_rows
 from .needs import TableNeeds
-from .owners import adopt_orphans, note_owned, own_by_reference, place_by_column
-from .staged import LocalNotes, Staged, read_table
+from .ordering import OwnedRows, sorted_rows
+from .owners import (
+    adopt_orphans,
+    check_unique,
+    entities_themselves,
+    note_owned,
+    owned_by_parent,
+    owned_by_reference,
+    place_by_column,
+    with_public_keys,
+)
+from .staged import LocalNotes, Staged, StagedTable, read_table
+from .truncation import positions, truncate_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,10 +62,7 @@ def stage(
         for name, keys in (vocabularies or {}).items():
             work.vocabulary(name, keys)
         for needs in tables:
-            # One transaction a table: a commit per statement would wait for the disk each time, for a file nobody keeps.
-            connection.begin()
             work.table(needs)
-            connection.commit()
         yield work.staged()
 
 
@@ -63,9 +73,13 @@ class _Work:
     key: bytes
     tables: tuple[TableNeeds, ...]
     entities: int = 0
-    hashed: dict[str, str] = field(default_factory=dict)
-    """Tables that were read and are not placed yet."""
+    raw: dict[str, str] = field(default_factory=dict)
+    """Tables as they were read: the values stay there."""
     placed: dict[str, tuple[str, TableNeeds]] = field(default_factory=dict)
+    standing: dict[str, tuple[OwnedRows, Index]] = field(default_factory=dict)
+    """Of each placed table, its rows and their positions."""
+    reread: set[str] = field(default_factory=set)
+    """Tables that got rows after they were placed."""
     noted: dict[str, str] = field(default_factory=dict)
     """Where orphans become entities: per table, the rows that belong to somebody, before any were cut."""
     vocabularies: dict[str, str] = field(default_factory=dict)
@@ -89,68 +103,82 @@ class _Work:
         raise InternalError(f"nobody refers to the vocabulary {name!r}")
 
     def table(self, needs: TableNeeds) -> None:
-        number = len(self.placed)
-        owned, kept, placed = (f"{step}_{number}" for step in ("owned", "kept", "placed"))
-        hashed = self._hashed(needs)
+        raw, placed = self._raw(needs), f"placed_{len(self.placed)}"
         if needs.held_by is not None:
-            place_by_column(self.connection, hashed, placed, self.key)
+            place_by_column(self.connection, raw, placed, self.key)
             self.entities = self._rows(placed)
+            self.reread.add(needs.name)
         elif needs.parent is not None:
-            mine = self._own(needs, hashed, owned)
-            truncation.truncate_rows(self.connection, owned, kept, needs)
-            truncation.place_rows(self.connection, kept, placed, needs)
+            rows = sorted_rows(self.connection, raw, self._owned(needs, raw), needs)
+            kept = truncate_rows(rows, needs)
+            self._place(needs, raw, placed, kept, positions(kept.parent))
             # Below a row that was made anew for each of its owners, a row may be there more often than it was read.
-            self.orphans[needs.name] = max(0, self.read[needs.name] - mine)
-            self.truncated[needs.name] = mine - self._rows(placed)
+            self.orphans[needs.name] = max(0, self.read[needs.name] - len(rows))
+            self.truncated[needs.name] = len(rows) - len(kept)
         elif needs.owned_by:
-            own_by_reference(self.connection, hashed, placed, needs, self.placed)
-            self.orphans[needs.name] = max(0, self.read[needs.name] - self._rows(placed))
+            rows = sorted_rows(self.connection, raw, owned_by_reference(raw, needs, self.placed), needs)
+            rows = rows.take(np.lexsort((rows.parent, rows.owner, rows.entity)))  # type: ignore[arg-type]
+            self._place(needs, raw, placed, rows, np.zeros(len(rows), dtype=np.int64))
+            self.orphans[needs.name] = max(0, self.read[needs.name] - len(rows))
         else:
-            truncation.place_entities(self.connection, hashed, placed)
-            self.entities = self._rows(placed)
+            rows = sorted_rows(self.connection, raw, entities_themselves(raw), needs)
+            rows = replace(rows, entity=np.arange(len(rows), dtype=np.int64))
+            self._place(needs, raw, placed, rows, np.zeros(len(rows), dtype=np.int64))
+            self.entities = len(rows)
         self.placed[needs.name] = (placed, needs)
         if any(table.orphans == "entity" for table in self.tables):
-            self.noted[needs.name] = placed if needs.held_by is not None else f"noted_{number}"
+            self.noted[needs.name] = placed if needs.held_by is not None else f"noted_{len(self.placed)}"
             if needs.held_by is None:
                 tables = {name: described for name, (_, described) in self.placed.items()}
-                note_owned(self.connection, hashed, self.noted[needs.name], needs, self.noted, tables)
-        for spent in (owned, kept, *([] if needs.held_by else [hashed])):
-            self.connection.execute(f"DROP TABLE IF EXISTS {spent}")
+                note_owned(self.connection, raw, self.noted[needs.name], needs, self.noted, tables)
 
-    def _hashed(self, needs: TableNeeds) -> str:
-        """The table's rows with their hashes. An entity by column reads the table that holds it; that is read once."""
+    def _place(self, needs: TableNeeds, raw: str, target: str, rows: OwnedRows, position: Index) -> None:
+        """What other tables look for (where a row stands, its keys, its references) as a table; where rows stand as arrays."""
+        import pyarrow as pa
+
+        self.standing[needs.name] = (rows, position)
+        thin = {
+            "row": rows.row,
+            "entity": rows.entity,
+            "parent": rows.parent,
+            "position": position,
+            "place": np.arange(len(rows), dtype=np.int64),
+            "unknown": np.zeros(len(rows), dtype=np.bool_),
+        }
+        thin |= {name: codes for name, codes in (("owner", rows.owner), ("vk", rows.key)) if codes is not None}
+        keys = [f"k{i}" for i in range(len(needs.key))]
+        keys += [f"r{n}_{i}" for n, link in enumerate(needs.links) for i in range(len(link.columns))]
+        select = f"SELECT t.*{''.join(f', r.{key}' for key in keys)} FROM thin t"
+        self.connection.register("thin", pa.table(thin))
+        self.connection.execute(f"CREATE TABLE {target} AS {select}" + (f" JOIN {raw} r ON r.rowid = t.row" if keys else ""))
+        self.connection.unregister("thin")
+
+    def _raw(self, needs: TableNeeds) -> str:
+        """The table's rows as read, each with its hash. An entity by column reads the table that holds it; that is read once."""
         if needs.held_by is not None:
-            return self._hashed(next(table for table in self.tables if table.name == needs.held_by))
-        if needs.name in self.hashed:
-            return self.hashed.pop(needs.name)
-        number = len(self.read)
-        raw, hashed = f"raw_{number}", f"hashed_{number}"
-        unread = load_rows(self.connection, raw, needs, self.source.read(needs.name, needs.columns))
-        self.outside |= {f"{needs.name}.{name}": count for name, count in unread.items()}
-        truncation.hash_rows(self.connection, raw, hashed, self.key)
-        truncation.check_unique(self.connection, hashed, needs)
-        self.read[needs.name] = self._rows(raw)
-        self.connection.execute(f"DROP TABLE {raw}")
-        if self.tables[0].held_by == needs.name and not self.placed:
-            self.hashed[needs.name] = hashed
-        return hashed
+            return self._raw(next(table for table in self.tables if table.name == needs.held_by))
+        if needs.name not in self.raw:
+            raw = self.raw[needs.name] = f"raw_{len(self.raw)}"
+            unread = load_rows(self.connection, raw, needs, self.source.read(needs.name, needs.columns), self.key)
+            self.outside |= {f"{needs.name}.{name}": count for name, count in unread.items()}
+            check_unique(self.connection, raw, needs)
+            self.read[needs.name] = self._rows(raw)
+        return self.raw[needs.name]
 
-    def _own(self, needs: TableNeeds, hashed: str, owned: str) -> int:
-        """The rows that belong to somebody, and how many; of an association only those whose public key is known stay."""
-        parents = owned if not needs.via else f"{owned}_any"
+    def _owned(self, needs: TableNeeds, raw: str) -> str:
+        """The rows that belong to somebody, as a query; of an association with the codes of their public keys."""
         assert needs.parent is not None
         if needs.orphans == "entity":
             chain = self._chain(needs.parent)
+            target = f"owned_{len(self.placed)}"
             self.entities += adopt_orphans(
-                self.connection, hashed, parents, needs, chain, self.entities, self.key, self.noted[needs.parent]
+                self.connection, raw, target, needs, chain, self.entities, self.key, self.noted[needs.parent]
             )
+            self.reread |= {above.name for _, above in chain}
+            owned = f"FROM {target}"
         else:
-            truncation.own_rows(self.connection, hashed, self.placed[needs.parent][0], parents, needs)
-        mine = self._rows(parents)
-        if needs.via:
-            match_keys(self.connection, parents, self.vocabularies[needs.name], owned, needs)
-            self.connection.execute(f"DROP TABLE {parents}")
-        return mine
+            owned = owned_by_parent(raw, self.placed[needs.parent][0], needs)
+        return with_public_keys(owned, raw, self.vocabularies[needs.name], needs) if needs.via else owned
 
     def _chain(self, table: str) -> list[tuple[str, TableNeeds]]:
         """The placed tables from this one up to the entity."""
@@ -164,11 +192,21 @@ class _Work:
         return int(count)
 
     def staged(self) -> Staged:
-        # Unknown parents may have joined a table after it was placed, so all are read at the end.
+        # Unknown parents may have joined a table after it was placed, so sizes are known at the end.
         sizes = {name: self._rows(relation) for name, (relation, _) in self.placed.items()}
         tables = {
-            name: read_table(self.connection, needs, relation, sizes[needs.parent or name])
+            name: self._staged_table(needs, relation, sizes[needs.parent or name])
             for name, (relation, needs) in self.placed.items()
         }
         notes = LocalNotes(self.read, self.orphans, self.truncated)
         return Staged(self.connection, tables, self.entities, notes, self.vocabularies, outside=self.outside)
+
+    def _staged_table(self, needs: TableNeeds, relation: str, parents: int) -> StagedTable:
+        raw = self.raw[needs.held_by or needs.name]
+        if needs.name in self.reread:
+            return read_table(self.connection, needs, relation, raw, parents)
+        rows, position = self.standing[needs.name]
+        # An entity has no parent: every row stands alone, as its own.
+        parent = rows.parent if needs.owners else np.arange(len(rows), dtype=np.int64)
+        owner = rows.owner if len(needs.owned_by) > 1 else None
+        return StagedTable(needs, relation, raw, rows.row, rows.entity, parent, position, parents, None, owner, rows.key)
