@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.domain import CodeArray
+from mare.domain import CodeArray, drawing
 from mare.errors import InternalError
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW
 
@@ -56,13 +56,13 @@ def decode_table(
     drawn: dict[str, tuple[Ticks, Kinds]] = {}
     for name, one in codec.columns.items():
         if isinstance(one, OrdinalCodec):
-            drawn[name] = one.draw(rows[name], rng)
+            drawn[name] = one.draw(rows[name], drawing(rng, name))
             if name == ordered_by:
                 _hand_out(*drawn[name], siblings)
         elif isinstance(one, ScaledCodec):
-            values[name] = one.decode(rows[name], one.item_of(rows), rng)
+            values[name] = one.decode(rows[name], one.item_of(rows), drawing(rng, name))
         elif isinstance(one, ValueCodec):
-            values[name] = one.decode(rows[name], rng)
+            values[name] = one.decode(rows[name], drawing(rng, name))
         elif not isinstance(one, RelativeCodec):
             raise InternalError(f"{codec.table}.{name} is decoded before its values are known")
     walk = _Walk(codec, siblings, above or {}, drawn, ordered_by)
@@ -115,11 +115,11 @@ class _Walk:
         self, name: str, one: RelativeCodec, codes: CodeArray, firsts: CodeArray | None, at: Index, rng: np.random.Generator
     ) -> None:
         limits, _ = limits_of(one.placing, one.scale, self.points, self.above, self.siblings, at)
-        ticks, kinds = one.place(codes, limits, rng), one.slots.kinds_of(codes, one.bins.count)
+        ticks, kinds = one.place(codes, limits, drawing(rng, name, at)), one.slots.kinds_of(codes, one.bins.count)
         lower, upper, known = standing_place(one.placing, one.scale, self.points, self.above, at)
         begins = self.siblings.position[at] == 0
         if one.first is not None and firsts is not None and begins.any():
-            start = self._start(one, firsts, limits, at, begins, rng)
+            start = self._start(one, firsts, limits, at, begins, drawing(rng, f"first({name})", at[begins]))
             ticks[begins] = lower[begins] = upper[begins] = start
             known = known | begins
         kinds = np.where(kinds == FIRST_ROW, ORDINARY, kinds).astype(np.int16)

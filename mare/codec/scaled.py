@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray
+from mare.domain import CodeArray, drawing
 from mare.errors import InternalError
 
 from .bins import Bins, OpenBins
@@ -104,7 +104,7 @@ class ScaledCodec:
         ordinary = np.where(kinds == ORDINARY, codes, 0)
         ticks: Ticks = np.zeros(len(items), dtype=np.int64)
         for item, at in self._by_item(items):
-            ticks[at] = item.bins.draw(np.minimum(ordinary[at], item.bins.count - 1), rng)
+            ticks[at] = item.bins.draw(np.minimum(ordinary[at], item.bins.count - 1), drawing(rng, "item", at))
         # Dividing by a power of ten is correctly rounded; multiplying by 0.01 would give 0.29000000000000004.
         factors = self._factors[items]
         numbers = np.where(factors >= 1, ticks / np.maximum(factors, 1), ticks * np.rint(1 / np.minimum(factors, 1)))

@@ -1,8 +1,9 @@
-"""The pure nouns that every room speaks. Nothing here reads, draws or writes anything."""
+"""The pure nouns that every room speaks, and the random numbers of rows. Nothing here reads or writes anything."""
 
 from .coarsening import DIFFERENT, NO_ROW, SAME, Coarsening, Coarsenings, axis_size
 from .codes import CodeArray, Codes, smallest_dtype
 from .domain import Domain
+from .draws import Keys, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
 from .marginal import Axis, Marginal
 from .task import OptionValue, Task
 
@@ -16,9 +17,16 @@ __all__ = [
     "CodeArray",
     "Codes",
     "Domain",
+    "Keys",
     "Marginal",
     "OptionValue",
+    "RowDraws",
     "Task",
+    "as_generator",
     "axis_size",
+    "child_keys",
+    "drawing",
+    "numbered_keys",
+    "purpose_of",
     "smallest_dtype",
 ]

@@ -56,6 +56,7 @@ class FittedIndependent:
 
     probabilities: Mapping[str, NDArray[np.float64]]
     looks_at: ClassVar[frozenset[str]] = frozenset()
+    row_by_row: ClassVar[bool] = True
 
     def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
         """Inversion: one uniform number per row and column, in the order of the columns."""

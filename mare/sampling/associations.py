@@ -6,15 +6,17 @@ public relationship and derived columns. Then, the child table model is sampled 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray
+from mare.domain import CodeArray, Codes, RowDraws
 from mare.release.placing import NOWHERE, Index
 from mare.release.unrolling import Unrolling
+
+from .structure import REDRAWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +33,16 @@ class UnrolledRows:
         return UnrolledRows(self.parent[index], self.key[index], {n: v[index] for n, v in self.derived.items()})
 
 
-def agree_on_absence(unrolling: Unrolling, context: dict[str, CodeArray], sizes: Mapping[str, int]) -> None:
+def agree_on_absence(
+    unrolling: Unrolling,
+    context: dict[str, CodeArray],
+    sizes: Mapping[str, int],
+    redraw: Callable[[Index, str], Codes],
+    draws: RowDraws,
+) -> None:
     """Several derived columns of one slot are there or not together: the first says which.
 
-    Where another is missing although the row is there, it gets one of its values in proportion to how often it was drawn.
+    Where another is missing although the row is there, the model is asked again, until it draws a value.
     """
     if len(unrolling.derived) < 2:
         return
@@ -44,18 +52,18 @@ def agree_on_absence(unrolling: Unrolling, context: dict[str, CodeArray], sizes:
         absent = context[first] == sizes[first] - 1
         for label in others:
             codes, none = context[label], sizes[label] - 1
-            there = codes[codes != none]
-            lost = np.flatnonzero(~absent & (codes == none))
-            if len(lost):
-                # Cycling through what was drawn needs no further randomness and keeps its distribution.
-                codes[lost] = np.resize(there, len(lost)) if len(there) else np.arange(len(lost)) % none
+            for attempt in range(REDRAWS):
+                lost = np.flatnonzero(~absent & (codes == none)).astype(np.int64)
+                if not len(lost):
+                    break
+                codes[lost] = redraw(lost, f"{label} {attempt}")[label]
+            lost = np.flatnonzero(~absent & (codes == none)).astype(np.int64)
+            codes[lost] = draws.at(f"{label} any", lost).integers(0, max(1, none))
             codes[absent] = none
 
 
-def unroll(
-    unrolling: Unrolling, context: Mapping[str, CodeArray], sizes: Mapping[str, int], rng: np.random.Generator
-) -> UnrolledRows:
-    """The rows of all parents. ``sizes`` holds how many codes each context column has."""
+def unroll(unrolling: Unrolling, context: Mapping[str, CodeArray], sizes: Mapping[str, int], draws: RowDraws) -> UnrolledRows:
+    """The rows of all parents. ``sizes`` holds how many codes each context column has, ``draws`` the parents' numbers."""
     names = list(context)
     parents, keys = list[Index](), list[Index]()
     derived: dict[str, list[Index]] = {name: [] for name in unrolling.derived}
@@ -77,7 +85,7 @@ def unroll(
         for number, label in enumerate(unrolling.labels(f"exists({unrolling.key})", names)):
             there = np.repeat(np.arange(len(context[label])), context[label])
             add(there, np.full(len(there), unrolling.chosen[number]), {})
-    rest = _rest(unrolling, context, names, rng)
+    rest = _rest(unrolling, context, names, draws)
     add(*rest, {})
     parent, key = np.concatenate(parents), np.concatenate(keys)
     order = np.argsort(parent, kind="stable")
@@ -85,9 +93,7 @@ def unroll(
     return found.take(order.astype(np.int64))
 
 
-def _rest(
-    unrolling: Unrolling, context: Mapping[str, CodeArray], names: list[str], rng: np.random.Generator
-) -> tuple[Index, Index]:
+def _rest(unrolling: Unrolling, context: Mapping[str, CodeArray], names: list[str], draws: RowDraws) -> tuple[Index, Index]:
     """Rows whose key has no column: to be drawn by the head, or any of its group that is not there yet."""
     if unrolling.rest == "rows" and (unrolling.slot < 0).any():
         parent = np.repeat(np.arange(len(context["count"])), context["count"])
@@ -103,7 +109,7 @@ def _rest(
             at = np.arange(len(parent)) - np.repeat(np.cumsum(times) - times, times)
             if len(members):
                 # One draw a parent, then on through the group: a key does not come more often than it may.
-                start = rng.integers(0, len(members), size=len(times))[parent]
+                start = draws.at(label).integers(0, len(members), size=len(times))[parent]
                 parents.append(parent)
                 keys.append(members[(start + at) % len(members)])
     return np.concatenate(parents), np.concatenate(keys)
@@ -112,13 +118,3 @@ def _rest(
 def _number(label: str) -> int:
     number = label.rpartition("#")[2]
     return int(number) if number.isdecimal() else 0
-
-
-def at_most(rows: UnrolledRows, cap: int, rng: np.random.Generator) -> UnrolledRows:
-    """No parent has more rows than the source's could have: of more, some at random."""
-    rank = np.empty(len(rows.parent), dtype=np.int64)
-    order = np.lexsort((rng.random(len(rows.parent)), rows.parent))
-    first = np.r_[True, rows.parent[order][1:] != rows.parent[order][:-1]] if len(order) else np.zeros(0, dtype=bool)
-    run = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0)) if len(order) else order
-    rank[order] = np.arange(len(order)) - run
-    return rows.take(np.flatnonzero(rank < cap).astype(np.int64))

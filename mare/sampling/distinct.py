@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mare.domain import CodeArray
+from mare.domain import CodeArray, RowDraws
 from mare.release.placing import Index, Placed, place_children
 
 from .structure import REDRAWS
@@ -38,24 +38,24 @@ def keep_apart(
     codes: dict[str, CodeArray],
     names: Sequence[str],
     sizes: Mapping[str, int],
-    redraw: Callable[[Index], None],
-    rng: np.random.Generator,
+    redraw: Callable[[Index, str], None],
+    draws: RowDraws,
 ) -> Index:
     """Draw rows again until those of one parent differ in ``names``. Returns the rows that still do not.
 
     ``sizes`` holds those of the names whose codes may be drawn over the whole domain.
     """
     found = repeated(parent, [codes[name] for name in names])
-    for _ in range(REDRAWS):
+    for attempt in range(REDRAWS):
         if not len(found):
             return found
-        redraw(found)
+        redraw(found, str(attempt))
         found = repeated(parent, [codes[name] for name in names])
-    for _ in range(AT_RANDOM):
+    for attempt in range(AT_RANDOM):
         if not len(found):
             return found
         for name in sizes:
-            codes[name][found] = rng.integers(0, sizes[name], size=len(found))
+            codes[name][found] = draws.at(f"{name} {attempt}", found).integers(0, sizes[name])
         found = repeated(parent, [codes[name] for name in names])
     return found
 

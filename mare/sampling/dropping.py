@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import OrdinalCodec, RelativeCodec
+from mare.domain import as_generator
 from mare.release.filling import Modelled
 from mare.release.linking import Linked
 from mare.release.placing import NOWHERE, Index
 
 from .distinct import repeated
+from .linking import draw_from_pool
 from .structure import REDRAWS
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ def _draw_again(block: BlockValues, table: str, columns: tuple[str, ...], rows: 
     """Values of the same codes, drawn once more; whether there was anything to draw."""
     import pyarrow as pa
 
-    rng = block.random(f"apart {table} {', '.join(columns)} {attempt}")
+    draws = block.draws(table, f"apart {', '.join(columns)} {attempt}")
     drawn = False
     for name in columns:
         filling = block.writer.fillings[table][name]
@@ -90,14 +92,14 @@ def _draw_again(block: BlockValues, table: str, columns: tuple[str, ...], rows: 
             if not isinstance(codec, OrdinalCodec) or _is_anchor(block, table, name):
                 continue
             values = block.column(table, name)
-            again = codec.decode(block.codes(table)[name][rows], rng)
+            again = codec.decode(block.codes(table)[name][rows], as_generator(draws.at(name, rows)))
             mask = np.zeros(len(values), dtype=np.bool_)
             mask[rows] = True
             block.set_column(table, name, _replaced(values, pa.array(mask), again))
             drawn = True
         elif isinstance(filling, Linked) and filling.way == "pool":
             places = block.places(table, filling).copy()
-            places[rows] = rng.permutation(places)[: len(rows)]
+            places[rows] = draw_from_pool(block, table, filling, rows, attempt + 1)
             block.set_places(table, filling, places)
             drawn = True
     return drawn

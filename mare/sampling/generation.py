@@ -1,4 +1,4 @@
-"""One block of entities through all tables, as codes: contexts decide how many children there are, models fill them in.
+"""A chunk of entities through all tables, as codes: contexts decide how many children there are, models fill them in.
 
 Mare-2024, IV.B. Sequences advance one position at a time for all parents that still need a row; the previous rows a model
 looks at are the ones just written (the paper's FIFO queue, without the copying). Where a row picks another row first, its
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mare.codec import OrdinalCodec, RelativeCodec, ScaledCodec, TableCodec
 from mare.codec.code import CodeCodec
-from mare.domain import CodeArray, Codes, smallest_dtype
+from mare.domain import CodeArray, Codes, Keys, RowDraws, child_keys, purpose_of, smallest_dtype
 from mare.graph.groups import Part
 from mare.models import FittedModel
 from mare.release import SettledGroup, SettledPlan
@@ -24,14 +24,29 @@ from mare.release.placing import NOWHERE, Index, Placed, Rooms, place_children
 from mare.release.relations import Ranked, Relations, Stepped, TableRelations
 from mare.release.uniqueness import Distinct
 
-from .associations import UnrolledRows, agree_on_absence, at_most, unroll
+from .associations import UnrolledRows, agree_on_absence, unroll
+from .caps import at_most, beyond_the_entity
 from .distinct import keep_apart, repeated, without
-from .randomness import stream
+from .randomness import ask, ask_by_block, draws_row_by_row, entity_keys
 from .references import Crowd, LastOfItem, keep_within, rank_limits, rank_targets, step_limits, step_targets
 from .structure import REDRAWS, make_possible, structural_codes
 
 Coded = dict[Part, dict[str, CodeArray]]
 OWN_PARTS: tuple[Part, ...] = ("head", "rows")
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """The coded rows of some entities, and the keys by which random numbers are theirs."""
+
+    rooms: Rooms
+    keys: Mapping[str, Keys]
+    entities: Index
+    """The entities' numbers."""
+
+    @property
+    def rows(self) -> dict[str, int]:
+        return {name: placed.rows for name, placed in self.rooms.tables.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +64,8 @@ class Generator:
     related: Relations
     caps: Mapping[str, int]
     """Rows that a parent row of a table may have."""
+    entity_caps: Mapping[str, int]
+    """Rows that an entity may have in a table in all."""
     distinct: Mapping[str, tuple[Distinct, ...]]
     never_empty: frozenset[str] = frozenset()
     """Tables that every entity has a row in: it is by such a row that an entity by column is known."""
@@ -63,36 +80,61 @@ class Generator:
             return codec.bins.count == codec.bins.high - codec.bins.low + 1
         return not isinstance(codec, RelativeCodec | ScaledCodec | CodeCodec)
 
-    def block(self, seed: int, block: int, entities: int) -> Rooms:
-        """The coded rows of one block of so many entities."""
-        tables: dict[str, Placed] = {}
-        rooms = Rooms(self.owners, tables)
-        run = _Run(self, rooms, tables, seed, block)
-        for table in self.tables:
-            run.table(table, entities)
-        return rooms
+    def chunk(self, seed: int, entities: Index, tables: tuple[str, ...] | None = None) -> Chunk:
+        """The coded rows of the entities with these numbers; of all tables, or of the first few."""
+        placed: dict[str, Placed] = {}
+        run = _Run(self, Rooms(self.owners, placed), placed, seed, entities)
+        for table in self.tables if tables is None else tables:
+            run.table(table)
+        return Chunk(run.rooms, run.keys, entities)
 
 
 @dataclass(eq=False)
 class _Run:
-    """One block while it is made."""
+    """One chunk while it is made."""
 
     made: Generator
     rooms: Rooms
     tables: dict[str, Placed]
     seed: int
-    block: int
+    entities: Index
     crowds: dict[str, Crowd] = field(default_factory=dict)
+    keys: dict[str, Keys] = field(default_factory=dict)
 
-    def table(self, table: str, entities: int) -> None:
+    def table(self, table: str) -> None:
         codes: Coded = {"rows": {}, "head": {}, "context": {}}
         if table in self.made.owned_by:
             self._place_owned(table, codes)
         elif not self.made.owners[table]:
-            self.tables[table] = _placed(np.ones(entities, dtype=np.int64), codes)
+            self._place(table, _placed(np.ones(len(self.entities), dtype=np.int64), codes))
         else:
             self._place_children(table, codes)
         self._fill_rows(table)
+
+    def _place(self, table: str, placed: Placed) -> None:
+        """The rows are there, and have keys from here on."""
+        self.tables[table] = placed
+        owners, purpose = self.made.owners[table], purpose_of(table)
+        if not owners:
+            self.keys[table] = entity_keys(self.seed, self.entities)
+        elif placed.owner is None:
+            self.keys[table] = child_keys(self.keys[owners[0]], placed.parent, placed.position, purpose)
+        else:
+            keys = np.empty(placed.rows, dtype=np.uint64)
+            for edge, owner in enumerate(owners):
+                mine = placed.owner == edge
+                keys[mine] = child_keys(self.keys[owner], placed.parent[mine], placed.position[mine], purpose + edge)
+            self.keys[table] = keys
+
+    def _drop(self, table: str, gone: Index) -> Index:
+        """Rows that cannot be, before anything hangs on them; the places of those that stay."""
+        kept = np.setdiff1d(np.arange(self.tables[table].rows), gone).astype(np.int64)
+        self.tables[table] = without(self.tables[table], gone)
+        self.keys[table] = self.keys[table][kept]
+        return kept
+
+    def _whose(self, table: str, index: Index) -> Index:
+        return self.rooms.climb(index, table, self.made.tables[0])
 
     # ------------------------------------------------------------------ which rows there are
 
@@ -113,14 +155,14 @@ class _Run:
         placed = Placed(len(parent), parent, ones * 0, ones, codes, owner=edge_of if several else None)
         if several:
             # Sorted by entity, as every table is.
-            found = Rooms(self.made.owners, {**self.tables, table: placed})
-            whose = found.climb(np.arange(len(parent), dtype=np.int64), table, self.made.tables[0])
-            order = np.lexsort((parent, edge_of, whose))
+            self.tables[table] = placed
+            order = np.lexsort((parent, edge_of, self._whose(table, np.arange(len(parent), dtype=np.int64))))
             placed = Placed(len(parent), parent[order], ones * 0, ones, codes, owner=edge_of[order])
-        self.tables[table] = placed
+        self._place(table, placed)
 
     def _place_children(self, table: str, codes: Coded) -> None:
-        above = self.tables[self.made.owners[table][0]].rows
+        owner = self.made.owners[table][0]
+        above, keys = self.tables[owner].rows, self.keys[owner]
         # The context is generated before the table has rows: it stands on the parent's.
         self.tables[table] = _placed(np.zeros(0, dtype=np.int64), codes)
         settled = self._group(table, "context")
@@ -129,28 +171,51 @@ class _Run:
         closed = self._nothing_to_refer_to(table, above)
         unrolling = self._related(table).unrolling
         if unrolling is None or settled is None:
-            if "count" in codes["context"]:
-                count = codes["context"]["count"]
-                if table in self.made.never_empty:
-                    count[:] = np.maximum(count, 1)
-                count[closed] = 0
             counts = codes["context"].get("count", np.zeros(above, dtype=np.uint8)).astype(np.int64)
-            self.tables[table] = _placed(counts, codes)
+            if table in self.made.never_empty:
+                counts = np.clip(counts, 1, self.made.entity_caps.get(table))
+            counts[closed] = 0
+            counts[self._beyond_the_entity(table, counts)] = 0
+            if settled is not None:
+                self._write_counts(table, settled, codes["context"], counts)
+            self._place(table, _placed(counts, codes))
             return
         sizes = dict(zip(settled.columns.names, settled.columns.sizes, strict=True))
-        agree_on_absence(unrolling, codes["context"], sizes)
-        rng = stream(self.seed, f"unroll {table}", self.block)
-        found = at_most(unroll(unrolling, codes["context"], sizes, rng), self.made.caps[table], rng)
+        draws = RowDraws(keys, purpose_of(f"unroll {table}"))
+
+        def redraw(rows: Index, label: str) -> Codes:
+            return self._sample(settled, rows, label)
+
+        agree_on_absence(unrolling, codes["context"], sizes, redraw, draws)
+        found = at_most(unroll(unrolling, codes["context"], sizes, draws), self.made.caps[table], keys)
         found = found.take(np.flatnonzero(~closed[found.parent]).astype(np.int64))
-        self._place_unrolled(table, found, codes, above)
+        gone = self._beyond_the_entity(table, np.bincount(found.parent, minlength=above).astype(np.int64))
+        self._place_unrolled(table, found.take(np.flatnonzero(~gone[found.parent]).astype(np.int64)), codes, above)
+
+    def _beyond_the_entity(self, table: str, counts: Index) -> NDArray[np.bool_]:
+        """Parents whose list is dropped whole, so that their entity has no more rows than it may."""
+        cap, owner = self.made.entity_caps.get(table), self.made.owners[table][0]
+        if cap is None:
+            return np.zeros(len(counts), dtype=np.bool_)
+        draws = RowDraws(self.keys[owner], purpose_of(f"lists of {table}"))
+        return beyond_the_entity(counts, self._whose(owner, np.arange(len(counts), dtype=np.int64)), cap, draws)
+
+    def _write_counts(self, table: str, settled: SettledGroup, codes: dict[str, CodeArray], counts: Index) -> None:
+        """What was decided since the model drew: a list that is not there has no first values either."""
+        if "count" not in codes:
+            return
+        closed = (counts == 0) & (codes["count"] > 0)
+        codes["count"] = np.minimum(counts, settled.columns.size("count") - 1).astype(codes["count"].dtype)
+        for name, first in self.made.codecs[table].firsts.items():
+            if f"first({name})" in codes:
+                codes[f"first({name})"][closed] = first.size - 1
 
     def _place_unrolled(self, table: str, found: UnrolledRows, codes: Coded, above: int) -> None:
         """Rows with their public keys. The head draws the keys of the rest; what comes too often is dropped."""
         related = self._related(table)
         unrolling = related.unrolling
         assert unrolling is not None
-        placed = _placed(np.bincount(found.parent, minlength=above).astype(np.int64), codes)
-        self.tables[table] = placed
+        self._place(table, _placed(np.bincount(found.parent, minlength=above).astype(np.int64), codes))
         free: dict[str, CodeArray] = {}
         head = self._group(table, "head")
         key = found.key
@@ -158,8 +223,7 @@ class _Run:
             rest = np.flatnonzero(key == NOWHERE).astype(np.int64)
             key, gone = self._draw_rest(table, head, found, rest, codes["head"])
             if len(gone):
-                kept = np.setdiff1d(np.arange(len(key)), gone)
-                self.tables[table] = without(self.tables[table], gone)
+                kept = self._drop(table, gone)
                 found, key = found.take(kept), key[kept]
                 codes = {part: dict(columns) for part, columns in self.tables[table].codes.items()}
         size = smallest_dtype(max(1, len(unrolling.vocabulary)))
@@ -184,9 +248,9 @@ class _Run:
         """The keys of all rows, those of the rest drawn; and the rows that have a key too many."""
         unrolling = self._related(table).unrolling
         assert unrolling is not None
-        rng = stream(self.seed, f"{head.name} of the rest", self.block)
+        draws = RowDraws(self.keys[table], purpose_of(f"{head.name} of the rest"))
         _make_room(head, codes, len(found.parent))
-        self._draw(head, codes, np.arange(len(found.parent), dtype=np.int64), rng)
+        self._draw(head, codes, np.arange(len(found.parent), dtype=np.int64), "at first")
         own = np.flatnonzero(unrolling.slot < 0)
         key = np.where(found.key == NOWHERE, codes[unrolling.key].astype(np.int64), found.key)
         for attempt in range(REDRAWS + 1):
@@ -194,9 +258,9 @@ class _Run:
             wrong = np.intersect1d(np.union1d(rest[unrolling.slot[key[rest]] >= 0], often), rest)
             if not len(wrong) or attempt == REDRAWS:
                 break
-            self._draw(head, codes, wrong, rng)
+            self._draw(head, codes, wrong, f"again {attempt}")
             if attempt > REDRAWS // 2:
-                codes[unrolling.key][wrong] = rng.choice(own, size=len(wrong))
+                codes[unrolling.key][wrong] = own[draws.at(str(attempt), wrong).integers(0, len(own))]
             key[wrong] = codes[unrolling.key][wrong]
         codes[unrolling.key][:] = key
         for name, values in found.derived.items():
@@ -209,19 +273,18 @@ class _Run:
         parent = self.made.owners[table][0]
         for says in (self._related(table).references or {}).values():
             if isinstance(says, Ranked) and not says.nullable:
-                entity = self.rooms.climb(np.arange(above, dtype=np.int64), parent, self.made.tables[0])
+                entity = self._whose(parent, np.arange(above, dtype=np.int64))
                 closed |= self._crowd(says.table).count[entity] == 0
         return closed
 
     # ------------------------------------------------------------------ what is in them
 
     def _fill_context(self, settled: SettledGroup, codes: dict[str, CodeArray], rows: int) -> None:
-        rng = stream(self.seed, settled.name, self.block)
         _make_room(settled, codes, rows)
         position = self.tables[self.rooms.space(settled.group.table, "context")].position
         looks_back = any(h.lag > 0 and (h.table, h.part) == (settled.group.table, "context") for h in settled.group.history)
-        for index in _steps(position) if looks_back else [np.arange(rows, dtype=np.int64)]:
-            self._draw(settled, codes, index, rng)
+        for step, index in enumerate(_steps(position) if looks_back else [np.arange(rows, dtype=np.int64)]):
+            self._draw(settled, codes, index, str(step))
 
     def _fill_rows(self, table: str) -> None:
         placed, related = self.tables[table], self._related(table)
@@ -237,21 +300,20 @@ class _Run:
         self.tables[table] = placed = Placed(
             placed.rows, placed.parent, placed.position, placed.siblings, codes, placed.owner, placed.free, targets, same_item
         )
-        rngs = {g.name: stream(self.seed, g.name, self.block) for g in groups}
         for settled in groups:
             _make_room(settled, codes[settled.group.part], placed.rows)
         if codes["head"] and all(g.group.part != "head" for g in groups):
             self._resolve(table, ranked, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
         last = self._last_of_item(table, groups)
-        for index in self._row_steps(placed, groups):
+        for step, index in enumerate(self._row_steps(placed, groups)):
             for settled in groups:
-                self._draw(settled, codes[settled.group.part], index, rngs[settled.name])
+                self._draw(settled, codes[settled.group.part], index, str(step))
                 if settled.group.part == "head":
                     self._resolve(table, ranked, codes["head"], targets, index)
                     if last is not None and same_item is not None:
-                        items = tuple(codes["head"][item][index] for item in related.items)
-                        same_item[index] = last.step(placed.parent[index], items, index)
-        self._keep_apart(table, groups, rngs)
+                        items = tuple(codes["head"][item] for item in related.items)
+                        same_item[index] = last.step(placed.parent, placed.position, items, index)
+        self._keep_apart(table, groups)
         self._resolve_steps(table)
 
     def _row_steps(self, placed: Placed, groups: list[SettledGroup]) -> list[Index]:
@@ -275,7 +337,7 @@ class _Run:
         self, table: str, ranked: Mapping[str, Ranked], codes: Mapping[str, CodeArray], targets: dict[str, Index], index: Index
     ) -> None:
         for name, says in ranked.items():
-            entity = self.rooms.climb(index, table, self.made.tables[0])
+            entity = self._whose(table, index)
             targets[name][index] = rank_targets(codes[name][index], says, self._crowd(says.table), entity)
 
     def _resolve_steps(self, table: str) -> None:
@@ -287,49 +349,68 @@ class _Run:
                 if codes is not None and isinstance(placed.targets, dict):
                     placed.targets[name] = step_targets(codes, says, rows)
 
-    def _keep_apart(self, table: str, groups: list[SettledGroup], rngs: Mapping[str, np.random.Generator]) -> None:
+    def _keep_apart(self, table: str, groups: list[SettledGroup]) -> None:
         """Rows of one parent that came out alike, where a key says that they are not."""
-        for wanted in self.made.distinct.get(table, ()):
+        for number, wanted in enumerate(self.made.distinct.get(table, ())):
             placed = self.tables[table]
             drawn = {g.group.part: g for g in groups if set(wanted.drawn) & set(g.columns.names)}
             codes = {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
             if not self.made.keeps_apart(table, wanted) or not set(wanted.drawn) <= set(codes):
                 continue
+            label = f"apart {number}"
 
-            def redraw(rows: Index, drawn: Mapping[Part, SettledGroup] = drawn, placed: Placed = placed) -> None:
+            def redraw(
+                rows: Index,
+                attempt: str,
+                drawn: Mapping[Part, SettledGroup] = drawn,
+                placed: Placed = placed,
+                label: str = label,
+            ) -> None:
                 for part, settled in drawn.items():
                     held = placed.codes[part]
                     if isinstance(held, dict):
-                        self._draw(settled, held, rows, rngs[settled.name])
+                        self._draw(settled, held, rows, f"{label} {attempt}")
 
             # What was unrolled with its key is drawn over its domain at once: its model has spoken for the whole list.
             columns = self.made.codecs[table].columns
             sizes = {name: columns[name].size for name in wanted.drawn if name in columns}
-            gone = keep_apart(placed.parent, codes, wanted.drawn, sizes, redraw, stream(self.seed, f"apart {table}", self.block))
+            draws = RowDraws(self.keys[table], purpose_of(f"{label} {table}"))
+            gone = keep_apart(placed.parent, codes, wanted.drawn, sizes, redraw, draws)
             if len(gone):
-                self.tables[table] = without(placed, gone)
+                self._drop(table, gone)
 
-    def _draw(self, settled: SettledGroup, codes: dict[str, CodeArray], index: Index, rng: np.random.Generator) -> None:
+    def _sample(self, settled: SettledGroup, rows: Index, label: str) -> Codes:
+        """What the model of a group draws for these rows, under a name for the occasion."""
         group, model = settled.group, self.made.models[settled.name]
-        wanted = getattr(model, "looks_at", None)
+        history = self.rooms.history(group, settled.history, rows, getattr(model, "looks_at", None))
+        space, purpose = self.rooms.space(group.table, group.part), f"{settled.name} {label}"
+        if draws_row_by_row(model):
+            return ask(model, history, RowDraws(self.keys[space][rows], purpose_of(purpose)))
+        return ask_by_block(model, history, self.seed, purpose, self.entities[self._whose(space, rows)])
 
-        def sample(rows: Index) -> Codes:
-            return model.sample(self.rooms.history(group, settled.history, rows, wanted), rng)
+    def _draw(self, settled: SettledGroup, codes: dict[str, CodeArray], index: Index, label: str) -> None:
+        """Draw these rows of a group, mended where a code cannot be. ``label`` names the occasion: another one, other numbers."""
+        if not len(index):
+            return
+        group = settled.group
 
-        def resample(wrong: NDArray[np.bool_]) -> Codes:
-            return sample(index[wrong])
+        def resample(wrong: NDArray[np.bool_], attempt: str) -> Codes:
+            return self._sample(settled, index[wrong], f"{label} {attempt}")
 
-        drawn = dict(sample(index).columns)
-        position = self.tables[group.table].position[index] if group.part != "context" else None
-        make_possible(drawn, structural_codes(self.made.codecs[group.table], drawn, position), resample, rng)
+        drawn = dict(self._sample(settled, index, label).columns)
+        own = group.part != "context"
+        space = self.rooms.space(group.table, group.part)
+        draws = RowDraws(self.keys[space][index], purpose_of(f"{settled.name} {label} mended"))
+        position = self.tables[group.table].position[index] if own else None
+        make_possible(drawn, structural_codes(self.made.codecs[group.table], drawn, position), resample, draws)
         for name, says in (self._related(group.table).references or {}).items():
-            if name not in drawn or group.part == "context":
+            if name not in drawn or not own:
                 continue
             if isinstance(says, Ranked):
-                entity = self.rooms.climb(index, group.table, self.made.tables[0])
-                keep_within(drawn, rank_limits(name, says, self._crowd(says.table), entity), resample, rng)
+                limits = rank_limits(name, says, self._crowd(says.table), self._whose(group.table, index))
+                keep_within(drawn, limits, resample, draws)
             elif isinstance(says, Stepped):
-                keep_within(drawn, step_limits(name, says, self.tables[group.table].position[index]), resample, rng)
+                keep_within(drawn, step_limits(name, says, self.tables[group.table].position[index]), resample, draws)
         for name, values in drawn.items():
             codes[name][index] = values
 

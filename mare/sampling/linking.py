@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec.ticks import DAY_US
+from mare.domain import RowDraws
 from mare.errors import InternalError
 from mare.release.linking import VIA, Linked
 from mare.release.placing import NOWHERE, Index
@@ -28,14 +29,18 @@ def find_places(block: BlockValues, table: str, link: Linked) -> Index:
         return _public(block, table, link)
     if link.way == "owned":
         return _owned(block, table, link)
-    rng = block.random(f"refer {table}.{link.reference}")
     if link.way == "pool":
-        pool = block.writer.pools.get(link.table)
-        rows = len(next(iter(pool.values()))) if pool is not None else block.rows(link.table)
-        return rng.integers(0, max(1, rows), size=placed.rows)
+        return draw_from_pool(block, table, link)
     if link.way == "other_entity":
-        return _another(block, table, link, rng)
+        return _another(block, table, link, block.draws(table, f"refer {link.reference}"))
     return _interval(block, table, link)
+
+
+def draw_from_pool(block: BlockValues, table: str, link: Linked, rows: Index | None = None, attempt: int = 0) -> Index:
+    """Any row of a pool; for these rows, or for all."""
+    pool = block.writer.pools.get(link.table)
+    size = len(next(iter(pool.values()))) if pool is not None else block.rows(link.table)
+    return block.draws(table, f"refer {link.reference}").at(str(attempt), rows).integers(0, max(1, size))
 
 
 def _public(block: BlockValues, table: str, link: Linked) -> Index:
@@ -46,8 +51,7 @@ def _public(block: BlockValues, table: str, link: Linked) -> Index:
     keys = block.writer.public[link.table].vocabulary((link.column,))
     if not len(keys):
         return np.full(block.rows(table), NOWHERE, dtype=np.int64)
-    rng = block.random(f"refer {table}.{link.reference}")
-    return keys.places[rng.integers(0, len(keys), size=block.rows(table))]
+    return keys.places[block.draws(table, f"refer {link.reference}").integers(0, len(keys))]
 
 
 def _owned(block: BlockValues, table: str, link: Linked) -> Index:
@@ -62,7 +66,7 @@ def _owned(block: BlockValues, table: str, link: Linked) -> Index:
     return places
 
 
-def _another(block: BlockValues, table: str, link: Linked, rng: np.random.Generator) -> Index:
+def _another(block: BlockValues, table: str, link: Linked, draws: RowDraws) -> Index:
     """A row of another entity of the same block, at random. Where there is no other: NULL, or one of its own."""
     entity = block.writer.order[0]
     rows = block.rows(link.table)
@@ -74,7 +78,7 @@ def _another(block: BlockValues, table: str, link: Linked, rng: np.random.Genera
     first = np.searchsorted(theirs, whose, side="left")
     own = np.searchsorted(theirs, whose, side="right") - first
     others = rows - own
-    drawn = (rng.random(len(whose)) * np.maximum(1, others)).astype(np.int64)
+    drawn = (draws.random(len(whose)) * np.maximum(1, others)).astype(np.int64)
     places = np.where(drawn >= first, drawn + own, drawn)
     alone = NOWHERE if link.nullable else np.minimum(first, rows - 1)
     return np.where(others > 0, places, alone).astype(np.int64)

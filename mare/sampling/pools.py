@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mare.codec import LearnedDomain, LearnedValues, TableCodec, evenly, table_codec
-from mare.domain import CodeArray, smallest_dtype
+from mare.domain import CodeArray, numbered_keys, purpose_of, smallest_dtype
 from mare.errors import InternalError
 from mare.release.filling import Modelled
 from mare.release.placing import Placed, Rooms
@@ -21,6 +21,7 @@ from mare.schema import Schema
 from mare.schema.columns import Code
 from mare.schema.reflection import ReflectedTable
 
+from .generation import Chunk
 from .randomness import stream
 from .writing import BlockValues, Writer
 
@@ -37,7 +38,9 @@ def make_pools(
     own = replace(
         writer, tables=tables, order=tuple(placed), codecs=codecs, related={}, distinct={}, finders={}, owned_by={}, pools={}
     )
-    block = BlockValues(own, Rooms(dict.fromkeys(placed, ()), placed), {}, seed, 0)
+    keys = {name: numbered_keys(purpose_of(f"pool {name} of seed {seed}"), np.arange(rows.rows)) for name, rows in placed.items()}
+    rooms = Rooms(dict.fromkeys(placed, ()), placed)
+    block = BlockValues(own, Chunk(rooms, keys, np.zeros(0, dtype=np.int64)), {}, seed)
     batches = block.batches()
     return {name: {column: block.column(name, column) for column in writer.fillings[name]} for name in placed}, batches
 

@@ -62,6 +62,11 @@ def prepare(release: Release, seed: int) -> Prepared:
         {settled.name: release.model(settled.name) for settled in release.plan.groups},
         related,
         {name: cap.rows for name in dag.tables("private") if (cap := link_cap(schema, name)) is not None},
+        {
+            name: link.max_per_entity
+            for name in dag.tables("private")
+            if (link := parent_link(schema, name)) is not None and link.max_per_entity is not None
+        },
         apart,
         frozenset([schema.entity.table] if isinstance(schema.entity, EntityByColumn) else []),
     )

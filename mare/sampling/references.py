@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray, Codes
+from mare.domain import CodeArray, Codes, RowDraws
 from mare.release.placing import NOWHERE, Index, Rooms
 from mare.release.relations import Ranked, Stepped
 
@@ -64,18 +64,18 @@ def step_limits(name: str, says: Stepped, position: Index) -> Limits:
     return Limits(name, np.minimum(position, says.back), says.back, says.back + (says.itself if says.nullable else 0))
 
 
-def keep_within(drawn: dict[str, CodeArray], limits: Limits, resample: Callable[[Mask], Codes], rng: np.random.Generator) -> None:
-    """Mend ``drawn`` in place."""
+def keep_within(drawn: dict[str, CodeArray], limits: Limits, resample: Callable[[Mask, str], Codes], draws: RowDraws) -> None:
+    """Mend ``drawn`` in place. ``resample`` draws the rows of a mask once more, under a name for the attempt."""
     codes = drawn[limits.column].astype(np.int64)
-    for _ in range(REDRAWS):
+    for attempt in range(REDRAWS):
         wrong = limits.wrong(codes)
         if not wrong.any():
             break
-        codes[wrong] = resample(wrong)[limits.column]
+        codes[wrong] = resample(wrong, f"{limits.column} {attempt}")[limits.column]
     wrong = limits.wrong(codes)
-    some = wrong & (limits.limit > 0)
-    codes[some] = rng.integers(0, limits.limit[some])
-    codes[wrong & ~some] = limits.fallback or 0
+    some = np.flatnonzero(wrong & (limits.limit > 0))
+    codes[some] = draws.at(f"{limits.column} any", some).integers(0, limits.limit[some])
+    codes[wrong & (limits.limit <= 0)] = limits.fallback or 0
     drawn[limits.column] = codes.astype(drawn[limits.column].dtype)
 
 
@@ -97,24 +97,37 @@ def step_targets(codes: NDArray[np.integer], says: Stepped, rows: Index) -> Inde
 class LastOfItem:
     """Of every parent and item, the last row so far: the previous row of the same item, one step at a time."""
 
-    MOST = 1 << 26
+    MOST = 1 << 24
+    """Cells of the table that is kept for it. Where it would be larger, rows look back one by one instead."""
 
     def __init__(self, parents: int, sizes: tuple[int, ...]) -> None:
         self._sizes = sizes
-        self._items = int(np.prod([int(size) for size in sizes], dtype=object))
-        dense = parents * self._items <= self.MOST
-        self._dense: Index | None = np.full(parents * self._items, NOWHERE, dtype=np.int64) if dense else None
-        self._sparse: dict[int, int] = {}
+        items = int(np.prod([int(size) for size in sizes], dtype=object))
+        dense = parents * items <= self.MOST
+        self._dense = np.full(parents * items, NOWHERE, dtype=np.int32) if dense else None
 
-    def step(self, parent: Index, items: tuple[CodeArray, ...], rows: Index) -> Index:
-        """The previous rows of these; from now on these are the last ones."""
-        key = parent.astype(np.int64)
-        for size, item in zip(self._sizes, items, strict=True):
-            key = key * size + item
+    def step(self, parent: Index, position: Index, items: tuple[CodeArray, ...], rows: Index) -> Index:
+        """The previous rows of the same item of these ``rows``, which stand at one position; ``items`` are those of all rows."""
         if self._dense is not None:
-            found = self._dense[key]
+            key = parent[rows].astype(np.int64)
+            for size, item in zip(self._sizes, items, strict=True):
+                key = key * size + item[rows]
+            found = self._dense[key].astype(np.int64)
             self._dense[key] = rows
             return found
-        found = np.fromiter((self._sparse.get(int(k), NOWHERE) for k in key), dtype=np.int64, count=len(key))
-        self._sparse.update(zip(key.tolist(), rows.tolist(), strict=True))
+        return self._look_back(position, items, rows)
+
+    def _look_back(self, position: Index, items: tuple[CodeArray, ...], rows: Index) -> Index:
+        found = np.full(len(rows), NOWHERE, dtype=np.int64)
+        waiting = np.arange(len(rows))
+        for lag in range(1, int(position[rows].max(initial=0)) + 1):
+            here = rows[waiting]
+            waiting, here = waiting[position[here] >= lag], here[position[here] >= lag]
+            same = np.ones(len(here), dtype=np.bool_)
+            for item in items:
+                same &= item[here] == item[here - lag]
+            found[waiting[same]] = here[same] - lag
+            waiting = waiting[~same]
+            if not len(waiting):
+                break
         return found

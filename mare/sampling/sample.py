@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mare.errors import PlanError
 from mare.finding import Location, open_sink
 from mare.ports import Sink, SinkTable
 from mare.release import Release, load_release
 
 from .preparation import prepare
-from .randomness import BLOCK
-from .writing import Counters, write_block
+from .writing import write_chunk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,14 +72,15 @@ def blocks(release: Release, entities: int, seed: int, progress: Progress | None
     ready = prepare(release, seed)
     if ready.apart:
         yield dict(ready.apart)
-    counters = Counters()
-    # One block at least: an empty database still has its tables' columns.
-    for block in range(max(1, -(-entities // BLOCK))):
-        size = min(BLOCK, entities - block * BLOCK)
-        rooms = ready.generator.block(seed, block, size)
-        yield write_block(ready.writer, rooms, counters, seed, block)
+    starts: dict[str, int] = {}
+    # One chunk at least: an empty database still has its tables' columns.
+    for first in range(0, max(1, entities), 32768):
+        ids = np.arange(first, min(first + 32768, entities), dtype=np.int64)
+        chunk = ready.generator.chunk(seed, ids)
+        yield write_chunk(ready.writer, chunk, starts, seed)
+        starts = {name: starts.get(name, 0) + rows for name, rows in chunk.rows.items()}
         if progress is not None:
-            progress(block * BLOCK + size, entities)
+            progress(first + len(ids), entities)
 
 
 def _frames(release: Release, entities: int, seed: int, progress: Progress | None) -> dict[str, pd.DataFrame]:

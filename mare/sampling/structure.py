@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import RelativeCodec, TableCodec
-from mare.domain import CodeArray, Codes
+from mare.domain import CodeArray, Codes, RowDraws
 
 REDRAWS = 16
 """How often a model is asked again before one of the possible codes is drawn at random."""
@@ -51,17 +51,18 @@ def structural_codes(codec: TableCodec, drawn: dict[str, CodeArray], position: N
 def make_possible(
     drawn: dict[str, CodeArray],
     rules: Sequence[StructuralCode],
-    resample: Callable[[Mask], Codes],
-    rng: np.random.Generator,
+    resample: Callable[[Mask, str], Codes],
+    draws: RowDraws,
 ) -> None:
-    """Mend ``drawn`` in place. ``resample`` draws the rows of a mask once more."""
+    """Mend ``drawn`` in place. ``resample`` draws the rows of a mask once more, under a name for the attempt."""
     for rule in rules:
         codes = np.where(rule.must, rule.code, drawn[rule.column]).astype(drawn[rule.column].dtype)
-        for _ in range(REDRAWS):
+        for attempt in range(REDRAWS):
             wrong = ~rule.must & (codes == rule.code)
             if not wrong.any():
                 break
-            codes[wrong] = resample(wrong)[rule.column]
-        wrong = ~rule.must & (codes == rule.code)
-        codes[wrong] = rng.integers(0, rule.usable, size=int(wrong.sum()))
+            codes[wrong] = resample(wrong, f"{rule.column} {attempt}")[rule.column]
+        else:
+            last = np.flatnonzero(~rule.must & (codes == rule.code))
+            codes[last] = draws.at(f"{rule.column} any", last).integers(0, rule.usable)
         drawn[rule.column] = codes

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import DecodedTable, Siblings, TableCodec, decode_table
-from mare.domain import CodeArray
+from mare.domain import CodeArray, RowDraws, as_generator, purpose_of
 from mare.errors import InternalError
 from mare.release.filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered, WorkedOut
 from mare.release.linking import Linked
@@ -26,24 +25,20 @@ from mare.schema import Schema
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .determined import work_out
+from .generation import Chunk
+from .identifiers import fresh_values
 from .linking import find_places
-from .randomness import stream
 from .storing import as_stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-@dataclass
-class Counters:
-    """How many rows of each table were written: fresh keys go on from there, block after block."""
-
-    rows: dict[str, int] = field(default_factory=dict)
+_NOTHING = {"json": "{}", "uuid": "00000000-0000-0000-0000-000000000000"}
 
 
 @dataclass(frozen=True, eq=False)
 class Writer:
-    """What is the same for every block: how columns are filled, and what they may refer to."""
+    """What is the same for every chunk: how columns are filled, and what they may refer to."""
 
     schema: Schema
     tables: tuple[ReflectedTable, ...]
@@ -68,27 +63,26 @@ class Writer:
     """Of references by interval, by table and name: the time here, and the two ends there."""
 
 
-def write_block(writer: Writer, rooms: Rooms, counters: Counters, seed: int, block: int) -> dict[str, pa.RecordBatch]:
-    """The rows of one block, table by table, referred before referring."""
-    made = BlockValues(writer, rooms, dict(counters.rows), seed, block)
-    batches = made.batches()
-    for table in writer.order:
-        counters.rows[table] = counters.rows.get(table, 0) + rooms.tables[table].rows
-    return batches
+def write_chunk(writer: Writer, chunk: Chunk, starts: Mapping[str, int], seed: int) -> dict[str, pa.RecordBatch]:
+    """The rows of one chunk, table by table, referred before referring. ``starts`` says how many rows were before them."""
+    return BlockValues(writer, chunk, starts, seed).batches()
 
 
 @dataclass(eq=False)
 class BlockValues:
-    """The values of one block, each column worked out once."""
+    """The values of one chunk, each column worked out once."""
 
     writer: Writer
-    rooms: Rooms
+    chunk: Chunk
     starts: Mapping[str, int]
     seed: int
-    block: int
     _decoded: dict[str, DecodedTable] = field(default_factory=dict)
     _columns: dict[tuple[str, str], pa.Array] = field(default_factory=dict)
     _places: dict[tuple[str, str], Index] = field(default_factory=dict)
+
+    @property
+    def rooms(self) -> Rooms:
+        return self.chunk.rooms
 
     def batches(self) -> dict[str, pa.RecordBatch]:
         import pyarrow as pa
@@ -157,7 +151,7 @@ class BlockValues:
                 anchor: self.decoded(anchor.scope).points[anchor.column].take(self.rooms.climb(everyone, table, anchor.scope))
                 for anchor in codec.above
             }
-            rng = stream(self.seed, f"decode {table}", self.block)
+            rng = as_generator(self.draws(table, "decode"))
             siblings = Siblings(above, parent, placed.position)
             self._decoded[table] = decode_table(
                 codec, self.codes(table), firsts, siblings, rng, points, self.writer.ordered_by.get(table)
@@ -177,8 +171,9 @@ class BlockValues:
         found = {f.reference: f for f in self._fillings(table).values() if isinstance(f, Linked)}
         return list(found.values())
 
-    def random(self, purpose: str) -> np.random.Generator:
-        return stream(self.seed, purpose, self.block)
+    def draws(self, table: str, purpose: str) -> RowDraws:
+        """Random numbers of the rows of a table."""
+        return RowDraws(self.chunk.keys[table], purpose_of(purpose))
 
     def _fillings(self, table: str) -> Mapping[str, Filling]:
         return self.writer.fillings[table]
@@ -197,19 +192,23 @@ class BlockValues:
             case Modelled():
                 return self.decoded(table).values[name]
             case Fresh():
-                rng = self.random(f"keys {table}.{name}")
-                return _fresh(filling, self._stored(table, name), self.starts.get(table, 0), placed.rows, rng)
+                numbers = np.arange(placed.rows, dtype=np.int64) + self.starts.get(table, 0)
+                return fresh_values(filling, self._stored(table, name), numbers, purpose_of(f"{table}.{name}", self.seed))
             case FromAbove(above, column):
                 index = self.rooms.climb(np.arange(placed.rows, dtype=np.int64), table, above)
                 return self.column(above, column).take(pa.array(index))
             case Numbered(first):
                 return pa.array(placed.position + first)
             case Constant(value):
-                return pa.array([value] * placed.rows, type=pa.string())
+                return pa.repeat(pa.scalar(self._constant(table, name, value), type=pa.string()), placed.rows)
             case WorkedOut(column):
                 return work_out(self, self.writer.schema, table, name, column)
             case Linked():
                 return self._linked(filling, self.places(table, filling))
+
+    def _constant(self, table: str, name: str, value: str | None) -> str | None:
+        """A text that the stored type takes: no text at all is no JSON and no uuid."""
+        return _NOTHING.get(self._stored(table, name).kind, value) if value == "" else value
 
     def _linked(self, link: Linked, places: Index) -> pa.Array:
         if link.table in self.writer.public:
@@ -225,18 +224,3 @@ def take(values: pa.Array, places: NDArray[np.int64]) -> pa.Array:
     if not len(values):
         return pa.nulls(len(places), type=values.type)
     return values.take(pa.array(np.maximum(places, 0), mask=places < 0))
-
-
-def _fresh(filling: Fresh, stored: ReflectedColumn, start: int, rows: int, rng: np.random.Generator) -> pa.Array:
-    """Unique by construction: numbers go up; a uuid has 122 random bits of its own stream."""
-    import pyarrow as pa
-
-    generate = filling.generate or ("uuid" if stored.kind == "uuid" else "sequence")
-    numbers = np.arange(rows, dtype=np.int64) + start + filling.start
-    if generate == "pattern" and filling.pattern is not None:
-        return pa.array([filling.pattern.format(n=int(n)) for n in numbers], type=pa.string())
-    if generate == "uuid":
-        return pa.array([str(UUID(bytes=rng.bytes(16), version=4)) for _ in range(rows)], type=pa.string())
-    if stored.kind in ("string", "json", "other"):
-        return pa.array([str(n) for n in numbers], type=pa.string())
-    return pa.array(numbers)
