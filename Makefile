@@ -20,8 +20,8 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	@touch $@
 
-demo: $(READY)  ## a simulated hospital, synthesized from one SQLite file into another
-	$(BIN)/python examples/demo.py
+demo: $(READY)  ## a simulated oncology hospital, from one SQLite file into another, step by step
+	@$(BIN)/python examples/demo.py build/demo
 
 test: $(READY)  ## the fast tier: unit, properties, tape audits, SQLite, DuckDB, one PostgreSQL
 	$(BIN)/python -m pytest -m "not slow" -q $(WORKERS)

@@ -1,107 +1,116 @@
-"""`make demo`: a simulated hospital in a SQLite file, synthesized into another one.
+"""`make demo`: a simulated oncology hospital is drafted, reviewed, planned, synthesized, checked and compared.
 
-    python examples/demo.py [FOLDER]
+    python examples/demo.py [FOLDER] [PATIENTS]
 
-Plans, fits with epsilon = 2, samples, lets SQLite check the keys, and shows the ledger and how close the synthetic
-columns come. Everything stays in the folder it names.
+Every line that begins with a dollar sign is a command that is really run, and that you can run again: all files stay in
+FOLDER (build/demo). It needs the package itself and nothing else. The pages are in `demo_pages.py`.
 """
 
 from __future__ import annotations
 
-import sqlite3
+import os
+import shlex
+import shutil
+import subprocess
 import sys
-import tempfile
-from contextlib import closing
+import time
 from pathlib import Path
 
-from hospital import simulate_hospital
+from demo_pages import checks, closeness, one_patient, review, sizes, spending
+from oncology import PATIENTS, simulate_oncology
 from rich.console import Console
-from rich.table import Table
-
-import mare
+from rich.text import Text
 
 HERE = Path(__file__).resolve().parent
+FILES = ("oncology.sqlite", "again.sqlite", "draft.yaml", "reviewed.yaml", "oncology.mare", "synthetic.sqlite")
 
-# What is compared: one-way distributions, by an SQL expression that both files can answer.
-COMPARED = {
-    ("patients", "sex"): "sex",
-    ("patients", "birth decade"): "birth_year / 10 * 10",
-    ("patients", "insurance"): "insurance",
-    ("patients", "died"): "died IS NOT NULL",
-    ("admissions", "ward"): "ward",
-    ("admissions", "urgent"): "urgent",
-    ("admissions", "severity"): "severity",
-    ("admissions", "days of stay"): "min(20, CAST(julianday(discharged) - julianday(admitted) AS INTEGER))",
-    ("admissions", "year of admission"): "strftime('%Y', admitted)",
-    ("admissions", "crp measured"): "crp IS NOT NULL",
-}
-PER_PATIENT = (
-    "SELECT min(6, (SELECT count(*) FROM admissions a WHERE a.patient_id = p.patient_id)), count(*) FROM patients p GROUP BY 1"
-)
+console = Console(highlight=False)
 
 
-def main(folder: Path) -> None:
-    console = Console(highlight=False)
-    real, synthetic, file = folder / "hospital.sqlite", folder / "synthetic.sqlite", folder / "hospital.mare"
-
+def main(folder: Path, patients: int) -> None:
+    began = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
-    console.rule("1  a hospital, simulated")
-    simulate_hospital(real)
-    console.print(f"{real}: {_rows(real)}")
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
 
-    console.rule("2  plan: reads no data")
-    schema = mare.load_schema(HERE / "hospital.yaml")
-    plan = mare.plan(schema, mare.Budget(epsilon=2, delta=1e-9))
-    for planned in plan.groups:
-        console.print(f"{planned.name}: {', '.join(planned.columns)}; S = {planned.sensitivity} ({planned.reason})")
+    title("1  A hospital", "Patients have lines of therapy, lines have cycles, cycles have drugs. Simulated.")
+    shell(f"cd {shlex.quote(os.path.relpath(folder))}")
+    os.chdir(folder)
+    simulate_oncology(Path("oncology.sqlite"), patients)
+    say(f"{sizes('oncology.sqlite')}")
 
-    console.rule("3  fit: the only step that sees data")
-    release = mare.fit(plan, real)
-    release.save(file)
-    console.print(f"{file}: {release.status}", markup=False)
-    console.print(release.ledger.render(), markup=False, soft_wrap=True)
+    title("2  Draft and review", "What the data is, and what is public. The draft reads names and types, no value.")
+    run("mare init oncology.sqlite -o draft.yaml")
+    shutil.copy(HERE / "oncology.yaml", "reviewed.yaml")
+    say("\nThen a person reviewed it, with the hospital's handbook, not looking at a row:\n")
+    console.print(review("draft.yaml", "reviewed.yaml"))
+    console.print()
+    run("mare check reviewed.yaml --from oncology.sqlite")
 
-    console.rule("4  sample: needs the release alone")
-    mare.sample(mare.load_release(file), to=synthetic, seed=7)
-    console.print(f"{synthetic}: {_rows(synthetic)}")
-    with closing(sqlite3.connect(synthetic)) as database:
-        broken = database.execute("PRAGMA foreign_key_check").fetchall()
-        (checked,) = database.execute("PRAGMA integrity_check").fetchone()
-        late = database.execute("SELECT count(*) FROM admissions WHERE discharged < admitted").fetchone()[0]
-    console.print(f"SQLite itself: integrity {checked}, {len(broken)} broken references, {late} discharges before admission")
+    title("3  Plan", "What will be modelled, and what ε = 2 per patient buys. Reads no data.")
+    run(f"mare plan reviewed.yaml --epsilon 2 --entities {patients}", until="How to read it")
+    say("The rest says how to read this, and what to change where it is noisy.")
 
-    console.rule("5  how close it comes (internal, not private: it looks at the real data)")
-    console.print(_fidelity(real, synthetic))
-    console.print(f"All of it is in {folder}", markup=False, soft_wrap=True)
-    if broken or checked != "ok" or late:
+    title("4  Fit and sample", "Only fit sees data. Sampling needs the release alone, on any machine.")
+    run("mare fit reviewed.yaml --from oncology.sqlite --epsilon 2 -o oncology.mare")
+    run("mare sample oncology.mare --to synthetic.sqlite --seed 7")
+    say("\nOne of the synthetic patients, who is nobody:\n")
+    console.print(one_patient("synthetic.sqlite"))
+
+    title("5  Do the keys hold?", "The database itself is asked.")
+    found = checks("synthetic.sqlite")
+    for what, fine in found.items():
+        console.print(Text.assemble(("✓ ", "green") if fine else ("✗ ", "bold red"), what))
+
+    title("6  The ledger", "What you show your data protection officer.")
+    run("mare ledger oncology.mare", until="What was measured")
+    say("The rest lists every measurement with its noise. In sum, the budget went to:\n")
+    console.print(spending("oncology.mare"))
+
+    title("7  How close does it come?", "Internal, not private: this page looks at the real data, unpaid for.")
+    simulate_oncology(Path("again.sqlite"), patients, seed=2)
+    for page in closeness("oncology.sqlite", "synthetic.sqlite", "again.sqlite"):
+        console.print(page)
+        console.print()
+    say("drawn anew: the same hospital, simulated anew. As close as chance allows.")
+    say("shuffled: the real columns, each in random order. No relation is left.")
+    say(f"\n{patients:,} patients and ε = 2 leave much noise, and other noise in every run.")
+    say(f"\nDone in {time.monotonic() - began:.0f} seconds. Everything is in {folder}", soft_wrap=True)
+    if not all(found.values()):
         sys.exit("the synthetic database is not sound: this is a bug in mare")
 
 
-def _rows(path: Path) -> str:
-    with closing(sqlite3.connect(path)) as database:
-        tables = ("patients", "admissions")
-        return ", ".join(f"{database.execute(f'SELECT count(*) FROM {table}').fetchone()[0]:,} {table}" for table in tables)
+def title(what: str, about: str) -> None:
+    console.print()
+    console.rule(Text(what, style="bold"), align="left", style="cyan")
+    say(f"{about}\n", "italic")
 
 
-def _fidelity(real: Path, synthetic: Path) -> Table:
-    """Total-variation distances: 0 is the same distribution, 1 has nothing in common."""
-    table = Table("table", "column", "values", "distance", title="one-way distributions, real against synthetic")
-    queries = {key: f"SELECT {value}, count(*) FROM {key[0]} GROUP BY 1" for key, value in COMPARED.items()}
-    queries["patients", "admissions per patient"] = PER_PATIENT
-    for (name, column), query in queries.items():
-        ours, theirs = _distribution(real, query), _distribution(synthetic, query)
-        values = ours.keys() | theirs.keys()
-        distance = sum(abs(ours.get(value, 0.0) - theirs.get(value, 0.0)) for value in values) / 2
-        table.add_row(name, column, str(len(values)), f"{distance:.3f}")
-    return table
+def say(text: str, style: str = "", soft_wrap: bool = False) -> None:
+    console.print(Text(text, style=style), soft_wrap=soft_wrap)
 
 
-def _distribution(path: Path, query: str) -> dict[object, float]:
-    with closing(sqlite3.connect(path)) as database:
-        counts = dict(database.execute(query).fetchall())
-    total = sum(counts.values()) or 1
-    return {value: count / total for value, count in counts.items()}
+def shell(command: str) -> None:
+    say(f"$ {command}", "bold cyan", soft_wrap=True)
+
+
+def run(command: str, until: str | None = None) -> None:
+    """Run a command in this terminal, as it is shown; with ``until``, show its output up to that line."""
+    shell(command)
+    program, *arguments = shlex.split(command)
+    words = [str(Path(sys.executable).with_name(program)), *arguments]
+    sys.stdout.flush()
+    if until is None:
+        subprocess.run(words, check=True)
+        return
+    wide = {**os.environ, "COLUMNS": str(console.width)}
+    page = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=wide).stdout
+    text = Text(page.partition(until)[0].rstrip() + "\n…")
+    for word, style in (("fine", "green"), ("noisy", "yellow"), ("drowns", "red"), ("PRIVATE", "bold green")):
+        text.highlight_words([word], style)
+    console.print(text, soft_wrap=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp(prefix="mare-demo-")))
+    given = sys.argv[1:]
+    main(Path(given[0] if given else "build/demo").resolve(), int(given[1]) if len(given) > 1 else PATIENTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -36,7 +37,8 @@ tables:
 
 def mare(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-c", "from mare.cli import main; main()", *arguments]
-    return subprocess.run(program, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+    environment = {**os.environ, "COLUMNS": "100"}  # readline, which pytest loads, sets it to the terminal's behind our back
+    return subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", check=False)
 
 
 @pytest.fixture

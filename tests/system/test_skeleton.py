@@ -1,4 +1,4 @@
-"""The walking skeleton: one SQLite file into another, by the command line and by the demo, as a user would."""
+"""The walking skeleton: one SQLite file into another, by the command line, as a user would."""
 
 from __future__ import annotations
 
@@ -116,12 +116,3 @@ def test_models_are_listed(tmp_path: Path) -> None:
     listed = json.loads(mare("models", "--json", folder=tmp_path).stdout)
     assert [m["name"] for m in listed if m["default"]] == ["privbayes"]
     assert "privbayes (default)" in mare("models", folder=tmp_path).stdout
-
-
-def test_the_demo_runs_from_anywhere(tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", ROOT / "examples" / "demo.py", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "0 broken references" in done.stdout
-    assert "internal, not private" in done.stdout
-    assert_sound(tmp_path / "synthetic.sqlite")

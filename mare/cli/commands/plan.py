@@ -54,7 +54,9 @@ def plan(
         return
     from rich.console import Console
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
+    from mare.cli.telling import page_width
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else min(page_width(), _WIDTH))
     with console.capture() as page:
         _show(console, made, document.label, details)
         if delta is None:
