@@ -1,15 +1,19 @@
-"""The counting kernel: cross-tabs of coded rows, exact, in integers, many in one pass over a chunk.
+"""The counting kernel: cross-tabs of coded rows, exact, in integers.
 
-A row's cell in a cross-tab is one number, the row-major index of its codes, so counting is `bincount`. Nothing is
-materialised but a chunk: a lag is a shift of the rows, a level a gather in a public table. A chunk is as long as the largest
-cross-tab, so that adding up the chunks costs no more than counting them. Everything here is secret.
+A row's cell in a cross-tab is one number, the row-major index of its codes, so counting is one pass over small integers:
+compiled where there is much to count and a compiler is there, numpy else, in chunks. The integers are the same. What is kept
+of a table is a code of two bytes per row and axis that was asked for. Everything here is secret.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +21,24 @@ from numpy.typing import NDArray
 from mare.domain import DIFFERENT, NO_ROW, SAME, Axis, Coarsenings, CodeArray, Domain, Marginal, axis_size
 from mare.errors import InternalError, PrivacyError
 
+from .compiled import MOST_AXES, CompiledLoops, compiled_loops
+
 Integers = NDArray[np.int64]
 
 CHUNK = 1 << 16
 """Rows at a time, where no cross-tab is larger: what a processor's cache holds."""
 
+COMPILED_FROM = 1 << 21
+"""Rows times cross-tabs from which loading the compiled loops pays."""
+
+THREADS = min(4, os.cpu_count() or 1)
+
 LARGEST_DENSE = 1 << 27
 """Cells of a dense cross-tab. More than this is counted sparsely, or not at all."""
 
 _EXACT_FLOAT = 2**53
+_TWO_BYTES = 1 << 16
+_MOST_SEEN = 1 << 22
 _LARGEST_SUM = 2**62
 
 
@@ -42,6 +55,7 @@ class CodedRows:
     """Of each row, its place in its sequence, from 0; None where rows have no order, and nothing may look back."""
     column: Callable[[str], CodeArray]
     """The codes of a column of the domain, one per row."""
+    _known: dict[Axis, NDArray[np.integer]] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -52,6 +66,52 @@ class CodedRows:
 
     def shape(self, marginal: Marginal) -> tuple[int, ...]:
         return tuple(self.size(axis) for axis in marginal.axes)
+
+    def codes(self, axis: Axis) -> NDArray[np.integer]:
+        """Of each row, its code on an axis; worked out once, in two bytes wherever they hold it."""
+        if axis not in self._known:
+            small = self.size(axis) <= _TWO_BYTES
+            self._known[axis] = np.ascontiguousarray(self._worked_out(axis), dtype=np.uint16 if small else np.int64)
+        return self._known[axis]
+
+    def _worked_out(self, axis: Axis) -> NDArray[np.integer]:
+        here, there = self._shifted(axis, axis.lag)
+        if axis.same_as_lag:
+            before, earlier = self._shifted(axis, axis.lag + axis.same_as_lag)
+            return np.where(there | earlier, NO_ROW, np.where(here == before, SAME, DIFFERENT))
+        if axis.new_since:
+            before, earlier = self._shifted(axis, axis.new_since)
+            return np.where(~earlier & (here == before), self.size(axis) - 1, here.astype(np.int64))
+        if axis.lag:
+            return np.where(there, self.size(axis) - 1, here.astype(np.int64))
+        return here
+
+    def _shifted(self, axis: Axis, lag: int) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
+        """Codes at the axis' level, that many rows earlier; and where there is no such row (its code then means nothing)."""
+        codes: NDArray[np.integer] = self.column(axis.column)
+        size = self.domain.size(axis.column)
+        if len(codes) and int(codes.max()) >= size:
+            raise InternalError(f"column {axis.column!r} holds a code outside its domain of {size}")
+        if lag:
+            # A row before the first of all is before the first of its sequence too: any code will do there.
+            codes = np.concatenate([np.zeros(min(lag, self.rows), dtype=codes.dtype), codes[: max(0, self.rows - lag)]])
+        if axis.level:
+            codes = self.coarsenings[axis.column][axis.level - 1].codes[codes]
+        if not lag:
+            return codes, np.zeros(self.rows, dtype=np.bool_)
+        if self.position is None:
+            raise InternalError(f"column {axis.column!r}: a row was asked to look back where rows have no order")
+        return codes, self.position < lag
+
+    def cells(self, marginal: Marginal, start: int, stop: int) -> Integers:
+        """Of each row of a chunk, its cell's row-major index."""
+        index = np.zeros(stop - start, dtype=np.int64)
+        for axis in marginal.axes:
+            index *= self.size(axis)
+            np.add(
+                index, self.codes(axis)[start:stop], out=index, casting="unsafe"
+            )  # the codes fit: each was held against its domain
+        return index
 
 
 def rows_per_entity(rows: CodedRows) -> Integers:
@@ -66,11 +126,17 @@ def count_dense(rows: CodedRows, marginals: Sequence[Marginal], weights: Integer
         raise InternalError(f"a dense cross-tab of {max(cells):,} cells was asked; at most {LARGEST_DENSE:,} are counted")
     _check_weights(rows, weights)
     totals = [np.zeros(size, dtype=np.int64) for size in cells]
-    for start, stop in _chunks(rows.rows, max(cells, default=0)):
-        chunk = _Chunk(rows, start, stop)
-        factors = None if weights is None else weights[rows.owner[start:stop]]
-        for total, marginal in zip(totals, marginals, strict=True):
-            total += _tally(chunk.cells(marginal), factors, len(total))
+    loops = _loops(rows, marginals)
+    if loops is not None:
+        factors = np.zeros(0, dtype=np.int64) if weights is None else np.ascontiguousarray(weights)
+
+        asked = zip(marginals, totals, strict=True)
+        _together(loops.tally, [(*_four_axes(rows, m), rows.owner, factors, total) for m, total in asked])
+    else:
+        for start, stop in _chunks(rows.rows, max(cells, default=0)):
+            heavy = None if weights is None else weights[rows.owner[start:stop]]
+            for total, marginal in zip(totals, marginals, strict=True):
+                total += _tally(rows.cells(marginal, start, stop), heavy, len(total))
     return [total.reshape(shape) for total, shape in zip(totals, shapes, strict=True)]
 
 
@@ -86,7 +152,7 @@ def count_sparse(rows: CodedRows, marginal: Marginal, weights: Integers | None =
         return found, flat[found]
     if not rows.rows:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    index = np.concatenate([_Chunk(rows, start, stop).cells(marginal) for start, stop in _chunks(rows.rows, 0)])
+    index = np.concatenate([rows.cells(marginal, start, stop) for start, stop in _chunks(rows.rows, 0)])
     if weights is None:
         found, counts = np.unique(index, return_counts=True)
         return found, counts.astype(np.int64)
@@ -101,69 +167,53 @@ def count_sparse(rows: CodedRows, marginal: Marginal, weights: Integers | None =
 
 def squared_norms(rows: CodedRows, marginals: Sequence[Marginal]) -> Integers:
     """Per entity Σ_m ‖h_em‖². ‖h‖² is what its rows count when each counts the rows of the entity in its own cell."""
+    sizes = [prod(rows.shape(marginal)) for marginal in marginals]
+    for size in sizes:
+        _check_cells(size)
+    loops = _loops(rows, marginals) if max(sizes, default=0) <= _MOST_SEEN else None
+    if loops is not None:
+        parts = [np.zeros(rows.entities, dtype=np.int64) for _ in marginals]
+        scratch = [np.zeros(size, dtype=np.int64) for size in sizes]
+        asked = zip(marginals, scratch, parts, strict=True)
+        _together(loops.norms, [(*_four_axes(rows, m), rows.owner, seen, part) for m, seen, part in asked])
+        return np.asarray(np.sum(parts, axis=0, dtype=np.int64))
     norms = np.zeros(rows.entities, dtype=np.int64)
-    for marginal in marginals:
-        _check_cells(prod(rows.shape(marginal)))
     for start, stop in _entity_chunks(rows.owner):
-        chunk = _Chunk(rows, start, stop)
         owner = rows.owner[start:stop]
         first = int(owner[0])
         local = owner - first
-        for marginal in marginals:
-            norms[first : first + int(local[-1]) + 1] += _chunk_norms(local, chunk.cells(marginal), prod(rows.shape(marginal)))
+        for marginal, size in zip(marginals, sizes, strict=True):
+            norms[first : first + int(local[-1]) + 1] += _chunk_norms(local, rows.cells(marginal, start, stop), size)
     return norms
 
 
-class _Chunk:
-    """A slice of the rows. Codes that several marginals use are worked out once."""
+def _loops(rows: CodedRows, marginals: Sequence[Marginal]) -> CompiledLoops | None:
+    """The compiled loops, where there is enough to count for them and every cross-tab is one that they know."""
+    if not rows.rows or not marginals or rows.rows * len(marginals) < COMPILED_FROM:
+        return None
+    if any(len(m.axes) > MOST_AXES or any(size > _TWO_BYTES for size in rows.shape(m)) for m in marginals):
+        return None
+    return compiled_loops()
 
-    def __init__(self, rows: CodedRows, start: int, stop: int) -> None:
-        self._rows, self._start, self._stop = rows, start, stop
-        self._known: dict[Axis, NDArray[np.integer]] = {}
 
-    def cells(self, marginal: Marginal) -> Integers:
-        """Of each row, its cell's row-major index."""
-        index = np.zeros(self._stop - self._start, dtype=np.int64)
-        for axis in marginal.axes:
-            index *= self._rows.size(axis)
-            np.add(index, self.codes(axis), out=index, casting="unsafe")  # the codes fit: each was held against its domain
-        return index
+def _four_axes(rows: CodedRows, marginal: Marginal) -> tuple[Any, ...]:
+    """The codes of four axes and the sizes of the last three; those in front that a cross-tab does not have are constant."""
+    spare = MOST_AXES - len(marginal.axes)
+    codes = [*([_zeros(rows.rows)] * spare), *(rows.codes(axis) for axis in marginal.axes)]
+    sizes = [*([1] * spare), *rows.shape(marginal)]
+    return *codes, tuple(sizes[1:])
 
-    def codes(self, axis: Axis) -> NDArray[np.integer]:
-        if axis not in self._known:
-            self._known[axis] = self._worked_out(axis)
-        return self._known[axis]
 
-    def _worked_out(self, axis: Axis) -> NDArray[np.integer]:
-        here, there = self._shifted(axis, axis.lag)
-        if axis.same_as_lag:
-            before, earlier = self._shifted(axis, axis.lag + axis.same_as_lag)
-            return np.where(there | earlier, NO_ROW, np.where(here == before, SAME, DIFFERENT))
-        if axis.new_since:
-            before, earlier = self._shifted(axis, axis.new_since)
-            return np.where(~earlier & (here == before), self._rows.size(axis) - 1, here.astype(np.int64))
-        if axis.lag:
-            return np.where(there, self._rows.size(axis) - 1, here.astype(np.int64))
-        return here
+@lru_cache(maxsize=4)
+def _zeros(rows: int) -> NDArray[np.uint16]:
+    return np.zeros(rows, dtype=np.uint16)
 
-    def _shifted(self, axis: Axis, lag: int) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
-        """Codes at the axis' level, that many rows earlier; and where there is no such row (its code then means nothing)."""
-        column, size = self._rows.column(axis.column), self._rows.domain.size(axis.column)
-        length = self._stop - self._start
-        # A row before the first of all is before the first of its sequence too: any code will do there.
-        lead = min(length, max(0, lag - self._start))
-        codes: NDArray[np.integer] = column[self._start - lag + lead : self._stop - lag] if lead < length else column[:0]
-        if lead:
-            codes = np.concatenate([np.zeros(lead, dtype=codes.dtype), codes])
-        if length and int(codes.max()) >= size:
-            raise InternalError(f"column {axis.column!r} holds a code outside its domain of {size}")
-        if axis.level:
-            codes = self._rows.coarsenings[axis.column][axis.level - 1].codes[codes]
-        if not lag:
-            return codes, np.zeros(length, dtype=np.bool_)
-        if self._rows.position is None:
-            raise InternalError(f"column {axis.column!r}: a row was asked to look back where rows have no order")
-        return codes, self._rows.position[self._start : self._stop] < lag
+
+def _together(loop: Callable[..., None], asked: Sequence[tuple[Any, ...]]) -> None:
+    """One cross-tab a thread: the loops let go of the interpreter, and no two write to the same numbers."""
+    with ThreadPoolExecutor(max_workers=min(THREADS, len(asked))) as threads:
+        for done in [threads.submit(loop, *arguments) for arguments in asked]:
+            done.result()
 
 
 def _tally(index: Integers, factors: Integers | None, cells: int) -> Integers:

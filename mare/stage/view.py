@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from mare.domain import Coarsenings, CodeArray, Domain, Marginal
 from mare.errors import InternalError
@@ -55,7 +56,7 @@ class StagedView:
     def sparse_counts(self, marginal: Marginal, weights: Index | None = None) -> tuple[Index, Index]:
         return kernel.count_sparse(self._coded, marginal, weights)
 
-    @property
+    @cached_property
     def _coded(self) -> kernel.CodedRows:
         position = self.position if self.memory else None
         return kernel.CodedRows(self.domain, self.coarsenings, self.all_entities, self.owner, position, self._codes)

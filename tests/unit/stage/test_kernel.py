@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mare.domain import Axis, Coarsening, Domain, Marginal
 from mare.errors import InternalError, PrivacyError
 from mare.stage import kernel
+from mare.stage.compiled import compiled_loops
 from tests.unit.privacy.listed_view import ListedView
 from tests.views import ArrayView, array_view
 
@@ -40,13 +41,23 @@ def both(listed: list[tuple[int, int, int]], everyone: int = 8) -> tuple[ArrayVi
     return fast, slow
 
 
-@given(rows, st.lists(marginals, max_size=4), chunks, st.none() | st.lists(st.integers(0, 2**20), min_size=8, max_size=8))
+compiled_from = st.sampled_from([0, kernel.COMPILED_FROM])
+"""Everything by the compiled loops, or (so few rows) everything by numpy."""
+
+
+@given(
+    rows,
+    st.lists(marginals, max_size=4),
+    chunks,
+    compiled_from,
+    st.none() | st.lists(st.integers(0, 2**20), min_size=8, max_size=8),
+)
 def test_counts_are_those_of_plain_python(
-    listed: list[tuple[int, int, int]], asked: list[Marginal], chunk: int, factors: list[int] | None
+    listed: list[tuple[int, int, int]], asked: list[Marginal], chunk: int, compiled: int, factors: list[int] | None
 ) -> None:
     fast, slow = both(listed)
     weights = None if factors is None else np.array(factors, dtype=np.int64)
-    with patch.object(kernel, "CHUNK", chunk):
+    with patch.object(kernel, "CHUNK", chunk), patch.object(kernel, "COMPILED_FROM", compiled):
         answers = fast.counts(asked, weights)
         sparse = [fast.sparse_counts(marginal, weights) for marginal in asked]
     for dense, expected in zip(answers, slow.counts(asked, weights), strict=True):
@@ -59,12 +70,12 @@ def test_counts_are_those_of_plain_python(
         np.testing.assert_array_equal(counts, expected_counts)
 
 
-@given(rows, st.lists(marginals, max_size=4), chunks)
+@given(rows, st.lists(marginals, max_size=4), chunks, compiled_from)
 def test_rows_and_norms_per_entity_are_those_of_plain_python(
-    listed: list[tuple[int, int, int]], asked: list[Marginal], chunk: int
+    listed: list[tuple[int, int, int]], asked: list[Marginal], chunk: int, compiled: int
 ) -> None:
     fast, slow = both(listed)
-    with patch.object(kernel, "CHUNK", chunk):
+    with patch.object(kernel, "CHUNK", chunk), patch.object(kernel, "COMPILED_FROM", compiled):
         np.testing.assert_array_equal(fast.rows_per_entity(), slow.rows_per_entity())
         np.testing.assert_array_equal(fast.squared_norms(asked), slow.squared_norms(asked))
 
@@ -149,3 +160,21 @@ def test_rows_without_an_order_cannot_look_back() -> None:
     view = array_view([1], {"ward": [0], "age": [0]}, DOMAIN, memory=0)
     with pytest.raises(InternalError, match="no order"):
         view.counts([Marginal((Axis("ward", lag=1),))])
+
+
+def test_the_compiled_loops_are_there_and_are_used_where_there_is_much_to_count() -> None:
+    """They are installed with the tests: what is held against plain Python above is what a large fit runs."""
+    loops = compiled_loops()
+    assert loops is not None
+    many = both([(1, 0, 0)] * 20)[0].coded
+    with patch.object(kernel, "COMPILED_FROM", 20):
+        assert kernel._loops(many, [Marginal.of("ward")]) is loops
+        assert kernel._loops(many, [Marginal(tuple(Axis("age", lag=lag) for lag in range(5)))]) is None
+    assert kernel._loops(many, [Marginal.of("ward")]) is None
+
+
+def test_without_a_compiler_numpy_counts() -> None:
+    listed = [(1, 0, 1), (1, 0, 2), (2, 1, 1)]
+    fast, slow = both(listed)
+    with patch.object(kernel, "COMPILED_FROM", 0), patch.object(kernel, "compiled_loops", lambda: None):
+        np.testing.assert_array_equal(fast.counts([Marginal.of("ward")])[0], slow.counts([Marginal.of("ward")])[0])
