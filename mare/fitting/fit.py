@@ -34,6 +34,7 @@ from mare.stage import LocalNotes, needs, stage
 from mare.stage.dropping import drop_rest
 
 from .learning import Learning, weight_of
+from .levels import group_levels
 from .settling import open_codecs, settle
 from .sizes import measure_sizes
 from .vocabularies import choices, choose_keys, read_public, stage_vocabularies
@@ -140,7 +141,8 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
             # Sizes and domains are paid; whatever the models do not use is left over, never given to a later group.
             for group in settled.groups:
                 tell(f"fitting {group.name}")
-                view = staged.view(group.group, group.columns, group.history, group.sensitivity)
+                levels = group_levels(group.group, group.columns, group.history, coded)
+                view = staged.view(group.group, group.columns, group.history, group.sensitivity, levels)
                 curator = gate.curator(view, phases.models * group.share)
                 arrays[group.name] = get_model(group.model).fit(curator, group.task).arrays()
     return Release(schema, settled, output, arrays, ledger, public)

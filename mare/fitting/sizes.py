@@ -13,8 +13,9 @@ import numpy as np
 
 from mare.domain import Marginal
 from mare.graph.groups import Part
+from mare.models.privbayes.children import settled_children
 from mare.planning.sensitivity import RowBound
-from mare.privacy.curator import Curator, Gate
+from mare.privacy.curator import Clip, Curator, Gate
 from mare.stage import Staged
 
 ENTITIES = 0.5
@@ -56,10 +57,12 @@ def measure_sizes(gate: Gate, staged: Staged, bounds: Mapping[str, RowBound], sh
 
 def _mean_children(curator: Curator) -> float:
     """Children per parent row, from a noisy histogram of their number."""
-    (answer,) = curator.counts([Marginal.of("count")])
-    # Noise in the tail of a count multiplies rows: what does not stand clear of it counts as nothing (recipe, step 3).
-    clear = np.where(answer.values >= 2 * answer.standard_deviation, answer.values, 0).astype(np.float64)
-    total = float(clear.sum())
+    # An entity may have many parent rows: without a clip the noise would follow the cap, and hide everything.
+    clip = Clip.chosen() if curator.max_rows_per_entity > 1 else None
+    (answer,) = curator.counts([Marginal.of("count")], clip=clip)
+    total = float(answer.rows.sum())
     if total <= 0:
         return 1.0
-    return float((clear * np.arange(len(clear))).sum()) / total
+    # Noise in the tail of a count multiplies rows (recipe, step 3).
+    settled = settled_children(answer.rows / total, answer.rows_deviation / total)
+    return float(settled @ np.arange(len(settled)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import sqrt
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,16 +12,22 @@ from numpy.typing import NDArray
 from mare.domain import Marginal, OptionValue, Task
 from mare.models.protocol import FittedModel, Workload
 
+from .agreement import agreed_conditionals, total_rows
+from .candidates import Candidates
+from .carrying import carried_columns
 from .fitted import FittedPrivBayes, load_fitted
-from .network import Evidence, Family, NetworkSearch
+from .network import Evidence, GreedySearch
+from .noisy_scores import NoisyScoreSearch
 from .settings import OPTIONS, Settings
-from .tables import Table, conditional, consensus, cut_tail, norm_subtract, one_axis, rake, shrink
+from .tables import Table, norm_subtract
 
 if TYPE_CHECKING:
     from mare.privacy.curator import ChosenClip, Curator, NoisyCounts
 
 _ENTITIES = 0.005
 """Share for n̂: the penalties of the search need it."""
+_RATES = 0.005
+"""Share for how often columns repeat their previous value."""
 
 
 class PrivBayesModel:
@@ -44,15 +50,20 @@ class PrivBayesModel:
         if not len(task.columns):
             return FittedPrivBayes(sizes, (), {})
         entities = max(50.0, float(curator.entities(_ENTITIES).value))
-        singles = curator.counts([Marginal.of(name) for name in task.columns], settings.one_way, _clip(curator, settings))
-        one_way = {name: _distribution(single) for name, single in zip(task.columns, singles, strict=True)}
-        rest = 1 - _ENTITIES - settings.one_way - settings.structure
-        evidence = Evidence(entities, one_way, _relative_noise(singles[0]) * sqrt(settings.one_way / rest))
-        families = NetworkSearch(curator, task, settings, evidence).run()
+        singles = _one_way(curator, task, settings)
+        one_way = {single.marginal.axes[0].column: _distribution(single) for single in singles}
+        carried = carried_columns(curator, task, settings, one_way, _RATES, _clip(curator, settings))
+        rest = max(1e-9, curator.remaining - settings.structure)
+        evidence = Evidence(entities, one_way, _expected_noise(task, settings, singles[-1], rest))
+        candidates = Candidates(task, settings, curator.coarsenings, carried)
+        search = GreedySearch if settings.search == "greedy" else NoisyScoreSearch
+        families = search(curator, candidates, settings, evidence).run()
         # What the search did not use goes to the families.
-        marginals = [Marginal.of(*family.parents, family.child) for family in families]
-        counted = curator.counts(marginals, curator.remaining, _clip(curator, settings))
-        return FittedPrivBayes(sizes, tuple(families), _agreed(task, settings, families, singles, counted))
+        counted = curator.counts([family.marginal for family in families], curator.remaining, _clip(curator, settings))
+        conditionals = agreed_conditionals(task, settings, curator.coarsenings, families, singles, counted)
+        looked_at = {axis for family in families for axis in family.parents if axis.level}
+        levels = {axis: curator.coarsenings[axis.column][axis.level - 1].codes for axis in looked_at}
+        return FittedPrivBayes(sizes, tuple(families), conditionals, levels, carried, settings.replacement)
 
     def load(self, task: Task, arrays: Mapping[str, NDArray[np.generic]]) -> FittedModel:
         return load_fitted(task, arrays)
@@ -67,49 +78,26 @@ def _clip(curator: Curator, settings: Settings) -> ChosenClip | None:
     return Clip.chosen(portion=settings.clip_portion, bias=settings.clip_bias)
 
 
-def _total(counts: NoisyCounts) -> float:
-    """Rows of a noisy table: at least what its noise could hide."""
-    noise = counts.rows_deviation * sqrt(counts.values.size)
-    return max(float(counts.rows.sum()), noise, 1e-9)
+def _one_way(curator: Curator, task: Task, settings: Settings) -> list[NoisyCounts]:
+    """Numbers of children on their own, for what is wrong with them is wrong many times over; the other columns together."""
+    found: list[NoisyCounts] = []
+    counts = [name for name in task.columns if name in task.counts]
+    for share, names in ((settings.children, counts), (settings.one_way, [n for n in task.columns if n not in counts])):
+        found += curator.counts([Marginal.of(name) for name in names], share, _clip(curator, settings)) if names else []
+    return found
 
 
 def _distribution(counts: NoisyCounts) -> Table:
-    return norm_subtract(counts.rows / _total(counts))
+    return norm_subtract(counts.rows / total_rows(counts))
 
 
-def _relative_noise(counts: NoisyCounts) -> float:
-    return counts.rows_deviation / _total(counts)
+def _expected_noise(task: Task, settings: Settings, single: NoisyCounts, share: float) -> float:
+    """What a cell of the families will be off by, all measured together with this share, as a fraction of all rows.
 
-
-def _agreed(
-    task: Task, settings: Settings, families: Sequence[Family], singles: Sequence[NoisyCounts], counted: Sequence[NoisyCounts]
-) -> dict[str, Table]:
-    """Conditional tables that agree on every column they share (NIST 2018, Algorithm 5; recipe, step 12)."""
-    said: dict[str, list[tuple[Table, float]]] = {}
-    for name, single in zip(task.columns, singles, strict=True):
-        total = _total(single)
-        said.setdefault(name, []).append((single.rows / total, (single.rows_deviation / total) ** 2))
-    for family, counts in zip(families, counted, strict=True):
-        total, table = _total(counts), counts.rows
-        for axis, name in enumerate((*family.parents, family.child)):
-            cells = table.size / table.shape[axis]
-            said.setdefault(name, []).append((one_axis(table, axis) / total, cells * (counts.rows_deviation / total) ** 2))
-    margins = {name: consensus(estimates) for name, estimates in said.items()}
-    for name in task.counts & margins.keys():
-        precision = sum(1 / max(variance, 1e-300) for _, variance in said[name])
-        margins[name] = cut_tail(margins[name], sqrt(1 / precision))
-    return {
-        family.child: _conditional(settings, family, counts, margins) for family, counts in zip(families, counted, strict=True)
-    }
-
-
-def _conditional(settings: Settings, family: Family, counts: NoisyCounts, margins: Mapping[str, Table]) -> Table:
-    child = margins[family.child]
-    if not family.parents:
-        return child[None, :]
-    table, total = counts.rows, _total(counts)
-    believed = shrink(table, counts.rows_deviation, child)
-    parents = norm_subtract(table.sum(axis=-1), total)
-    joint = believed * (parents / total)[..., None]
-    names = (*family.parents, family.child)
-    return conditional(rake(joint, [margins[name] for name in names], settings.raking), child)
+    Told from a table that was measured: noise goes with √(tables / share) under (ε, δ), with tables / share under pure ε.
+    """
+    counts = len(task.counts & set(task.columns))
+    own = single.marginal.axes[0].column in task.counts
+    measured = counts / settings.children if own else (len(task.columns) - counts) / settings.one_way
+    more = len(task.columns) / share / measured
+    return single.rows_deviation / total_rows(single) * (more if single.mechanism == "discrete laplace" else sqrt(more))

@@ -10,6 +10,8 @@ from types import MappingProxyType
 from mare.domain import OptionValue, Task
 from mare.errors import PlanError
 
+SEARCHES = ("greedy", "noisy_scores")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -17,14 +19,20 @@ class Settings:
 
     one_way: float = 0.10
     """For one-way tables."""
+    children: float = 0.3
+    """For the one-way table of a number of children, where the group has one: it decides how many rows there are."""
     structure: float = 0.08
     """For choosing the network."""
+    search: str = "greedy"
+    """How the network is chosen: "greedy" picks (exponential mechanism), or "noisy_scores" of all pairs and τ (NIST 2018)."""
     parents: int = 0
     """At most so many parents a column; 0: 2 for small data, 3 for large."""
     greedy_columns: int = 24
     """Up to so many columns the order of the network is chosen too; wider groups keep the schema's order, to save time."""
     max_cells: int = 60_000
     """Cells of a family's table, at most."""
+    coarsen_above: int = 12
+    """A parent with more codes than this may be looked at through its coarser levels too; 0: never."""
     noise_penalty: float = 0.1
     """How much a parent pays for the noise of the cells that it adds."""
     sampling_penalty: float = 0.5
@@ -39,6 +47,8 @@ class Settings:
     """Let a column look at all columns of earlier rows, not just at its own value."""
     raking: int = 12
     """Rounds of raking family tables to the one-way tables they share."""
+    replacement: bool = True
+    """False: rows that are drawn together are drawn without replacement, every value in its proportion, up to one row."""
 
     @classmethod
     def of(cls, task: Task) -> Settings:
@@ -47,10 +57,11 @@ class Settings:
         if said := [w for w in wrong if w]:
             raise PlanError(f"group {task.group!r}: {'; '.join(said)}.")
         settings = cls(**given)  # type: ignore[arg-type]
-        if not 0 < settings.one_way + settings.structure < 0.9 or settings.one_way == 0:
+        if settings.one_way + settings.children + settings.structure >= 0.9 or 0 in (settings.one_way, settings.children):
             raise PlanError(
-                f"group {task.group!r}: one_way is {settings.one_way:g} and structure {settings.structure:g}; one_way must be "
-                "above 0, and together they must stay below 0.9, so that something is left for the families."
+                f"group {task.group!r}: one_way is {settings.one_way:g}, children {settings.children:g} and structure "
+                f"{settings.structure:g}; the first two must be above 0, and together they must stay below 0.9, so that "
+                "something is left for the families."
             )
         return settings
 
@@ -58,6 +69,8 @@ class Settings:
 def _wrong(name: str, value: object, default: object) -> str | None:
     if isinstance(default, bool):
         return None if isinstance(value, bool) else f"{name} is {value!r}; it may be true or false"
+    if isinstance(default, str):
+        return None if value in SEARCHES else f"{name} is {value!r}; it may be {' or '.join(SEARCHES)}"
     number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
     if isinstance(default, int):
         least = 1 if name == "max_cells" else 0

@@ -25,21 +25,11 @@ def norm_subtract(noisy: Table, total: float = 1.0) -> Table:
     return np.asarray(np.maximum(flat - excess[kept[-1]], 0.0).reshape(noisy.shape))
 
 
-def consensus(estimates: Sequence[tuple[Table, float]]) -> Table:
-    """One distribution from several noisy ones, each with the variance of its cells: inverse-variance weights."""
+def weighted_mean(estimates: Sequence[tuple[Table, float]]) -> tuple[Table, float]:
+    """One noisy distribution from several, each with the variance of its cells: inverse-variance weights; and its variance."""
     weights = np.array([1 / max(variance, 1e-300) for _, variance in estimates])
     mean = sum(weight * table for weight, (table, _) in zip(weights, estimates, strict=True)) / weights.sum()
-    return norm_subtract(np.asarray(mean))
-
-
-def cut_tail(table: Table, deviation: float) -> Table:
-    """A distribution without what noise alone may have put there: cells below two standard deviations are empty.
-
-    For numbers of children only. Noise that stands in forty empty cells makes few rows each, but up to forty times as many below.
-    """
-    kept = np.where(table < 2 * deviation, 0.0, table)
-    total = float(kept.sum())
-    return kept / total if total > 0 else table
+    return np.asarray(mean), float(1 / weights.sum())
 
 
 def one_axis(table: Table, axis: int) -> Table:

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mare.domain import Codes, Domain, Task
+from mare.domain import Axis, Codes, Domain, Task
 from mare.errors import PlanError, ReleaseError
 from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
+from mare.models.privbayes.candidates import Family
 from mare.models.privbayes.fitted import FittedPrivBayes, load_fitted
-from mare.models.privbayes.network import Family
 from mare.models.privbayes.settings import Settings
-from mare.models.privbayes.tables import conditional, consensus, cut_tail, norm_subtract, one_axis, rake, shrink
+from mare.models.privbayes.tables import conditional, norm_subtract, one_axis, rake, shrink, weighted_mean
 from mare.privacy.budget import Budget
 from tests.unit.models.test_contract import COLUMNS, HISTORY, LAGS, curator_over, visits
 
@@ -23,29 +23,29 @@ HUGE = Budget(1e5, 1e-9)
 counts = arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(2, 5)), elements=st.floats(-50, 100))
 
 
-def task(**options: float | bool) -> Task:
+def task(**options: float | bool | str) -> Task:
     return Task("visits.rows", COLUMNS, HISTORY, settle_options(PrivBayesModel(), options), LAGS)
 
 
-def fitted(budget: Budget = HUGE, **options: float | bool) -> FittedPrivBayes:
+def fitted(budget: Budget = HUGE, **options: float | bool | str) -> FittedPrivBayes:
     model = PrivBayesModel().fit(curator_over(visits(3000), budget)[0], task(**options))
     assert isinstance(model, FittedPrivBayes)
     return model
 
 
 def test_it_finds_what_was_planted() -> None:
-    parents = {family.child: family.parents for family in fitted().families}
+    parents = {family.column: {axis.column for axis in family.parents} for family in fitted().families}
     assert "visits.unit[-1]" in parents["unit"]
     assert "unit" in parents["urgent"] or "urgent" in parents["unit"]
 
 
 def test_history_is_a_parent_and_never_a_child() -> None:
-    assert {family.child for family in fitted().families} == set(COLUMNS.names)
+    assert {family.column for family in fitted().families} == set(COLUMNS.names)
 
 
 def test_another_columns_past_is_looked_at_on_request_only() -> None:
     def looked_back(model: FittedPrivBayes) -> bool:
-        return any("visits.unit[-1]" in f.parents for f in model.families if f.child == "urgent")
+        return any(Axis("visits.unit[-1]") in family.parents for family in model.families if family.column == "urgent")
 
     assert not looked_back(fitted())
 
@@ -82,6 +82,8 @@ def test_with_hardly_any_budget_it_still_answers() -> None:
     [
         ({"one_way": 0.0}, "one_way"),
         ({"one_way": 0.8, "structure": 0.3}, "together"),
+        ({"children": 0.0}, "children"),
+        ({"search": "clairvoyance"}, "greedy or noisy_scores"),
         ({"structure": float("nan")}, "structure is nan"),
         ({"parents": -1}, "parents is -1"),
         ({"max_cells": 0}, "max_cells is 0"),
@@ -124,26 +126,10 @@ def test_raking_meets_every_margin() -> None:
         assert one_axis(raked, axis) == pytest.approx(margin, abs=1e-6)
 
 
-def test_the_consensus_trusts_the_precise() -> None:
-    agreed = consensus([(np.array([0.5, 0.5]), 1.0), (np.array([0.9, 0.1]), 1e-6)])
+def test_the_mean_trusts_the_precise() -> None:
+    agreed, variance = weighted_mean([(np.array([0.5, 0.5]), 1.0), (np.array([0.9, 0.1]), 1e-6)])
     assert agreed == pytest.approx([0.9, 0.1], abs=1e-3)
-
-
-def test_the_tail_of_a_count_is_cut_where_it_is_noise() -> None:
-    cut = cut_tail(np.array([0.7, 0.25, 0.03, 0.015, 0.005]), 0.01)
-    assert cut.tolist() == pytest.approx([0.7 / 0.98, 0.25 / 0.98, 0.03 / 0.98, 0.0, 0.0])
-    assert cut_tail(np.array([0.5, 0.5]), 1.0).tolist() == [0.5, 0.5]
-
-
-def test_only_counts_are_cut() -> None:
-    """A budget so small that every cell is noise: a count keeps what stands out, another column all it has."""
-    counted = Task("visits.rows", COLUMNS, HISTORY, settle_options(PrivBayesModel(), {}), LAGS, frozenset({"unit"}))
-    view, budget = visits(40), Budget(0.5, 1e-9)
-    plain = PrivBayesModel().fit(curator_over(view, budget)[0], task())
-    cut = PrivBayesModel().fit(curator_over(view, budget)[0], counted)
-    assert isinstance(plain, FittedPrivBayes)
-    assert isinstance(cut, FittedPrivBayes)
-    assert (cut.conditionals["unit"] <= 1e-9).sum() > (plain.conditionals["unit"] <= 1e-9).sum()
+    assert variance == pytest.approx(1e-6, rel=1e-3)
 
 
 def test_a_combination_without_mass_takes_the_fallback() -> None:
@@ -152,7 +138,7 @@ def test_a_combination_without_mass_takes_the_fallback() -> None:
 
 def test_the_impossible_is_never_drawn() -> None:
     table = np.array([[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]])
-    model = FittedPrivBayes({"h": 2, "x": 3}, (Family("x", ("h",)),), {"x": table})
+    model = FittedPrivBayes({"h": 2, "x": 3}, (Family(Axis("x"), (Axis("h"),)),), {"x": table})
     drawn = model.sample(Codes(4000, {"h": np.repeat([0, 1], 2000).astype(np.uint8)}), np.random.default_rng(3))["x"]
     assert set(drawn[:2000].tolist()) == {1}
     assert set(drawn[2000:].tolist()) == {0, 2}
@@ -168,7 +154,7 @@ GOOD = {
 
 
 def test_good_arrays_load() -> None:
-    assert [family.parents for family in load_fitted(SMALL, GOOD).families] == [(), ("h", "x")]
+    assert [family.parents for family in load_fitted(SMALL, GOOD).families] == [(), (Axis("h"), Axis("x"))]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,94 @@
+"""Tables that agree on every column they share, at every level of it (NIST 2018, section 3.2 and Algorithm 5; recipe, step 12).
+
+Every table says something about the distribution of each of its axes. What they say is brought together by inverse-variance
+weights, coarse levels are brought together with fine ones, and the tables are raked to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mare.domain import Axis, Coarsenings, Task
+
+from .candidates import Family
+from .children import settled_children
+from .settings import Settings
+from .tables import Table, conditional, norm_subtract, one_axis, rake, shrink, weighted_mean
+
+if TYPE_CHECKING:
+    from mare.privacy.curator import NoisyCounts
+
+Said = dict[Axis, list[tuple[Table, float]]]
+"""By axis: distributions as measured (some cells may be negative), each with the variance of its cells."""
+
+
+def total_rows(counts: NoisyCounts) -> float:
+    """Rows of a noisy table: at least what its noise could hide."""
+    noise = counts.rows_deviation * sqrt(counts.values.size)
+    return max(float(counts.rows.sum()), noise, 1e-9)
+
+
+def agreed_conditionals(
+    task: Task,
+    settings: Settings,
+    coarsenings: Coarsenings,
+    families: Sequence[Family],
+    singles: Sequence[NoisyCounts],
+    counted: Sequence[NoisyCounts],
+) -> dict[str, Table]:
+    """By column, its conditional table."""
+    said: Said = {}
+    for single in singles:
+        total = total_rows(single)
+        said.setdefault(single.marginal.axes[0], []).append((single.rows / total, (single.rows_deviation / total) ** 2))
+    for family, counts in zip(families, counted, strict=True):
+        total, table = total_rows(counts), counts.rows
+        for place, axis in enumerate(family.marginal.axes):
+            cells = table.size / table.shape[place]
+            said.setdefault(axis, []).append((one_axis(table, place) / total, cells * (counts.rows_deviation / total) ** 2))
+    margins = settled_margins(said, coarsenings, task.counts)
+    return {
+        family.column: _conditional(settings, family, counts, margins) for family, counts in zip(families, counted, strict=True)
+    }
+
+
+def settled_margins(said: Said, coarsenings: Coarsenings, counts: frozenset[str]) -> dict[Axis, Table]:
+    """One distribution per axis. Levels of one column agree: the coarse ones are sums of the fine one."""
+    means = {axis: weighted_mean(estimates) for axis, estimates in said.items()}
+    margins: dict[Axis, Table] = {}
+    for axis, (mean, variance) in means.items():
+        if axis.level or axis.new_since:
+            continue
+        # The most general first: what follows does not undo it.
+        coarse = sorted((one for one in means if one.column == axis.column and one.level), key=lambda one: -one.level)
+        for one in coarse:
+            mean = _brought_together(mean, variance, coarsenings[one.column][one.level - 1].codes, *means[one])
+        margins[axis] = settled_children(mean, sqrt(variance)) if axis.column in counts else norm_subtract(mean)
+        for one in coarse:
+            level = coarsenings[one.column][one.level - 1]
+            margins[one] = np.asarray(np.bincount(level.codes, weights=margins[axis], minlength=level.size), dtype=np.float64)
+    return {**{axis: norm_subtract(mean) for axis, (mean, _) in means.items() if axis not in margins}, **margins}
+
+
+def _brought_together(fine: Table, variance: float, codes: np.ndarray, coarse: Table, coarse_variance: float) -> Table:
+    """The fine distribution, moved so that its sums are the weighted mean of what both say; each cell by the same amount."""
+    members = np.bincount(codes, minlength=len(coarse))
+    sums = np.bincount(codes, weights=fine, minlength=len(coarse))
+    own, other = 1 / np.maximum(members * variance, 1e-300), 1 / max(coarse_variance, 1e-300)
+    wanted = (own * sums + other * coarse) / (own + other)
+    return np.asarray(fine + ((wanted - sums) / np.maximum(members, 1))[codes])
+
+
+def _conditional(settings: Settings, family: Family, counts: NoisyCounts, margins: Mapping[Axis, Table]) -> Table:
+    child = margins[family.child]
+    if not family.parents:
+        return child[None, :]
+    table, total = counts.rows, total_rows(counts)
+    believed = shrink(table, counts.rows_deviation, child)
+    parents = norm_subtract(table.sum(axis=-1), total)
+    joint = believed * (parents / total)[..., None]
+    return conditional(rake(joint, [margins[axis] for axis in family.marginal.axes], settings.raking), child)

@@ -1,0 +1,109 @@
+"""What a column may be drawn from: the public rules that every search of a network keeps to.
+
+A parent is an axis: a column or a history column as it is coded, or one of its public coarser levels (NIST 2018, section 3.1).
+A family has at most one level of a column. History may be a parent only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from mare.domain import Axis, Coarsenings, Marginal, Task, axis_size
+
+from .settings import Settings
+
+
+@dataclass(frozen=True)
+class Family:
+    """A column and what it is drawn from, in the order of its table's axes."""
+
+    child: Axis
+    """The column; or, where it carries its previous value along, the column where it is new."""
+    parents: tuple[Axis, ...]
+
+    @property
+    def column(self) -> str:
+        return self.child.column
+
+    @property
+    def carried(self) -> bool:
+        return self.child.new_since > 0
+
+    @property
+    def marginal(self) -> Marginal:
+        return Marginal((*self.parents, self.child))
+
+    def joined(self, parent: Axis) -> Family:
+        """With one parent more. Another level of the same column takes the place of the one that is there."""
+        return Family(self.child, (*(one for one in self.parents if one.column != parent.column), parent))
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The task, its levels, and which columns are carried."""
+
+    task: Task
+    settings: Settings
+    coarsenings: Coarsenings
+    carried: Mapping[str, str] = field(default_factory=dict)
+    """Columns that carry their previous value along: the name of that value in the history."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.task.columns.names
+
+    def size(self, axis: Axis) -> int:
+        return axis_size(axis, self.task.domain, self.coarsenings)
+
+    def cells(self, family: Family) -> int:
+        return prod(self.size(axis) for axis in family.marginal.axes)
+
+    def child(self, name: str) -> Axis:
+        return Axis(name, new_since=1) if name in self.carried else Axis(name)
+
+    def given(self, name: str) -> tuple[Axis, ...]:
+        """What the family of a column begins with: whether there is a value to carry along."""
+        level = presence_level(self.carried[name], self.task, self.coarsenings) if name in self.carried else None
+        return () if level is None else (Axis(self.carried[name], level=level),)
+
+    def allowed(self, family: Family, placed: Sequence[str]) -> list[Axis]:
+        """The axes that may join a family, when these columns have their place."""
+        room = self.settings.max_cells
+        given = {axis.column for axis in self.given(family.column)}
+        taken = {axis.column for axis in family.parents if axis.column not in given or not self._is_presence(axis)}
+        found = []
+        for name in (*self.task.history, *placed):
+            if name == family.column or name in taken or not self._may_look_back(family.column, name):
+                continue
+            found += [axis for axis in self.levels(name) if self.cells(family.joined(axis)) <= room]
+        return found
+
+    def levels(self, name: str) -> list[Axis]:
+        """A column as it is coded and, where its domain is large, more coarsely."""
+        found = [Axis(name)]
+        if self.task.domain.size(name) > self.settings.coarsen_above > 0:
+            found += [Axis(name, level=k + 1) for k in range(len(self.coarsenings.get(name, ())))]
+        return [axis for axis in found if not self._is_presence(axis)]
+
+    def _is_presence(self, axis: Axis) -> bool:
+        return axis.level > 0 and presence_level(axis.column, self.task, self.coarsenings) == axis.level
+
+    def _may_look_back(self, child: str, name: str) -> bool:
+        """Of earlier rows, a column looks at its own previous value only: more is rarely worth the noise (recipe, step 8)."""
+        lag = self.task.lags.get(name)
+        return lag is None or self.settings.wide_lags or lag == (child, 1)
+
+
+def presence_level(name: str, task: Task, coarsenings: Coarsenings) -> int | None:
+    """The level of an earlier row's column that tells only whether there is such a row (its last code says that there is not)."""
+    if name not in task.lags:
+        return None
+    wanted = np.arange(task.history.size(name)) == task.history.size(name) - 1
+    for place, level in enumerate(coarsenings.get(name, ())):
+        if level.size == 2 and (level.codes == wanted).all():
+            return place + 1
+    return None

@@ -1,0 +1,206 @@
+"""Columns that carry their previous value along, and parents that are looked at more coarsely."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mare.domain import Axis, Coarsening, Codes, Domain, Task
+from mare.errors import ReleaseError
+from mare.models import settle_options
+from mare.models.privbayes import PrivBayesModel
+from mare.models.privbayes.agreement import settled_margins
+from mare.models.privbayes.candidates import Candidates, Family
+from mare.models.privbayes.fitted import FittedPrivBayes, load_fitted
+from mare.models.privbayes.settings import Settings
+from mare.privacy.budget import Budget
+from tests.unit.models.test_contract import curator_over
+from tests.views import ArrayView, array_view
+
+SIZES = {"race": 6, "dead": 4, "ward": 5}
+COLUMNS = Domain.of(SIZES.items())
+HISTORY = Domain.of((f"v.{name}[-1]", size + 1) for name, size in SIZES.items())
+LAGS = {f"v.{name}[-1]": (name, 1) for name in SIZES}
+PRESENCE = {name: (Coarsening(np.arange(size) == size - 1, 2),) for name, size in zip(HISTORY.names, HISTORY.sizes, strict=True)}
+BEFORE = "v.race[-1]"
+
+
+def visits(entities: int = 4000) -> ArrayView:
+    """A race that hardly ever changes, a death that hardly ever happens, a ward that is another every time."""
+    rng = np.random.default_rng(2)
+    rows = rng.integers(1, 5, entities)
+    owner = np.repeat(np.arange(entities), rows)
+    first = np.r_[True, owner[1:] != owner[:-1]]
+    codes = {name: np.zeros(len(owner), dtype=np.uint8) for name in SIZES}
+    for row in range(len(owner)):
+        fresh = first[row] or rng.random() < 0.05
+        codes["race"][row] = min(rng.geometric(0.5) - 1, 5) if fresh else codes["race"][row - 1]
+        codes["dead"][row] = rng.integers(1, 4) if rng.random() < 0.02 else 0
+        codes["ward"][row] = rng.integers(0, 5)
+    for name, size in SIZES.items():
+        codes[f"v.{name}[-1]"] = np.where(first, size, np.roll(codes[name], 1)).astype(np.uint8)
+    view = array_view(owner, codes, HISTORY.merge(COLUMNS), order=np.arange(len(owner)), everyone=np.arange(entities), cap=4)
+    return ArrayView(**{**view.__dict__, "coarsenings": PRESENCE})
+
+
+VIEW = visits()
+
+
+def task(**options: float | bool | str) -> Task:
+    return Task("v.rows", COLUMNS, HISTORY, settle_options(PrivBayesModel(), options), LAGS)
+
+
+def fitted(epsilon: float = 1e4, **options: float | bool | str) -> FittedPrivBayes:
+    model = PrivBayesModel().fit(curator_over(VIEW, Budget(epsilon, 1e-9))[0], task(**options))
+    assert isinstance(model, FittedPrivBayes)
+    return model
+
+
+def drawn(model: FittedPrivBayes, seed: int = 1) -> Codes:
+    return model.sample(Codes(len(VIEW.owner), {name: VIEW.columns[name] for name in HISTORY}), np.random.default_rng(seed))
+
+
+def same(codes: np.ndarray) -> float:
+    """How often a row has the race of the row before."""
+    later = VIEW.columns[BEFORE] < SIZES["race"]
+    return float((codes == VIEW.columns[BEFORE])[later].mean())
+
+
+@pytest.mark.parametrize("search", ["greedy", "noisy_scores"])
+def test_what_sticks_is_carried_along_and_what_is_rare_is_not(search: str) -> None:
+    assert dict(fitted(search=search).carried) == {"race": BEFORE}
+
+
+def test_at_1_nothing_is_carried() -> None:
+    assert not fitted(carry=1.0).carried
+
+
+def test_where_no_row_looks_back_nothing_is_carried() -> None:
+    alone = ArrayView(**{**VIEW.__dict__, "memory": 0})
+    model = PrivBayesModel().fit(curator_over(alone, Budget(1e4, 1e-9))[0], task())
+    assert isinstance(model, FittedPrivBayes)
+    assert not model.carried
+
+
+@pytest.mark.parametrize("epsilon", [1e4, 3.0])
+def test_a_carried_column_changes_as_often_as_it_did(epsilon: float) -> None:
+    """Failure probability below 1e-6: about 6,000 rows with a row before, of which 4 % change."""
+    assert same(drawn(fitted(epsilon))["race"]) == pytest.approx(same(VIEW.columns["race"]), abs=0.02)
+
+
+def test_first_rows_have_a_value_of_their_own() -> None:
+    first = VIEW.columns[BEFORE] == SIZES["race"]
+    found = np.bincount(drawn(fitted())["race"][first], minlength=6) / first.sum()
+    real = np.bincount(VIEW.columns["race"][first], minlength=6) / first.sum()
+    assert np.abs(found - real).sum() / 2 < 0.04
+
+
+def test_a_change_is_a_change_and_the_first_row_repeats_nothing() -> None:
+    """The table says "the same" and "code 1" half of the time each, whatever was before."""
+    table = np.array([[0.0, 0.5, 0.0, 0.5]] * 2)
+    family = Family(Axis("x", new_since=1), (Axis("b", level=1),))
+    levels = {Axis("b", level=1): np.array([0, 0, 0, 1])}
+    model = FittedPrivBayes({"b": 4, "x": 3}, (family,), {"x": table}, levels, {"x": "b"})
+    before = np.repeat([0, 1, 2, 3], 1000).astype(np.uint8)
+    codes = model.sample(Codes(4000, {"b": before}), np.random.default_rng(0))["x"].reshape(4, 1000)
+    assert set(codes[0].tolist()) == {0, 1}
+    assert set(codes[1].tolist()) == {1}
+    assert set(codes[2].tolist()) == {1, 2}
+    assert set(codes[3].tolist()) == {1}
+    assert abs((codes[0] == 0).mean() - 0.5) < 0.1
+
+
+def test_it_comes_back_from_its_arrays() -> None:
+    model = fitted()
+    back = load_fitted(task(), model.arrays())
+    assert back.carried == model.carried
+    assert back.looks_at == model.looks_at
+    assert (drawn(back)["race"] == drawn(model)["race"]).mean() > 0.999
+
+
+SMALL = Task("t.rows", Domain(("x",), (3,)), Domain(("b", "c"), (4, 3)), lags={"b": ("x", 1)})
+GOOD = {
+    "family.0": np.array([2, 0], dtype=np.int32),
+    "carried.0": np.array([0], dtype=np.int32),
+    "level.0.0": np.array([0, 0, 0, 1], dtype=np.int32),
+    "table.0": np.full((2, 4), 0.25, dtype=np.float32),
+}
+
+
+def test_good_arrays_load() -> None:
+    model = load_fitted(SMALL, GOOD)
+    assert model.carried == {"x": "b"}
+    assert model.families[0].carried
+    assert model.row_by_row
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"carried.0": np.array([2], dtype=np.int32)},
+        {"carried.0": np.array([1], dtype=np.int32)},
+        {"carried.0": np.array([7], dtype=np.int32)},
+        {"carried.0": np.zeros(0, dtype=np.int32)},
+        {"level.0.0": np.array([0, 0, 1], dtype=np.int32)},
+        {"level.0.0": np.array([0, 0, 0, -1], dtype=np.int32)},
+        {"level.0.0": np.array([0, 0, 0, 9], dtype=np.int32)},
+        {"level.0.0": np.array([0.0, 0.0, 0.0, 1.0])},
+        {"table.0": np.full((4, 4), 0.25, dtype=np.float32)},
+        {"family.0": np.array([2.0, 0.0])},
+    ],
+)
+def test_damaged_arrays_are_refused(damage: dict[str, np.ndarray]) -> None:
+    with pytest.raises(ReleaseError, match=r"t\.rows"):
+        load_fitted(SMALL, {**GOOD, **damage})
+
+
+AGE = Domain.of([("x", 2), ("age", 16)])
+HALVES = {"age": (Coarsening(np.arange(16) // 8, 2),)}
+
+
+def aged(entities: int) -> ArrayView:
+    """x hangs on which half of its sixteen codes the age is in."""
+    rng = np.random.default_rng(4)
+    age = rng.integers(0, 16, entities).astype(np.uint8)
+    x = (rng.random(entities) < np.where(age >= 8, 0.9, 0.1)).astype(np.uint8)
+    nobody = np.zeros(entities, dtype=np.int64)
+    view = array_view(np.arange(entities), {"x": x, "age": age}, AGE, order=nobody, cap=1)
+    return ArrayView(**{**view.__dict__, "coarsenings": HALVES})
+
+
+def test_a_large_domain_is_looked_at_coarsely_where_that_is_enough() -> None:
+    def parents(**options: int) -> tuple[Axis, ...]:
+        settled = settle_options(PrivBayesModel(), options)
+        coarse = Task("t.rows", AGE.project(["x"]), AGE.project(["age"]), settled)
+        model = PrivBayesModel().fit(curator_over(aged(3000), Budget(2.0, 1e-9))[0], coarse)
+        assert isinstance(model, FittedPrivBayes)
+        drawn = model.sample(Codes(32, {"age": np.arange(32, dtype=np.uint8) % 16}), np.random.default_rng(1))
+        assert drawn["x"].max() == 1
+        back = load_fitted(coarse, model.arrays())
+        assert back.families[0].parents == model.families[0].parents
+        return model.families[0].parents
+
+    assert parents() == (Axis("age", level=1),)
+    assert parents(coarsen_above=16) == (Axis("age"),)
+    assert parents(coarsen_above=0) == (Axis("age"),)
+
+
+def test_one_level_of_a_column_is_enough_for_a_family() -> None:
+    candidates = Candidates(Task("t.rows", AGE.project(["x"]), AGE.project(["age"])), Settings(), HALVES)
+    assert candidates.allowed(Family(Axis("x"), ()), []) == [Axis("age"), Axis("age", level=1)]
+    assert candidates.allowed(Family(Axis("x"), (Axis("age", level=1),)), []) == []
+
+
+def test_levels_of_a_column_agree() -> None:
+    fine = np.array([0.1, 0.2, 0.3, 0.4])
+    levels = {"a": (Coarsening(np.array([0, 0, 1, 1]), 2),)}
+    said = {Axis("a"): [(fine, 1.0)], Axis("a", level=1): [(np.array([0.5, 0.5]), 1e-9)]}
+    margins = settled_margins(said, levels, frozenset())
+    assert margins[Axis("a", level=1)] == pytest.approx([0.5, 0.5], abs=1e-6)
+    assert margins[Axis("a")] == pytest.approx([0.2, 0.3, 0.2, 0.3], abs=1e-6)
+
+
+def test_a_level_without_its_column_stands_for_itself() -> None:
+    levels = {"a": (Coarsening(np.array([0, 0, 1, 1]), 2),)}
+    margins = settled_margins({Axis("a", level=1): [(np.array([0.7, 0.4]), 1.0)]}, levels, frozenset())
+    assert margins[Axis("a", level=1)] == pytest.approx([0.65, 0.35])

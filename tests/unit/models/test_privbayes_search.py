@@ -1,0 +1,123 @@
+"""The two searches for a network, and drawing with quotas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mare.domain import Axis, Codes, Domain, Task
+from mare.models import settle_options
+from mare.models.privbayes import PrivBayesModel
+from mare.models.privbayes.candidates import Family
+from mare.models.privbayes.fitted import FittedPrivBayes, load_fitted, quotas
+from mare.privacy.budget import Budget
+from mare.privacy.curator import Curator
+from mare.privacy.ledger import Ledger
+from tests.unit.models.test_contract import COLUMNS, HISTORY, LAGS, curator_over, visits
+from tests.views import ArrayView, array_view
+
+CHAIN = Domain.of([("a", 3), ("b", 3), ("c", 3), ("d", 3)])
+
+
+def chain(entities: int = 4000) -> ArrayView:
+    """b follows a, c follows b; d follows nothing."""
+    rng = np.random.default_rng(6)
+    codes = {"a": rng.integers(0, 3, entities)}
+    for name, before in (("b", "a"), ("c", "b")):
+        codes[name] = np.where(rng.random(entities) < 0.8, codes[before], rng.integers(0, 3, entities))
+    codes["d"] = rng.integers(0, 3, entities)
+    columns = {name: values.astype(np.uint8) for name, values in codes.items()}
+    return array_view(np.arange(entities), columns, CHAIN, order=np.zeros(entities, dtype=np.int64), cap=1)
+
+
+def fit(view: ArrayView, task: Task, epsilon: float = 1e3) -> tuple[FittedPrivBayes, Ledger]:
+    curator, ledger = curator_over(view, Budget(epsilon, 1e-9))
+    model = PrivBayesModel().fit(curator, task)
+    assert isinstance(model, FittedPrivBayes)
+    return model, ledger
+
+
+def without_history(**options: float | str) -> Task:
+    return Task("t.rows", CHAIN, Domain((), ()), settle_options(PrivBayesModel(), options))
+
+
+def links(model: FittedPrivBayes) -> set[frozenset[str]]:
+    return {frozenset((family.column, parent.column)) for family in model.families for parent in family.parents}
+
+
+@pytest.mark.parametrize("search", ["greedy", "noisy_scores"])
+def test_both_searches_find_the_chain(search: str) -> None:
+    model = fit(chain(), without_history(search=search, parents=1))[0]
+    assert {frozenset("ab"), frozenset("bc")} <= links(model)
+    assert all(len(family.parents) <= 1 for family in model.families)
+
+
+def test_noisy_scores_are_one_charge() -> None:
+    _, ledger = fit(chain(), without_history(search="noisy_scores"))
+    assert [charge.what.split()[0] for charge in ledger.charges].count("scores") == 1
+    assert not [charge for charge in ledger.charges if charge.what.startswith("choice")]
+    (scores,) = (charge for charge in ledger.charges if charge.what.startswith("scores"))
+    assert scores.cells == 6, "of two columns there is one score, whichever is the child"
+
+
+def test_tau_keeps_families_small_where_there_is_little_budget() -> None:
+    def largest(epsilon: float) -> int:
+        model = fit(chain(400), without_history(search="noisy_scores"), epsilon)[0]
+        return max(table.size for table in model.conditionals.values())
+
+    assert largest(0.3) < largest(1e4) == 81
+
+
+def test_noisy_scores_look_at_history_and_at_one_column_only() -> None:
+    options = settle_options(PrivBayesModel(), {"search": "noisy_scores"})
+    model, _ = fit(visits(2000), Task("visits.rows", COLUMNS, HISTORY, options, LAGS))
+    parents = {family.column: {axis.column for axis in family.parents} for family in model.families}
+    assert "visits.unit[-1]" in parents["unit"]
+    alone = Domain.of([("a", 3)])
+    single = array_view(np.arange(50), {"a": np.zeros(50, dtype=np.uint8)}, alone, order=np.zeros(50, dtype=np.int64), cap=1)
+    task = Task("t.rows", alone, Domain((), ()), options)
+    assert fit(single, task)[0].families == (Family(Axis("a"), ()),)
+
+
+def test_columns_too_large_for_one_another_stay_alone() -> None:
+    model, _ = fit(chain(200), without_history(search="noisy_scores", max_cells=5))
+    assert all(not family.parents for family in model.families)
+
+
+def test_pure_budgets_are_spent_by_either_search() -> None:
+    for search in ("greedy", "noisy_scores"):
+        curator: Curator = curator_over(chain(500), Budget(5.0))[0]
+        PrivBayesModel().fit(curator, without_history(search=search))
+        assert curator.remaining < 0.01
+
+
+@pytest.mark.parametrize("search", ["greedy", "noisy_scores"])
+def test_how_many_children_comes_before_all_else(search: str) -> None:
+    options = settle_options(PrivBayesModel(), {"search": search})
+    task = Task("t.context", CHAIN.project("bcd"), CHAIN.project("a"), options, counts=frozenset({"d"}))
+    assert fit(chain(), task)[0].families[0].column == "d"
+
+
+def test_quotas_give_every_value_its_share() -> None:
+    model, _ = fit(chain(), without_history(replacement=False))
+    drawn = model.sample(Codes(999, {}), np.random.default_rng(3))
+    first = model.families[0].column
+    expected = 999 * model.conditionals[first][0] / model.conditionals[first][0].sum()
+    assert np.abs(np.bincount(drawn[first], minlength=3) - expected).max() <= 1
+    assert not model.row_by_row
+    assert not load_fitted(without_history(), model.arrays()).row_by_row
+
+
+def test_with_replacement_rows_know_nothing_of_each_other() -> None:
+    assert fit(chain(), without_history())[0].row_by_row
+
+
+def test_quotas_are_uniform_for_each_row_and_even_for_each_distribution() -> None:
+    row = np.repeat([0, 2, 5], [10, 1, 40])
+    rng = np.random.default_rng(9)
+    drawn = np.array([quotas(row, rng) for _ in range(4000)])
+    assert ((drawn >= 0) & (drawn < 1)).all()
+    assert np.abs(drawn.mean(axis=0) - 0.5).max() < 0.03
+    assert (np.sort(np.floor(drawn[:, :10] * 10), axis=1) == np.arange(10)).all()
+    assert (np.sort(np.floor(drawn[:, 11:] * 40), axis=1) == np.arange(40)).all()
+    assert len(quotas(np.zeros(0, dtype=np.int64), rng)) == 0
