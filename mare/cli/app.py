@@ -7,6 +7,9 @@ import sys
 import typer
 from typer.core import TyperGroup
 
+STOPPED = 130
+"""The exit code of what Ctrl-C ended, as shells have it."""
+
 
 class _Verbs(TyperGroup):
     """The verbs. What cannot be understood is not quoted: `mare init host=h password=…` without quotes is such a thing."""
@@ -16,6 +19,10 @@ class _Verbs(TyperGroup):
 
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            # Said here: typer would end without a word.
+            _say_stopped(stop)
+            raise typer.Exit(STOPPED) from None
         except Exception as error:  # typer's own kind of error is not always click's: told apart by its message
             if may_hold_password(str(getattr(error, "message", ""))):
                 word = "an argument is not understood (not shown, it may hold a password). Quote what belongs together."
@@ -40,14 +47,21 @@ def _root() -> None:
 
 def main() -> None:
     """Run the command line. A `MareError` is a message and exit code 2; anything else is a bug and shows where."""
-    from mare.cli import commands  # noqa: F401  (registers the verbs)
     from mare.errors import MareError
 
     try:
+        from mare.cli import commands  # noqa: F401  (registers the verbs)
+
         app()
     except MareError as error:
         typer.echo(f"mare: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("mare: stopped.", err=True)
-        sys.exit(130)
+    except KeyboardInterrupt as stop:
+        _say_stopped(stop)
+        sys.exit(STOPPED)
+
+
+def _say_stopped(stop: KeyboardInterrupt) -> None:
+    """One line: by the time it is said everything has been cleared away."""
+    why = f" {stop}" if str(stop) else ""
+    typer.echo(f"mare: stopped. Nothing half-written is left.{why}", err=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
@@ -36,33 +35,12 @@ def stoppable() -> Iterator[None]:
 
 
 @contextmanager
-def working(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A spinner with the time that has passed, on a terminal; nothing in a pipe. Yields what to tell it."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("starting", total=None)
-        yield lambda what: progress.update(task, description=what)
-
-
-@contextmanager
 def counting(quiet: bool, what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar with the time left, on a terminal; nothing in a pipe. Yields what to tell it: done, total."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    """A bar with the time left on a terminal, lines in a pipe. Yields what to tell it: done, total."""
+    from .bars import count_bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    with count_bar(what, quiet) as tell:
+        yield tell
 
 
 def page_width() -> int:

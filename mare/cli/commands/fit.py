@@ -79,14 +79,32 @@ def run(
     plan: Plan, source: str, unsafe_peeked: bool, unsafe_seed: int | None, quiet: bool, reserve: Reserve | None = None
 ) -> Release:
     """The fit, with progress on the error stream."""
-    from mare.cli.telling import stoppable, tell_notes, working
+    from time import monotonic
+
+    from mare.cli.bars import fit_bar
+    from mare.cli.progress import CountedSource, FitProgress
+    from mare.cli.telling import stoppable, tell_notes
     from mare.fitting import FitOptions, LocalNotes, run_fit
     from mare.privacy.bits import OsBits, SeededBits
 
     left_out: list[LocalNotes] = []
-    with stoppable(), working(quiet) as tell:
-        bits = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
-        release = run_fit(plan, source, FitOptions(unsafe_peeked, bits, tell=tell, notes=left_out.append, reserve=reserve))
+    taken: list[str] = []
+
+    def reserved(budget: Budget, unit: str) -> Pledge:
+        assert reserve is not None
+        pledge = reserve(budget, unit)
+        taken.append("What was taken out of the budget file stays taken.")
+        return pledge
+
+    progress = FitProgress(plan, monotonic)
+    bits = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
+    pays = None if reserve is None else reserved
+    options = FitOptions(unsafe_peeked, bits, tell=progress.tell, notes=left_out.append, reserve=pays)
+    try:
+        with stoppable(), fit_bar(progress, quiet):
+            release = run_fit(plan, CountedSource(source, progress), options)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(*taken) from None
     for notes in left_out:
         tell_notes(notes, quiet)
     return release

@@ -1,0 +1,127 @@
+"""Bars on a terminal, plain lines in a pipe, nothing where silence was asked for. All of it on the error stream.
+
+A bar shows the time left and goes away when it is done. Lines come after two seconds, when there is something new to say, and
+never with a number from the data: a pipe may end in a file.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Task
+
+    from .progress import FitProgress
+
+FIRST, EVERY = 2.0, 5.0
+"""Seconds before the first plain line, and between two."""
+_WIDTH = 28
+
+
+@contextmanager
+def fit_bar(progress: FitProgress, quiet: bool) -> Iterator[None]:
+    """Shows how far the fit is, as long as this is open."""
+    if quiet:
+        yield
+    elif not sys.stderr.isatty():
+        with plain_lines(lambda: progress.place):
+            yield
+    else:
+        with _drawn(progress):
+            yield
+
+
+@contextmanager
+def count_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar over things that are counted, in public numbers. Yields what to tell it: done, total."""
+    if quiet:
+        yield lambda done, total: None
+    elif not sys.stderr.isatty():
+        said = [what]
+
+        def tell(done: int, total: int) -> None:
+            said[0] = f"{what} ({done:,} of {total:,})"
+
+        with plain_lines(lambda: said[0]):
+            yield tell
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(_WIDTH),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+        )
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def plain_lines(text: Callable[[], str]) -> Iterator[None]:
+    """Says it in lines, as long as this is open."""
+    stop = Event()
+    thread = Thread(target=say_lines, args=(text, _line, stop.wait), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def say_lines(text: Callable[[], str], say: Callable[[str], None], stopped: Callable[[float], bool]) -> None:
+    """A line whenever there is something new; ``stopped`` waits so many seconds, and tells whether all is over."""
+    last, wait = "", FIRST
+    while not stopped(wait):
+        if (now := text()) != last:
+            say(now)
+            last = now
+        wait = EVERY
+
+
+def _line(text: str) -> None:
+    sys.stderr.write(f"mare: {text}\n")
+    sys.stderr.flush()
+
+
+def in_words(seconds: float) -> str:
+    """Time left as people say it: nobody needs the seconds of an hour."""
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+@contextmanager
+def _drawn(progress: FitProgress) -> Iterator[None]:
+    """Read anew ten times a second: what a step takes is only known when it is over."""
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
+    from rich.progress_bar import ProgressBar
+    from rich.text import Text
+
+    class What(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(progress.step if progress.reading is None else f"reading {progress.reading}")
+
+    class Bar(ProgressColumn):
+        def render(self, task: Task) -> ProgressBar:
+            done = progress.fraction()
+            return ProgressBar(total=1.0, completed=done or 0.0, width=_WIDTH, pulse=done is None, animation_time=task.get_time())
+
+    class Left(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            left = progress.left()
+            return Text("" if left is None else f"about {in_words(left)} left")
+
+    with Progress(Bar(), Left(), What(), console=Console(stderr=True), transient=True) as bar:
+        bar.add_task("", total=None)
+        yield

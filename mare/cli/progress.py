@@ -1,0 +1,186 @@
+"""How far a fit is, and how long it will take: for the eyes of whoever runs it.
+
+The steps of a fit are public and fixed by the plan; what each costs goes with rows, columns and history. How many rows there
+are is known as they are read: true numbers, so they are shown on a terminal and nowhere else. What goes into a pipe, which may
+end in a file, tells the steps alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mare.finding import Location
+    from mare.planning import Plan
+    from mare.ports import Source
+    from mare.schema.reflection import Peek, Reflection
+
+_READ, _LEARN, _ENCODE, _FIT = 0.6e-6, 0.35e-6, 0.15e-6, 0.07e-6
+"""Seconds, roughly, on the machine this was measured on: per row and column; of a fit, per row, column and what it may look at.
+What counts is how they compare; how fast this machine is shows as it goes."""
+_STEP = 0.02
+"""Seconds that a step takes at least."""
+_GUESS = 0.04
+"""Below this part of the work the pace says nothing."""
+_ALMOST = 0.97
+"""A step that takes longer than expected stands here until it is done."""
+
+
+@dataclass(eq=False)
+class FitProgress:
+    """The steps of one fit, told as they begin, and the rows that were read. ``clock`` tells seconds."""
+
+    plan: Plan
+    clock: Callable[[], float]
+    step: str = "starting"
+    rows: dict[str, int] = field(default_factory=dict)
+    """Rows read so far, by table: true numbers."""
+    read: set[str] = field(default_factory=set)
+    """Tables that were read to their end."""
+    _done: float = 0.0
+    """What the finished steps were expected to take, in seconds."""
+    _begun: float = 0.0
+    _step_begun: float = 0.0
+    _shown: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._begun = self._step_begun = self.clock()
+
+    @cached_property
+    def steps(self) -> list[str]:
+        """All of them, in order, as the fit calls them."""
+        encoding, fitting = (
+            [f"encoding {table}" for table in self._tables],
+            [f"fitting {group.name}" for group in self.plan.groups],
+        )
+        return ["reading", "measuring sizes", "learning domains", *encoding, *fitting]
+
+    @property
+    def place(self) -> str:
+        """Where the fit is, without a number from the data."""
+        steps = self.steps
+        return f"{self.step} (step {steps.index(self.step) + 1} of {len(steps)})" if self.step in steps else self.step
+
+    @property
+    def reading(self) -> str | None:
+        """The table that is being read, and how many rows of it were; true numbers."""
+        open_tables = [table for table in self.rows if table not in self.read]
+        if self.step != "reading" or not open_tables:
+            return None
+        return f"{open_tables[-1]}, {self.rows[open_tables[-1]]:,} rows"
+
+    def tell(self, what: str) -> None:
+        """The next step begins."""
+        if self.step in self.steps:
+            self._done += self._expected(self.step)
+        self.step, self._step_begun = what, self.clock()
+
+    def fraction(self) -> float | None:
+        """How much is done, never less than was shown before. None where nobody can tell yet: no table was read."""
+        if self.step not in self.steps or not self.read:
+            return None
+        whole = sum(self._expected(step) for step in self.steps)
+        self._shown = max(self._shown, min(1.0, (self._done + self._within()) / whole))
+        return self._shown
+
+    def left(self) -> float | None:
+        """Seconds, at the pace so far; None as long as that would be a guess."""
+        fraction = self.fraction() or 0.0
+        return (self.clock() - self._begun) * (1 - fraction) / fraction if fraction > _GUESS else None
+
+    def _within(self) -> float:
+        """Of the current step, what is done of its expected seconds."""
+        expected = self._expected(self.step)
+        if self.step == "reading":
+            return sum(self._cells(table, self.rows.get(table, 0)) for table in self._tables) * _READ
+        spent = self._step_begun - self._begun
+        pace = spent / self._done if self._done and spent else 1.0
+        return min(_ALMOST * expected, (self.clock() - self._step_begun) / pace)
+
+    def _expected(self, step: str) -> float:
+        verb, _, name = step.partition(" ")
+        if step == "reading":
+            return _STEP + sum(self._cells(table, self._estimated(table)) for table in self._tables) * _READ
+        if step == "learning domains":
+            return _STEP + sum(self._cells(table, self._estimated(table)) for table in self._tables) * _LEARN
+        if verb == "encoding":
+            return _STEP + self._cells(name, self._estimated(name)) * _ENCODE
+        if verb == "fitting":
+            planned = self.plan.group(name)
+            columns, looked_at = len(planned.columns), len(planned.history)
+            parent = self._parent(planned.group.table) if planned.group.part == "context" else planned.group.table
+            return _STEP + self._estimated(parent) * columns * (columns + looked_at) * _FIT
+        return _STEP
+
+    @cached_property
+    def _tables(self) -> list[str]:
+        return list(dict.fromkeys(planned.group.table for planned in self.plan.groups))
+
+    def _parent(self, table: str) -> str:
+        parent = self.plan.schema.tables[table].parent if table in self.plan.schema.tables else None
+        return table if parent is None or parent.table is None else parent.table
+
+    def _cells(self, table: str, rows: float) -> float:
+        described = self.plan.schema.tables.get(table)
+        return rows * (1 + (0 if described is None else len(described.columns)))
+
+    def _estimated(self, table: str) -> float:
+        """Rows of a table: as read, or as many as the plan expects beside those that were."""
+        seen, assumed = self.rows.get(table, 0), self._assumed
+        if table in self.read:
+            return float(seen)
+        known = [other for other in assumed if other in self.read and assumed[other] > 0]
+        scale = self.rows[known[-1]] / assumed[known[-1]] if known else 1.0
+        return max(float(seen), assumed.get(table, 0.0) * scale)
+
+    @cached_property
+    def _assumed(self) -> dict[str, float]:
+        """Rows of the tables that the plan's preview reckons with."""
+        seen = zip(self.plan.groups, self.plan.preview, strict=True)
+        return {planned.group.table: preview.rows for planned, preview in seen if planned.group.part != "context"}
+
+
+@dataclass(eq=False)
+class CountedSource:
+    """The source at a location, opened when it is entered, that tells how many rows of it were read."""
+
+    location: Location
+    progress: FitProgress
+    _opened: list[Source] = field(default_factory=list)
+
+    @property
+    def source(self) -> Source:
+        return self._opened[-1]
+
+    @property
+    def label(self) -> str:
+        return self.source.label
+
+    def __enter__(self) -> Self:
+        from mare.finding import open_source
+
+        self._opened.append(open_source(self.location).__enter__())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._opened.pop().__exit__(kind, error, trace)
+
+    def reflect(self) -> Reflection:
+        return self.source.reflect()
+
+    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        rows = self.progress.rows
+        rows[table] = 0
+        for batch in self.source.read(table, columns):
+            rows[table] += batch.num_rows
+            yield batch
+        self.progress.read.add(table)
+
+    def peek(self, table: str, column: str, max_values: int) -> Peek:
+        return self.source.peek(table, column, max_values)
