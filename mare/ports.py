@@ -46,6 +46,8 @@ class SinkTable:
 
     table: ReflectedTable
     """Names, types, key, foreign keys, indexes. Foreign keys name tables of the same write."""
+    later: tuple[tuple[str, ...], ...] = ()
+    """Columns of foreign keys whose rows may come in a later batch than the row that refers to them."""
 
 
 class Sink(Protocol):

@@ -140,5 +140,32 @@ def _references(schema: Schema, table: str, filled: dict[str, Filling], refused:
             for column in columns:
                 filled[column] = Constant(None)
     filled |= linked_columns(schema, table)
+    _random_keys(schema, table, filled, refused)
     for name in described.ignore_columns:
         filled.pop(name, None)
+
+
+def _random_keys(schema: Schema, table: str, filled: dict[str, Filling], refused: list[str]) -> None:
+    """Rows whose key is drawn at random may have to go when keys come out alike: then nobody can refer to them at random."""
+    described = schema.tables[table]
+    keys = [described.key, *described.unique] if described.key else [*described.unique]
+    drawn = [key for key in keys if any(isinstance(f := filled.get(c), Linked) and f.way == "other_entity" for c in key)]
+    if not any(not any(isinstance(filled.get(c), Fresh) for c in key) for key in drawn):
+        return
+    for name, other in schema.tables.items():
+        for reference, says in other.references.items():
+            if says.kind == "other_entity" and says.fill == "random" and says.table in (table, *_below(schema, table)):
+                refused.append(
+                    f"{name}.{reference}: it leads at random to {says.table}, the rows of which hang on keys that are random "
+                    f"themselves ({table}). Give {table} a key of its own, or say fill: none"
+                )
+
+
+def _below(schema: Schema, table: str) -> list[str]:
+    found, waiting = list[str](), [table]
+    while waiting:
+        above = waiting.pop()
+        children = [name for name in schema.tables if parent_name(schema, name) == above and name not in found]
+        found += children
+        waiting += children
+    return found

@@ -53,7 +53,8 @@ def _set(schema: Schema, table: str, names: tuple[str, ...]) -> Distinct | None:
     drawn = []
     for name in rest:
         reference = next((r for r in described.references if name in described.reference_columns(r)), None)
-        modelled = name if reference is None else reference if described.references[reference].kind != "pool" else None
+        at_random = reference is not None and described.references[reference].kind in ("pool", "other_entity")
+        modelled = None if at_random else reference or name
         drawn.append(modelled)
     known = tuple(dict.fromkeys(name for name in drawn if name is not None))
     return Distinct(tuple(rest), known, None not in drawn)

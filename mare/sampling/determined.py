@@ -33,10 +33,10 @@ from .times import elapsed, part_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .writing import BlockValues
+    from .writing import ChunkValues
 
 
-def work_out(block: BlockValues, schema: Schema, table: str, name: str, column: Column) -> pa.Array:
+def work_out(block: ChunkValues, schema: Schema, table: str, name: str, column: Column) -> pa.Array:
     """The values of a column that no model generates, NULL only where it may be."""
     if isinstance(column, Position):
         return _counted(block, table, column)
@@ -49,7 +49,7 @@ def work_out(block: BlockValues, schema: Schema, table: str, name: str, column: 
     return _never_null(_shaped(found, column), column)
 
 
-def _determined(block: BlockValues, schema: Schema, table: str, column: Column, how: Determined) -> pa.Array:
+def _determined(block: ChunkValues, schema: Schema, table: str, column: Column, how: Determined) -> pa.Array:
     if how.copy_of is not None:
         return _at(block, schema, table, how.copy_of)
     if how.expression is not None:
@@ -66,7 +66,7 @@ def _determined(block: BlockValues, schema: Schema, table: str, column: Column, 
     raise InternalError("a determined column does not say how")
 
 
-def _at(block: BlockValues, schema: Schema, table: str, written: str) -> pa.Array:
+def _at(block: ChunkValues, schema: Schema, table: str, written: str) -> pa.Array:
     """The values of `column`, `parent.column` or `ancestor.column`, one a row."""
     anchor = Anchor.parse(written)
     if anchor.scope == SAME_ROW:
@@ -75,7 +75,7 @@ def _at(block: BlockValues, schema: Schema, table: str, written: str) -> pa.Arra
     return _taken(block, table, home, block.column(home, anchor.column))
 
 
-def _quantity(block: BlockValues, schema: Schema, table: str, written: str) -> pa.Array:
+def _quantity(block: ChunkValues, schema: Schema, table: str, written: str) -> pa.Array:
     """The same, with special values as NULL: they are no quantities."""
     anchor = Anchor.parse(written)
     home = table if anchor.scope == SAME_ROW else named_table(schema, table, anchor.scope)
@@ -85,14 +85,14 @@ def _quantity(block: BlockValues, schema: Schema, table: str, written: str) -> p
     return known if home == table else _taken(block, table, home, known)
 
 
-def _taken(block: BlockValues, table: str, home: str, values: pa.Array) -> pa.Array:
+def _taken(block: ChunkValues, table: str, home: str, values: pa.Array) -> pa.Array:
     import pyarrow as pa
 
     rows = np.arange(block.rows(table), dtype=np.int64)
     return values.take(pa.array(block.rooms.climb(rows, table, home)))
 
 
-def _expression(block: BlockValues, table: str, expression: str) -> pa.Array:
+def _expression(block: ChunkValues, table: str, expression: str) -> pa.Array:
     import pyarrow as pa
 
     quantities = block.decoded(table).quantities
@@ -106,7 +106,7 @@ def _expression(block: BlockValues, table: str, expression: str) -> pa.Array:
     return pa.array(np.where(found.nulls, 0.0, found.values), type=pa.float64(), mask=found.nulls)
 
 
-def _next(block: BlockValues, table: str, name: str) -> pa.Array:
+def _next(block: ChunkValues, table: str, name: str) -> pa.Array:
     import pyarrow as pa
 
     placed, values = block.rooms.tables[table], block.column(table, name)
@@ -115,7 +115,7 @@ def _next(block: BlockValues, table: str, name: str) -> pa.Array:
     return values.take(pa.array(after, mask=last))
 
 
-def _looked_up(block: BlockValues, schema: Schema, table: str, lookup: Lookup) -> pa.Array:
+def _looked_up(block: ChunkValues, schema: Schema, table: str, lookup: Lookup) -> pa.Array:
     public = block.writer.public[lookup.table]
     words = public.vocabulary()
     listed = [_texts(block.column(table, name)) for name in lookup.by]
@@ -134,7 +134,7 @@ def _texts(values: pa.Array) -> list[str | None]:
     return [None if code is None else words[code] for code in coded.indices.to_pylist()]
 
 
-def _template(block: BlockValues, schema: Schema, table: str, template: str, nullable: bool) -> pa.Array:
+def _template(block: ChunkValues, schema: Schema, table: str, template: str, nullable: bool) -> pa.Array:
     """Text with the row's values in braces. A NULL makes all of it NULL where it may be, else it is left out."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -164,7 +164,7 @@ def _formatted(values: pa.Array, form: str) -> pa.Array:
     return pa.array([one(value) for value in values.to_pylist()], type=pa.string())
 
 
-def _counted(block: BlockValues, table: str, column: Position) -> pa.Array:
+def _counted(block: ChunkValues, table: str, column: Position) -> pa.Array:
     """The place among the siblings, counted anew for each value of other columns."""
     import pyarrow as pa
 

@@ -17,18 +17,18 @@ from mare.release.linking import Linked
 from mare.release.placing import NOWHERE, Index
 
 from .distinct import repeated
-from .linking import draw_from_pool
+from .linking import draw_from_pool, draw_other_entity
 from .structure import REDRAWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .writing import BlockValues
+    from .writing import ChunkValues
 
 Mask = NDArray[np.bool_]
 
 
-def living_rows(block: BlockValues) -> dict[str, Mask]:
+def living_rows(block: ChunkValues) -> dict[str, Mask]:
     """Per table, the rows that stay; a table that loses none is left out."""
     alive = {table: np.ones(block.rows(table), dtype=np.bool_) for table in block.writer.order}
     for table, sets in block.writer.distinct.items():
@@ -46,7 +46,7 @@ def living_rows(block: BlockValues) -> dict[str, Mask]:
     return {table: mask for table, mask in alive.items() if not mask.all()}
 
 
-def _owned(block: BlockValues, table: str, alive: dict[str, Mask]) -> Mask:
+def _owned(block: ChunkValues, table: str, alive: dict[str, Mask]) -> Mask:
     placed, owners = block.rooms.tables[table], block.rooms.owners[table]
     found = np.ones(placed.rows, dtype=np.bool_)
     for edge, owner in enumerate(owners):
@@ -55,10 +55,11 @@ def _owned(block: BlockValues, table: str, alive: dict[str, Mask]) -> Mask:
     return found
 
 
-def _refers(block: BlockValues, table: str, link: Linked, alive: dict[str, Mask]) -> Mask:
+def _refers(block: ChunkValues, table: str, link: Linked, alive: dict[str, Mask]) -> Mask:
     """Where a reference holds. One that may be NULL lets go of a row that is gone."""
     places = block.places(table, link)
-    there = alive.get(link.table)
+    # A row of another entity is one that was found alive.
+    there = alive.get(link.table) if link.way != "other_entity" else None
     gone = places < 0
     if there is not None and len(there):
         gone |= ~there[np.maximum(places, 0)]
@@ -69,7 +70,7 @@ def _refers(block: BlockValues, table: str, link: Linked, alive: dict[str, Mask]
     return ~gone
 
 
-def _still_alike(block: BlockValues, table: str, columns: tuple[str, ...]) -> Index:
+def _still_alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> Index:
     """Draw values again until the rows of one parent differ in these columns; the rows that still do not."""
     parent = block.rooms.tables[table].parent
     for attempt in range(REDRAWS):
@@ -79,7 +80,7 @@ def _still_alike(block: BlockValues, table: str, columns: tuple[str, ...]) -> In
     return repeated(parent, [_numbered(block.column(table, name)) for name in columns])
 
 
-def _draw_again(block: BlockValues, table: str, columns: tuple[str, ...], rows: Index, attempt: int) -> bool:
+def _draw_again(block: ChunkValues, table: str, columns: tuple[str, ...], rows: Index, attempt: int) -> bool:
     """Values of the same codes, drawn once more; whether there was anything to draw."""
     import pyarrow as pa
 
@@ -92,14 +93,15 @@ def _draw_again(block: BlockValues, table: str, columns: tuple[str, ...], rows: 
             if not isinstance(codec, OrdinalCodec) or _is_anchor(block, table, name):
                 continue
             values = block.column(table, name)
-            again = codec.decode(block.codes(table)[name][rows], as_generator(draws.at(name, rows)))
+            decoded = codec.decode(block.codes(table)[name][rows], as_generator(draws.at(name, rows)))
             mask = np.zeros(len(values), dtype=np.bool_)
             mask[rows] = True
-            block.set_column(table, name, _replaced(values, pa.array(mask), again))
+            block.set_column(table, name, _replaced(values, pa.array(mask), decoded))
             drawn = True
-        elif isinstance(filling, Linked) and filling.way == "pool":
+        elif isinstance(filling, Linked) and filling.way in ("pool", "other_entity"):
             places = block.places(table, filling).copy()
-            places[rows] = draw_from_pool(block, table, filling, rows, attempt + 1)
+            again = draw_from_pool if filling.way == "pool" else draw_other_entity
+            places[rows] = again(block, table, filling, rows, attempt + 1)
             block.set_places(table, filling, places)
             drawn = True
     return drawn
@@ -111,7 +113,7 @@ def _replaced(values: pa.Array, mask: pa.Array, again: pa.Array) -> pa.Array:
     return pc.replace_with_mask(values, mask, again.cast(values.type))
 
 
-def _is_anchor(block: BlockValues, table: str, name: str) -> bool:
+def _is_anchor(block: ChunkValues, table: str, name: str) -> bool:
     """Whether other values hang on this one: then it stays where it is."""
     for other, codec in block.writer.codecs.items():
         for one in codec.ordered.values():

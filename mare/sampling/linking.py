@@ -8,19 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec.ticks import DAY_US
-from mare.domain import RowDraws
 from mare.errors import InternalError
 from mare.release.linking import VIA, Linked
 from mare.release.placing import NOWHERE, Index
 from mare.release.relations import Words
 
+from .others import draw_another
+
 if TYPE_CHECKING:
-    from .writing import BlockValues
+    from .writing import ChunkValues
 
 Micros = NDArray[np.int64]
 
 
-def find_places(block: BlockValues, table: str, link: Linked) -> Index:
+def find_places(block: ChunkValues, table: str, link: Linked) -> Index:
     """Of each row of a table, the place of the row that a reference leads to."""
     placed = block.rooms.tables[table]
     if link.way in ("via", "position", "earlier"):
@@ -32,18 +33,18 @@ def find_places(block: BlockValues, table: str, link: Linked) -> Index:
     if link.way == "pool":
         return draw_from_pool(block, table, link)
     if link.way == "other_entity":
-        return _another(block, table, link, block.draws(table, f"refer {link.reference}"))
+        return draw_other_entity(block, table, link)
     return _interval(block, table, link)
 
 
-def draw_from_pool(block: BlockValues, table: str, link: Linked, rows: Index | None = None, attempt: int = 0) -> Index:
+def draw_from_pool(block: ChunkValues, table: str, link: Linked, rows: Index | None = None, attempt: int = 0) -> Index:
     """Any row of a pool; for these rows, or for all."""
     pool = block.writer.pools.get(link.table)
     size = len(next(iter(pool.values()))) if pool is not None else block.rows(link.table)
     return block.draws(table, f"refer {link.reference}").at(str(attempt), rows).integers(0, max(1, size))
 
 
-def _public(block: BlockValues, table: str, link: Linked) -> Index:
+def _public(block: ChunkValues, table: str, link: Linked) -> Index:
     words = block.related(table).reference(link.reference)
     if isinstance(words, Words):
         return words.decode(block.codes(table)[link.reference])
@@ -54,7 +55,7 @@ def _public(block: BlockValues, table: str, link: Linked) -> Index:
     return keys.places[block.draws(table, f"refer {link.reference}").integers(0, len(keys))]
 
 
-def _owned(block: BlockValues, table: str, link: Linked) -> Index:
+def _owned(block: ChunkValues, table: str, link: Linked) -> Index:
     """The row that was made for this one."""
     owned = block.rooms.tables[link.table]
     edge = block.writer.owned_by[link.table].index((table, link.reference))
@@ -66,25 +67,16 @@ def _owned(block: BlockValues, table: str, link: Linked) -> Index:
     return places
 
 
-def _another(block: BlockValues, table: str, link: Linked, draws: RowDraws) -> Index:
-    """A row of another entity of the same block, at random. Where there is no other: NULL, or one of its own."""
-    entity = block.writer.order[0]
-    rows = block.rows(link.table)
-    whose = block.rooms.climb(np.arange(block.rows(table), dtype=np.int64), table, entity)
-    theirs = block.rooms.climb(np.arange(rows, dtype=np.int64), link.table, entity)
-    if not rows:
-        return np.full(len(whose), NOWHERE, dtype=np.int64)
-    # Rows are sorted by entity, so an entity's own are a run: draw among the others, then step over the run.
-    first = np.searchsorted(theirs, whose, side="left")
-    own = np.searchsorted(theirs, whose, side="right") - first
-    others = rows - own
-    drawn = (draws.random(len(whose)) * np.maximum(1, others)).astype(np.int64)
-    places = np.where(drawn >= first, drawn + own, drawn)
-    alone = NOWHERE if link.nullable else np.minimum(first, rows - 1)
-    return np.where(others > 0, places, alone).astype(np.int64)
+def draw_other_entity(block: ChunkValues, table: str, link: Linked, rows: Index | None = None, attempt: int = 0) -> Index:
+    """Any row of another entity; for these rows, or for all. While nobody knows yet who there is, a row that will be there."""
+    entity = block.entities(table) if rows is None else block.entities(table)[rows]
+    everyone = block.writer.everyone.get(link.table)
+    if everyone is None:
+        return np.zeros(len(entity), dtype=np.int64)
+    return draw_another(everyone, entity, link.nullable, block.draws(table, f"refer {link.reference}").at(str(attempt), rows))
 
 
-def _interval(block: BlockValues, table: str, link: Linked) -> Index:
+def _interval(block: ChunkValues, table: str, link: Linked) -> Index:
     """The row of the same entity whose interval contains this row's time: of several, the one that began last."""
     time, (begin, end) = block.writer.finders[table, link.reference]
     entity = block.writer.order[0]
@@ -122,7 +114,7 @@ def _latest(rows: Index, whose: Index, starts: Micros, ends: Micros, here: Index
     return places
 
 
-def moments(block: BlockValues, table: str, column: str, *, last: bool = False) -> tuple[Micros, NDArray[np.bool_]]:
+def moments(block: ChunkValues, table: str, column: str, *, last: bool = False) -> tuple[Micros, NDArray[np.bool_]]:
     """A date or time as microseconds, and where it is there; a day, where it is the ``last``, until its end."""
     import pyarrow as pa
 

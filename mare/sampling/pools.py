@@ -23,7 +23,7 @@ from mare.schema.reflection import ReflectedTable
 
 from .generation import Chunk
 from .randomness import stream
-from .writing import BlockValues, Writer
+from .writing import ChunkValues, Writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +40,7 @@ def make_pools(
     )
     keys = {name: numbered_keys(purpose_of(f"pool {name} of seed {seed}"), np.arange(rows.rows)) for name, rows in placed.items()}
     rooms = Rooms(dict.fromkeys(placed, ()), placed)
-    block = BlockValues(own, Chunk(rooms, keys, np.zeros(0, dtype=np.int64)), {}, seed)
+    block = ChunkValues(own, Chunk(rooms, keys, np.zeros(0, dtype=np.int64)), {}, seed)
     batches = block.batches()
     return {name: {column: block.column(name, column) for column in writer.fillings[name]} for name in placed}, batches
 

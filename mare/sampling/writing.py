@@ -28,6 +28,7 @@ from .determined import work_out
 from .generation import Chunk
 from .identifiers import fresh_values
 from .linking import find_places
+from .others import Everyone
 from .storing import as_stored
 
 if TYPE_CHECKING:
@@ -61,15 +62,17 @@ class Writer:
     """Of sequences, the column that orders them."""
     finders: Mapping[tuple[str, str], tuple[str, tuple[str, str]]] = field(default_factory=dict)
     """Of references by interval, by table and name: the time here, and the two ends there."""
+    everyone: Mapping[str, Everyone] = field(default_factory=dict)
+    """By table: the rows of all entities, where random references to other entities lead there."""
 
 
 def write_chunk(writer: Writer, chunk: Chunk, starts: Mapping[str, int], seed: int) -> dict[str, pa.RecordBatch]:
     """The rows of one chunk, table by table, referred before referring. ``starts`` says how many rows were before them."""
-    return BlockValues(writer, chunk, starts, seed).batches()
+    return ChunkValues(writer, chunk, starts, seed).batches()
 
 
 @dataclass(eq=False)
-class BlockValues:
+class ChunkValues:
     """The values of one chunk, each column worked out once."""
 
     writer: Writer
@@ -87,9 +90,7 @@ class BlockValues:
     def batches(self) -> dict[str, pa.RecordBatch]:
         import pyarrow as pa
 
-        from .dropping import living_rows
-
-        alive = living_rows(self)
+        alive = self.alive()
         found = {}
         for table in self.writer.tables:
             columns = {self._stored(table.name, name).name: self._out(table.name, name) for name in self._fillings(table.name)}
@@ -97,6 +98,17 @@ class BlockValues:
             kept = alive.get(table.name)
             found[table.name] = batch if kept is None else batch.take(pa.array(np.flatnonzero(kept)))
         return found
+
+    def alive(self) -> Mapping[str, NDArray[np.bool_]]:
+        """Per table, the rows that stay; a table that loses none is left out."""
+        from .dropping import living_rows
+
+        return living_rows(self)
+
+    def entities(self, table: str) -> Index:
+        """Of each row, the number of its entity, over all chunks."""
+        entity = self.writer.order[0]
+        return self.starts.get(entity, 0) + self.rooms.climb(np.arange(self.rows(table), dtype=np.int64), table, entity)
 
     def rows(self, table: str) -> int:
         return self.rooms.tables[table].rows
@@ -211,6 +223,8 @@ class BlockValues:
         return _NOTHING.get(self._stored(table, name).kind, value) if value == "" else value
 
     def _linked(self, link: Linked, places: Index) -> pa.Array:
+        if link.way == "other_entity":
+            return self.writer.everyone[link.table].take(link.column, places)
         if link.table in self.writer.public:
             return self.writer.public[link.table].take(link.column, places)
         pool = self.writer.pools.get(link.table)

@@ -83,6 +83,9 @@ class DuckdbSink:
         self.expect([one.table.name for one in tables])
         self._layout = lay_out(tables, _LIMITS)
         self._later = self_and_cyclic(self._layout.tables)
+        for one in tables:
+            laid = self._layout.table(one.table.name)
+            self._later |= {(laid.name, key) for key in laid.foreign_keys if key.columns in one.later}
         for table in self._layout.tables:
             extra = [*WORDING.key(table), *map(WORDING.unique, table.uniques)]
             extra += [WORDING.foreign_key(key) for key in table.foreign_keys if (table.name, key) not in self._later]

@@ -10,7 +10,6 @@ from mare.domain import Codes
 from mare.errors import PlanError
 from mare.release import Release
 from mare.sampling import sample
-from mare.sampling.randomness import BLOCK, stream
 from tests.fitted_hospital import fitted_hospital
 from tests.memory_source import hospital_rows
 
@@ -38,7 +37,7 @@ def test_a_negative_number_is_refused() -> None:
 
 
 def test_keys_are_unique_and_references_hold() -> None:
-    made = frames(2 * BLOCK + 5)
+    made = frames(5000)
     assert made["patients"]["pid"].is_unique
     assert made["stays"]["sid"].is_unique
     assert set(made["stays"]["pid"]) <= set(made["patients"]["pid"])
@@ -79,20 +78,6 @@ def test_same_seed_same_rows_other_seed_other_rows() -> None:
     for table in one:
         pd.testing.assert_frame_equal(one[table], two[table])
     assert not one["patients"].equals(three["patients"])
-
-
-def test_a_block_does_not_hang_on_the_blocks_after_it() -> None:
-    short, long = frames(BLOCK + 10), frames(2 * BLOCK)
-    pd.testing.assert_frame_equal(short["patients"][:BLOCK], long["patients"][:BLOCK])
-    mine = short["stays"]["pid"] <= BLOCK
-    pd.testing.assert_frame_equal(short["stays"][mine], long["stays"][long["stays"]["pid"] <= BLOCK])
-
-
-def test_streams_of_seeds_purposes_and_blocks_are_apart() -> None:
-    draws = {
-        tuple(stream(seed, purpose, block).integers(0, 2**60, 4)) for seed in (0, 1) for purpose in ("a", "b") for block in (0, 1)
-    }
-    assert len(draws) == 8
 
 
 class _CopiesThePreviousWard:

@@ -1,0 +1,139 @@
+"""Entities in chunks, each through all tables, by one thread or several: what comes out is the same.
+
+    numbers of entities ─► generate (codes) ─► number the rows ─► write (values) ─► in order, to the sink
+
+Only the numbering of fresh keys looks at the chunks before. So generating and writing run side by side, and memory holds as many
+chunks as there are threads, however many entities there are.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mare.release import Release
+from mare.release.placing import Index
+
+from .generation import Chunk, Generator
+from .others import collected, numbered, referred_at_random, with_everyone
+from .randomness import BLOCK, draws_row_by_row
+from .writing import ChunkValues, Writer, write_chunk
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS = 1 << 18
+"""Rows of a chunk, about: enough to work through at once, little enough to hold several of."""
+
+Batches = dict[str, "pa.RecordBatch"]
+Progress = Callable[[int, int], None]
+"""Told how many of how many entities are done."""
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What every chunk is made with."""
+
+    generator: Generator
+    writer: Writer
+    seed: int
+
+    def generate(self, entities: Index) -> Chunk:
+        return self.generator.chunk(self.seed, entities)
+
+    def write(self, chunk: Chunk, starts: Mapping[str, int]) -> Batches:
+        return write_chunk(self.writer, chunk, starts, self.seed)
+
+
+def who_there_is(job: Job, entities: int, size: int) -> Job:
+    """The same job, where random references to other entities know whom they may lead to."""
+    wanted = referred_at_random(job.writer)
+    known = numbered(job.writer, wanted, entities, job.seed)
+    job = replace(job, writer=with_everyone(job.writer, known))
+    wanted = {table: names for table, names in wanted.items() if table not in known}
+    while wanted:
+        found = collected(_values(job, ranges(entities, size)), wanted)
+        empty = {t: one for t, one in found.items() if not one.rows and t not in job.writer.everyone}
+        if not empty:
+            return replace(job, writer=with_everyone(job.writer, found))
+        # Rows that have to refer to an empty table go, and others may have been referring to those.
+        job = replace(job, writer=with_everyone(job.writer, empty))
+    return job
+
+
+def _values(job: Job, chunks: Iterator[Index]) -> Iterator[ChunkValues]:
+    starts: dict[str, int] = {}
+    for entities in chunks:
+        chunk = job.generate(entities)
+        yield ChunkValues(job.writer, chunk, starts, job.seed)
+        starts = _after(starts, chunk)
+
+
+def chunk_size(release: Release, generator: Generator) -> int:
+    """Entities of a chunk: by how many rows one has, as far as the noisy sizes tell."""
+    rows = sum(settled.rows for settled in release.plan.groups if settled.group.part != "context")
+    size = max(1, int(ROWS / max(1.0, rows / max(1, release.plan.entities))))
+    if all(draws_row_by_row(model) for model in generator.models.values()):
+        return min(size, 1 << 16)
+    # A block of entities shares a plain generator, and is never split.
+    return max(1, size // BLOCK) * BLOCK
+
+
+def ranges(entities: int, size: int) -> Iterator[Index]:
+    """The numbers of the entities, chunk by chunk. One chunk at least: an empty database still has its tables' columns."""
+    for first in range(0, max(1, entities), size):
+        yield np.arange(first, min(first + size, entities), dtype=np.int64)
+
+
+def stream_batches(job: Job, chunks: Iterator[Index], threads: int) -> Iterator[tuple[int, Batches]]:
+    """Of every chunk, how many entities it has and its rows by table, in order."""
+    if threads <= 1:
+        yield from _one_by_one(job, chunks)
+        return
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="mare-sample")
+    try:
+        yield from _side_by_side(job, chunks, pool, threads + 1)
+    finally:
+        # On Ctrl-C too: what has not begun never does, and nothing runs on behind the caller's back.
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _one_by_one(job: Job, chunks: Iterator[Index]) -> Iterator[tuple[int, Batches]]:
+    starts: dict[str, int] = {}
+    for entities in chunks:
+        chunk = job.generate(entities)
+        yield len(entities), job.write(chunk, starts)
+        starts = _after(starts, chunk)
+
+
+def _side_by_side(job: Job, chunks: Iterator[Index], pool: ThreadPoolExecutor, ahead: int) -> Iterator[tuple[int, Batches]]:
+    starts: dict[str, int] = {}
+    generating: deque[Future[Chunk]] = deque()
+    writing: deque[tuple[int, Future[Batches]]] = deque()
+    more = True
+    while True:
+        while more and len(generating) + len(writing) < ahead:
+            entities = next(chunks, None)
+            if entities is None:
+                more = False
+            else:
+                generating.append(pool.submit(job.generate, entities))
+        if generating and (not writing or generating[0].done()):
+            chunk = generating.popleft().result()
+            writing.append((len(chunk.entities), pool.submit(job.write, chunk, starts)))
+            starts = _after(starts, chunk)
+        elif writing:
+            number, future = writing.popleft()
+            yield number, future.result()
+        else:
+            return
+
+
+def _after(starts: Mapping[str, int], chunk: Chunk) -> dict[str, int]:
+    """How many rows of each table there are up to the end of a chunk: fresh keys go on from there."""
+    return {table: starts.get(table, 0) + rows for table, rows in chunk.rows.items()}

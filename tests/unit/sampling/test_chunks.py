@@ -1,0 +1,188 @@
+"""The same release and seed give the same bytes, whatever the size of a chunk and the number of threads."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mare.domain import Codes, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
+from mare.fitting import FitOptions, run_fit
+from mare.planning.planning import plan
+from mare.privacy.bits import SeededBits
+from mare.privacy.budget import Budget
+from mare.release import Release
+from mare.sampling.randomness import BLOCK, ask_by_block, stream
+from mare.sampling.sample import batches
+from mare.schema.loading import load_schema
+from mare.schema.table import ModelChoice
+from tests.datasets import dataset
+from tests.fitted_hospital import fitted_hospital
+from tests.integrity import faults
+from tests.relations import RELATIONS, related
+
+
+@cache
+def fitted(kind: str, model: str) -> Release:
+    schema = related(kind).model_copy(update={"model": ModelChoice(name=model)})
+    return run_fit(plan(schema, Budget(200.0, 1e-6)), dataset(schema, 1, 60), FitOptions(bits=SeededBits(1)))
+
+
+def made(release: Release, entities: int, *, chunk: int | None = None, threads: int = 1) -> dict[str, pa.Table]:
+    found: dict[str, list[pa.RecordBatch]] = {}
+    for some in batches(release, entities, 5, threads=threads, chunk=chunk):
+        for table, batch in some.items():
+            found.setdefault(table, []).append(batch)
+    return {table: pa.Table.from_batches(parts).combine_chunks() for table, parts in found.items()}
+
+
+@pytest.mark.parametrize("model", ["independent", "privbayes"])
+@pytest.mark.parametrize("kind", RELATIONS)
+def test_chunks_and_threads_change_nothing(kind: str, model: str) -> None:
+    release = fitted(kind, model)
+    whole = made(release, 130)
+    for chunk, threads in ((1, 1), (7, 3), (64, 2)):
+        parts = made(release, 130, chunk=chunk, threads=threads)
+        for table, rows in whole.items():
+            assert rows.equals(parts[table]), f"{table} in chunks of {chunk} by {threads} threads"
+
+
+def test_fewer_entities_are_the_first_of_more() -> None:
+    few, many = made(fitted_hospital(), 40), made(fitted_hospital(), 90)
+    assert few["patients"].equals(many["patients"].slice(0, 40))
+    assert few["stays"].equals(many["stays"].slice(0, few["stays"].num_rows))
+
+
+class _Plain:
+    """A model that says nothing of rows: it gets a plain generator, and may draw what it likes."""
+
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+
+    def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
+        rng.normal(size=3)
+        return self.inner.sample(history, rng)  # type: ignore[attr-defined, no-any-return]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {}
+
+
+def test_a_model_that_knows_nothing_of_rows_draws_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    release, load = fitted_hospital(), Release.model
+    monkeypatch.setattr(Release, "model", lambda self, group: _Plain(load(self, group)))
+    entities = 2 * BLOCK + 100
+    one, two = made(release, entities, chunk=4 * BLOCK), made(release, entities, chunk=BLOCK, threads=2)
+    assert all(one[table].equals(two[table]) for table in one)
+    assert one["stays"].num_rows > BLOCK
+
+
+def test_the_rows_of_a_block_stay_in_their_places() -> None:
+    class Echo:
+        def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
+            return history
+
+        def arrays(self) -> dict[str, np.ndarray]:
+            return {}
+
+    entities = np.array([5 * BLOCK, 3, BLOCK, 4, 5 * BLOCK + 1], dtype=np.int64)
+    history = Codes(5, {"x": np.arange(5, dtype=np.uint8)})
+    assert ask_by_block(Echo(), history, 1, "a", entities)["x"].tolist() == [0, 1, 2, 3, 4]
+
+
+RANDOM_PARTNERS = """
+mare: 1
+entity: people
+model: independent
+tables:
+  people:
+    key: pid
+    columns: {pid: {type: identifier, generate: uuid}, sex: {type: category, values: [F, M]}}
+    references: {partner_id: {kind: other_entity, table: people, fill: random}}
+  visits:
+    key: vid
+    parent: {table: people, column: pid, max_rows: 2}
+    references: {host: {kind: other_entity, table: visits, fill: random, nullable: true}}
+    columns: {kind: {type: category, values: [a, b]}}
+  meets:
+    key: [pid, host_id]
+    parent: {table: people, column: pid, max_rows: 3}
+    references: {host_id: {kind: other_entity, table: people, fill: random}}
+    columns: {kind: {type: category, values: [a, b]}}
+"""
+
+
+@cache
+def partners() -> Release:
+    schema = load_schema(RANDOM_PARTNERS)
+    return run_fit(plan(schema, Budget(200.0, 1e-6)), dataset(schema, 1, 60), FitOptions(bits=SeededBits(1)))
+
+
+@pytest.mark.parametrize("entities", [0, 1, 2, 3, 60])
+def test_random_references_lead_to_others_wherever_there_are_some(entities: int) -> None:
+    frames = {name: table.to_pandas() for name, table in made(partners(), entities, chunk=4).items()}
+    assert faults(partners().schema, frames) == []
+    if entities > 1:
+        assert (frames["people"]["partner_id"] != frames["people"]["pid"]).all()
+
+
+def test_random_references_reach_everyone_not_the_same_chunk_alone() -> None:
+    tables = made(partners(), 400, chunk=10)
+    place = {key: number for number, key in enumerate(tables["people"]["pid"].to_pylist())}
+    away = [abs(number - place[partner]) for number, partner in enumerate(tables["people"]["partner_id"].to_pylist())]
+    # Two uniform places are 133 apart on average; within a chunk of 10 it would be 4.
+    assert np.mean(away) > 100
+    whose = dict(zip(tables["visits"]["vid"].to_pylist(), tables["visits"]["pid"].to_pylist(), strict=True))
+    hosts = [(pid, host) for pid, host in zip(*(tables["visits"][c].to_pylist() for c in ("pid", "host")), strict=True)]
+    assert all(whose[host] != pid for pid, host in hosts)
+    assert np.mean([abs(place[whose[host]] - place[pid]) for pid, host in hosts]) > 100
+
+
+def test_streams_of_seeds_purposes_and_blocks_are_apart() -> None:
+    draws = {
+        tuple(stream(seed, purpose, block).integers(0, 2**60, 4)) for seed in (0, 1) for purpose in ("a", "b") for block in (0, 1)
+    }
+    assert len(draws) == 8
+
+
+class TestRowDraws:
+    def keys(self, rows: int = 20_000) -> np.ndarray:
+        return numbered_keys(purpose_of("seed"), np.arange(rows))
+
+    def test_numbers_are_even_and_independent_of_each_other(self) -> None:
+        draws = RowDraws(self.keys(), purpose_of("a"))
+        one, two, three = draws.random(), draws.random(), draws.at("b").random()
+        for drawn in (one, two, three):
+            # Of 20 cells of 1,000 rows each: chi-squared with 19 degrees of freedom, beyond 60 with probability 4e-6.
+            counts = np.histogram(drawn, bins=20, range=(0, 1))[0]
+            assert ((counts - 1000) ** 2 / 1000).sum() < 60
+        assert max(abs(np.corrcoef([one, two, three])[np.triu_indices(3, 1)])) < 5 / np.sqrt(20_000)
+        assert abs(np.corrcoef(one[1:], one[:-1])[0, 1]) < 5 / np.sqrt(20_000)
+
+    def test_a_row_has_its_numbers_whoever_is_drawn_beside_it(self) -> None:
+        whole, rows = RowDraws(self.keys(100), 7), np.array([3, 99, 4])
+        assert (whole.at("x", rows).random() == whole.at("x").random()[rows]).all()
+        assert (drawing(as_generator(whole), "x", rows).integers(0, 1000, 3) == whole.at("x").integers(0, 1000)[rows]).all()
+
+    def test_a_plain_generator_draws_on(self) -> None:
+        rng = np.random.default_rng(1)
+        assert drawing(rng, "x", np.array([1])) is rng
+
+    @pytest.mark.parametrize("width", [1, 2, 10, 1 << 62])
+    def test_whole_numbers_stay_in_their_range(self, width: int) -> None:
+        low = np.arange(20_000) % 7 - 3
+        drawn = RowDraws(self.keys(), 1).integers(low, low + width)
+        assert (drawn >= low).all()
+        assert (drawn < low + width).all()
+        assert len(set((drawn - low).tolist())) >= min(width, 10)
+
+    def test_as_many_numbers_as_rows(self) -> None:
+        with pytest.raises(ValueError, match="there are 20 rows"):
+            RowDraws(self.keys(20), 1).random(21)
+
+    def test_the_children_of_a_row_have_keys_of_their_own(self) -> None:
+        above = self.keys(100)
+        parent, position = np.repeat(np.arange(100), 50), np.tile(np.arange(50), 100)
+        keys = {*child_keys(above, parent, position, 1), *child_keys(above, parent, position, 2), *above}
+        assert len(keys) == 10_100
