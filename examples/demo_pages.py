@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -102,7 +102,7 @@ def checks(path: str) -> dict[str, bool]:
 def spending(path: str) -> Table:
     """The ledger in sum: what each part of the fit cost."""
     ledger = mare.load_release(Path(path)).ledger
-    cost, count = Counter[str](), Counter[str]()
+    cost, count = defaultdict[str, float](float), Counter[str]()
     for charge in ledger.charges:
         part = charge.view.rpartition(".")[2]
         what = {"sizes": "how many rows there are"}.get(part, charge.view if part in ("context", "head", "rows") else "")

@@ -38,7 +38,8 @@ def read(path: Path) -> Tables:
     patients["died"] = patients["died"].notna()
     since = lines["patient_id"].map(diagnosed.set_axis(patients["patient_id"]))
     lines["wait"] = pd.cut((started - since).dt.days, [-np.inf, 30, 60, 120, 240, 480, np.inf], labels=False)
-    cycles["interval"] = pd.to_datetime(cycles["given"]).groupby(cycles["line_id"]).diff().dt.days.fillna(0)
+    given = pd.to_datetime(cycles["given"])
+    cycles["interval"] = (given - given.groupby(cycles["line_id"]).shift()).dt.days.fillna(0)
     return found
 
 

@@ -1,6 +1,7 @@
-"""A simulated oncology hospital in a SQLite file: the world of `make demo`, of the README and of the tutorial.
+"""A simulated oncology hospital in a database: the world of `make demo`, of the README and of the tutorial.
 
     python examples/oncology.py oncology.sqlite [PATIENTS]
+    python examples/oncology.py postgresql://me@host/hospital [PATIENTS]
 
 Patients are treated in lines (treatment plans), lines in cycles, and at each cycle drugs of a public formulary are
 given: the four tables of the MARE paper, section IV. What makes it worth synthesizing is that everything hangs on
@@ -13,6 +14,7 @@ from __future__ import annotations
 import random
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import date, timedelta
@@ -211,7 +213,25 @@ def _pick(rng: random.Random, shares: dict[str, float]) -> str:
     return rng.choices(list(shares), list(shares.values()))[0]
 
 
+def fill_postgres(url: str, patients: int = PATIENTS) -> None:
+    """The same hospital in an empty database of a PostgreSQL server."""
+    import psycopg
+
+    with tempfile.TemporaryDirectory() as folder, psycopg.connect(url) as live:
+        simulate_oncology(Path(folder) / "oncology.sqlite", patients)
+        live.execute(TABLES)
+        with closing(sqlite3.connect(Path(folder) / "oncology.sqlite")) as database:
+            for table in ("drugs", "patients", "lines", "cycles", "prescriptions"):
+                with live.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+                    for row in database.execute(f"SELECT * FROM {table}"):
+                        copy.write_row(row)
+
+
 if __name__ == "__main__":
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else "oncology.sqlite")
-    simulate_oncology(target, patients=int(sys.argv[2]) if len(sys.argv) > 2 else PATIENTS)
-    print(f"{target}: a simulated oncology hospital; no person is behind any row")
+    target = sys.argv[1] if len(sys.argv) > 1 else "oncology.sqlite"
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else PATIENTS
+    if target.startswith("postgresql://"):
+        fill_postgres(target, count)
+    else:
+        simulate_oncology(Path(target), count)
+    print("A simulated oncology hospital is there; no person is behind any row.")
