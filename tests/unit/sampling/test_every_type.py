@@ -146,9 +146,9 @@ def test_the_release_alone_gives_the_same_rows_again(tmp_path: Path) -> None:
 def test_types_are_those_of_the_source() -> None:
     from mare.sampling.sample import batches
 
-    batches = {}
+    found = {}
     for made in batches(fitted(), 50, 1):
-        batches |= made
+        found |= made
     for table, columns in TYPES.items():
-        if table in batches:
-            assert {field.name: field.type for field in batches[table].schema} == columns
+        if table in found:
+            assert {field.name: field.type for field in found[table].schema} == columns
