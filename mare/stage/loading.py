@@ -7,7 +7,7 @@ and the codec clamps it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mare.schema.columns import AnyColumn, Identifier
@@ -18,6 +18,9 @@ from .needs import TableNeeds
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
+STRETCH = 1 << 19
+"""Rows that go into the staging database at a time."""
 
 
 def staged_columns(needs: TableNeeds) -> list[tuple[str, str, AnyColumn | None]]:
@@ -38,20 +41,18 @@ def load_rows(
     """Stage the batches as ``table``; an empty source gives an empty table. Each row gets a hash ``h`` of everything that is
     staged of it, under ``key``. Of each column, how many values are there that say nothing it can hold (text in a number
     column): true numbers, hence secret."""
-    import pyarrow as pa
-
     place = {name: f"c{i}" for i, name in enumerate(needs.columns)}
     names = [staged for staged, _, _ in staged_columns(needs)]
     created = False
     unread: dict[str, int] = {}
-    for batch in batches:
-        renamed = _plain(batch.select(list(needs.columns)).rename_columns(list(place.values())))
-        select = _select(needs, place, renamed.schema)
-        connection.register("batch", pa.table(renamed))
+    renamed = (_plain(batch.select(list(needs.columns)).rename_columns(list(place.values()))) for batch in batches)
+    for stretch in _stretches(renamed):
+        select = _select(needs, place, stretch.schema)
+        connection.register("batch", stretch)
         verb = f"INSERT INTO {table}" if created else f"CREATE TABLE {table} AS"
         hashed = f"hash({', '.join(['$1', *names])})"
         connection.execute(f"{verb} SELECT *, {hashed} AS h FROM (SELECT {select} FROM batch)", [key.hex()])
-        for name, count in _unread(connection, needs, place, renamed.schema).items():
+        for name, count in _unread(connection, needs, place, stretch.schema).items():
             unread[name] = unread.get(name, 0) + count
         connection.unregister("batch")
         created = True
@@ -60,6 +61,20 @@ def load_rows(
         columns = [f"{staged} {kind}" for staged, kind in types] or ["nothing INTEGER"]
         connection.execute(f"CREATE TABLE {table} ({', '.join([*columns, 'h UBIGINT'])})")
     return unread
+
+
+def _stretches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches of one type, taken together: a statement for each small one would cost more than its rows, on one thread."""
+    import pyarrow as pa
+
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        if held and (batch.schema != held[0].schema or sum(len(b) for b in held) >= STRETCH):
+            yield pa.Table.from_batches(held)
+            held = []
+        held.append(batch)
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 def _unread(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, place: dict[str, str], arrow: pa.Schema) -> dict[str, int]:
