@@ -104,3 +104,30 @@ def test_a_model_of_ones_own_is_installed_found_and_held_to_the_contract(tmp_pat
     contract = [ROOT / "tests" / "unit" / "models" / "test_contract.py", "-k", "chain", "-q", "--no-header"]
     held = run(sys.executable, "-m", "pytest", *contract, folder=ROOT, PYTHONPATH=beside)
     assert int(re.findall(r"(\d+) passed", held)[0]) >= 5
+
+
+def test_an_export_goes_through_a_ready_schema(tmp_path: Path) -> None:
+    import pandas as pd
+
+    said = run(sys.executable, EXAMPLES / "ehr_export.py", folder=tmp_path)
+    assert "synthetic: PRIVATE" in said
+    tables = {
+        name: pd.read_csv(tmp_path / "synthetic" / f"{name}.csv.gz", parse_dates=times)
+        for name, times in (
+            ("patients", ["dod"]),
+            ("admissions", ["admittime", "dischtime"]),
+            ("transfers", ["intime", "outtime"]),
+        )
+    }
+    for name, table in tables.items():
+        assert list(table) == list(pd.read_csv(tmp_path / "export" / "hosp" / f"{name}.csv.gz", nrows=0))
+        assert len(table) > 500
+        assert table.iloc[:, 0].notna().all()
+    stays = tables["admissions"].set_index("hadm_id")
+    assert stays.index.is_unique
+    assert stays["subject_id"].isin(tables["patients"]["subject_id"]).all()
+    assert (stays["dischtime"] >= stays["admittime"]).all()
+    moves = tables["transfers"]
+    assert moves["hadm_id"].isin(stays.index).all()
+    assert (moves["subject_id"].to_numpy() == stays.loc[moves["hadm_id"], "subject_id"].to_numpy()).all()
+    assert (moves["intime"].to_numpy() <= stays.loc[moves["hadm_id"], "dischtime"].to_numpy()).all()
