@@ -46,7 +46,9 @@ class Siblings:
         """The rows at each position: what a row hangs on has its value before the row needs it."""
         if not self.rows:
             return []
-        order = np.argsort(self.position, kind="stable").astype(np.int64)
+        # Sixteen bits are sorted by their digits, several times faster.
+        narrow = self.position.astype(np.uint16) if int(self.position.max()) < 1 << 16 else self.position
+        order = np.argsort(narrow, kind="stable").astype(np.int64)
         return np.split(order, np.cumsum(np.bincount(self.position))[:-1])
 
 

@@ -438,6 +438,8 @@ def _placed(counts: Index, codes: Mapping[Part, Mapping[str, CodeArray]]) -> Pla
 
 def _steps(position: Index) -> list[Index]:
     """The rows by position: the first of every sequence, the second, and so on."""
-    order = np.argsort(position, kind="stable").astype(np.int64)
+    # Sixteen bits are sorted by their digits, several times faster.
+    narrow = position.astype(np.uint16) if int(position.max(initial=0)) < 1 << 16 else position
+    order = np.argsort(narrow, kind="stable").astype(np.int64)
     ends = np.cumsum(np.bincount(position)) if len(position) else np.zeros(0, dtype=np.int64)
     return [order[start:end] for start, end in zip(np.r_[0, ends[:-1]], ends, strict=True)] if len(position) else []
