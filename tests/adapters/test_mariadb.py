@@ -118,3 +118,25 @@ def test_tables_without_rights_are_left_out_with_a_word(mariadb_server: MariadbS
         }
         with pytest.raises(SourceError, match=r"no table 'patients' that can be read \(no right to read\)"):
             source.read("patients", ["id"])
+
+
+def test_a_connection_that_drops_in_the_middle_is_told(mariadb_server: MariadbServer) -> None:
+    url = mariadb_server.create_database("CREATE TABLE t AS SELECT seq AS n, repeat('x', 500) AS x FROM seq_1_to_200000")
+    name = url.rpartition("/")[2]
+    with open_source(url) as source:
+        batches = iter(source.read("t", ["n", "x"]))
+        assert next(batches).num_rows > 0
+        for thread in threads_of(mariadb_server, name):
+            mariadb_server.run(None, f"KILL {thread}")
+        with pytest.raises(SourceError, match="closed the connection") as refused:
+            list(batches)
+    assert mariadb_server.password not in str(refused.value)
+
+
+def threads_of(server: MariadbServer, database: str) -> list[int]:
+    import pymysql
+
+    with pymysql.connect(host=server.host, port=server.port, user="root", password=server.password) as connection:
+        cursor = connection.cursor()
+        cursor.execute("SELECT id FROM information_schema.processlist WHERE db = %s", (database,))
+        return [int(number) for (number,) in cursor.fetchall()]

@@ -128,8 +128,18 @@ class SqlSource:
                     return
             stored = _stored(found, columns)
             query = select(*(_plain(stored.c[column.name], column) for column in columns)).select_from(stored)
+            driver_connection = self._open.connection.driver_connection
             with closing(self._open.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(query)) as rows:
-                yield from record_batches(rows, columns, names, table.name)
+                try:
+                    yield from record_batches(rows, columns, names, table.name)
+                finally:
+                    _forget_lost_rows(driver_connection)
+
+
+def _forget_lost_rows(driver_connection: object) -> None:
+    """PyMySQL reads the rest of a table before it lets go, and complains from within `__del__` where the connection was lost."""
+    if getattr(driver_connection, "open", True) is False and (result := getattr(driver_connection, "_result", None)) is not None:
+        result.unbuffered_active = False
 
 
 def _begin(connection: Connection, location: SqlLocation) -> tuple[str, ...]:
