@@ -1,0 +1,155 @@
+"""How far a fit is: told by its steps and the rows it read, with a clock that the test turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from mare.cli.bars import EVERY, FIRST, in_words, say_lines
+from mare.cli.progress import CountedSource, FitProgress
+from mare.fitting import FitOptions, run_fit
+from mare.planning.planning import plan
+from mare.privacy.bits import SeededBits
+from mare.privacy.budget import Budget
+from tests.memory_source import MemorySource, hospital_rows, hospital_schema
+
+
+@dataclass
+class Clock:
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def progress(clock: Clock) -> FitProgress:
+    return FitProgress(plan(hospital_schema(), Budget(2, 1e-9)), clock)
+
+
+def after_reading(progress: FitProgress, clock: Clock, seconds: float = 2.0, rows: int = 500_000) -> FitProgress:
+    progress.tell("reading")
+    clock.now += seconds
+    progress.rows |= {"patients": rows, "stays": 3 * rows}
+    progress.read |= {"patients", "stays"}
+    progress.tell("measuring sizes")
+    return progress
+
+
+def test_the_steps_are_those_that_a_fit_tells() -> None:
+    made, told = plan(hospital_schema(), Budget(2, 1e-9)), list[str]()
+    run_fit(made, MemorySource.of(hospital_rows(8)), FitOptions(bits=SeededBits(1), tell=told.append))
+    assert FitProgress(made, Clock()).steps == told
+
+
+def test_nothing_is_guessed_before_a_table_was_read(progress: FitProgress) -> None:
+    assert (progress.fraction(), progress.left()) == (None, None)
+    progress.tell("reading")
+    progress.rows["patients"] = 10_000
+    assert (progress.fraction(), progress.left()) == (None, None)
+    assert progress.reading == "patients, 10,000 rows"
+
+
+def test_it_goes_forward_and_ends_at_the_end(progress: FitProgress, clock: Clock) -> None:
+    after_reading(progress, clock)
+    seen = [progress.fraction()]
+    for step in progress.steps[2:]:
+        progress.tell(step)
+        for _ in range(5):
+            clock.now += 0.3
+            seen.append(progress.fraction())
+    clock.now += 100
+    seen.append(progress.fraction())
+    known = [part for part in seen if part is not None]
+    assert len(known) == len(seen)
+    assert known == sorted(known)
+    assert known[0] < 0.6
+    assert 0.9 < known[-1] < 1
+
+
+def test_a_step_that_takes_longer_than_expected_waits_just_before_its_end(progress: FitProgress, clock: Clock) -> None:
+    after_reading(progress, clock)
+    progress.tell("learning domains")
+    clock.now += 1000
+    long = progress.fraction()
+    clock.now += 1000
+    assert long is not None
+    assert progress.fraction() == long < 1
+    left = progress.left()
+    assert left is not None
+    assert left > 100
+
+
+def test_the_time_left_follows_the_pace_of_the_machine(clock: Clock) -> None:
+    made = plan(hospital_schema(), Budget(2, 1e-9))
+    slow = after_reading(FitProgress(made, clock), clock, seconds=40).left()
+    fast = after_reading(FitProgress(made, clock), clock, seconds=4).left()
+    assert slow is not None
+    assert fast is not None
+    assert slow == pytest.approx(10 * fast)
+
+
+def test_where_it_is_told_without_a_number_from_the_data(progress: FitProgress, clock: Clock) -> None:
+    places = [progress.place]
+    after_reading(progress, clock, rows=123_456)
+    places.append(progress.place)
+    progress.tell("reading")
+    places.append(progress.place)
+    assert places == ["starting", "measuring sizes (step 2 of 8)", "reading (step 1 of 8)"]
+
+
+def test_what_is_not_a_step_breaks_nothing(progress: FitProgress) -> None:
+    progress.tell("polishing")
+    assert (progress.place, progress.fraction(), progress.left()) == ("polishing", None, None)
+
+
+def test_rows_are_counted_as_they_are_read(progress: FitProgress) -> None:
+    import pandas as pd
+
+    source = CountedSource({"t": pd.DataFrame({"a": range(7)})}, progress)
+    with source as opened:
+        assert opened.reflect().tables[0].name == "t"
+        assert opened.label
+        batches = opened.read("t", ["a"])
+        next(batches)
+        assert progress.rows["t"] > 0
+        assert "t" not in progress.read
+        list(batches)
+    assert progress.rows == {"t": 7}
+    assert progress.read == {"t"}
+
+
+def test_lines_come_after_two_seconds_and_when_there_is_something_new() -> None:
+    states: Iterator[str] = iter(["reading", "reading", "fitting", "fitting", "fitting"])
+    waited: list[float] = []
+    said: list[str] = []
+
+    def stopped(seconds: float) -> bool:
+        waited.append(seconds)
+        return len(waited) > 5
+
+    say_lines(lambda: next(states), said.append, stopped)
+    assert said == ["reading", "fitting"]
+    assert waited == [FIRST, *[EVERY] * 5]
+    assert FIRST >= 2
+
+
+def test_what_is_over_before_says_nothing() -> None:
+    said: list[str] = []
+    say_lines(lambda: "reading", said.append, lambda seconds: True)
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "1 s"), (59.4, "59 s"), (61, "1 min"), (3540, "59 min"), (3600, "1 h 00 min"), (7500, "2 h 05 min")],
+)
+def test_time_left_in_words(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words
