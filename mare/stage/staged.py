@@ -96,6 +96,8 @@ class Staged:
     """Of an association whose rest are ordinary rows, those rows."""
     outside: dict[str, int] = field(default_factory=dict)
     """By column: values that no domain holds, as far as tables are encoded."""
+    _reads: dict[str, ReadTable] = field(default_factory=dict)
+    """Tables that were read, bins still open, and are not encoded yet."""
 
     @property
     def owners(self) -> dict[str, tuple[str, ...]]:
@@ -140,7 +142,8 @@ class Staged:
         rows = len(staged.parent)
         coded, targets = dict[str, CodeArray](), dict[str, Index]()
         self._encode_references(staged, related, coded, targets)
-        read = self._read(staged, codec, related, coded)
+        # What was read when the bins were placed is what they are now filled with: bins change codes, never what is read.
+        read = self._reads.pop(table, None) or self._read(staged, codec, related, coded)
         encoded = code_table(codec, read, _siblings(staged))
         coded |= encoded.rows
         for name, count in encoded.outside.items():
@@ -171,7 +174,8 @@ class Staged:
         staged, related = self.tables[table], related or TableRelations()
         given = dict[str, CodeArray]()
         self._encode_references(staged, related, given, {})
-        return self._read(staged, codec, related, given)
+        self._reads[table] = self._read(staged, codec, related, given)
+        return self._reads[table]
 
     def _read(
         self, staged: StagedTable, codec: TableCodec, related: TableRelations, references: Mapping[str, CodeArray]
