@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .domain import Domain
 
@@ -28,6 +29,6 @@ class Task:
     counts: frozenset[str] = frozenset()
     """Columns that say how many rows there will be: what is wrong in their tail is wrong many times over."""
 
-    @property
+    @cached_property
     def domain(self) -> Domain:
         return self.history.merge(self.columns)
