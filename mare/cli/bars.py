@@ -65,6 +65,22 @@ def count_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
+def wait_bar(what: str) -> Iterator[None]:
+    """For one question to a source, whose answer nobody can tell the time of: what is being done, and for how long already."""
+    if not sys.stderr.isatty():
+        with plain_lines(lambda: what):
+            yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task(what, total=None)
+        yield
+
+
+@contextmanager
 def plain_lines(text: Callable[[], str]) -> Iterator[None]:
     """Says it in lines, as long as this is open."""
     stop = Event()

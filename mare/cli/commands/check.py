@@ -61,10 +61,11 @@ def check(
 
 
 def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:
+    from mare.cli.bars import wait_bar
     from mare.finding import open_source
     from mare.schema.matching import match
 
-    with open_source(source) as opened:
+    with open_source(source) as opened, wait_bar("reading the catalogue"):
         return opened.label, match(schema, opened.reflect())
 
 

@@ -35,13 +35,15 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
 ) -> None:
     """Draft a schema from a database or a folder, with a comment next to everything that a person should review."""
+    from mare.cli.bars import wait_bar
     from mare.finding import open_source
     from mare.schema.drafting import make_draft, write_draft
 
     if output is not None:
         _refuse(output, force)
     with open_source(source) as opened:
-        reflection = opened.reflect()
+        with wait_bar("reading the catalogue"):
+            reflection = opened.reflect()
         draft = make_draft(reflection, entity)
         if peek or peek_types:
             draft = make_draft(reflection, entity, _peeks(opened, reflection, entity, domains=peek))
@@ -58,13 +60,20 @@ def init(
 
 def _peeks(opened: Source, reflection: Reflection, entity: str | None, *, domains: bool) -> dict[tuple[str, str], Peek]:
     """Types first, because what is drafted as a category depends on them; then the domains of what would be learned."""
+    from mare.cli.bars import count_bar
     from mare.schema.drafting import make_draft, undeclared, untyped
     from mare.schema.reflection import Peek
 
-    found = {place: Peek(kind=opened.peek(*place, max_values=1).kind) for place in untyped(reflection)}
-    if domains:
-        draft = make_draft(reflection, entity, found)
-        found |= {place: opened.peek(*place, max_values=_MAX_VALUES) for place in undeclared(draft)}
+    found: dict[tuple[str, str], Peek] = {}
+    with count_bar("looking at columns", quiet=False) as tell:
+        types = list(untyped(reflection))
+        for done, place in enumerate(types):
+            tell(done, len(types))
+            found[place] = Peek(kind=opened.peek(*place, max_values=1).kind)
+        open_domains = list(undeclared(make_draft(reflection, entity, found))) if domains else []
+        for done, place in enumerate(open_domains, len(types)):
+            tell(done, len(types) + len(open_domains))
+            found[place] = opened.peek(*place, max_values=_MAX_VALUES)
     return found
 
 
