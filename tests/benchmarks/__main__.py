@@ -9,18 +9,31 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from .fidelity import fidelity_ratios
 from .noise import noise_ratios
 from .reading import reading_ratios
 from .skeleton import skeleton_ratios
 from .sparse import sparse_ratios
+from .whole_job import whole_job_ratios
 
 
 def main() -> int:
     console = Console(highlight=False)
-    table = Table("what", "against, in the same run", "ratio", "bar", "seconds", "", title="make bench: median of 5, alternating")
+    table = Table(
+        "what", "against, in the same run", "figure", "bar", "seconds", "", title="make bench: median of 5, alternating"
+    )
     missed = 0
     with tempfile.TemporaryDirectory(prefix="mare-bench-") as folder:
-        for ratios in (noise_ratios(), sparse_ratios(), reading_ratios(), skeleton_ratios(Path(folder))):
+        place = Path(folder)
+        parts = (
+            noise_ratios(),
+            sparse_ratios(),
+            reading_ratios(),
+            skeleton_ratios(place),
+            whole_job_ratios(place),
+            fidelity_ratios(place),
+        )
+        for ratios in parts:
             for r in ratios:
                 missed += not r.met
                 verdict = "met" if r.met else "MISSED"
