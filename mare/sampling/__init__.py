@@ -1,5 +1,5 @@
 """Sampling: post-processing of a release. Works with the source switched off."""
 
-from .sample import pour, sample
+from .sample import Poured, SampleOptions, pour, sample, start
 
-__all__ = ["pour", "sample"]
+__all__ = ["Poured", "SampleOptions", "pour", "sample", "start"]

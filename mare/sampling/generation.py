@@ -27,7 +27,7 @@ from mare.release.uniqueness import Distinct
 from .associations import UnrolledRows, agree_on_absence, unroll
 from .caps import at_most, beyond_the_entity
 from .distinct import keep_apart, repeated, without
-from .randomness import ask, ask_by_block, draws_row_by_row, entity_keys
+from .randomness import ask, ask_by_block, ask_whole_blocks, draws_row_by_row, entity_keys
 from .references import Crowd, LastOfItem, keep_within, rank_limits, rank_targets, step_limits, step_targets
 from .structure import REDRAWS, make_possible, structural_codes
 
@@ -80,10 +80,11 @@ class Generator:
             return codec.bins.count == codec.bins.high - codec.bins.low + 1
         return not isinstance(codec, RelativeCodec | ScaledCodec | CodeCodec)
 
-    def chunk(self, seed: int, entities: Index, tables: tuple[str, ...] | None = None) -> Chunk:
-        """The coded rows of the entities with these numbers; of all tables, or of the first few."""
+    def chunk(self, seed: int, entities: Index, tables: tuple[str, ...] | None = None, *, some: bool = False) -> Chunk:
+        """The coded rows of the entities with these numbers; of all tables, or of the first few. ``some`` says that the numbers
+        are some of many: an entity is the same then whoever else is among them."""
         placed: dict[str, Placed] = {}
-        run = _Run(self, Rooms(self.owners, placed), placed, seed, entities)
+        run = _Run(self, Rooms(self.owners, placed), placed, seed, entities, some)
         for table in self.tables if tables is None else tables:
             run.table(table)
         return Chunk(run.rooms, run.keys, entities)
@@ -98,6 +99,7 @@ class _Run:
     tables: dict[str, Placed]
     seed: int
     entities: Index
+    some: bool = False
     crowds: dict[str, Crowd] = field(default_factory=dict)
     keys: dict[str, Keys] = field(default_factory=dict)
 
@@ -386,7 +388,10 @@ class _Run:
         space, purpose = self.rooms.space(group.table, group.part), f"{settled.name} {label}"
         if draws_row_by_row(model):
             return ask(model, history, RowDraws(self.keys[space][rows], purpose_of(purpose)))
-        return ask_by_block(model, history, self.seed, purpose, self.entities[self._whose(space, rows)])
+        entities = self.entities[self._whose(space, rows)]
+        if self.some and group.table == self.made.tables[0]:
+            return ask_whole_blocks(model, history, self.seed, purpose, entities)
+        return ask_by_block(model, history, self.seed, purpose, entities)
 
     def _draw(self, settled: SettledGroup, codes: dict[str, CodeArray], index: Index, label: str) -> None:
         """Draw these rows of a group, mended where a code cannot be. ``label`` names the occasion: another one, other numbers."""

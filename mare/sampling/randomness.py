@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from mare.domain import Codes, Keys, RowDraws, as_generator, numbered_keys, purpose_of
+from mare.errors import PlanError
 from mare.models import FittedModel
 from mare.release.placing import Index
 
@@ -44,6 +45,17 @@ def ask_by_block(model: FittedModel, history: Codes, seed: int, purpose: str, en
     back = np.empty(len(order), dtype=np.int64)
     back[order] = np.arange(len(order))
     return Codes(len(order), {n: np.concatenate([part[n] for part in parts])[back] for n in parts[0].columns})
+
+
+def ask_whole_blocks(model: FittedModel, history: Codes, seed: int, purpose: str, entities: Index) -> Codes:
+    """The same, where only some entities of a block are wanted: all of it is drawn, so that each is who it is in any company."""
+    if history.columns:
+        raise PlanError(
+            "--where: a model of the entity's table draws many rows at once and looks around: conditions need another."
+        )
+    found, which = np.unique(entities // BLOCK, return_inverse=True)
+    every = (found[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+    return ask_by_block(model, Codes(len(every), {}), seed, purpose, every).take(which * BLOCK + entities % BLOCK)
 
 
 def ask(model: FittedModel, history: Codes, draws: RowDraws) -> Codes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,17 +20,78 @@ from mare.release import Release, load_release
 from mare.release.linking import linked_columns
 from mare.schema.reflection import ReflectedTable
 
+from .conditions import entity_condition
 from .preparation import prepare
-from .streaming import Job, Progress, chunk_size, ranges, stream_batches, who_there_is
+from .streaming import Job, Progress, chunk_size, chunks_of, stream_batches, who_there_is
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
 
+@dataclass(frozen=True)
+class SampleOptions:
+    """What is asked for."""
+
+    entities: int | None = None
+    """How many; as many as the source had, noisily, unless said."""
+    seed: int = 0
+    where: str | None = None
+    """A condition on columns of the entity: only those that satisfy it come out."""
+    threads: int | None = None
+    """As many as there are processors, up to four, unless said. Changes nothing but the time."""
+    chunk: int | None = None
+    """Entities that are made at once; by the rows they have, unless said. Changes nothing but time and memory."""
+
+    def __post_init__(self) -> None:
+        if self.entities is not None and self.entities < 0:
+            raise PlanError(f"entities is {self.entities}; it must be 0 or more.")
+        if self.threads is not None and self.threads < 1:
+            raise PlanError(f"threads is {self.threads}; it must be 1 or more.")
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """A sample that can begin: everything that was asked for has been understood."""
+
+    job: Job
+    apart: Mapping[str, pa.RecordBatch]
+    """Tables that come out before any entity."""
+    entities: int
+    chunk: int
+    threads: int
+    notes: tuple[str, ...] = ()
+    """What the person at the keyboard should know."""
+
+    def batches(self, progress: Progress | None = None) -> Iterator[dict[str, pa.RecordBatch]]:
+        """The synthetic rows: public tables and pools first, then a chunk of entities at a time."""
+        if self.apart:
+            yield dict(self.apart)
+        done, job = 0, who_there_is(self.job, self.entities, self.chunk)
+        for number, found in stream_batches(job, chunks_of(job, self.entities, self.chunk), self.threads):
+            yield found
+            done += number
+            if progress is not None:
+                progress(done, self.entities)
+
+
+def start(release: Release, options: SampleOptions | None = None) -> Sampling:
+    """Understand what is asked for, or say why not. Nothing is drawn yet but the pools."""
+    asked = options or SampleOptions()
+    ready = prepare(release, asked.seed)
+    entities = release.plan.entities if asked.entities is None else asked.entities
+    condition = None
+    if asked.where is not None:
+        entity = release.schema.entity_name or ""
+        condition = entity_condition(asked.where, release.schema, ready.writer.codecs.get(entity))
+    job = Job(ready.generator, ready.writer, asked.seed, condition)
+    threads = default_threads() if asked.threads is None else asked.threads
+    return Sampling(job, ready.apart, entities, asked.chunk or chunk_size(release, ready.generator), threads)
+
+
 def default_threads() -> int:
     """As many as there are processors, up to four: beyond that the writing of one sink is what takes time."""
-    return min(4, os.process_cpu_count() or 1) if hasattr(os, "process_cpu_count") else min(4, os.cpu_count() or 1)
+    return min(4, os.cpu_count() or 1)
 
 
 def sample(
@@ -38,40 +100,48 @@ def sample(
     *,
     entities: int | None = None,
     seed: int = 0,
+    where: str | None = None,
     replace: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, pd.DataFrame] | None:
     """Draw a synthetic database. With ``to``, stream it there; without, return a frame per table.
 
-    ``entities`` is how many to make (as many as the source had, noisily, unless said). The same release, seed and number
-    give the same rows, with any number of ``threads`` (as many as there are processors, up to four, unless said). ``replace``
-    allows to overwrite what is at the target.
+    ``entities`` is how many to make (as many as the source had, noisily, unless said), ``where`` a condition on columns of the
+    entity that all of them satisfy (``"age >= 65 and sex = 'F'"``). The same release, seed and wishes give the same rows, with
+    any number of ``threads``. ``replace`` allows to overwrite what is at the target.
     """
     if not isinstance(release, Release):
         release = load_release(release)
-    count = release.plan.entities if entities is None else entities
-    if count < 0:
-        raise PlanError(f"entities is {count}; it must be 0 or more.")
+    options = SampleOptions(entities, seed, where, threads)
     if to is None:
-        return _frames(release, count, seed, progress, threads)
-    sink = open_sink(to, replace=replace) if isinstance(to, str | Path | Mapping) else to
-    with sink:
-        pour(release, sink, count, seed, progress, threads)
+        frames: dict[str, pd.DataFrame] = {}
+        with open_sink(frames) as sink:
+            pour(release, sink, options, progress)
+        return frames
+    with open_sink(to, replace=replace) if isinstance(to, str | Path | Mapping) else to as sink:
+        pour(release, sink, options, progress)
     return None
 
 
-def pour(
-    release: Release, sink: Sink, entities: int, seed: int, progress: Progress | None = None, threads: int | None = None
-) -> dict[str, int]:
-    """Stream a sample into a sink that was entered; how many rows each table got."""
+@dataclass(frozen=True)
+class Poured:
+    """What came out."""
+
+    rows: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+
+
+def pour(release: Release, sink: Sink, options: SampleOptions | None = None, progress: Progress | None = None) -> Poured:
+    """Stream a sample into a sink that was entered."""
+    sampling = start(release, options)
     written = {table.name: 0 for table in release.tables}
     sink.create([SinkTable(table, _later(release, table)) for table in release.tables])
-    for made in batches(release, entities, seed, progress, default_threads() if threads is None else threads):
+    for made in sampling.batches(progress):
         for table, batch in made.items():
             sink.write(table, batch)
             written[table] += batch.num_rows
-    return written
+    return Poured(written, sampling.notes)
 
 
 def _later(release: Release, table: ReflectedTable) -> tuple[tuple[str, ...], ...]:
@@ -81,34 +151,3 @@ def _later(release: Release, table: ReflectedTable) -> tuple[tuple[str, ...], ..
     links = linked_columns(release.schema, table.name).items()
     found = {stored.name for name, link in links if link.way == "other_entity" and (stored := table.column(name)) is not None}
     return tuple(key.columns for key in table.foreign_keys if set(key.columns) <= found)
-
-
-def batches(
-    release: Release,
-    entities: int,
-    seed: int,
-    progress: Progress | None = None,
-    threads: int = 1,
-    chunk: int | None = None,
-) -> Iterator[dict[str, pa.RecordBatch]]:
-    """The synthetic rows: public tables and pools first, then a chunk of entities at a time. How large a chunk is, and how
-    many threads there are, changes nothing but time and memory."""
-    ready = prepare(release, seed)
-    if ready.apart:
-        yield dict(ready.apart)
-    done, size = 0, chunk or chunk_size(release, ready.generator)
-    job = who_there_is(Job(ready.generator, ready.writer, seed), entities, size)
-    for number, found in stream_batches(job, ranges(entities, size), threads):
-        yield found
-        done += number
-        if progress is not None:
-            progress(done, entities)
-
-
-def _frames(
-    release: Release, entities: int, seed: int, progress: Progress | None, threads: int | None
-) -> dict[str, pd.DataFrame]:
-    frames: dict[str, pd.DataFrame] = {}
-    with open_sink(frames) as sink:
-        pour(release, sink, entities, seed, progress, threads)
-    return frames

@@ -19,6 +19,7 @@ import numpy as np
 from mare.release import Release
 from mare.release.placing import Index
 
+from .conditions import EntityCondition, impossible
 from .generation import Chunk, Generator
 from .others import collected, numbered, referred_at_random, with_everyone
 from .randomness import BLOCK, draws_row_by_row
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 ROWS = 1 << 18
 """Rows of a chunk, about: enough to work through at once, little enough to hold several of."""
+
+TRIES, RAREST, MOST_AT_ONCE = 200_000, 10_000, 1 << 17
+"""Entities that are drawn at least before a condition counts as impossible; how many are drawn for each that satisfies it before
+it counts as too rare; and how many at once."""
 
 Batches = dict[str, "pa.RecordBatch"]
 Progress = Callable[[int, int], None]
@@ -42,9 +47,11 @@ class Job:
     generator: Generator
     writer: Writer
     seed: int
+    condition: EntityCondition | None = None
+    """Only entities that satisfy it come out."""
 
     def generate(self, entities: Index) -> Chunk:
-        return self.generator.chunk(self.seed, entities)
+        return self.generator.chunk(self.seed, entities, some=self.condition is not None)
 
     def write(self, chunk: Chunk, starts: Mapping[str, int]) -> Batches:
         return write_chunk(self.writer, chunk, starts, self.seed)
@@ -57,7 +64,7 @@ def who_there_is(job: Job, entities: int, size: int) -> Job:
     job = replace(job, writer=with_everyone(job.writer, known))
     wanted = {table: names for table, names in wanted.items() if table not in known}
     while wanted:
-        found = collected(_values(job, ranges(entities, size)), wanted)
+        found = collected(_values(job, chunks_of(job, entities, size)), wanted)
         empty = {t: one for t, one in found.items() if not one.rows and t not in job.writer.everyone}
         if not empty:
             return replace(job, writer=with_everyone(job.writer, found))
@@ -84,10 +91,32 @@ def chunk_size(release: Release, generator: Generator) -> int:
     return max(1, size // BLOCK) * BLOCK
 
 
-def ranges(entities: int, size: int) -> Iterator[Index]:
+def chunks_of(job: Job, entities: int, size: int) -> Iterator[Index]:
     """The numbers of the entities, chunk by chunk. One chunk at least: an empty database still has its tables' columns."""
+    if job.condition is not None and entities:
+        yield from _chosen(job, job.condition, entities, size)
+        return
     for first in range(0, max(1, entities), size):
         yield np.arange(first, min(first + size, entities), dtype=np.int64)
+
+
+def _chosen(job: Job, condition: EntityCondition, entities: int, size: int) -> Iterator[Index]:
+    """The first so many entities that satisfy a condition. Only their own rows are drawn to find them; and drawn again, the
+    same, with all that belongs to them."""
+    found, tried, waiting = 0, 0, list[Index]()
+    while found < entities:
+        if tried >= max(TRIES, RAREST * found):
+            raise impossible(condition, found, entities, tried)
+        # Whole blocks, as many as are likely to hold what is missing.
+        likely = int(1.1 * (entities - found) * tried / max(1, found)) if tried else entities
+        numbers = tried + np.arange(-(-min(max(likely, 1), MOST_AT_ONCE) // BLOCK) * BLOCK, dtype=np.int64)
+        chunk = job.generator.chunk(job.seed, numbers, (condition.table,), some=True)
+        held = numbers[condition.holds(ChunkValues(job.writer, chunk, {}, job.seed))][: entities - found]
+        tried, found = tried + len(numbers), found + len(held)
+        waiting.append(held)
+        if sum(map(len, waiting)) >= size or found == entities:
+            yield np.concatenate(waiting)
+            waiting = []
 
 
 def stream_batches(job: Job, chunks: Iterator[Index], threads: int) -> Iterator[tuple[int, Batches]]:

@@ -12,6 +12,7 @@ from mare.cli.app import app
 if TYPE_CHECKING:
     from mare.ports import Sink
     from mare.release import Release
+    from mare.sampling import Poured, SampleOptions
 
 
 @app.command()
@@ -21,7 +22,13 @@ def sample(
     entities: Annotated[
         int | None, typer.Option(min=0, help="How many entities to make; as many as the source had, noisily, unless given.")
     ] = None,
+    where: Annotated[
+        str | None, typer.Option(help="Only entities that satisfy this, as in: age >= 65 and sex = 'F'. So many come out.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Another seed, another sample; the same seed, the same sample.")] = 0,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="As many as there are processors, up to four, unless given. Changes no row.")
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the target if it is there.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and NOT PRIVATE.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
@@ -30,32 +37,34 @@ def sample(
     from mare.cli.telling import stoppable
     from mare.finding import open_sink
     from mare.release import load_release
+    from mare.sampling import SampleOptions
 
     loaded = load_release(release)
+    options = SampleOptions(entities, seed, where, threads)
     with stoppable(), open_sink(to, replace=replace) as sink:
-        written = pour_with_progress(loaded, sink, entities, seed, quiet or as_json)
-    show(loaded, sink, written, quiet, as_json)
+        poured = pour_with_progress(loaded, sink, options, quiet or as_json)
+    show(loaded, sink, poured, quiet, as_json)
 
 
-def pour_with_progress(release: Release, sink: Sink, entities: int | None, seed: int, quiet: bool) -> dict[str, int]:
+def pour_with_progress(release: Release, sink: Sink, options: SampleOptions, quiet: bool) -> Poured:
     """The sample, with a bar on the error stream. The sink has been entered."""
     from mare.cli.telling import counting
     from mare.sampling import pour
 
     with counting(quiet, "sampling") as progress:
-        count = release.plan.entities if entities is None else entities
-        return pour(release, sink, count, seed, progress)
+        return pour(release, sink, options, progress)
 
 
-def show(release: Release, sink: Sink, written: dict[str, int], quiet: bool, as_json: bool) -> None:
+def show(release: Release, sink: Sink, poured: Poured, quiet: bool, as_json: bool) -> None:
     """What was written, what was left out, and the release's status when it is not private."""
     from mare.cli.telling import print_json, remark, warn_status
 
     if as_json:
-        print_json({"target": sink.label, "status": release.status, "rows": written, "left_out": list(sink.notes)})
+        told = {"target": sink.label, "status": release.status, "rows": dict(poured.rows)}
+        print_json({**told, "left_out": list(sink.notes), "notes": list(poured.notes)})
     elif not quiet:
-        for table, rows in written.items():
+        for table, rows in poured.rows.items():
             typer.echo(f"{sink.label}: {table}, {rows:,} rows")
-        for note in sink.notes:
+        for note in (*poured.notes, *sink.notes):
             remark(note)
     warn_status(release)

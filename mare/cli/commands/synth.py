@@ -25,6 +25,10 @@ def synth(
         Path | None, typer.Option("--budget-file", help="Take the budget out of this file's cap first (mare budget create).")
     ] = None,
     entities: Annotated[int | None, typer.Option(min=0, help="How many entities to make.")] = None,
+    where: Annotated[
+        str | None, typer.Option(help="Only entities that satisfy this, as in: age >= 65 and sex = 'F'. So many come out.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads of the sample; as many as processors, up to four.")] = None,
     seed: Annotated[int, typer.Option(help="The seed of the sample (the noise has none).")] = 0,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the target, and the release file.")] = False,
     unsafe_peeked: Annotated[
@@ -37,10 +41,15 @@ def synth(
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
     from mare.cli.telling import stoppable
     from mare.finding import open_sink
+    from mare.sampling import SampleOptions
+    from mare.sampling.conditions import entity_condition
 
     if output is not None:
         check_output(output, replace)
+    options = SampleOptions(entities, seed, where, threads)
     made = make_plan(schema, epsilon, delta)
+    if where is not None:
+        entity_condition(where, made.schema)  # a slip is found before the budget is spent
     # The target is entered before the fit: one that cannot be written costs no budget.
     with stoppable(), open_sink(to, replace=replace) as sink:
         sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
@@ -48,5 +57,5 @@ def synth(
         release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve)
         if output is not None:
             release.save(output)
-        written = pour_with_progress(release, sink, entities, seed, quiet or as_json)
-    show(release, sink, written, quiet, as_json)
+        poured = pour_with_progress(release, sink, options, quiet or as_json)
+    show(release, sink, poured, quiet, as_json)

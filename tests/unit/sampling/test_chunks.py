@@ -14,8 +14,8 @@ from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.release import Release
+from mare.sampling import SampleOptions, start
 from mare.sampling.randomness import BLOCK, ask_by_block, stream
-from mare.sampling.sample import batches
 from mare.schema.loading import load_schema
 from mare.schema.table import ModelChoice
 from tests.datasets import dataset
@@ -32,7 +32,7 @@ def fitted(kind: str, model: str) -> Release:
 
 def made(release: Release, entities: int, *, chunk: int | None = None, threads: int = 1) -> dict[str, pa.Table]:
     found: dict[str, list[pa.RecordBatch]] = {}
-    for some in batches(release, entities, 5, threads=threads, chunk=chunk):
+    for some in start(release, SampleOptions(entities, 5, threads=threads, chunk=chunk)).batches():
         for table, batch in some.items():
             found.setdefault(table, []).append(batch)
     return {table: pa.Table.from_batches(parts).combine_chunks() for table, parts in found.items()}

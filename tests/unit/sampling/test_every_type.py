@@ -144,10 +144,10 @@ def test_the_release_alone_gives_the_same_rows_again(tmp_path: Path) -> None:
 
 
 def test_types_are_those_of_the_source() -> None:
-    from mare.sampling.sample import batches
+    from mare.sampling import SampleOptions, start
 
     found = {}
-    for made in batches(fitted(), 50, 1):
+    for made in start(fitted(), SampleOptions(50, 1)).batches():
         found |= made
     for table, columns in TYPES.items():
         if table in found:

@@ -1,0 +1,257 @@
+"""Conditions on the columns of an entity, tested on values as they will come out: which of the drawn entities may stay.
+
+NULL is as in SQL: a comparison with it is unknown, and what is unknown does not stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.codec import TableCodec
+from mare.codec.building import ValueCodec
+from mare.codec.category import canonical
+from mare.codec.code import CodeCodec
+from mare.codec.ticks import null_mask
+from mare.errors import PlanError
+from mare.release.filling import Modelled, WorkedOut, fillings
+from mare.schema import Schema
+from mare.schema.columns import AnyColumn, Boolean, Category, Code, Date, Datetime, Duration, Integer, Number, Text, Time
+from mare.schema.schema import EntityByColumn
+from mare.schema.spans import parse_span
+
+from .condition_grammar import Among, Comparison, Condition, IsNull, Joined, Not, Operator, Value, parse_condition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .writing import ChunkValues
+
+Mask = NDArray[np.bool_]
+_ORDERED = Integer | Number | Date | Datetime | Time | Duration
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What is known to be true, and what is known to be false. The rest is unknown."""
+
+    true: Mask
+    false: Mask
+
+
+@dataclass(frozen=True)
+class EntityCondition:
+    """A condition on columns of the entity's table, each by the schema's name."""
+
+    text: str
+    table: str
+    parsed: Condition
+
+    def holds(self, values: ChunkValues) -> Mask:
+        """Where it is true, of the entities of a chunk."""
+        return _judged(self.parsed, values, self.table).true
+
+
+def entity_condition(text: str, schema: Schema, codec: TableCodec | None = None) -> EntityCondition:
+    """The condition that a text says, or an error: about columns that are not there, or values that a column cannot have.
+
+    ``codec`` is that of the entity's table, once it is known: it also knows learned values.
+    """
+    if isinstance(schema.entity, EntityByColumn) or schema.entity is None:
+        held = "" if schema.entity is None else f" (it is {schema.entity.table}.{schema.entity.by} that tells them apart)"
+        raise PlanError(f"--where: the entities have no table of their own{held}, so there is nothing to set a condition on.")
+    table, parsed = schema.entity, parse_condition(text)
+    filled = fillings(schema, table)
+    known = {
+        name: column
+        for name, column in schema.tables[table].columns.items()
+        if isinstance(filled.get(name), Modelled | WorkedOut) and not isinstance(column, Text)
+    }
+    return EntityCondition(text, table, _settled(parsed, table, known, codec or TableCodec(table, {})))
+
+
+def _settled(condition: Condition, table: str, known: Mapping[str, AnyColumn], codec: TableCodec) -> Condition:
+    match condition:
+        case Not(part):
+            return Not(_settled(part, table, known, codec))
+        case Joined(how, parts):
+            return Joined(how, tuple(_settled(part, table, known, codec) for part in parts))
+        case IsNull(column):
+            return IsNull(_found(column, table, known))
+        case Comparison(column, operator, value):
+            name = _found(column, table, known)
+            if operator not in ("=", "!=") and not _has_order(known[name]):
+                raise PlanError(f"--where: {table}.{name} has no order, so {operator} cannot be asked. Use = != or in.")
+            _check_value(value, f"{table}.{name}", known[name], codec.columns.get(name))
+            return Comparison(name, operator, value)
+        case Among(column, values):
+            name = _found(column, table, known)
+            for value in values:
+                _check_value(value, f"{table}.{name}", known[name], codec.columns.get(name))
+            return Among(name, values)
+
+
+def _found(column: str, table: str, known: Mapping[str, AnyColumn]) -> str:
+    names = [name for name in known if name == column] or [name for name in known if name.casefold() == column.casefold()]
+    if len(names) != 1:
+        listed = ", ".join(known) or "none"
+        raise PlanError(f"--where: {column!r} is no column of {table} that a condition can be set on. There are: {listed}.")
+    return names[0]
+
+
+def _has_order(described: AnyColumn) -> bool:
+    if isinstance(described, Category):
+        return bool(described.values) and all(
+            isinstance(v, int | float) and not isinstance(v, bool) for v in described.values or ()
+        )
+    return isinstance(described, _ORDERED)
+
+
+def _check_value(value: Value, where: str, described: AnyColumn, codec: object) -> None:
+    """What a column can never be is a slip, not a condition: better said than looked for in vain."""
+    if isinstance(described, _ORDERED):
+        if canonical(value) not in map(canonical, described.specials):
+            _quantity(value, where, described)
+    elif isinstance(described, Boolean):
+        _truth(value, where, described)
+    elif isinstance(codec, ValueCodec) and isinstance(described, Category | Code):
+        listed = [label for label in codec.labels if label is not None]
+        shared = isinstance(codec, CodeCodec) and any(canonical(value) in group for group in codec.rest)
+        if canonical(value) not in listed and not shared:
+            shown = ", ".join(listed[:20]) + (f" and {len(listed) - 20} more" if len(listed) > 20 else "")
+            raise PlanError(f"--where: {where} is never {value!r}. Its values are: {shown}.")
+
+
+def _quantity(value: Value, where: str, described: AnyColumn) -> float | datetime | time:
+    """A value as something to compare with: a number, a moment, a time of day, microseconds of a length."""
+    if isinstance(described, Integer | Number) or (isinstance(described, Duration) and described.stored_as != "interval"):
+        if isinstance(value, str | bool):
+            raise PlanError(f"--where: {where} is a number; {value!r} is none.")
+        return float(value)
+    words = {Time: "a time as '07:30'", Duration: "a span as '3d'"}
+    says = words.get(type(described), "a date or moment as '2150-12-31' or '2150-12-31 07:30'")
+    if isinstance(value, str):
+        try:
+            if isinstance(described, Time):
+                return time.fromisoformat(value)
+            if isinstance(described, Duration):
+                return parse_span(value).total_seconds() * 1e6
+            return datetime.fromisoformat(value).replace(tzinfo=None)
+        except ValueError:
+            pass
+    raise PlanError(f"--where: {where} is compared with {says}; {value!r} is none.")
+
+
+def _truth(value: Value, where: str, described: Boolean) -> bool:
+    words = {"true": True, "false": False}
+    words |= {canonical(word): truth for truth, word in ((True, described.true), (False, described.false)) if word is not None}
+    if canonical(value) not in words:
+        raise PlanError(f"--where: {where} is true or false; {value!r} is neither.")
+    return words[canonical(value)]
+
+
+def _judged(condition: Condition, values: ChunkValues, table: str) -> Truth:
+    match condition:
+        case Not(part):
+            found = _judged(part, values, table)
+            return Truth(found.false, found.true)
+        case Joined(how, parts):
+            every = [_judged(part, values, table) for part in parts]
+            all_of, any_of = np.logical_and.reduce, np.logical_or.reduce
+            both, either = (all_of, any_of) if how == "and" else (any_of, all_of)
+            return Truth(both([t.true for t in every]), either([t.false for t in every]))
+        case IsNull(column):
+            missing = null_mask(values.column(table, column))
+            return Truth(missing, ~missing)
+        case Among(column, listed):
+            every = [_compared(values, table, column, "=", value) for value in listed]
+            return Truth(np.logical_or.reduce([t.true for t in every]), np.logical_and.reduce([t.false for t in every]))
+        case Comparison(column, operator, value):
+            return _compared(values, table, column, operator, value)
+
+
+def _compared(values: ChunkValues, table: str, column: str, operator: Operator, value: Value) -> Truth:
+    described = values.writer.schema.tables[table].columns[column]
+    held = values.column(table, column)
+    there = ~null_mask(held)
+    if isinstance(described, _ORDERED) and canonical(value) not in map(canonical, described.specials):
+        quantities = values.decoded(table).quantities.get(column, held)
+        ordinary = ~null_mask(quantities)
+        yes = ordinary & _in_order(quantities, operator, _quantity(value, column, described))
+        # A special value is no quantity: it equals none, and whether it is more or less is unknown.
+        known = there if operator in ("=", "!=") else ordinary
+        if operator == "!=":
+            yes = yes | (there & ~ordinary)
+        return Truth(yes, known & ~yes)
+    if operator not in ("=", "!="):
+        yes = there & _in_order(held, operator, float(value))
+        return Truth(yes, there & ~yes)
+    wanted = canonical(value)
+    if isinstance(described, Boolean):
+        stored = described.true if _truth(value, column, described) else described.false
+        wanted = canonical(_truth(value, column, described) if stored is None else stored)
+    same = there & _is_text(held, wanted)
+    yes = same if operator == "=" else there & ~same
+    return Truth(yes, there & ~yes)
+
+
+def _is_text(values: pa.Array, wanted: str) -> Mask:
+    coded = values.dictionary_encode()
+    same = np.array([*(canonical(value) == wanted for value in coded.dictionary.to_pylist()), False], dtype=np.bool_)
+    return same[np.asarray(coded.indices.fill_null(len(same) - 1), dtype=np.int64)]
+
+
+def _in_order(values: pa.Array, operator: Operator, other: float | datetime | time) -> Mask:
+    import pyarrow as pa
+
+    if isinstance(other, datetime):
+        left = _numbers(values.cast(pa.timestamp("us"), safe=False).cast(pa.int64()))
+        right = float((other - datetime(1970, 1, 1)).total_seconds() * 1e6)
+    elif isinstance(other, time):
+        left = _numbers(values.cast(pa.time64("us"), safe=False).cast(pa.int64()))
+        right = float(((other.hour * 60 + other.minute) * 60 + other.second) * 1_000_000 + other.microsecond)
+    else:
+        counted = values.cast(pa.duration("us"), safe=False).cast(pa.int64()) if pa.types.is_duration(values.type) else values
+        left, right = _numbers(counted), float(other)
+    return _SIGNS[operator](left, right)
+
+
+def _numbers(values: pa.Array) -> NDArray[np.float64]:
+    import pyarrow as pa
+
+    return np.asarray(values.cast(pa.float64(), safe=False).fill_null(0.0), dtype=np.float64)
+
+
+_SIGNS: Mapping[Operator, Callable[[NDArray[np.float64], float], Mask]] = {
+    "=": lambda a, b: np.asarray(a == b),
+    "!=": lambda a, b: np.asarray(a != b),
+    "<": lambda a, b: np.asarray(a < b),
+    "<=": lambda a, b: np.asarray(a <= b),
+    ">": lambda a, b: np.asarray(a > b),
+    ">=": lambda a, b: np.asarray(a >= b),
+}
+
+
+def impossible(condition: EntityCondition, found: int, wanted: int, tried: int) -> PlanError:
+    """Why the search for entities was given up."""
+    said = "none of them satisfies it" if not found else f"{found:,} of them satisfy it"
+    return PlanError(
+        f"--where {condition.text}: {tried:,} entities were drawn, and {said}; {wanted:,} are wanted. By the release it hardly "
+        "ever holds. Widen the condition, or ask for fewer entities."
+    )
+
+
+def columns_of(condition: Condition) -> Sequence[str]:
+    """Every column that a condition looks at."""
+    match condition:
+        case Not(part):
+            return columns_of(part)
+        case Joined(_, parts):
+            return [name for part in parts for name in columns_of(part)]
+        case _:
+            return [condition.column]
