@@ -48,7 +48,7 @@ def first_come(patch: pytest.MonkeyPatch) -> None:
     change_rows(patch, first)
 
 
-@planted("the hash has no key", checks_of_fits.two_fits_keep_rows_of_their_own, "the same rows")
+@planted("the hash has no key", checks_of_fits.another_key_keeps_other_rows, "the same rows")
 def hash_without_a_key(patch: pytest.MonkeyPatch) -> None:
     """Whoever knows a row works out whether it was kept (leak 3)."""
     change_stage(patch, key=lambda drawn: bytes(len(drawn)))
@@ -60,7 +60,7 @@ def no_cap_per_entity(patch: pytest.MonkeyPatch) -> None:
     change_stage(patch, needs=lambda needs: replace(needs, max_per_entity=None))
 
 
-@planted("caps are measured, not declared", checks_of_fits.benchmark_passes_the_tape, "sensitivity was")
+@planted("caps are measured, not declared", checks_of_fits.benchmark_passes_the_tape, "was .*, now")
 def measured_caps(patch: pytest.MonkeyPatch) -> None:
     """S is the largest number of rows that occurs: the noise tells how many the heaviest entity has (leak 2)."""
     change_views(patch, lambda view: replace(view, max_rows_per_entity=max(1, view.largest_entity())))
