@@ -19,14 +19,15 @@ from mare.codec import read_table as read_values
 from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, Part
+from mare.release.folding import FoldedContext
 from mare.release.placing import NOWHERE, Index, Placed, Rooms, seen_columns
+from mare.release.pointing import back_codes, previous_of_item, rank_codes
 from mare.release.relations import Ranked, Stepped, TableRelations, Words
 from mare.release.unrolling import Unrolling
 from mare.schema.relative import Anchor
 
-from .associations import FoldedContext
 from .needs import TableNeeds
-from .references import back_codes, find_keys, find_rows, previous_of_item, rank_codes
+from .references import find_keys, find_rows
 from .view import StagedView
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ import pytest
 from mare.codec import evenly, table_codec
 from mare.errors import SourceError
 from mare.graph.building import column_groups
+from mare.release.folding import FoldedContext
+from mare.release.pointing import back_codes, previous_of_item, rank_codes
 from mare.release.public import PublicTable
 from mare.release.relations import relations
 from mare.release.unrolling import Unrolling
 from mare.schema.loading import load_schema
 from mare.stage import Staged, needs, stage
-from mare.stage.associations import FoldedContext
 from mare.stage.dropping import drop_rest
-from mare.stage.references import back_codes, previous_of_item, rank_codes
 from tests.memory_source import MemorySource
 from tests.relations import related
 
