@@ -21,7 +21,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 demo: $(READY)  ## a simulated oncology hospital, from one SQLite file into another, step by step
-	@$(BIN)/python examples/demo.py build/demo
+	@$(BIN)/python examples/demo.py build/demo $(PATIENTS)
 
 test: $(READY)  ## the fast tier: unit, properties, tape audits, SQLite, DuckDB, one PostgreSQL
 	$(BIN)/python -m pytest -m "not slow" -q $(WORKERS)

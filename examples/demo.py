@@ -74,7 +74,8 @@ def main(folder: Path, patients: int) -> None:
         console.print()
     say("drawn anew: the same hospital, simulated anew. As close as chance allows.")
     say("shuffled: the real columns, each in random order. No relation is left.")
-    say(f"\n{patients:,} patients and ε = 2 leave much noise, and other noise in every run.")
+    say(f"\n{patients:,} patients and ε = 2 leave noise, and other noise in every run.")
+    say("More patients, less noise: make demo PATIENTS=40000 (a few minutes).")
     say(f"\nDone in {time.monotonic() - began:.0f} seconds. Everything is in {folder}", soft_wrap=True)
     if not all(found.values()):
         sys.exit("the synthetic database is not sound: this is a bug in mare")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from fidelity import answers, distances, read, shuffled
+from fidelity import KINDS, answers, distance, joints, read, shuffled
 from rich import box
 from rich.table import Table
 from rich.text import Text
@@ -124,9 +124,9 @@ def closeness(real: str, synthetic: str, again: str) -> Iterator[Table]:
     others = {"synthetic": read(Path(synthetic)), "drawn anew": read(Path(again)), "shuffled": shuffled(truth)}
     headings = [(name, "right") for name in others]
     page = _table(("distance to the real data (0 to 1)", "left"), *headings)
-    found = {name: distances(truth, tables) for name, tables in others.items()}
-    for kind in found["synthetic"]:
-        page.add_row(kind, *(_emphasised(name, f"{found[name][kind]:.3f}") for name in others))
+    right, found = joints(truth), {name: joints(tables) for name, tables in others.items()}
+    for kind in KINDS:
+        page.add_row(kind, *(_emphasised(name, f"{distance(right[kind], found[name][kind]):.3f}") for name in others))
     yield page
     page = _table(("what a doctor would ask", "left"), ("real", "right"), *headings)
     replies = {"real": answers(truth)} | {name: answers(tables) for name, tables in others.items()}

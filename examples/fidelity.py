@@ -95,21 +95,18 @@ KINDS: dict[str, Callable[[Tables], Pairs]] = {
 }
 
 
-def distances(real: Tables, other: Tables) -> dict[str, float]:
-    """By kind of relation: the mean total-variation distance of all its pairs of columns."""
-    return {
-        kind: float(np.mean([_distance(a, b) for a, b in zip(pairs(real), pairs(other), strict=True)]))
-        for kind, pairs in KINDS.items()
-    }
-
-
-def _distance(one: tuple[pd.Series, pd.Series], other: tuple[pd.Series, pd.Series]) -> float:
-    first, second = (_joint(*pair) for pair in (one, other))
-    return float(first.sub(second, fill_value=0.0).abs().sum()) / 2
+def joints(tables: Tables) -> dict[str, list[pd.Series]]:
+    """By kind of relation: the joint distributions of its pairs of columns."""
+    return {kind: [_joint(a, b) for a, b in pairs(tables)] for kind, pairs in KINDS.items()}
 
 
 def _joint(a: pd.Series, b: pd.Series) -> pd.Series:
     return pd.DataFrame({"a": a.to_numpy(), "b": b.to_numpy()}).value_counts(normalize=True)
+
+
+def distance(one: list[pd.Series], other: list[pd.Series]) -> float:
+    """The mean total-variation distance of pairs, one by one."""
+    return float(np.mean([a.sub(b, fill_value=0.0).abs().sum() / 2 for a, b in zip(one, other, strict=True)]))
 
 
 def answers(tables: Tables) -> dict[str, str]:

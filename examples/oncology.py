@@ -21,7 +21,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-PATIENTS = 4000
+PATIENTS = 6000
 OPENED, CLOSED = date(2014, 1, 1), date(2023, 12, 31)
 
 # As hospitals are: some columns say what they may hold (CHECK), others leave it to the handbook.
