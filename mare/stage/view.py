@@ -37,6 +37,7 @@ class StagedView:
     """Of each row, its place in its sequence; needed where there is a memory."""
     coarsenings: Coarsenings = field(default_factory=dict)
     _gathered: dict[str, CodeArray] = field(default_factory=dict)
+    _norms: dict[tuple[Marginal, ...], Index] = field(default_factory=dict)
 
     def largest_entity(self) -> int:
         return int(self.rows_per_entity().max(initial=0))
@@ -45,10 +46,19 @@ class StagedView:
         return self.all_entities
 
     def rows_per_entity(self) -> Index:
+        return self._rows_per_entity
+
+    @cached_property
+    def _rows_per_entity(self) -> Index:
         return kernel.rows_per_entity(self._coded)
 
     def squared_norms(self, marginals: Sequence[Marginal]) -> Index:
-        return kernel.squared_norms(self._coded, marginals)
+        # A clip is chosen by the norms and then applied to them: the last ones are asked for twice.
+        asked = tuple(marginals)
+        if asked not in self._norms:
+            self._norms.clear()
+            self._norms[asked] = kernel.squared_norms(self._coded, marginals)
+        return self._norms[asked]
 
     def counts(self, marginals: Sequence[Marginal], weights: Index | None = None) -> list[Index]:
         return kernel.count_dense(self._coded, marginals, weights)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import isfinite, isqrt
 
 import numpy as np
@@ -102,7 +103,7 @@ class Limit:
         """The factor 1."""
         return 1 << self.bits
 
-    @property
+    @cached_property
     def most(self) -> int:
         """What an entity may add, in units: its rows under pure ε, its squared norm over all tables otherwise."""
         bound = Fraction(self.bound)
