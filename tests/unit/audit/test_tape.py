@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
+from typing import Any
 
 import pytest
 
 from mare.audit import INTERNAL, AuditReport, EntityAudit, QueryAudit, account_faults, tape_audit
 from mare.audit.artefacts import artefacts, differing, published
+from mare.domain import Domain
 from mare.errors import BudgetError, SourceError
 from mare.fitting import FitOptions, run_fit
 from mare.planning import Plan
@@ -18,7 +20,7 @@ from mare.ports import Source
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.ledger import Ledger
-from mare.privacy.tape import Entry, Record, Recorder
+from mare.privacy.tape import Counts, Entry, Query, Record, Recorder
 from mare.release import Release
 from tests.memory_source import MemorySource, hospital_rows
 from tests.privacy.sessions import PURE, ZCDP, everything, hospital, pair
@@ -164,3 +166,40 @@ def test_an_error_that_only_one_of_the_two_meets_is_found(monkeypatch: pytest.Mo
     second_fit(monkeypatch, fails)
     (difference,) = audited(entities=[1]).differences
     assert "ended with SourceError, the recorded one did not: too few patients" in difference
+
+
+def test_an_answer_of_another_shape_is_found_and_has_no_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mare.stage import Staged
+
+    def widens(options: FitOptions) -> None:
+        monkeypatch.setattr(Staged, "count_view", lambda self, *args: _wider(original(self, *args)))
+
+    def _wider(view: Any) -> Any:
+        return replace(view, domain=Domain(view.domain.names, tuple(size + 1 for size in view.domain.sizes)))
+
+    original = Staged.count_view
+    second_fit(monkeypatch, widens)
+    report = audited(entities=[1])
+    assert any("was shaped" in difference for difference in report.differences)
+    (sizes,) = (query for query in report.queries if query.view == "stays.sizes")
+    assert sizes.moved == 0
+
+
+def test_a_recorder_of_ones_own_leads_the_fit_elsewhere_and_the_audit_follows() -> None:
+    """As if there were a million patients: the answers that are let out are not those of the noise, and nothing shows."""
+
+    class Many(Recorder):
+        def answer(self, query: Query, exact: Sequence[Counts], release: Callable[[], list[Counts]]) -> list[Counts]:
+            released = super().answer(query, exact, release)
+            if query.what == "number of entities":
+                released = [values + 1_000_000 for values in released]
+                last = self.record.entries[-1]
+                self.record.entries[-1] = Entry(last.query, last.exact, tuple(released))
+            return released
+
+    recorder = Many()
+    assert audited(entities=[1], recorder=recorder).passed
+    plain = Recorder()
+    audited(entities=[1], recorder=plain)
+    scales = [[entry.query.scale for entry in tape.record.entries] for tape in (recorder, plain)]
+    assert scales[0] != scales[1]  # shares follow the number of entities
