@@ -99,7 +99,8 @@ def run(command: str, until: str | None = None) -> None:
     """Run a command in this terminal, as it is shown; with ``until``, show its output up to that line."""
     shell(command)
     program, *arguments = shlex.split(command)
-    words = [str(Path(sys.executable).with_name(program)), *arguments]
+    beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    words = [shutil.which(program, path=beside) or program, *arguments]
     sys.stdout.flush()
     if until is None:
         subprocess.run(words, check=True)
