@@ -32,12 +32,14 @@ def living_rows(block: ChunkValues) -> dict[str, Mask]:
     """Per table, the rows that stay; a table that loses none is left out."""
     alive = {table: np.ones(block.rows(table), dtype=np.bool_) for table in block.writer.order}
     for table, sets in block.writer.distinct.items():
-        for columns in sets:
+        for columns in sets if table not in block.chunk.given else ():
             alive[table][_still_alike(block, table, columns)] = False
     changed = True
     while changed:
         changed = False
         for table in block.writer.order:
+            if table in block.chunk.given:
+                continue  # what the user gives stays
             mask = alive[table] & _owned(block, table, alive)
             for link in block.links(table):
                 mask &= _refers(block, table, link, alive)

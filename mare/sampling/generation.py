@@ -13,20 +13,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.codec import OrdinalCodec, RelativeCodec, ScaledCodec, TableCodec
-from mare.codec.code import CodeCodec
 from mare.domain import CodeArray, Codes, Keys, RowDraws, child_keys, purpose_of, smallest_dtype
 from mare.graph.groups import Part
-from mare.models import FittedModel
-from mare.release import SettledGroup, SettledPlan
+from mare.release import SettledGroup
 from mare.release.linking import VIA
 from mare.release.placing import NOWHERE, Index, Placed, Rooms, place_children
-from mare.release.relations import Ranked, Relations, Stepped, TableRelations
-from mare.release.uniqueness import Distinct
+from mare.release.relations import Ranked, Stepped, TableRelations
 
 from .associations import UnrolledRows, agree_on_absence, unroll
 from .caps import at_most, beyond_the_entity
 from .distinct import keep_apart, repeated, without
+from .generator import Chunk, Generator
 from .randomness import ask, ask_by_block, ask_whole_blocks, draws_row_by_row, entity_keys
 from .references import Crowd, LastOfItem, keep_within, rank_limits, rank_targets, step_limits, step_targets
 from .structure import REDRAWS, make_possible, structural_codes
@@ -35,59 +32,17 @@ Coded = dict[Part, dict[str, CodeArray]]
 OWN_PARTS: tuple[Part, ...] = ("head", "rows")
 
 
-@dataclass(frozen=True, eq=False)
-class Chunk:
-    """The coded rows of some entities, and the keys by which random numbers are theirs."""
-
-    rooms: Rooms
-    keys: Mapping[str, Keys]
-    entities: Index
-    """The entities' numbers."""
-
-    @property
-    def rows(self) -> dict[str, int]:
-        return {name: placed.rows for name, placed in self.rooms.tables.items()}
-
-
-@dataclass(frozen=True, eq=False)
-class Generator:
-    """A release, ready to generate: models loaded, codecs built."""
-
-    plan: SettledPlan
-    tables: tuple[str, ...]
-    """Owners before what they own; the entity first."""
-    owners: Mapping[str, tuple[str, ...]]
-    owned_by: Mapping[str, tuple[tuple[str, str], ...]]
-    """Of tables that references own: the (table, reference) pairs."""
-    codecs: Mapping[str, TableCodec]
-    models: Mapping[str, FittedModel]
-    related: Relations
-    caps: Mapping[str, int]
-    """Rows that a parent row of a table may have."""
-    entity_caps: Mapping[str, int]
-    """Rows that an entity may have in a table in all."""
-    distinct: Mapping[str, tuple[Distinct, ...]]
-    never_empty: frozenset[str] = frozenset()
-    """Tables that every entity has a row in: it is by such a row that an entity by column is known."""
-
-    def keeps_apart(self, table: str, wanted: Distinct) -> bool:
-        """Whether codes alone tell the rows of a parent apart. Otherwise the values are, once they are decoded."""
-        return wanted.by_model and all(self._is_exact(table, name) for name in wanted.drawn)
-
-    def _is_exact(self, table: str, name: str) -> bool:
-        codec = self.codecs[table].columns.get(name)
-        if isinstance(codec, OrdinalCodec):
-            return codec.bins.count == codec.bins.high - codec.bins.low + 1
-        return not isinstance(codec, RelativeCodec | ScaledCodec | CodeCodec)
-
-    def chunk(self, seed: int, entities: Index, tables: tuple[str, ...] | None = None, *, some: bool = False) -> Chunk:
-        """The coded rows of the entities with these numbers; of all tables, or of the first few. ``some`` says that the numbers
-        are some of many: an entity is the same then whoever else is among them."""
-        placed: dict[str, Placed] = {}
-        run = _Run(self, Rooms(self.owners, placed), placed, seed, entities, some)
-        for table in self.tables if tables is None else tables:
-            run.table(table)
-        return Chunk(run.rooms, run.keys, entities)
+def generate_chunk(
+    made: Generator, seed: int, entities: Index, tables: tuple[str, ...] | None = None, *, some: bool = False
+) -> Chunk:
+    """The coded rows of the entities with these numbers; of all tables, or of the first few. ``some`` says that the numbers are
+    some of many: an entity is the same then whoever else is among them."""
+    placed: dict[str, Placed] = {}
+    given = {} if made.given is None else made.given.chunk(entities)
+    run = _Run(made, Rooms(made.owners, placed), placed, seed, entities, some, given)
+    for table in made.tables if tables is None else tables:
+        run.table(table)
+    return Chunk(run.rooms, run.keys, entities, given)
 
 
 @dataclass(eq=False)
@@ -100,11 +55,16 @@ class _Run:
     seed: int
     entities: Index
     some: bool = False
+    given: Mapping[str, slice] = field(default_factory=dict)
     crowds: dict[str, Crowd] = field(default_factory=dict)
     keys: dict[str, Keys] = field(default_factory=dict)
 
     def table(self, table: str) -> None:
         codes: Coded = {"rows": {}, "head": {}, "context": {}}
+        if self.made.given is not None and table in self.given:
+            owner = self.made.owners[table][0] if self.made.owners[table] else None
+            self._place(table, self.made.given.place(table, owner, self.given))
+            return
         if table in self.made.owned_by:
             self._place_owned(table, codes)
         elif not self.made.owners[table]:

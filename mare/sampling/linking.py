@@ -16,6 +16,8 @@ from mare.release.relations import Words
 from .others import draw_another
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from .writing import ChunkValues
 
 Micros = NDArray[np.int64]
@@ -74,6 +76,32 @@ def draw_other_entity(block: ChunkValues, table: str, link: Linked, rows: Index 
     if everyone is None:
         return np.zeros(len(entity), dtype=np.int64)
     return draw_another(everyone, entity, link.nullable, block.draws(table, f"refer {link.reference}").at(str(attempt), rows))
+
+
+def given_to_owned(block: ChunkValues, table: str, name: str) -> pa.Array | None:
+    """A column of rows of one's own by which given rows refer to them: it is what those say. None for any other column."""
+    owners = block.writer.owned_by.get(table, ())
+    said = [
+        next((c for c, f in block.writer.fillings[owner].items() if isinstance(f, Linked) and _is(f, reference, name)), None)
+        for owner, reference in owners
+    ]
+    if not any(column is not None and owner in block.chunk.given for (owner, _), column in zip(owners, said, strict=True)):
+        return None
+    import pyarrow as pa
+
+    placed, parts, order = block.rooms.tables[table], list["pa.Array"](), list[Index]()
+    for edge, ((owner, _), column) in enumerate(zip(owners, said, strict=True)):
+        mine = np.arange(placed.rows) if placed.owner is None else np.flatnonzero(placed.owner == edge)
+        if column is None:
+            raise InternalError(f"{table}.{name} comes from given rows and from others")
+        parts.append(block.column(owner, column).take(pa.array(placed.parent[mine])))
+        order.append(mine.astype(np.int64))
+    back = np.argsort(np.concatenate(order), kind="stable")
+    return pa.concat_arrays(parts).take(pa.array(back))
+
+
+def _is(link: Linked, reference: str, column: str) -> bool:
+    return link.way == "owned" and (link.reference, link.column) == (reference, column)
 
 
 def _interval(block: ChunkValues, table: str, link: Linked) -> Index:

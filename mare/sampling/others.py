@@ -115,6 +115,8 @@ def referred_at_random(writer: Writer) -> dict[str, set[str]]:
 def numbered(writer: Writer, wanted: Mapping[str, set[str]], entities: int, seed: int) -> dict[str, Everyone]:
     """Those tables that need no look beforehand: the entities, where each keeps its row whatever is drawn."""
     entity = writer.order[0]
+    if writer.given is not None:
+        return {}
     filled = writer.fillings[entity]
     fresh = {name: f for name in wanted.get(entity, ()) if isinstance(f := filled[name], Fresh)}
     if entity not in wanted or set(fresh) != wanted[entity] or not _stays(writer, entity, frozenset()):

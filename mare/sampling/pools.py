@@ -21,7 +21,7 @@ from mare.schema import Schema
 from mare.schema.columns import Code
 from mare.schema.reflection import ReflectedTable
 
-from .generation import Chunk
+from .generator import Chunk
 from .randomness import stream
 from .writing import ChunkValues, Writer
 

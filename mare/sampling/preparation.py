@@ -22,7 +22,7 @@ from mare.schema.references import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare.schema.schema import EntityByColumn
 
-from .generation import Generator
+from .generator import Generator
 from .pools import make_pools
 from .writing import Writer
 

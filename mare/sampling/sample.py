@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,9 @@ from mare.release.linking import linked_columns
 from mare.schema.reflection import ReflectedTable
 
 from .conditions import entity_condition
-from .preparation import prepare
+from .given_files import Given
+from .giving import take_given
+from .preparation import Prepared, prepare
 from .streaming import Job, Progress, chunk_size, chunks_of, stream_batches, who_there_is
 
 if TYPE_CHECKING:
@@ -40,12 +42,17 @@ class SampleOptions:
     """A condition on columns of the entity: only those that satisfy it come out."""
     threads: int | None = None
     """As many as there are processors, up to four, unless said. Changes nothing but the time."""
+    given: Given = field(default_factory=dict)
+    """Rows that the user gives, by table: frames or files. What belongs to them is drawn."""
     chunk: int | None = None
     """Entities that are made at once; by the rows they have, unless said. Changes nothing but time and memory."""
 
     def __post_init__(self) -> None:
         if self.entities is not None and self.entities < 0:
             raise PlanError(f"entities is {self.entities}; it must be 0 or more.")
+        if self.given and (self.entities is not None or self.where is not None):
+            asked = "how many entities" if self.entities is not None else "which entities (where)"
+            raise PlanError(f"the given rows say {asked} there are: leave out one of the two.")
         if self.threads is not None and self.threads < 1:
             raise PlanError(f"threads is {self.threads}; it must be 1 or more.")
 
@@ -79,6 +86,8 @@ def start(release: Release, options: SampleOptions | None = None) -> Sampling:
     """Understand what is asked for, or say why not. Nothing is drawn yet but the pools."""
     asked = options or SampleOptions()
     ready = prepare(release, asked.seed)
+    if asked.given:
+        return _start_given(release, asked, ready)
     entities = release.plan.entities if asked.entities is None else asked.entities
     condition = None
     if asked.where is not None:
@@ -87,6 +96,14 @@ def start(release: Release, options: SampleOptions | None = None) -> Sampling:
     job = Job(ready.generator, ready.writer, asked.seed, condition)
     threads = default_threads() if asked.threads is None else asked.threads
     return Sampling(job, ready.apart, entities, asked.chunk or chunk_size(release, ready.generator), threads)
+
+
+def _start_given(release: Release, asked: SampleOptions, ready: Prepared) -> Sampling:
+    given = take_given(release, ready, asked.given)
+    generator, writer = replace(ready.generator, given=given), replace(ready.writer, given=given)
+    threads = default_threads() if asked.threads is None else asked.threads
+    size = asked.chunk or chunk_size(release, generator)
+    return Sampling(Job(generator, writer, asked.seed), ready.apart, given.entities, size, threads, given.notes)
 
 
 def default_threads() -> int:
@@ -101,6 +118,7 @@ def sample(
     entities: int | None = None,
     seed: int = 0,
     where: str | None = None,
+    given: Given | None = None,
     replace: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -108,12 +126,13 @@ def sample(
     """Draw a synthetic database. With ``to``, stream it there; without, return a frame per table.
 
     ``entities`` is how many to make (as many as the source had, noisily, unless said), ``where`` a condition on columns of the
-    entity that all of them satisfy (``"age >= 65 and sex = 'F'"``). The same release, seed and wishes give the same rows, with
-    any number of ``threads``. ``replace`` allows to overwrite what is at the target.
+    entity that all of them satisfy (``"age >= 65 and sex = 'F'"``). ``given`` holds rows of one's own, a frame or the path of a
+    CSV or Parquet file per table: they come out as they are, and everything that belongs to them is drawn. The same release, seed
+    and wishes give the same rows, with any number of ``threads``. ``replace`` allows to overwrite what is at the target.
     """
     if not isinstance(release, Release):
         release = load_release(release)
-    options = SampleOptions(entities, seed, where, threads)
+    options = SampleOptions(entities, seed, where, threads, given or {})
     if to is None:
         frames: dict[str, pd.DataFrame] = {}
         with open_sink(frames) as sink:

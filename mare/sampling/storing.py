@@ -22,10 +22,17 @@ _LAST_US = (2**63 - 1) // 1000 - 1
 def as_stored(values: pa.Array, described: AnyColumn | None, stored: ReflectedColumn) -> pa.Array:
     """The same values in the kind of the stored column. Kinds that mare does not know are left as they are."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
+    kept = _in_kind(values, described, stored)
+    return kept if stored.nullable or not kept.null_count or not is_text(values) else _named(values, kept)
+
+
+def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedColumn) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     kind = stored.kind
     if kind in ("string", "uuid", "json"):
         return as_text(values, described)
@@ -46,6 +53,16 @@ def as_stored(values: pa.Array, described: AnyColumn | None, stored: ReflectedCo
     if kind in ("datetime", "time", "duration") and pa.types.is_temporal(values.type):
         return values.cast(_TYPES()[kind], safe=False)
     return values
+
+
+def _named(values: pa.Array, kept: pa.Array) -> pa.Array:
+    """Noise may leave nothing of a learned list but one value without a name. Where NULL may not be, it is the type's zero."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    width = pa.int32() if kept.type.bit_width == 32 else pa.int64()
+    zero = pa.scalar(0, width).cast(kept.type)
+    return pc.if_else(pc.fill_null(pc.equal(values, ""), False), zero, kept)
 
 
 def _TYPES() -> dict[str, pa.DataType]:  # noqa: N802

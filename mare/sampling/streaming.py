@@ -20,7 +20,8 @@ from mare.release import Release
 from mare.release.placing import Index
 
 from .conditions import EntityCondition, impossible
-from .generation import Chunk, Generator
+from .generation import generate_chunk
+from .generator import Chunk, Generator
 from .others import collected, numbered, referred_at_random, with_everyone
 from .randomness import BLOCK, draws_row_by_row
 from .writing import ChunkValues, Writer, write_chunk
@@ -51,7 +52,7 @@ class Job:
     """Only entities that satisfy it come out."""
 
     def generate(self, entities: Index) -> Chunk:
-        return self.generator.chunk(self.seed, entities, some=self.condition is not None)
+        return generate_chunk(self.generator, self.seed, entities, some=self.condition is not None)
 
     def write(self, chunk: Chunk, starts: Mapping[str, int]) -> Batches:
         return write_chunk(self.writer, chunk, starts, self.seed)
@@ -110,7 +111,7 @@ def _chosen(job: Job, condition: EntityCondition, entities: int, size: int) -> I
         # Whole blocks, as many as are likely to hold what is missing.
         likely = int(1.1 * (entities - found) * tried / max(1, found)) if tried else entities
         numbers = tried + np.arange(-(-min(max(likely, 1), MOST_AT_ONCE) // BLOCK) * BLOCK, dtype=np.int64)
-        chunk = job.generator.chunk(job.seed, numbers, (condition.table,), some=True)
+        chunk = generate_chunk(job.generator, job.seed, numbers, (condition.table,), some=True)
         held = numbers[condition.holds(ChunkValues(job.writer, chunk, {}, job.seed))][: entities - found]
         tried, found = tried + len(numbers), found + len(held)
         waiting.append(held)

@@ -25,9 +25,10 @@ from mare.schema import Schema
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .determined import work_out
-from .generation import Chunk
+from .generator import Chunk
+from .given import GivenTables
 from .identifiers import fresh_values
-from .linking import find_places
+from .linking import find_places, given_to_owned
 from .others import Everyone
 from .storing import as_stored
 
@@ -62,6 +63,8 @@ class Writer:
     """Of sequences, the column that orders them."""
     finders: Mapping[tuple[str, str], tuple[str, tuple[str, str]]] = field(default_factory=dict)
     """Of references by interval, by table and name: the time here, and the two ends there."""
+    given: GivenTables | None = None
+    """Rows that the user gives."""
     everyone: Mapping[str, Everyone] = field(default_factory=dict)
     """By table: the rows of all entities, where random references to other entities lead there."""
 
@@ -151,8 +154,10 @@ class ChunkValues:
         self._forget_worked_out()
 
     def decoded(self, table: str) -> DecodedTable:
-        """What the models generated, as values."""
-        if table not in self._decoded:
+        """What the models generated, or the user gave, as values."""
+        if table not in self._decoded and self.writer.given is not None and table in self.chunk.given:
+            self._decoded[table] = self.writer.given.decoded(table, self.chunk.given[table])
+        elif table not in self._decoded:
             codec, placed = self.writer.codecs[table], self.rooms.tables[table]
             firsts = {name: placed.codes["context"][f"first({name})"] for name in codec.firsts}
             owners = self.rooms.owners[table]
@@ -200,6 +205,8 @@ class ChunkValues:
         import pyarrow as pa
 
         placed = self.rooms.tables[table]
+        if (given := self._given(table, name)) is not None:
+            return given
         match filling:
             case Modelled():
                 return self.decoded(table).values[name]
@@ -217,6 +224,16 @@ class ChunkValues:
                 return work_out(self, self.writer.schema, table, name, column)
             case Linked():
                 return self._linked(filling, self.places(table, filling))
+
+    def _given(self, table: str, name: str) -> pa.Array | None:
+        """A column that the user gives; or that rows of one's own have from given rows, which refer to them by it."""
+        rows = self.chunk.given.get(table)
+        if self.writer.given is None:
+            return None
+        if rows is not None:
+            values = self.writer.given.tables[table].columns.get(name)
+            return None if values is None else values[rows]
+        return given_to_owned(self, table, name)
 
     def _constant(self, table: str, name: str, value: str | None) -> str | None:
         """A text that the stored type takes: no text at all is no JSON and no uuid."""

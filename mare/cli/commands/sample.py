@@ -22,6 +22,12 @@ def sample(
     entities: Annotated[
         int | None, typer.Option(min=0, help="How many entities to make; as many as the source had, noisily, unless given.")
     ] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TABLE=FILE", help="Rows of your own (CSV, Parquet): what belongs to them is drawn. May be repeated."
+        ),
+    ] = None,
     where: Annotated[
         str | None, typer.Option(help="Only entities that satisfy this, as in: age >= 65 and sex = 'F'. So many come out.")
     ] = None,
@@ -38,9 +44,10 @@ def sample(
     from mare.finding import open_sink
     from mare.release import load_release
     from mare.sampling import SampleOptions
+    from mare.sampling.given_files import parse_given
 
+    options = SampleOptions(entities, seed, where, threads, parse_given(given or []))
     loaded = load_release(release)
-    options = SampleOptions(entities, seed, where, threads)
     with stoppable(), open_sink(to, replace=replace) as sink:
         poured = pour_with_progress(loaded, sink, options, quiet or as_json)
     show(loaded, sink, poured, quiet, as_json)

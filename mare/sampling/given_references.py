@@ -1,0 +1,176 @@
+"""References of given rows: found among the other given rows and the public tables, or refused. None is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mare.codec.ticks import null_mask
+from mare.domain import CodeArray
+from mare.errors import SourceError
+from mare.release.filling import Constant, Filling, FromAbove
+from mare.release.linking import VIA, Linked
+from mare.release.placing import Index
+from mare.release.pointing import back_codes, rank_codes
+from mare.release.public import PublicTables, Vocabulary
+from mare.release.relations import Ranked, Stepped, TableRelations, Words
+from mare.schema import Schema
+
+from .given_columns import Columns, key_texts, places_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class GivenLinks:
+    """Where the references of given rows lead."""
+
+    codes: Mapping[str, CodeArray] = field(default_factory=dict)
+    """Of those that a model would generate, and whether rows of one's own are there."""
+    targets: Mapping[str, Index] = field(default_factory=dict)
+    """Of each row, the place it leads to: of a public row, or of a given one."""
+    leads: Mapping[str, str] = field(default_factory=dict)
+    """Of those that lead to given rows: to which table."""
+    key: Index | None = None
+    """Of an association: of each row, the code of its public key."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What references may lead to."""
+
+    schema: Schema
+    public: PublicTables
+    pools: Mapping[str, Mapping[str, pa.Array]]
+    columns: Mapping[str, Columns]
+    """Of the given tables, this one among them: in the order of their places."""
+    entities: Mapping[str, Index]
+    """Of each row of them, the number of its entity."""
+
+
+def given_links(
+    around: Surroundings, table: str, filled: Mapping[str, Filling], related: TableRelations, parent: Index
+) -> GivenLinks:
+    """The references of a table's rows, or an error that says which lead nowhere."""
+    columns, schema = around.columns[table], around.schema
+    codes: dict[str, CodeArray] = {}
+    targets: dict[str, Index] = {}
+    leads: dict[str, str] = {}
+    key: Index | None = None
+    for reference, pairs in _links(filled).items():
+        link, names, there = pairs[0][1], [name for name, _ in pairs], [one.column for _, one in pairs]
+        if not set(names) <= set(columns):
+            continue
+        wanted = key_texts(columns, names)
+        if link.way == "via":
+            words = around.public[link.table].vocabulary()
+            key = _public_codes(table, names, wanted, words)
+            targets[VIA] = words.places[key] if len(words) else key
+        elif link.way == "public":
+            says = related.reference(reference)
+            if isinstance(says, Words):
+                codes[reference] = says.encode(_public_codes(table, names, wanted, says.vocabulary))
+        elif link.way == "pool":
+            held = {name: around.pools[link.table][name] for name in there}
+            _require(
+                table, names, wanted, places_of(wanted, key_texts(held, there)), f"a row of {link.table}, which is made anew"
+            )
+        elif link.way == "owned":
+            if reference in related.exists:
+                codes[f"exists({reference})"] = (~null_mask(wanted)).astype(np.uint8)
+        else:
+            places = _given_places(around, table, link.table, names, there, wanted)
+            if link.way in ("position", "interval"):
+                _same_entity(around, table, link.table, names, places)
+            says = related.reference(reference)
+            if isinstance(says, Ranked):
+                targets[reference], leads[reference] = places, link.table
+                codes[reference] = rank_codes(
+                    places, around.entities[table], around.entities[link.table], says.size, says.nullable
+                )
+            elif isinstance(says, Stepped):
+                targets[reference], leads[reference] = places, table
+                codes[reference] = back_codes(_within(places, parent), says.back, says.itself)
+    _check_unfilled(around, table, filled, schema)
+    return GivenLinks(codes, targets, leads, key)
+
+
+def _links(filled: Mapping[str, Filling]) -> dict[str, list[tuple[str, Linked]]]:
+    found: dict[str, list[tuple[str, Linked]]] = {}
+    for name, filling in filled.items():
+        if isinstance(filling, Linked):
+            found.setdefault(filling.reference, []).append((name, filling))
+    return found
+
+
+def _require(table: str, names: list[str], wanted: pa.Array, places: Index, what: str) -> None:
+    lost = int(((places < 0) & ~null_mask(wanted)).sum())
+    if lost:
+        raise SourceError(
+            f"given {table}: {', '.join(names)} of {lost:,} rows leads to no row: it must be {what}. Correct the rows, or leave "
+            "the column out or empty where it may be."
+        )
+
+
+def _public_codes(table: str, names: list[str], wanted: pa.Array, words: Vocabulary) -> Index:
+    import pyarrow as pa
+
+    keys = pa.array(["\x1f".join(key) for key in words.keys], type=pa.string())
+    places = places_of(wanted, keys)
+    _require(table, names, wanted, places, f"a key of the public table {words.table}")
+    return places
+
+
+def _given_places(around: Surroundings, table: str, other: str, names: list[str], there: list[str], wanted: pa.Array) -> Index:
+    held = around.columns.get(other)
+    if held is None:
+        if wanted.null_count == len(wanted):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        raise SourceError(
+            f"given {table}: {', '.join(names)} leads to {other}, which is not given, so its rows will have other keys. Give "
+            f"{other} too, or leave the column empty where it may be."
+        )
+    places = places_of(wanted, key_texts(held, there))
+    _require(table, names, wanted, places, f"a row of {other} that is given too")
+    return places
+
+
+def _same_entity(around: Surroundings, table: str, other: str, names: list[str], places: Index) -> None:
+    theirs = around.entities[other]
+    foreign = int(((places >= 0) & (theirs[np.maximum(places, 0)] != around.entities[table])).sum()) if len(theirs) else 0
+    if foreign:
+        raise SourceError(f"given {table}: {', '.join(names)} of {foreign:,} rows leads to a row of {other} that is another's.")
+
+
+def _within(places: Index, parent: Index) -> Index:
+    """Earlier rows of the same sequence; anything else counts as none."""
+    same = (places >= 0) & (parent[np.maximum(places, 0)] == parent) if len(parent) else np.zeros(0, dtype=np.bool_)
+    return np.where(same, places, -1).astype(np.int64)
+
+
+def _check_unfilled(around: Surroundings, table: str, filled: Mapping[str, Filling], schema: Schema) -> None:
+    """References that mare itself leaves NULL may be given all the same, where they lead to a row."""
+    described, columns = schema.tables[table], around.columns[table]
+    for reference, says in described.references.items():
+        names = list(described.reference_columns(reference))
+        left = all(filled.get(name) == Constant(None) for name in names) and set(names) <= set(columns)
+        if left and not schema.tables[says.table].public:
+            there = list(says.column or schema.tables[says.table].key or ())
+            _given_places(around, table, says.table, names, there, key_texts(columns, names))
+
+
+def check_copies(table: str, columns: Columns, filled: Mapping[str, Filling], above: Mapping[str, pa.Array]) -> None:
+    """Columns that copy what stands above (`subject_id` next to `hadm_id`) say the same. ``above`` holds what stands there."""
+    for name, filling in filled.items():
+        if isinstance(filling, FromAbove) and name in columns and name in above:
+            mine, theirs = key_texts(columns, [name]), key_texts({name: above[name]}, [name])
+            both = ~null_mask(mine)
+            wrong = int((both & (np.asarray(mine, dtype=object) != np.asarray(theirs, dtype=object))).sum())
+            if wrong:
+                raise SourceError(
+                    f"given {table}: {name} of {wrong:,} rows is not that of the row of {filling.table} they belong to."
+                )
