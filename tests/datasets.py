@@ -241,7 +241,10 @@ def _integer(says: Column, rng: np.random.Generator) -> object:
 
 def _number(says: Column, rng: np.random.Generator) -> object:
     assert isinstance(says, Number)
-    return float(rng.uniform(says.min or 0.0, says.max or 100.0))
+    if says.specials and rng.random() < 0.2:
+        return str(says.specials[int(rng.integers(len(says.specials)))])
+    value = float(rng.uniform(says.min or 0.0, says.max or 100.0))
+    return str(value) if says.specials else value
 
 
 def _day(says: Column, rng: np.random.Generator) -> object:

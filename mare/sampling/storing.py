@@ -26,7 +26,8 @@ def as_stored(values: pa.Array, described: AnyColumn | None, stored: ReflectedCo
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     kept = _in_kind(values, described, stored)
-    return kept if stored.nullable or not kept.null_count or not is_text(values) else _named(values, kept)
+    may_miss = stored.nullable and (described is None or described.nullable)
+    return kept if may_miss or not kept.null_count or not is_text(values) else _named(values, kept)
 
 
 def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedColumn) -> pa.Array:
