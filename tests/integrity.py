@@ -33,6 +33,7 @@ def faults(schema: Schema, frames: Frames) -> list[str]:
             continue
         found += [*_keys(schema, name, frames), *_references(schema, name, frames, whose), *_nulls(schema, name, frames)]
         found += [*_parent(schema, name, frames), *_order(schema, name, frames), *_sequence(schema, name, frames)]
+        found += _entity_cap(schema, name, whose)
     return found
 
 
@@ -118,6 +119,14 @@ def _parent(schema: Schema, name: str, frames: Frames) -> list[str]:
         if any(pairs.count(pair) > link.multiplicity for pair in set(pairs)):
             found.append(f"{name}: a key occurs more than {link.multiplicity} times under one parent")
     return found
+
+
+def _entity_cap(schema: Schema, name: str, whose: Mapping[str, pd.Series]) -> list[str]:
+    link = parent_link(schema, name)
+    if link is None or link.max_per_entity is None or name not in whose:
+        return []
+    most = int(whose[name].value_counts().max()) if len(whose[name]) else 0
+    return [f"{name}: an entity has {most} rows, at most {link.max_per_entity} may be"] if most > link.max_per_entity else []
 
 
 def _references(schema: Schema, name: str, frames: Frames, whose: Mapping[str, pd.Series]) -> list[str]:

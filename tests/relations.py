@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mare.graph.dag import DatasetDag
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 
@@ -262,3 +263,12 @@ def related(kind: str, **changes: Any) -> Schema:
     """The schema of one kind, with fields of the whole schema changed."""
     schema = load_schema(RELATIONS[kind])
     return schema.model_copy(update=changes) if changes else schema
+
+
+def givable(schema: Schema) -> list[str]:
+    """Tables of the entity that do not stand below rows of one's own, owners before what they own."""
+    dag = DatasetDag.of(schema)
+    possible = [t for t in dag.generation_order() if t in schema.tables and dag.node(t).role in ("entity", "private")]
+    return [
+        t for t in possible if not any(dag.node(above).role == "owned" for above in dag.ancestors(t) if above in schema.tables)
+    ]

@@ -6,17 +6,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from mare.errors import PlanError
+from mare.errors import PlanError, SourceError
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
-from mare.sampling import sample
+from mare.release import Release
+from mare.sampling import SampleOptions, sample, start
 from mare.schema import Schema
 from mare.schema.table import ModelChoice
 from tests.datasets import dataset
 from tests.integrity import Frames, faults
-from tests.relations import RELATIONS, related
+from tests.relations import RELATIONS, givable, related
 from tests.strategies import schemas
 
 PLENTY = Budget(200.0, 1e-6)
@@ -26,16 +27,27 @@ def with_model(schema: Schema, model: str) -> Schema:
     return schema.model_copy(update={"model": ModelChoice(name=model)})
 
 
-def whole_job(schema: Schema, seed: int, entities: int) -> Frames:
+def fitted(schema: Schema, seed: int, entities: int) -> Release:
     try:
         made = plan(schema, PLENTY)
     except PlanError as refused:
         assume("nothing to model" not in str(refused))
         raise
-    release = run_fit(made, dataset(schema, seed, entities), FitOptions(bits=SeededBits(seed)))
-    frames = sample(release, entities=2 * entities, seed=seed)
+    return run_fit(made, dataset(schema, seed, entities), FitOptions(bits=SeededBits(seed)))
+
+
+def whole_job(schema: Schema, seed: int, entities: int) -> Frames:
+    frames = sample(fitted(schema, seed, entities), entities=2 * entities, seed=seed)
     assert frames is not None
     return frames
+
+
+def rows(release: Release, options: SampleOptions) -> dict[str, list[dict[str, object]]]:
+    found: dict[str, list[dict[str, object]]] = {}
+    for some in start(release, options).batches():
+        for table, batch in some.items():
+            found.setdefault(table, []).extend(batch.to_pylist())
+    return found
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -48,6 +60,36 @@ def test_every_reference_key_and_order_holds(schema: Schema, seed: int, entities
 @given(schema=schemas(), seed=st.integers(0, 1000), entities=st.integers(0, 25))
 def test_they_hold_with_a_model_that_looks_around(schema: Schema, seed: int, entities: int) -> None:
     assert faults(schema, whole_job(with_model(schema, "privbayes"), seed, entities)) == []
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(schema=schemas(), seed=st.integers(0, 1000), entities=st.integers(0, 25), chunk=st.integers(1, 9))
+def test_chunks_and_threads_change_nothing(schema: Schema, seed: int, entities: int, chunk: int) -> None:
+    release = fitted(with_model(schema, "independent"), seed, entities)
+    whole = rows(release, SampleOptions(2 * entities, seed, threads=1))
+    assert rows(release, SampleOptions(2 * entities, seed, threads=2, chunk=chunk)) == whole
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(schema=schemas(), seed=st.integers(0, 1000), entities=st.integers(0, 25), data=st.data())
+def test_they_hold_below_rows_that_were_given(schema: Schema, seed: int, entities: int, data: st.DataObject) -> None:
+    release = fitted(with_model(schema, "independent"), seed, entities)
+    frames = sample(release, entities=entities, seed=seed)
+    assert frames is not None
+    possible = givable(schema)
+    given_back = {table: frames[table] for table in possible[: data.draw(st.integers(1, len(possible)))]}
+    try:
+        after = sample(release, given=given_back, seed=seed + 1)
+    except SourceError as refused:
+        assume("which are not: their keys could clash" not in " ".join(str(refused).split()))
+        assume("which is not given" not in str(refused))
+        raise
+    assert after is not None
+    assert faults(schema, after) == []
+    for table, frame in given_back.items():
+        columns = list(frame.columns)
+        one, two = (f[columns].astype(str).sort_values(columns).to_numpy().tolist() for f in (frame, after[table]))
+        assert one == two
 
 
 @pytest.mark.parametrize("kind", RELATIONS)

@@ -14,7 +14,6 @@ import pytest
 
 from mare.errors import PlanError, SourceError
 from mare.fitting import FitOptions, fit, run_fit
-from mare.graph.dag import DatasetDag
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
@@ -26,7 +25,7 @@ from tests.datasets import dataset
 from tests.every_type import every_type_schema, every_type_source
 from tests.fitted_hospital import fitted_hospital
 from tests.integrity import faults
-from tests.relations import RELATIONS, related
+from tests.relations import RELATIONS, givable, related
 
 Frames = dict[str, pd.DataFrame]
 
@@ -49,14 +48,6 @@ def drawn(release: Release, **wishes: object) -> Frames:
     found = sample(release, **wishes)  # type: ignore[arg-type]
     assert found is not None
     return found
-
-
-def givable(schema: Schema) -> list[str]:
-    dag = DatasetDag.of(schema)
-    possible = [t for t in dag.generation_order() if t in schema.tables and dag.node(t).role in ("entity", "private")]
-    return [
-        t for t in possible if not any(dag.node(above).role == "owned" for above in dag.ancestors(t) if above in schema.tables)
-    ]
 
 
 def same_rows(one: pd.DataFrame, two: pd.DataFrame) -> bool:
