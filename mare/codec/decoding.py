@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,20 +45,22 @@ def decode_table(
     siblings: Siblings,
     rng: np.random.Generator,
     above: Above | None = None,
-    ordered_by: str | None = None,
+    ordered_by: tuple[str, ...] = (),
 ) -> DecodedTable:
     """The values of every column. ``firsts`` holds the codes of the first values, one per parent row.
 
-    ``ordered_by`` is the column that orders siblings. Where it does not hang on the previous row, what was drawn for the rows
-    of one parent is handed out in order.
+    ``ordered_by`` are the columns that order siblings, one after the other. Where the first does not hang on the previous row,
+    what was drawn for the rows of one parent is handed out in order; and so is the next one, among rows that are alike in those
+    before it.
     """
+    first = next(iter(ordered_by), None)
     values: dict[str, pa.Array] = {}
     quantities: dict[str, pa.Array] = {}
     drawn: dict[str, tuple[Ticks, Kinds]] = {}
     for name, one in codec.columns.items():
         if isinstance(one, OrdinalCodec):
             drawn[name] = one.draw(rows[name], drawing(rng, name))
-            if name == ordered_by:
+            if name == first:
                 _hand_out(*drawn[name], siblings)
         elif isinstance(one, ScaledCodec):
             values[name] = one.decode(rows[name], one.item_of(rows), drawing(rng, name))
@@ -65,8 +68,16 @@ def decode_table(
             values[name] = one.decode(rows[name], drawing(rng, name))
         elif not isinstance(one, RelativeCodec):
             raise InternalError(f"{codec.table}.{name} is decoded before its values are known")
-    walk = _Walk(codec, siblings, above or {}, drawn, ordered_by)
+    # Columns that stand for themselves are ordered before anything hangs on them; those after a relative one, where nothing does.
+    plain = list(takewhile(lambda name: isinstance(codec.columns.get(name), OrdinalCodec), ordered_by))
+    for number in range(1, len(plain)):
+        hand_out_among_ties(drawn, ordered_by[:number], plain[number], siblings)
+    walk = _Walk(codec, siblings, above or {}, drawn, first)
     walk.fill(rows, firsts, rng)
+    for number in range(max(1, len(plain)), len(ordered_by)):
+        if not set(ordered_by[: number + 1]) <= set(drawn):
+            break  # a position: siblings are told apart, and in order
+        walk.order_ties(ordered_by[:number], ordered_by[number])
     for name, one in codec.ordered.items():
         ticks, kinds = drawn[name]
         values[name] = one.values.write(ticks, kinds)
@@ -144,6 +155,18 @@ class _Walk:
         points.lower[at] = np.where(there, ticks[at], points.lower[at])
         points.upper[at] = np.where(there, ticks[at], points.upper[at])
 
+    def order_ties(self, before: tuple[str, ...], name: str) -> None:
+        """The same for a later column, where its rows may change places: nothing in the table hangs on it, nor it on its row."""
+        one, relative = self.codec.ordered[name], [o for o in self.codec.ordered.values() if isinstance(o, RelativeCodec)]
+        hanging = {a.column for o in relative for a in o.placing.anchors if a.scope in (SAME_ROW, PREVIOUS_ROW)}
+        anchors = one.placing.anchors if isinstance(one, RelativeCodec) else ()
+        if name in hanging or any(a.scope in (SAME_ROW, PREVIOUS_ROW) for a in anchors):
+            return
+        hand_out_among_ties(self.drawn, before, name, self.siblings)
+        (ticks, kinds), points = self.drawn[name], self.points[name]
+        there = kinds == ORDINARY
+        points.lower[there], points.upper[there] = ticks[there], ticks[there]
+
     @cached_property
     def _latest(self) -> Ticks:
         return np.zeros(self.siblings.rows, dtype=np.int64)
@@ -165,3 +188,15 @@ def _hand_out(ticks: Ticks, kinds: Kinds, siblings: Siblings) -> None:
     """What the rows of each parent have, smallest first. Special values and NULLs stay where they are."""
     there = np.flatnonzero(kinds == ORDINARY)
     ticks[there] = ticks[there][np.lexsort((ticks[there], siblings.parent[there]))]
+
+
+def hand_out_among_ties(drawn: Mapping[str, tuple[Ticks, Kinds]], before: tuple[str, ...], name: str, siblings: Siblings) -> None:
+    """The same among the rows of each parent that are alike in the columns before."""
+    ticks, kinds = drawn[name]
+    there = np.flatnonzero(kinds == ORDINARY)
+    alike = [siblings.parent[there]]
+    for other in before:
+        values, what = drawn[other]
+        alike += [np.where(what[there] == ORDINARY, values[there], 0), what[there].astype(np.int64)]
+    places = np.lexsort((there, *alike[::-1]))
+    ticks[there[places]] = ticks[there[np.lexsort((ticks[there], *alike[::-1]))]]

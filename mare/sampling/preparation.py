@@ -83,7 +83,7 @@ def prepare(release: Release, seed: int) -> Prepared:
         distinct={name: [d.columns for d in sets if not generator.keeps_apart(name, d)] for name, sets in apart.items() if sets},
         owned_by=owned_by,
         ordered_by={
-            name: link.order_by[0]
+            name: link.order_by
             for name in own
             if (link := parent_link(schema, name)) is not None and link.type == "sequential" and link.order_by
         },

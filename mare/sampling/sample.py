@@ -95,7 +95,8 @@ def start(release: Release, options: SampleOptions | None = None) -> Sampling:
         condition = entity_condition(asked.where, release.schema, ready.writer.codecs.get(entity))
     job = Job(ready.generator, ready.writer, asked.seed, condition)
     threads = default_threads() if asked.threads is None else asked.threads
-    return Sampling(job, ready.apart, entities, asked.chunk or chunk_size(release, ready.generator), threads)
+    size = asked.chunk or chunk_size(release, ready.generator)
+    return Sampling(job, ready.apart, entities, size, threads, _orphans(release))
 
 
 def _start_given(release: Release, asked: SampleOptions, ready: Prepared) -> Sampling:
@@ -103,7 +104,17 @@ def _start_given(release: Release, asked: SampleOptions, ready: Prepared) -> Sam
     generator, writer = replace(ready.generator, given=given), replace(ready.writer, given=given)
     threads = default_threads() if asked.threads is None else asked.threads
     size = asked.chunk or chunk_size(release, generator)
-    return Sampling(Job(generator, writer, asked.seed), ready.apart, given.entities, size, threads, given.notes)
+    return Sampling(
+        Job(generator, writer, asked.seed), ready.apart, given.entities, size, threads, (*given.notes, *_orphans(release))
+    )
+
+
+def _orphans(release: Release) -> tuple[str, ...]:
+    """How many rows had no parent was never asked, so it is not known: that would have to be paid for."""
+    tables = [n for n, t in release.schema.tables.items() if t.parent is not None and t.parent.orphans == "entity"]
+    return tuple(
+        f"{name}: rows without a parent were learned from (orphans: entity); all that come out have one" for name in tables
+    )
 
 
 def default_threads() -> int:

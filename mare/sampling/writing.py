@@ -31,6 +31,7 @@ from .identifiers import fresh_values
 from .linking import find_places, given_to_owned
 from .others import Everyone
 from .storing import as_stored
+from .widths import within_width
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,8 +60,8 @@ class Writer:
     """Columns that differ between the rows of one parent, where the models did not see to it."""
     owned_by: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     """Of tables that references own: the (table, reference) pairs."""
-    ordered_by: Mapping[str, str] = field(default_factory=dict)
-    """Of sequences, the column that orders them."""
+    ordered_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of sequences, the columns that order them."""
     finders: Mapping[tuple[str, str], tuple[str, tuple[str, str]]] = field(default_factory=dict)
     """Of references by interval, by table and name: the time here, and the two ends there."""
     given: GivenTables | None = None
@@ -97,7 +98,7 @@ class ChunkValues:
         found = {}
         for table in self.writer.tables:
             columns = {self._stored(table.name, name).name: self._out(table.name, name) for name in self._fillings(table.name)}
-            batch = pa.record_batch({column.name: columns[column.name] for column in table.columns})
+            batch = pa.record_batch({c.name: within_width(columns[c.name], c, table) for c in table.columns})
             kept = alive.get(table.name)
             found[table.name] = batch if kept is None else batch.take(pa.array(np.flatnonzero(kept)))
         return found
@@ -171,7 +172,7 @@ class ChunkValues:
             rng = as_generator(self.draws(table, "decode"))
             siblings = Siblings(above, parent, placed.position)
             self._decoded[table] = decode_table(
-                codec, self.codes(table), firsts, siblings, rng, points, self.writer.ordered_by.get(table)
+                codec, self.codes(table), firsts, siblings, rng, points, self.writer.ordered_by.get(table, ())
             )
         return self._decoded[table]
 

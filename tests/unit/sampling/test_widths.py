@@ -1,0 +1,55 @@
+"""A synthetic number never breaks out of its stored type."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from mare.sampling.widths import within_width
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
+
+
+def through(column: ReflectedColumn, dialect: str, values: pa.Array, key: tuple[str, ...] = ()) -> list[object]:
+    return within_width(values, column, ReflectedTable("t", (column,), key=key, dialect=dialect)).to_pylist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "word", "low", "high"),
+    [
+        ("postgresql", "smallint", -32768, 32767),
+        ("postgresql", "integer", -(2**31), 2**31 - 1),
+        ("mysql", "int(10) unsigned", 0, 2**32 - 1),
+        ("mysql", "tinyint(4)", -128, 127),
+        ("mysql", "mediumint(9)", -(2**23), 2**23 - 1),
+        ("duckdb", "UTINYINT", 0, 255),
+        ("arrow", "uint16", 0, 65535),
+        ("arrow", "int32", -(2**31), 2**31 - 1),
+    ],
+)
+def test_whole_numbers_end_where_their_type_does(dialect: str, word: str, low: int, high: int) -> None:
+    column = ReflectedColumn("n", "integer", word)
+    assert through(column, dialect, pa.array([-(2**62), low, 0, None, high, 2**62])) == [low, low, 0, None, high, high]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "word"), [("sqlite", "SMALLINT"), ("postgresql", "bigint"), ("", ""), ("mysql", "bigint(20)")]
+)
+def test_what_holds_64_bits_is_left_alone(dialect: str, word: str) -> None:
+    assert through(ReflectedColumn("n", "integer", word), dialect, pa.array([2**62])) == [2**62]
+
+
+def test_decimals_stay_within_their_digits() -> None:
+    column = ReflectedColumn("x", "number", "numeric(5,2)", digits=5, precision=2)
+    low, some, none, high = through(column, "postgresql", pa.array([-1e300, 1.5, None, 1e300]))
+    assert (some, none) == (1.5, None)
+    assert high == pytest.approx(999.98)
+    assert low == pytest.approx(-999.98)
+
+
+def test_small_arrays_of_whole_numbers_are_taken_too() -> None:
+    assert through(ReflectedColumn("n", "integer", "integer"), "postgresql", pa.array([7], type=pa.int8())) == [7]
+    assert through(ReflectedColumn("x", "number", "numeric(3,0)", digits=3, precision=0), "mysql", pa.array([5000])) == [998]
+
+
+def test_a_key_is_not_moved() -> None:
+    assert through(ReflectedColumn("n", "integer", "smallint"), "postgresql", pa.array([99_999]), key=("n",)) == [99_999]
