@@ -67,7 +67,10 @@ def tell_notes(notes: LocalNotes, quiet: bool) -> None:
             remark(f"{table}: {rows:,} rows without a parent were left out (internal, not private)", quiet)
     for table, rows in notes.truncated.items():
         if rows:
-            remark(f"{table}: {rows:,} rows beyond the caps were cut (internal, not private)", quiet)
+            remark(
+                f"{table}: {rows:,} rows were cut: beyond the caps, or below a row that was left out (internal, not private)",
+                quiet,
+            )
     for column, values in notes.outside.items():
         if values:
             remark(f"{column}: {values:,} values outside its domain were moved into it (internal, not private)", quiet)

@@ -112,9 +112,9 @@ class _Work:
             rows = sorted_rows(self.connection, raw, self._owned(needs, raw), needs)
             kept = truncate_rows(rows, needs)
             self._place(needs, raw, placed, kept, positions(kept.parent))
+            self.orphans[needs.name] = self._without_parent(needs, raw, len(rows))
             # Below a row that was made anew for each of its owners, a row may be there more often than it was read.
-            self.orphans[needs.name] = max(0, self.read[needs.name] - len(rows))
-            self.truncated[needs.name] = len(rows) - len(kept)
+            self.truncated[needs.name] = max(len(rows), self.read[needs.name] - self.orphans[needs.name]) - len(kept)
         elif needs.owned_by:
             rows = sorted_rows(self.connection, raw, owned_by_reference(raw, needs, self.placed), needs)
             rows = rows.take(np.lexsort((rows.parent, rows.owner, rows.entity)))  # type: ignore[arg-type]
@@ -179,6 +179,17 @@ class _Work:
         else:
             owned = owned_by_parent(raw, self.placed[needs.parent][0], needs)
         return with_public_keys(owned, raw, self.vocabularies[needs.name], needs) if needs.via else owned
+
+    def _without_parent(self, needs: TableNeeds, raw: str, owned: int) -> int:
+        """Rows whose parent is not in the source. One whose parent a cap took away is none of them: it is cut with its parent."""
+        gone = self.read[needs.name] - owned
+        above = self.raw.get(needs.parent or "")
+        if gone <= 0 or above is None:
+            return max(0, gone)
+        join = " AND ".join(f"r.f{i} = p.k{place}" for i, place in enumerate(needs.refers))
+        found = f"SELECT count(*) FROM {raw} r WHERE EXISTS (FROM {above} p WHERE {join})"
+        ((there,),) = self.connection.execute(found).fetchall()
+        return self.read[needs.name] - int(there)
 
     def _chain(self, table: str) -> list[tuple[str, TableNeeds]]:
         """The placed tables from this one up to the entity."""

@@ -222,6 +222,8 @@ def test_truncation_cascades_and_a_cap_per_entity_drops_whole_lists(tmp_path: Pa
     with run(described, MemorySource.of(rows, types), tmp_path) as staged:
         children, grand = staged.tables["c"], staged.tables["g"]
         assert children.counts.tolist() == [4, 4]
+        assert staged.notes.orphans == {"c": 0, "g": 0}
+        assert staged.notes.truncated == {"c": 8, "g": 80 - 6}
         assert np.bincount(grand.entity).tolist() == [3, 3]
         # A list that stays is whole: three rows, or none at all.
         assert set(grand.counts.tolist()) == {0, 3}
