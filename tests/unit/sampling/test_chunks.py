@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -9,13 +11,16 @@ import pyarrow as pa
 import pytest
 
 from mare.domain import Codes, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
+from mare.errors import PlanError
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
+from mare.ports import SinkTable
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.release import Release
-from mare.sampling import SampleOptions, start
+from mare.sampling import SampleOptions, pour, start
 from mare.sampling.randomness import BLOCK, ask_by_block, stream
+from mare.sampling.streaming import Job
 from mare.schema.loading import load_schema
 from mare.schema.table import ModelChoice
 from tests.datasets import dataset
@@ -186,3 +191,44 @@ class TestRowDraws:
         parent, position = np.repeat(np.arange(100), 50), np.tile(np.arange(50), 100)
         keys = {*child_keys(above, parent, position, 1), *child_keys(above, parent, position, 2), *above}
         assert len(keys) == 10_100
+
+
+class _Interrupted:
+    """A sink that somebody stops (Ctrl-C) while rows are written."""
+
+    label, notes = "nowhere", ()
+
+    def __init__(self) -> None:
+        self.batches = 0
+
+    def __enter__(self) -> _Interrupted:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.left_with = error[0]
+
+    def expect(self, tables: Sequence[str]) -> None: ...
+
+    def create(self, tables: Sequence[SinkTable]) -> None: ...
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        self.batches += 1
+        if self.batches == 3:
+            raise KeyboardInterrupt
+
+
+def test_an_interruption_ends_all_threads_and_reaches_the_sink() -> None:
+    sink = _Interrupted()
+    with pytest.raises(KeyboardInterrupt), sink:
+        pour(fitted_hospital(), sink, SampleOptions(5000, chunk=10, threads=3))
+    assert sink.left_with is KeyboardInterrupt
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("mare-sample")]
+
+
+def test_an_error_in_a_thread_is_the_one_that_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: Job, entities: np.ndarray) -> None:
+        raise PlanError(f"from {int(entities[0])} on")
+
+    monkeypatch.setattr(Job, "generate", broken)
+    with pytest.raises(PlanError, match="from 0 on"):
+        made(fitted_hospital(), 100, chunk=10, threads=3)
