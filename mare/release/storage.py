@@ -6,7 +6,7 @@ sampling needs no source.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mare.errors import SourceError
@@ -196,11 +196,30 @@ def _foreign_keys(
         referred = _found(reflection, filling.table).column(filling.column)
         name = referred.name if referred is not None else filling.column
         found.setdefault((reference, filling.table), []).append((stored[column].name, name))
-    return tuple(
+    filled = tuple(
         ReflectedForeignKey(tuple(c for c, _ in pairs), other, tuple(r for _, r in pairs))
         for (_, other), pairs in found.items()
         if _is_key(schema, reflection, other, [r for _, r in pairs])
     )
+    return (*filled, *_left_null(schema, reflection, table, stored, filled))
+
+
+def _left_null(
+    schema: Schema,
+    reflection: Reflection,
+    table: str,
+    stored: dict[str, ReflectedColumn],
+    filled: Sequence[ReflectedForeignKey],
+) -> Iterator[ReflectedForeignKey]:
+    """The source's foreign keys over columns that come out NULL (a reference that breaks a cycle): nothing can break them."""
+    null = {stored[column].name for column, filling in fillings(schema, table).items() if filling == Constant(None)}
+    declared = {key.columns for key in filled}
+    for key in _found(reflection, table).foreign_keys:
+        other = next((name for name in schema.tables if name.casefold() == key.table.casefold()), None)
+        if other is None or schema.tables[other].ignore or key.columns in declared or not set(key.columns) <= null:
+            continue
+        if _is_key(schema, reflection, other, key.references):
+            yield replace(key, table=other, name=None)
 
 
 def _is_key(schema: Schema, reflection: Reflection, table: str, columns: Sequence[str]) -> bool:

@@ -1,0 +1,63 @@
+"""What a stored type can hold: a synthetic number never breaks out of it, so a release that was paid for can always be written.
+
+A bound that was learned under much noise, or declared too far, may lie beyond a `smallint` or a `numeric(5, 2)`. Such a value
+becomes the last one that the type holds. Keys are left alone: moved together, they would no longer be keys.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BYTES = {
+    "postgresql": {"smallint": 2, "integer": 4},
+    "mysql": {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4},
+    "duckdb": {"tinyint": 1, "smallint": 2, "integer": 4, "utinyint": 1, "usmallint": 2, "uinteger": 4},
+    "arrow": {"int8": 1, "int16": 2, "int32": 4, "uint8": 1, "uint16": 2, "uint32": 4},
+}
+"""Of the whole numbers that are narrower than 64 bits. (SQLite has none, whatever it calls them.)"""
+_WORD = re.compile(r"([a-z]+\d*)(?:\(\d+\))?( unsigned)?.*")
+
+
+def within_width(values: pa.Array, column: ReflectedColumn, table: ReflectedTable) -> pa.Array:
+    """The values, none beyond what the column can hold."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    limits = _limits(column, table.dialect)
+    whole = pa.types.is_integer(values.type)
+    if limits is None or column.name in _linked(table) or not (whole or pa.types.is_floating(values.type)):
+        return values
+    kind = pa.int64() if whole else pa.float64()
+    low, high = (pa.scalar(int(limit) if whole else limit, kind) for limit in limits)
+    return pc.max_element_wise(pc.min_element_wise(values.cast(kind), high, skip_nulls=False), low, skip_nulls=False)
+
+
+@cache
+def _limits(column: ReflectedColumn, dialect: str) -> tuple[int, int] | tuple[float, float] | None:
+    if column.kind == "number" and column.digits is not None and column.precision is not None and column.digits <= 15:
+        # Below the type's own end by one last digit, so that no rounding on the way reaches beyond it.
+        most = (10**column.digits - 2) / 10**column.precision
+        return -most, most
+    word = _WORD.fullmatch(column.sql_type.lower())
+    if column.kind != "integer" or word is None:
+        return None
+    size = _BYTES.get(dialect, {}).get(word[1])
+    if size is None:
+        return None
+    if word[2] or (word[1].startswith("u") and dialect != "mysql"):
+        return 0, 2 ** (8 * size) - 1
+    return -(2 ** (8 * size - 1)), 2 ** (8 * size - 1) - 1
+
+
+@cache
+def _linked(table: ReflectedTable) -> frozenset[str]:
+    """Columns that name rows."""
+    foreign = (column for key in table.foreign_keys for column in key.columns)
+    return frozenset([*table.key, *foreign, *(column for unique in table.uniques for column in unique)])
