@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Task
 
-    from .progress import FitProgress
+    from .progress import FitProgress, Shown
 
 FIRST, EVERY = 2.0, 5.0
 """Seconds before the first plain line, and between two."""
@@ -38,35 +38,27 @@ def fit_bar(progress: FitProgress, quiet: bool) -> Iterator[None]:
 @contextmanager
 def count_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar over things that are counted, in public numbers. Yields what to tell it: done, total."""
+    from time import monotonic
+
+    from .progress import CountProgress
+
+    progress = CountProgress(what, monotonic)
     if quiet:
-        yield lambda done, total: None
+        yield progress.tell
     elif not sys.stderr.isatty():
-        said = [what]
-
-        def tell(done: int, total: int) -> None:
-            said[0] = f"{what} ({done:,} of {total:,})"
-
-        with plain_lines(lambda: said[0]):
-            yield tell
+        with plain_lines(lambda: progress.doing):
+            yield progress.tell
     else:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(_WIDTH),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-        )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(what, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+        with _drawn(progress):
+            yield progress.tell
 
 
 @contextmanager
-def wait_bar(what: str) -> Iterator[None]:
-    """For one question to a source, whose answer nobody can tell the time of: what is being done, and for how long already."""
+def wait_bar(what: str, quiet: bool = False) -> Iterator[None]:
+    """For one question to a database, whose answer nobody can tell the time of: what is done, and for how long already."""
+    if quiet:
+        yield
+        return
     if not sys.stderr.isatty():
         with plain_lines(lambda: what):
             yield
@@ -117,7 +109,7 @@ def in_words(seconds: float) -> str:
 
 
 @contextmanager
-def _drawn(progress: FitProgress) -> Iterator[None]:
+def _drawn(progress: Shown) -> Iterator[None]:
     """Read anew ten times a second: what a step takes is only known when it is over."""
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn
@@ -126,7 +118,7 @@ def _drawn(progress: FitProgress) -> Iterator[None]:
 
     class What(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(progress.step if progress.reading is None else f"reading {progress.reading}")
+            return Text(progress.doing)
 
     class Bar(ProgressColumn):
         def render(self, task: Task) -> ProgressBar:

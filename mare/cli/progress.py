@@ -1,8 +1,8 @@
-"""How far a fit is, and how long it will take: for the eyes of whoever runs it.
+"""How far a verb is, and how long it will take: for the eyes of whoever runs it.
 
-The steps of a fit are public and fixed by the plan; what each costs goes with rows, columns and history. How many rows there
-are is known as they are read: true numbers, so they are shown on a terminal and nowhere else. What goes into a pipe, which may
-end in a file, tells the steps alone.
+Entities that are made are counted. The steps of a fit are public and fixed by the plan; what each costs goes with rows,
+columns and history. How many rows there are is known as they are read: true numbers, so they are shown on a terminal and
+nowhere else. What goes into a pipe, which may end in a file, tells the steps alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +30,54 @@ _GUESS = 0.04
 """Below this part of the work the pace says nothing."""
 _ALMOST = 0.97
 """A step that takes longer than expected stands here until it is done."""
+
+
+class Shown(Protocol):
+    """What a bar needs to know."""
+
+    @property
+    def doing(self) -> str: ...
+    def fraction(self) -> float | None: ...
+    def left(self) -> float | None: ...
+
+
+@dataclass(eq=False)
+class CountProgress:
+    """So many of so many, in public numbers. Between two counts it moves on at the pace so far."""
+
+    what: str
+    clock: Callable[[], float]
+    done: int = 0
+    total: int | None = None
+    _begun: float = 0.0
+    _told: float = 0.0
+    _stride: int = 0
+
+    def __post_init__(self) -> None:
+        self._begun = self._told = self.clock()
+
+    def tell(self, done: int, total: int) -> None:
+        self._stride, self.done, self.total, self._told = done - self.done, done, total, self.clock()
+
+    @property
+    def doing(self) -> str:
+        return self.what if self.total is None else f"{self.what} ({self.done:,} of {self.total:,})"
+
+    def fraction(self) -> float | None:
+        if not self.total:
+            return None
+        ahead = min(_ALMOST * self._stride, (self.clock() - self._told) / self._pace) if self._pace else 0.0
+        return min(1.0, (self.done + ahead) / self.total)
+
+    def left(self) -> float | None:
+        """Seconds, at the pace so far."""
+        fraction = self.fraction()
+        return None if fraction is None or not self._pace or not self.total else (1 - fraction) * self.total * self._pace
+
+    @property
+    def _pace(self) -> float:
+        """Seconds for one."""
+        return (self._told - self._begun) / self.done if self.done else 0.0
 
 
 @dataclass(eq=False)
@@ -68,12 +116,12 @@ class FitProgress:
         return f"{self.step} (step {steps.index(self.step) + 1} of {len(steps)})" if self.step in steps else self.step
 
     @property
-    def reading(self) -> str | None:
-        """The table that is being read, and how many rows of it were; true numbers."""
+    def doing(self) -> str:
+        """The step; while reading, the table and how many rows of it were read. True numbers."""
         open_tables = [table for table in self.rows if table not in self.read]
         if self.step != "reading" or not open_tables:
-            return None
-        return f"{open_tables[-1]}, {self.rows[open_tables[-1]]:,} rows"
+            return self.step
+        return f"reading {open_tables[-1]}, {self.rows[open_tables[-1]]:,} rows"
 
     def tell(self, what: str) -> None:
         """The next step begins."""

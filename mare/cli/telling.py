@@ -9,7 +9,7 @@ import json
 import shutil
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ import typer
 
 if TYPE_CHECKING:
     from mare.fitting import LocalNotes
+    from mare.ports import Sink
     from mare.release import Release
 
 
@@ -41,6 +42,20 @@ def counting(quiet: bool, what: str) -> Iterator[Callable[[int, int], None]]:
 
     with count_bar(what, quiet) as tell:
         yield tell
+
+
+@contextmanager
+def open_target(to: str, replace: bool, quiet: bool) -> Iterator[Sink]:
+    """The target, entered. Leaving it may take its time: indexes are built, constraints are checked, all is made to appear."""
+    from mare.finding import open_sink
+
+    from .bars import wait_bar
+
+    with ExitStack() as finishing:
+        sink = open_sink(to, replace=replace)
+        with sink:
+            yield sink
+            finishing.enter_context(wait_bar(f"finishing {sink.label}", quiet))
 
 
 def page_width() -> int:

@@ -40,15 +40,14 @@ def sample(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
 ) -> None:
     """Draw a synthetic database from a release."""
-    from mare.cli.telling import stoppable
-    from mare.finding import open_sink
+    from mare.cli.telling import open_target, stoppable
     from mare.release import load_release
     from mare.sampling import SampleOptions
     from mare.sampling.given_files import parse_given
 
     options = SampleOptions(entities, seed, where, threads, parse_given(given or []))
     loaded = load_release(release)
-    with stoppable(), open_sink(to, replace=replace) as sink:
+    with stoppable(), open_target(to, replace, quiet or as_json) as sink:
         poured = pour_with_progress(loaded, sink, options, quiet or as_json)
     show(loaded, sink, poured, quiet, as_json)
 

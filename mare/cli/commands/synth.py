@@ -39,8 +39,7 @@ def synth(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
-    from mare.cli.telling import stoppable
-    from mare.finding import open_sink
+    from mare.cli.telling import open_target, stoppable
     from mare.sampling import SampleOptions
     from mare.sampling.conditions import entity_condition
 
@@ -51,7 +50,7 @@ def synth(
     if where is not None:
         entity_condition(where, made.schema)  # a slip is found before the budget is spent
     # The target is entered before the fit: one that cannot be written costs no budget.
-    with stoppable(), open_sink(to, replace=replace) as sink:
+    with stoppable(), open_target(to, replace, quiet or as_json) as sink:
         sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
         reserve = reserving(budget_file, f"synth of {schema} into {sink.label}", unsafe_peeked or unsafe_seed is not None)
         release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from mare.cli.bars import EVERY, FIRST, in_words, say_lines
-from mare.cli.progress import CountedSource, FitProgress
+from mare.cli.progress import CountedSource, CountProgress, FitProgress
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
@@ -54,7 +54,7 @@ def test_nothing_is_guessed_before_a_table_was_read(progress: FitProgress) -> No
     progress.tell("reading")
     progress.rows["patients"] = 10_000
     assert (progress.fraction(), progress.left()) == (None, None)
-    assert progress.reading == "patients, 10,000 rows"
+    assert progress.doing == "reading patients, 10,000 rows"
 
 
 def test_it_goes_forward_and_ends_at_the_end(progress: FitProgress, clock: Clock) -> None:
@@ -124,6 +124,26 @@ def test_rows_are_counted_as_they_are_read(progress: FitProgress) -> None:
         list(batches)
     assert progress.rows == {"t": 7}
     assert progress.read == {"t"}
+
+
+def test_a_count_knows_nothing_before_the_first_and_then_goes_on_at_its_pace(clock: Clock) -> None:
+    counted = CountProgress("sampling", clock)
+    assert (counted.doing, counted.fraction(), counted.left()) == ("sampling", None, None)
+    clock.now += 10
+    counted.tell(1000, 4000)
+    assert (counted.doing, counted.fraction(), counted.left()) == ("sampling (1,000 of 4,000)", 0.25, 30)
+    clock.now += 5
+    assert (counted.fraction(), counted.left()) == (0.375, 25)
+    clock.now += 100  # the second thousand takes longer: it is not called done
+    assert counted.fraction() == pytest.approx((1000 + 970) / 4000)
+    counted.tell(4000, 4000)
+    assert (counted.fraction(), counted.left()) == (1.0, 0)
+
+
+def test_a_count_of_nothing_is_no_division_by_zero(clock: Clock) -> None:
+    counted = CountProgress("sampling", clock)
+    counted.tell(0, 0)
+    assert (counted.fraction(), counted.left()) == (None, None)
 
 
 def test_lines_come_after_two_seconds_and_when_there_is_something_new() -> None:
