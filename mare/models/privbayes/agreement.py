@@ -17,7 +17,7 @@ from mare.domain import Axis, Coarsenings, Task
 from .candidates import Family
 from .children import settled_children
 from .settings import Settings
-from .tables import Table, conditional, norm_subtract, one_axis, rake, shrink, weighted_mean
+from .tables import Table, conditional, norm_subtract, one_axis, rake, shrink, strongest_first, weighted_mean
 
 if TYPE_CHECKING:
     from mare.privacy.curator import NoisyCounts
@@ -39,8 +39,8 @@ def agreed_conditionals(
     families: Sequence[Family],
     singles: Sequence[NoisyCounts],
     counted: Sequence[NoisyCounts],
-) -> dict[str, Table]:
-    """By column, its conditional table."""
+) -> dict[Axis, Table]:
+    """By what it draws, each family's conditional table."""
     said: Said = {}
     for single in singles:
         total = total_rows(single)
@@ -52,7 +52,10 @@ def agreed_conditionals(
             said.setdefault(axis, []).append((one_axis(table, place) / total, cells * (counts.rows_deviation / total) ** 2))
     margins = settled_margins(said, coarsenings, task.counts)
     return {
-        family.column: _conditional(settings, family, counts, margins) for family, counts in zip(families, counted, strict=True)
+        family.child: _carried(family, counts)
+        if family.repeats or family.child.new_since
+        else _conditional(settings, family, counts, margins)
+        for family, counts in zip(families, counted, strict=True)
     }
 
 
@@ -88,7 +91,25 @@ def _conditional(settings: Settings, family: Family, counts: NoisyCounts, margin
     if not family.parents:
         return child[None, :]
     table, total = counts.rows, total_rows(counts)
-    believed = shrink(table, counts.rows_deviation, child)
+    believed = _believed(table, counts.rows_deviation, child)
     parents = norm_subtract(table.sum(axis=-1), total)
     joint = believed * (parents / total)[..., None]
     return conditional(rake(joint, [margins[axis] for axis in family.marginal.axes], settings.raking), child)
+
+
+def _carried(family: Family, counts: NoisyCounts) -> Table:
+    """Different or the same, given that there is a previous row; or the value, given that it is new.
+
+    What cannot be is not looked at: of the first table the rows without a previous one, of the second those that repeat it.
+    """
+    table = counts.rows[..., :-1]
+    seen = table.reshape(-1, table.shape[-1]).sum(axis=0)
+    child = norm_subtract(seen / max(float(seen.sum()), counts.rows_deviation * sqrt(table.size), 1e-9))
+    believed = _believed(table, counts.rows_deviation, child)
+    return np.asarray(believed.reshape(-1, table.shape[-1]))
+
+
+def _believed(table: Table, deviation: float, child: Table) -> Table:
+    """The conditionals, whatever the order in which the parents were found."""
+    order = [*strongest_first(table, deviation, child), table.ndim - 1]
+    return np.asarray(shrink(table.transpose(order), deviation, child).transpose(np.argsort(order)))

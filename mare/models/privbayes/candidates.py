@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Family:
     """A column and what it is drawn from, in the order of its table's axes."""
 
     child: Axis
-    """The column; or, where it carries its previous value along, the column where it is new."""
+    """The column; or, where it carries its previous value along, first whether it does, then the column where it is new."""
     parents: tuple[Axis, ...]
 
     @property
@@ -30,8 +30,9 @@ class Family:
         return self.child.column
 
     @property
-    def carried(self) -> bool:
-        return self.child.new_since > 0
+    def repeats(self) -> bool:
+        """Whether it says only if the previous value is repeated."""
+        return self.child.same_as_lag > 0
 
     @property
     def marginal(self) -> Marginal:
@@ -51,6 +52,8 @@ class Candidates:
     coarsenings: Coarsenings
     carried: Mapping[str, str] = field(default_factory=dict)
     """Columns that carry their previous value along: the name of that value in the history."""
+    tau: float = inf
+    """Cells of a table whose average cell is four times its noise (NIST 2018, section 2.4): a larger one is better coarsened."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -62,32 +65,38 @@ class Candidates:
     def cells(self, family: Family) -> int:
         return prod(self.size(axis) for axis in family.marginal.axes)
 
-    def child(self, name: str) -> Axis:
-        return Axis(name, new_since=1) if name in self.carried else Axis(name)
+    def repeating(self, name: str) -> Family:
+        """What the family begins with that says whether a carried column repeats the previous value: that value."""
+        return Family(Axis(name, same_as_lag=1), (Axis(self.carried[name]),))
 
-    def given(self, name: str) -> tuple[Axis, ...]:
-        """What the family of a column begins with: whether there is a value to carry along."""
+    def alone(self, name: str) -> Family:
+        """What the family of a column begins with; of one that is carried, whether there is a value to carry along."""
         level = presence_level(self.carried[name], self.task, self.coarsenings) if name in self.carried else None
-        return () if level is None else (Axis(self.carried[name], level=level),)
+        if level is None:
+            return Family(Axis(name), ())
+        return Family(Axis(name, new_since=1), (Axis(self.carried[name], level=level),))
 
     def allowed(self, family: Family, placed: Sequence[str]) -> list[Axis]:
         """The axes that may join a family, when these columns have their place."""
         room = self.settings.max_cells
-        given = {axis.column for axis in self.given(family.column)}
-        taken = {axis.column for axis in family.parents if axis.column not in given or not self._is_presence(axis)}
+        taken = {axis.column for axis in family.parents if not self._is_presence(axis)}
         found = []
         for name in (*self.task.history, *placed):
             if name == family.column or name in taken or not self._may_look_back(family.column, name):
                 continue
-            found += [axis for axis in self.levels(name) if self.cells(family.joined(axis)) <= room]
+            for axis in self.levels(name):
+                cells = self.cells(family.joined(axis))
+                found += [axis] if cells <= room else []
+                if cells <= self.tau:
+                    break
         return found
 
     def levels(self, name: str) -> list[Axis]:
-        """A column as it is coded and, where its domain is large, more coarsely."""
-        found = [Axis(name)]
-        if self.task.domain.size(name) > self.settings.coarsen_above > 0:
-            found += [Axis(name, level=k + 1) for k in range(len(self.coarsenings.get(name, ())))]
-        return [axis for axis in found if not self._is_presence(axis)]
+        """A column as it is coded, and its coarser levels; of a large domain these alone, where there are any. Fine to coarse."""
+        most = self.settings.coarsen_above
+        axes = [Axis(name, level=level) for level in range(len(self.coarsenings.get(name, ())) + 1)] if most else [Axis(name)]
+        axes = [axis for axis in axes if not self._is_presence(axis)]
+        return [axis for axis in axes if self.size(axis) <= most] or axes[-1:] if most else axes
 
     def _is_presence(self, axis: Axis) -> bool:
         return axis.level > 0 and presence_level(axis.column, self.task, self.coarsenings) == axis.level

@@ -25,8 +25,8 @@ MORE_OFTEN = 0.1
 """And by how much the rate has to be above chance: where chance explains nearly everything, the rest is noise."""
 SEEN = 4.0
 """Rows with a previous row have to stand so many deviations clear of the noise."""
-FEWEST_CODES = 3
-"""Of two codes, "the same or else" says nothing that the previous value does not."""
+FEWEST_CODES = 5
+"""A table of d codes by the d + 1 previous ones is no larger than the two that carrying takes, unless d is larger than 4."""
 
 
 def may_carry(curator: Curator, task: Task, settings: Settings) -> dict[str, str]:
@@ -39,6 +39,7 @@ def may_carry(curator: Curator, task: Task, settings: Settings) -> dict[str, str
         for column, name in own.items()
         if task.columns.size(column) >= FEWEST_CODES
         and column not in task.counts
+        and 3 * task.history.size(name) <= settings.max_cells
         and task.history.size(name) == task.columns.size(column) + 1
         and presence_level(name, task, curator.coarsenings) is not None
     }

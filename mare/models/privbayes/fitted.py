@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import Axis, Codes, Task, smallest_dtype
+from mare.domain import SAME, Axis, Codes, Task, smallest_dtype
 from mare.errors import ReleaseError
 
 from .candidates import Family
@@ -25,16 +25,16 @@ class FittedPrivBayes:
     sizes: Mapping[str, int]
     """Codes of every column and of the history."""
     families: tuple[Family, ...]
-    conditionals: Mapping[str, Table]
-    """By column: one row per combination of its parents, one column per code; of a column that carries its previous value along,
-    the last is "the same as before"."""
+    conditionals: Mapping[Axis, Table]
+    """By what is drawn: one row per combination of its parents, one column per code; "different" and "the same" where it says
+    whether the previous value is repeated."""
     levels: Mapping[Axis, Integers] = field(default_factory=dict)
     """The parents that are looked at more coarsely: what each code of the column becomes."""
     carried: Mapping[str, str] = field(default_factory=dict)
     """Columns that carry their previous value along: its name in the history."""
     replacement: bool = True
     """False: of rows that are drawn together, every value gets its quota, up to one row."""
-    _ladders: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    _ladders: dict[Axis, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def looks_at(self) -> frozenset[str]:
@@ -48,8 +48,9 @@ class FittedPrivBayes:
         return self.replacement
 
     def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
-        """One row per row of history. One uniform number per row and column, in the order of the network."""
+        """One row per row of history. One uniform number per row and family, in the order of the network."""
         drawn: dict[str, NDArray[np.integer]] = {}
+        repeated: dict[str, NDArray[np.bool_]] = {}
         for family in self.families:
             row = np.zeros(history.rows, dtype=np.int64)
             for parent in family.parents:
@@ -57,37 +58,39 @@ class FittedPrivBayes:
                 row = row * self._size(parent) + (self.levels[parent][codes] if parent.level else codes)
             uniform = rng.random(history.rows) if self.replacement else quotas(row, rng)
             name = family.column
-            if name in self.carried:
-                codes = self._carry(name, row, uniform, history[self.carried[name]].astype(np.int64))
+            if family.repeats:
+                first = history[self.carried[name]] >= self.sizes[name]
+                repeated[name] = (self._find(family.child, row, uniform) == SAME) & ~first
+                continue
+            if family.child.new_since:
+                before = history[self.carried[name]].astype(np.int64)
+                codes = np.where(repeated[name], before, self._another(family.child, row, uniform, before))
             else:
-                codes = self._find(name, row, uniform)
+                codes = self._find(family.child, row, uniform)
             drawn[name] = codes.astype(smallest_dtype(self.sizes[name]))
         return Codes(history.rows, drawn)  # type: ignore[arg-type]
 
-    def _find(self, child: str, row: Integers, uniform: NDArray[np.float64]) -> Integers:
+    def _find(self, child: Axis, row: Integers, uniform: NDArray[np.float64]) -> Integers:
         # All distributions stand on one ladder, distribution r between r and r + 1: one search finds all codes.
         size = self.conditionals[child].shape[1]
         found: Integers = np.searchsorted(self._ladder(child), row + uniform, side="right").astype(np.int64)
         return np.asarray(np.clip(found - row * size, 0, size - 1))
 
-    def _carry(self, child: str, row: Integers, uniform: NDArray[np.float64], before: Integers) -> Integers:
-        """The same as before, or else a value: never the one before, and never "the same" where there is none before."""
-        size = self.sizes[child]
-        steps = self._ladder(child).reshape(-1, size + 1) - np.arange(len(self.conditionals[child]))[:, None]
-        impossible = np.minimum(before, size)
-        below = np.where(impossible > 0, steps[row, np.maximum(impossible - 1, 0)], 0.0)
-        missing = np.maximum(steps[row, impossible] - below, 0.0)
+    def _another(self, child: Axis, row: Integers, uniform: NDArray[np.float64], before: Integers) -> Integers:
+        """A value, but not the one before: the distribution without it. Where there is no other, it stays."""
+        size = self.sizes[child.column]
+        steps = self._ladder(child).reshape(-1, size) - np.arange(len(self.conditionals[child]))[:, None]
+        same = np.minimum(before, size - 1)
+        below = np.where(same > 0, steps[row, np.maximum(same - 1, 0)], 0.0)
+        missing = np.where(before < size, np.maximum(steps[row, same] - below, 0.0), 0.0)
         moved = uniform * (1 - missing)
         moved = np.where(moved >= below, np.minimum(moved + missing, np.nextafter(1.0, 0.0)), moved)
-        codes = self._find(child, row, moved)
-        first = before >= size
-        codes = np.where(~first & ((codes == size) | (codes == before)), before, codes)
-        return np.where(first, np.minimum(codes, size - 1), codes)
+        return self._find(child, row, moved)
 
     def _size(self, axis: Axis) -> int:
         return int(self.levels[axis].max()) + 1 if axis.level else self.sizes[axis.column]
 
-    def _ladder(self, child: str) -> NDArray[np.float64]:
+    def _ladder(self, child: Axis) -> NDArray[np.float64]:
         if child not in self._ladders:
             table = self.conditionals[child]
             steps = np.cumsum(table, axis=1)
@@ -105,9 +108,10 @@ class FittedPrivBayes:
         for place, family in enumerate(self.families):
             links = [names.index(family.column), *(names.index(parent.column) for parent in family.parents)]
             found[f"family.{place}"] = np.array(links, dtype=np.int32)
-            found[f"table.{place}"] = self.conditionals[family.column].astype(np.float32)
-            if family.column in self.carried:
-                found[f"carried.{place}"] = np.array([names.index(self.carried[family.column])], dtype=np.int32)
+            found[f"table.{place}"] = self.conditionals[family.child].astype(np.float32)
+            if family.repeats or family.child.new_since:
+                part = "repeats" if family.repeats else "new"
+                found[f"{part}.{place}"] = np.array([names.index(self.carried[family.column])], dtype=np.int32)
             for number, parent in enumerate(family.parents):
                 if parent.level:
                     found[f"level.{place}.{number}"] = self.levels[parent].astype(np.int32)
@@ -147,18 +151,20 @@ class _Loading:
 
     def run(self) -> FittedPrivBayes:
         families: list[Family] = []
-        conditionals: dict[str, Table] = {}
+        conditionals: dict[Axis, Table] = {}
         known = set(self._task.history)
-        for place in range(len(self._task.columns)):
-            child, *parents = self._names(f"family.{place}", f"part {place} of its network")
-            if child not in self._task.columns or child in conditionals or not set(parents) <= known:
+        while len(known) < len(self._task.domain):
+            place = len(families)
+            name, *parents = self._names(f"family.{place}", f"part {place} of its network")
+            child = self._child(place, name)
+            out_of_order = name in known or child in conditionals or not set(parents) <= known
+            if out_of_order or (child.new_since and Axis(name, same_as_lag=1) not in conditionals):
                 raise self._refused("its network is not in an order that rows can be drawn in")
-            axes = tuple(self._axis(place, number, name) for number, name in enumerate(parents))
-            carried = self._carries(place, child)
-            families.append(Family(Axis(child, new_since=1) if carried else Axis(child), axes))
-            shape = (prod(self._size(axis) for axis in axes), self._sizes[child] + carried)
-            conditionals[child] = self._table(place, child, shape)
-            known.add(child)
+            axes = tuple(self._axis(place, number, parent) for number, parent in enumerate(parents))
+            families.append(Family(child, axes))
+            shape = (prod(self._size(axis) for axis in axes), 2 if child.same_as_lag else self._sizes[name])
+            conditionals[child] = self._table(place, name, shape)
+            known |= set() if child.same_as_lag else {name}
         with_quotas = "quotas" in self._arrays
         return FittedPrivBayes(self._sizes, tuple(families), conditionals, self._levels, self._carried, not with_quotas)
 
@@ -183,14 +189,16 @@ class _Loading:
         self._levels[axis] = codes.astype(np.int64)
         return axis
 
-    def _carries(self, place: int, child: str) -> bool:
-        if f"carried.{place}" not in self._arrays:
-            return False
-        before = self._names(f"carried.{place}", f"what {child!r} carries along")[0]
-        if before not in self._task.history or self._sizes[before] != self._sizes[child] + 1:
-            raise self._refused(f"{child!r} cannot carry {before!r} along")
-        self._carried[child] = before
-        return True
+    def _child(self, place: int, name: str) -> Axis:
+        """The column, or one of the two parts of a column that is carried."""
+        for part, child in (("repeats", Axis(name, same_as_lag=1)), ("new", Axis(name, new_since=1))):
+            if f"{part}.{place}" in self._arrays:
+                before = self._names(f"{part}.{place}", f"what {name!r} carries along")[0]
+                if before not in self._task.history or self._sizes[before] != self._sizes[name] + 1:
+                    raise self._refused(f"{name!r} cannot carry {before!r} along")
+                self._carried[name] = before
+                return child
+        return Axis(name)
 
     def _table(self, place: int, child: str, shape: tuple[int, int]) -> Table:
         table = self._arrays.get(f"table.{place}")

@@ -45,6 +45,11 @@ class Evidence:
     noise: float
     """What one cell of a family will be off by, as a fraction of all rows."""
 
+    @property
+    def tau(self) -> float:
+        """Cells of a table whose average cell is four times its noise (NIST 2018, section 2.4)."""
+        return 1 / (4 * max(self.noise, 1e-12))
+
 
 class GreedySearch:
     """One greedy search. Every pick costs the same; picks that are not needed are not paid for."""
@@ -52,7 +57,7 @@ class GreedySearch:
     def __init__(self, curator: Curator, candidates: Candidates, settings: Settings, evidence: Evidence) -> None:
         self._curator, self._candidates, self._settings, self._evidence = curator, candidates, settings, evidence
         self._most = settings.parents or (2 if evidence.entities < FEW_ENTITIES else 3)
-        self._pick = settings.structure / max(1, len(candidates.columns) * self._most)
+        self._pick = settings.structure / max(1, (len(candidates.columns) + len(candidates.carried)) * self._most)
         self._released = {name: _whole(table) for name, table in evidence.one_way.items()}
 
     def run(self) -> list[Family]:
@@ -60,8 +65,8 @@ class GreedySearch:
         placed: list[str] = []
         carried = [name for name in self._candidates.columns if name in self._candidates.carried]
         for name in carried:
-            start = Family(self._candidates.child(name), self._candidates.given(name))
-            families.append(self._further(start, placed, self._most))
+            families.append(self._further(self._candidates.repeating(name), placed, self._most - 1))
+            families.append(self._further(self._candidates.alone(name), placed, self._most))
             placed.append(name)
         # How many rows there are comes first: what is drawn later cannot bend it.
         counts = [name for name in self._candidates.columns if name in self._candidates.task.counts and name not in placed]
@@ -80,7 +85,7 @@ class GreedySearch:
             candidates: list[Candidate | None] = []
             penalties: list[float] = []
             for name in left[:1] if wide else left:
-                alone = Family(Axis(name), ())
+                alone = self._candidates.alone(name)
                 for parent in self._candidates.allowed(alone, placed):
                     options.append(alone.joined(parent))
                     candidates.append(TvdToReleased(alone.child, (parent,), self._released[name]))

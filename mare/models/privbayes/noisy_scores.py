@@ -18,16 +18,13 @@ from .settings import Settings
 if TYPE_CHECKING:
     from mare.privacy.curator import Curator
 
-CELL_TO_NOISE = 4.0
-"""What an average cell has to be, in deviations of its noise."""
-
 
 class NoisyScoreSearch:
     """One search. All of its budget goes into one charge."""
 
     def __init__(self, curator: Curator, candidates: Candidates, settings: Settings, evidence: Evidence) -> None:
         self._curator, self._candidates, self._settings = curator, candidates, settings
-        self._tau = 1 / (CELL_TO_NOISE * max(evidence.noise, 1e-12))
+        self._tau = evidence.tau
         self._scores: dict[tuple[str, Axis], float] = {}
 
     def run(self) -> list[Family]:
@@ -40,18 +37,22 @@ class NoisyScoreSearch:
             # How many rows there are comes first: what is drawn later cannot bend it.
             left = [name for name in left if name in self._candidates.task.counts] or left
             # Ties go to the schema's order; a column that nothing speaks for has a sum of 0.
-            best = max((self._best(name, placed) for name in left), key=self._sum)
-            families.append(best)
-        return families
+            families.append(max((self._best(name, placed) for name in left), key=self._sum))
+        return [one for family in families for one in (*self._repeating(family), family)]
+
+    def _repeating(self, family: Family) -> list[Family]:
+        """Before a column that is carried: whether it repeats the previous value, which hangs on that value."""
+        return [self._candidates.repeating(family.column)] if family.child.new_since else []
 
     def _measure(self) -> None:
         """Algorithm 1: each pair once, given whether there is a value to carry along where one is."""
         pairs: list[tuple[str, Axis]] = []
         for name in self._candidates.columns:
-            alone = self._alone(name)
+            alone = self._candidates.alone(name)
             others = [other for other in self._candidates.columns if other != name]
             pairs += [(name, axis) for axis in self._candidates.allowed(alone, others)]
-        asked = {pair: Tvd(self._candidates.child(pair[0]), (pair[1],), self._candidates.given(pair[0])) for pair in pairs}
+        starts = {name: self._candidates.alone(name) for name in self._candidates.columns}
+        asked = {(name, axis): Tvd(starts[name].child, (axis,), starts[name].parents) for name, axis in pairs}
         # A pair of two columns has one score, whichever is the child.
         distinct: dict[frozenset[Axis], Tvd] = {}
         for tvd in asked.values():
@@ -69,7 +70,7 @@ class NoisyScoreSearch:
         if not plain:
             return []
         first, second = max(plain, key=lambda pair: self._scores[pair] / sizes[pair])
-        families = [self._alone(second.column), self._alone(first).joined(second)]
+        families = [self._candidates.alone(second.column), self._candidates.alone(first).joined(second)]
         if self._scores[first, second] <= 0:
             return families[:1]
         left = [name for name in self._candidates.columns if name not in (first, second.column)]
@@ -78,14 +79,14 @@ class NoisyScoreSearch:
             placed = [family.column for family in families]
             name = max(left, key=lambda one: self._normalised(one, placed))
             left.remove(name)
-            family = Family(self._alone(name).child, tuple(Axis(one) for one in placed))
+            family = Family(Axis(name), tuple(Axis(one) for one in placed))
             if self._fits(family):
                 families.append(family)
         return families
 
     def _best(self, name: str, placed: list[str]) -> Family:
         """Algorithm 3: parents by their score, the largest first, as long as the table is no larger than τ."""
-        family = self._alone(name)
+        family = self._candidates.alone(name)
         most = self._settings.parents or len(self._candidates.task.domain)
         for _ in range(most):
             allowed = [axis for axis in self._candidates.allowed(family, placed) if self._fits(family.joined(axis))]
@@ -94,9 +95,6 @@ class NoisyScoreSearch:
                 break
             family = family.joined(max(allowed, key=lambda axis: self._scores[name, axis]))
         return family
-
-    def _alone(self, name: str) -> Family:
-        return Family(self._candidates.child(name), self._candidates.given(name))
 
     def _fits(self, family: Family) -> bool:
         return self._candidates.cells(family) <= min(self._tau, self._settings.max_cells)

@@ -31,8 +31,9 @@ class Settings:
     """Up to so many columns the order of the network is chosen too; wider groups keep the schema's order, to save time."""
     max_cells: int = 60_000
     """Cells of a family's table, at most."""
-    coarsen_above: int = 12
-    """A parent with more codes than this may be looked at through its coarser levels too; 0: never."""
+    coarsen_above: int = 24
+    """A parent with more codes than this is looked at through its coarser levels, where it has any; one with fewer only where
+    noise would drown the table; 0: never."""
     noise_penalty: float = 0.1
     """How much a parent pays for the noise of the cells that it adds."""
     sampling_penalty: float = 0.5

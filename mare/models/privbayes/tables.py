@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 
 Table = NDArray[np.float64]
 
+_POWERS = (0.25, 0.5, 0.75, 1.0)
+_LOUDEST = 4.0
+"""No parent alone makes a code more than so many times as likely, or as unlikely: where nothing is seen, nothing is ruled out."""
+
 
 def norm_subtract(noisy: Table, total: float = 1.0) -> Table:
     """The nearest table (in L2) that is nowhere negative and sums to ``total``: one amount off every cell that stays."""
@@ -39,22 +43,62 @@ def one_axis(table: Table, axis: int) -> Table:
 def shrink(noisy: Table, deviation: float, child: Table) -> Table:
     """Conditionals P(child | parents), drawn towards what fewer parents say wherever noise is all there is to see.
 
-    Parents are added one at a time. In each slice the noisy distribution is pulled towards the slice's own, coarser one by
-    the James–Stein factor 1 - (d-1)σ²/‖residual‖²: a slice without rows ends as its parent slice, a well filled one stays.
+    Parents are added one at a time. In each slice the noisy distribution is pulled towards what was believed before by the
+    James–Stein factor 1 - (d-1)σ²/‖residual‖²: a slice without rows ends as it was believed to be, a well filled one stays.
+    What is believed of a slice before it is looked at: the slice without the new parent, and as much of that parent's own say
+    as the counts bear out.
     """
-    size = noisy.shape[-1]
-    believed = np.broadcast_to(child, (size,))
+    believed = child
     for depth in range(1, noisy.ndim):
-        merged = tuple(range(depth, noisy.ndim - 1))
-        counts = noisy.sum(axis=merged) if merged else noisy
-        variance = deviation**2 * float(np.prod([noisy.shape[axis] for axis in merged], initial=1.0))
-        coarse = np.broadcast_to(believed[..., None, :] if depth > 1 else believed, counts.shape)
-        total = np.maximum(counts.sum(axis=-1, keepdims=True), 0.0)
-        residual = counts - total * coarse
-        energy = (residual**2).sum(axis=-1, keepdims=True)
-        kept = np.maximum(0.0, 1 - (size - 1) * variance / np.maximum(energy, 1e-300))
-        believed = _simplex(total * coarse + kept * residual, total, coarse)
+        counts, variance = _merged(noisy, deviation, range(depth))
+        coarse = np.broadcast_to(believed[..., None, :], counts.shape)
+        if depth > 1:
+            alone = _pulled(*_merged(noisy, deviation, [depth - 1]), np.broadcast_to(child, (counts.shape[-2], len(child))))
+            says = np.clip(alone / np.maximum(child, 1e-12), 1 / _LOUDEST, _LOUDEST)
+            coarse = _with_a_say(counts, coarse, says)
+        believed = _pulled(counts, variance, coarse)
     return np.asarray(believed)
+
+
+def strongest_first(noisy: Table, deviation: float, child: Table) -> list[int]:
+    """The parents by how much the child hangs on each alone: where a slice is empty, the strongest is who is believed."""
+
+    def strength(parent: int) -> float:
+        counts, variance = _merged(noisy, deviation, [parent])
+        total = np.maximum(counts.sum(axis=-1, keepdims=True), 0.0)
+        believed = _pulled(counts, variance, np.broadcast_to(child, counts.shape))
+        return float(np.abs(total * (believed - child)).sum())
+
+    return sorted(range(noisy.ndim - 1), key=strength, reverse=True)
+
+
+def _merged(noisy: Table, deviation: float, kept: Sequence[int]) -> tuple[Table, float]:
+    """The table over these parents and the child alone, and the variance of its cells."""
+    merged = tuple(axis for axis in range(noisy.ndim - 1) if axis not in kept)
+    cells = float(np.prod([noisy.shape[axis] for axis in merged], initial=1.0))
+    return (noisy.sum(axis=merged) if merged else noisy), deviation**2 * cells
+
+
+def _with_a_say(counts: Table, coarse: Table, says: Table) -> Table:
+    """coarse · says^g, for the g from 0 to 1 that is nearest to the counts: parents that say the same are not heard twice."""
+    total = np.maximum(counts.sum(axis=-1, keepdims=True), 0.0)
+    best, nearest = coarse, float(((counts - total * coarse) ** 2).sum())
+    for power in _POWERS:
+        product = coarse * says**power
+        mass = product.sum(axis=-1, keepdims=True)
+        tried = np.where(mass > 0, product / np.maximum(mass, 1e-300), coarse)
+        away = float(((counts - total * tried) ** 2).sum())
+        if away < nearest:
+            best, nearest = tried, away
+    return best
+
+
+def _pulled(counts: Table, variance: float, coarse: Table) -> Table:
+    total = np.maximum(counts.sum(axis=-1, keepdims=True), 0.0)
+    residual = counts - total * coarse
+    energy = (residual**2).sum(axis=-1, keepdims=True)
+    kept = np.maximum(0.0, 1 - (counts.shape[-1] - 1) * variance / np.maximum(energy, 1e-300))
+    return _simplex(total * coarse + kept * residual, total, coarse)
 
 
 def _simplex(slices: Table, totals: Table, fallback: Table) -> Table:

@@ -138,7 +138,7 @@ def test_a_combination_without_mass_takes_the_fallback() -> None:
 
 def test_the_impossible_is_never_drawn() -> None:
     table = np.array([[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]])
-    model = FittedPrivBayes({"h": 2, "x": 3}, (Family(Axis("x"), (Axis("h"),)),), {"x": table})
+    model = FittedPrivBayes({"h": 2, "x": 3}, (Family(Axis("x"), (Axis("h"),)),), {Axis("x"): table})
     drawn = model.sample(Codes(4000, {"h": np.repeat([0, 1], 2000).astype(np.uint8)}), np.random.default_rng(3))["x"]
     assert set(drawn[:2000].tolist()) == {1}
     assert set(drawn[2000:].tolist()) == {0, 2}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mare.domain import Domain, Task
+from mare.domain import Axis, Domain, Task
 from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
 from mare.models.privbayes.children import settled_children
@@ -74,4 +74,4 @@ def test_a_model_with_a_count_makes_as_many_rows_as_there_are() -> None:
     for seed in range(5):
         model = PrivBayesModel().fit(curator_over(view, Budget(0.1, 1e-9), seed)[0], task)
         assert isinstance(model, FittedPrivBayes)
-        assert float(model.conditionals["count"][0] @ NUMBERS) == pytest.approx(1.5, rel=0.12)
+        assert float(model.conditionals[Axis("count")][0] @ NUMBERS) == pytest.approx(1.5, rel=0.12)

@@ -101,9 +101,9 @@ def test_how_many_children_comes_before_all_else(search: str) -> None:
 def test_quotas_give_every_value_its_share() -> None:
     model, _ = fit(chain(), without_history(replacement=False))
     drawn = model.sample(Codes(999, {}), np.random.default_rng(3))
-    first = model.families[0].column
+    first = model.families[0].child
     expected = 999 * model.conditionals[first][0] / model.conditionals[first][0].sum()
-    assert np.abs(np.bincount(drawn[first], minlength=3) - expected).max() <= 1
+    assert np.abs(np.bincount(drawn[first.column], minlength=3) - expected).max() <= 1
     assert not model.row_by_row
     assert not load_fitted(without_history(), model.arrays()).row_by_row
 
