@@ -27,7 +27,7 @@ from mare.schema.relative import SAME_ROW, Anchor
 
 from .arithmetic import Column as NumberColumn
 from .arithmetic import evaluate
-from .storing import as_text
+from .storing import as_text, by_distinct
 from .times import elapsed, part_of
 
 if TYPE_CHECKING:
@@ -118,20 +118,23 @@ def _next(block: ChunkValues, table: str, name: str) -> pa.Array:
 def _looked_up(block: ChunkValues, schema: Schema, table: str, lookup: Lookup) -> pa.Array:
     public = block.writer.public[lookup.table]
     words = public.vocabulary()
-    listed = [_texts(block.column(table, name)) for name in lookup.by]
-    places: Index = np.full(block.rows(table), NOWHERE, dtype=np.int64)
-    for row, key in enumerate(zip(*listed, strict=True)):
+    listed = [_coded_texts(block.column(table, name)) for name in lookup.by]
+    # Every combination that occurs is looked up once, however many rows have it.
+    found, which = np.unique(np.stack([codes for codes, _ in listed]), axis=1, return_inverse=True)
+    places = np.full(found.shape[1], NOWHERE, dtype=np.int64)
+    for number, codes in enumerate(found.T.tolist()):
+        key = [texts[code] for code, (_, texts) in zip(codes, listed, strict=True)]
         known = words.codes.get(tuple(map(str, key))) if None not in key else None
         if known is not None:
-            places[row] = words.places[known]
-    return public.take(lookup.column, places)
+            places[number] = words.places[known]
+    return public.take(lookup.column, places[which.reshape(-1)])
 
 
-def _texts(values: pa.Array) -> list[str | None]:
-    """As keys of public tables are compared."""
+def _coded_texts(values: pa.Array) -> tuple[Index, list[str | None]]:
+    """Values as numbers, and their texts by number as keys of public tables are compared; the last is NULL."""
     coded = values.dictionary_encode()
-    words = [public_text(value) for value in coded.dictionary.to_pylist()]
-    return [None if code is None else words[code] for code in coded.indices.to_pylist()]
+    texts = [public_text(value) for value in coded.dictionary.to_pylist()]
+    return np.asarray(coded.indices.fill_null(len(texts)), dtype=np.int64), [*texts, None]
 
 
 def _template(block: ChunkValues, schema: Schema, table: str, template: str, nullable: bool) -> pa.Array:
@@ -153,15 +156,13 @@ def _template(block: ChunkValues, schema: Schema, table: str, template: str, nul
 
 
 def _formatted(values: pa.Array, form: str) -> pa.Array:
-    import pyarrow as pa
-
-    def one(value: object) -> str | None:
+    def one(value: object) -> str:
         try:
-            return None if value is None else format(value, form)
+            return format(value, form)
         except (ValueError, TypeError):
             return canonical(value)
 
-    return pa.array([one(value) for value in values.to_pylist()], type=pa.string())
+    return by_distinct(values, one)
 
 
 def _counted(block: ChunkValues, table: str, column: Position) -> pa.Array:

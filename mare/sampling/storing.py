@@ -6,6 +6,7 @@ source's kind, so a target with its types takes it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mare.codec.parsing import formatted, is_text, numbers, whole_numbers
@@ -115,11 +116,19 @@ def as_text(values: pa.Array, described: AnyColumn | None = None) -> pa.Array:
     if pa.types.is_floating(kind):
         decimals = described.precision if isinstance(described, Number) and described.by is None else None
         if decimals is not None:
-            return pa.array([None if v is None else f"{v:.{decimals}f}" for v in values.to_pylist()], type=pa.string())
+            return by_distinct(values, lambda value: f"{value:.{decimals}f}")
         small = pc.less(pc.abs(values), _WHOLE_FLOATS)
         whole = pc.and_(small, pc.equal(pc.round(values), values))
         without = pc.if_else(whole, values, 0.0).cast(pa.int64(), safe=False).cast(pa.string())
         return pc.if_else(pc.fill_null(whole, False), without, values.cast(pa.string()))
     if pa.types.is_duration(kind):
-        return pa.array([None if v is None else str(v) for v in values.to_pylist()], type=pa.string())
+        return by_distinct(values, str)
     return values.cast(pa.string())
+
+
+def by_distinct(values: pa.Array, written: Callable[[object], str]) -> pa.Array:
+    """Texts of values, each written once however often it occurs; NULL stays NULL."""
+    import pyarrow as pa
+
+    coded = values.dictionary_encode()
+    return pa.array([written(value) for value in coded.dictionary.to_pylist()], type=pa.string()).take(coded.indices)
