@@ -35,7 +35,7 @@ def fidelity_ratios(folder: Path, sizes: Sequence[int] = tuple(TVD), seed: int =
         plan = mare.plan(mare.load_schema(SCHEMA), BUDGET)
         mare.sample(mare.fit(plan, source), to=target, replace=True)
         seconds = perf_counter() - start
-        real, made = _frames(source), _frames(target)
+        real, made = frames(source), frames(target)
         found = judge(spec, real, made)["synth"]
 
         def figure(name: str, value: float, bar: float, patients: int = patients, seconds: float = seconds) -> Ratio:
@@ -52,7 +52,7 @@ def fidelity_ratios(folder: Path, sizes: Sequence[int] = tuple(TVD), seed: int =
         yield figure("last transfers that are no discharge", _not_discharged(made["transfers"]), 0.03)
 
 
-def _frames(folder: Path) -> dict[str, pd.DataFrame]:
+def frames(folder: Path) -> dict[str, pd.DataFrame]:
     return {table: read(folder, table).reset_index(drop=True) for table in TABLES}
 
 
