@@ -10,9 +10,12 @@ import pytest
 from mare.audit import tape_audit
 from mare.audit.artefacts import artefacts, differing
 from mare.fitting import FitOptions, run_fit
+from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
+from mare.privacy.budget import Budget
 from mare.privacy.tape import Recorder, Replayer
-from tests.privacy.benchmark import STUFFED, Copies, benchmark_plan, patients, source, with_stuffed
+from mare.schema.table import ModelChoice
+from tests.privacy.benchmark import BUDGET, STUFFED, Copies, benchmark_plan, patients, source, with_stuffed
 
 
 def test_the_configuration_is_the_benchmarks() -> None:
@@ -38,13 +41,35 @@ def test_no_patient_shows_through_the_fit() -> None:
 
 def test_no_patient_who_comes_shows_either() -> None:
     """Recorded without, replayed with: the answers that are fed back are those of data that the patient was not in."""
-    data, plan = patients(40, seed=5), benchmark_plan()
+    data, made = patients(40, seed=5), benchmark_plan()
     recorder = Recorder()
-    before = run_fit(plan, source(data), FitOptions(bits=SeededBits(1), tape=recorder))
+    before = run_fit(made, source(data), FitOptions(bits=SeededBits(1), tape=recorder))
     replayer = Replayer(recorder.record)
-    now = run_fit(plan, source(with_stuffed(data)), FitOptions(bits=SeededBits(2), tape=replayer))
+    now = run_fit(made, source(with_stuffed(data)), FitOptions(bits=SeededBits(2), tape=replayer))
     replayer.finish()
     assert not differing(artefacts(before), artefacts(now))
+
+
+OTHER_WAYS: dict[str, tuple[dict[str, object], Budget]] = {
+    "noisy scores": ({"search": "noisy_scores"}, BUDGET),
+    "carried whatever the rate, wide lags": ({"carry": 0.0, "wide_lags": True}, BUDGET),
+    "caps instead of clips, levels everywhere": ({"clip_portion": 0, "coarsen_above": 1, "carry": 1.0}, BUDGET),
+    "pure epsilon": ({}, Budget(2, 0)),
+    "pure epsilon, noisy scores": ({"search": "noisy_scores", "replacement": False}, Budget(2, 0)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", OTHER_WAYS)
+def test_no_patient_shows_with_other_options_of_the_model_either(way: str) -> None:
+    options, budget = OTHER_WAYS[way]
+    schema = benchmark_plan().schema
+    chosen = schema.model_copy(update={"model": ModelChoice.model_validate({"name": "privbayes", "options": options})})
+    made = plan(chosen, budget)
+    assert all(group.options[name] == value for group in made.groups for name, value in options.items())
+    data = source(with_stuffed(patients(25), admissions=42, transfers=6))
+    report = tape_audit(made, data, entities=[STUFFED], recorder=Copies(times=10_000))
+    assert report.passed, report.render()
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])

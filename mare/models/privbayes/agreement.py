@@ -7,6 +7,7 @@ weights, coarse levels are brought together with fine ones, and the tables are r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -64,10 +65,10 @@ def settled_margins(said: Said, coarsenings: Coarsenings, counts: frozenset[str]
     means = {axis: weighted_mean(estimates) for axis, estimates in said.items()}
     margins: dict[Axis, Table] = {}
     for axis, (mean, variance) in means.items():
-        if axis.level or axis.new_since:
+        if axis.level or axis.new_since or axis.same_as_lag:
             continue
-        # The most general first: what follows does not undo it.
-        coarse = sorted((one for one in means if one.column == axis.column and one.level), key=lambda one: -one.level)
+        # The most general first: what follows does not undo it. Whether a column repeats is no level of the column.
+        coarse = sorted((one for one in means if one.level and replace(one, level=0) == axis), key=lambda one: -one.level)
         for one in coarse:
             mean = _brought_together(mean, variance, coarsenings[one.column][one.level - 1].codes, *means[one])
         margins[axis] = settled_children(mean, sqrt(variance)) if axis.column in counts else norm_subtract(mean)
