@@ -82,7 +82,7 @@ def test_so_many_entities_satisfy_it_and_everything_holds(where: str) -> None:
 
 def test_it_hangs_on_neither_chunks_nor_threads() -> None:
     def made(chunk: int, threads: int) -> list[object]:
-        options = SampleOptions(3000, 4, "sex = 'F'", threads, chunk)
+        options = SampleOptions(3000, 4, "sex = 'F'", threads, chunk=chunk)
         found = list(start(fitted_hospital(), options).batches())
         return [[row for batch in found for row in batch[table].to_pylist()] for table in found[0]]
 
