@@ -159,3 +159,20 @@ def test_it_is_found_by_suffix_and_by_url(tmp_path: Path, location: str) -> None
         sink.create([SinkTable(PARENT)])
     (made,) = tmp_path.iterdir()
     assert made.stem == "a"
+
+
+@pytest.mark.parametrize("fraction", [0, 5])
+def test_moments_are_written_as_python_writes_them(tmp_path: Path, fraction: int) -> None:
+    """Also where all are on the second, which takes another way."""
+    seen = [
+        datetime(1, 1, 1),
+        datetime(1844, 2, 29, 23, 59, 59),
+        datetime(9999, 12, 31),
+        datetime(1969, 12, 31, 23, 0, 0, fraction),
+    ]
+    table = ReflectedTable("t", (ReflectedColumn("at", "datetime"),))
+    with open_sink(tmp_path / "t.sqlite") as sink:
+        sink.create([SinkTable(table)])
+        sink.write("t", pa.record_batch({"at": pa.array([*seen, None], type=pa.timestamp("us"))}))
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as made:
+        assert [row[0] for row in made.execute("SELECT at FROM t")] == [*(moment.isoformat(" ") for moment in seen), None]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -177,19 +176,30 @@ def _values(column: pa.Array) -> list[object]:
     types = pa.types
     if types.is_duration(column.type):
         column = seconds(column)
-    values: list[object] = column.to_pylist()
-    iso = partial(_iso, separator=" ") if types.is_timestamp(column.type) else _iso
-    if types.is_temporal(column.type):
-        return [None if v is None else iso(v) for v in values]
     if types.is_boolean(column.type):
-        return [None if v is None else int(v) for v in values]  # type: ignore[call-overload]
+        column = column.cast(pa.int8())
+    if types.is_temporal(column.type):
+        return _iso(column)
+    values: list[object] = column.to_pylist()
     if types.is_decimal(column.type):
         return [None if v is None else _number(v, whole=column.type.scale == 0) for v in values]
     return values
 
 
-def _iso(value: object, separator: str | None = None) -> str:
-    return value.isoformat(separator) if separator else value.isoformat()  # type: ignore[attr-defined, no-any-return]
+def _iso(column: pa.Array) -> list[object]:
+    """As Python's `isoformat` writes them: a fraction of a second only where there is one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_timestamp(column.type):
+        return [None if v is None else v.isoformat() for v in column.to_pylist()]
+    if column.type.tz is None:
+        whole = pc.cast(column, pa.timestamp("s"), safe=False)
+        if pc.all(pc.equal(pc.cast(whole, column.type), column)).as_py() is not False:
+            # No Python value is made for a moment on the second: most of the time of a large table was spent there.
+            values: list[object] = pc.cast(whole, pa.string()).to_pylist()
+            return values
+    return [None if v is None else v.isoformat(" ") for v in column.to_pylist()]
 
 
 def _number(value: object, *, whole: bool) -> int | float:
