@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 
 from mare.domain import Codes, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
 from mare.errors import PlanError
+from mare.finding import open_sink
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
 from mare.ports import SinkTable
@@ -232,3 +234,10 @@ def test_an_error_in_a_thread_is_the_one_that_is_raised(monkeypatch: pytest.Monk
     monkeypatch.setattr(Job, "generate", broken)
     with pytest.raises(PlanError, match="from 0 on"):
         made(fitted_hospital(), 100, chunk=10, threads=3)
+
+
+@pytest.mark.parametrize("target", ["o.duckdb", "o.sqlite"])
+def test_a_database_takes_references_to_rows_that_come_later(target: str, tmp_path: Path) -> None:
+    with open_sink(tmp_path / target) as sink:
+        poured = pour(partners(), sink, SampleOptions(200, chunk=10))
+    assert poured.rows["people"] == 200
