@@ -67,6 +67,8 @@ class Till:
         self._spent = Fraction(0)
         self.known_scores: dict[tuple[object, str], int] = {}
         """True scores that were worked out for an earlier choice: secret, and the same whenever they are asked again."""
+        self.known_norms: dict[tuple[Marginal, ...], Integers] = {}
+        """The norms that a clip was chosen by, kept until the tables are clipped: secret, and long to work out."""
 
     @property
     def where(self) -> str:

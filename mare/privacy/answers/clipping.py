@@ -149,7 +149,9 @@ def limit_and_quote(till: Till, clip: Clip, tables: int, share: float) -> tuple[
 
 def entity_weights(till: Till, limit: Limit, marginals: Sequence[Marginal], rows: Integers) -> Integers:
     """Every entity's factor, from what the view says of that entity. Paid for already."""
-    norms = None if limit.pure else till.view.squared_norms(marginals)
+    norms = None if limit.pure else till.known_norms.pop(tuple(marginals), None)
+    if norms is None and not limit.pure:
+        norms = till.view.squared_norms(marginals)
     if norms is not None:
         k = len(marginals)
         # ‖h‖² of r rows lies between r (all in different cells) and r² (all in one)

@@ -64,7 +64,7 @@ def answer_counts(till: Till, marginals: Sequence[Marginal], share: float, clip:
     till.noise(price.quote, sum(cells))
     till.assert_cap()
     # From here on nothing is refused, so that a clip is not chosen, and paid for, in vain.
-    price = settled(till, marginals, sum(cells), share, clip, price)
+    price = settled(till, marginals, cells, share, clip, price)
     noise = till.noise(price.quote, sum(cells))
     what = f"counts of {listed(marginals)}"
     query = described_query(till, price.quote, noise.scale, what, tuple(marginals), clip=price.clip, unit=price.unit)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,16 +69,19 @@ def priced(till: Till, tables: int, share: float, clip: AnyClip | None) -> Price
     return Price(quote, limit)
 
 
-def settled(till: Till, marginals: Sequence[Marginal], cells: int, share: float, clip: AnyClip | None, price: Price) -> Price:
+def settled(
+    till: Till, marginals: Sequence[Marginal], cells: Sequence[int], share: float, clip: AnyClip | None, price: Price
+) -> Price:
     """The price at the clip that is used in the end. A clip that has to be chosen is chosen here, and that is paid for.
 
     Noise of standard deviation s·C in each cell shifts .4·cells·s·C rows of a table; cutting k entities shifts about bias·k·C.
-    Both grow with C, so they balance at one number of entities, whatever C is: that many should be above it (recipe.md, 5).
+    Both grow with C, so they balance at one number of entities, whatever C is: that many should be above it (recipe.md, 5). The
+    tables have one clip: the table in the middle speaks for them, so that one huge table does not cut entities for all others.
     """
     if not isinstance(clip, ChosenClip) or price.clip is None:
         return price
     deviation = standard_deviation(price.quote.mechanism, price.quote.scale) / price.unit / price.clip
-    balanced = min(_MOST_ENTITIES, 0.4 * cells / len(marginals) * deviation / clip.bias)
+    balanced = min(_MOST_ENTITIES, 0.4 * median(cells) * deviation / clip.bias)
     above = balanced if clip.above is None else clip.above
     # under pure ε the norm of an entity is its number of rows, which no marginal changes
     measured = () if till.pure else tuple(marginals)

@@ -94,11 +94,10 @@ def exact_scores(till: Till, judged: Sequence[Judged], weighting: Weighting) -> 
     scale = 1 if weighting == "entity" else UNIT
     mass = int(rows.sum() if weights is None else rows @ weights)
     found = np.zeros(len(judged), dtype=np.int64)
-    norms: dict[tuple[Marginal, ...], Integers] = {}
     tabled = []
     for place, one in enumerate(judged):
         if isinstance(one.candidate, NormRank):
-            found[place] = _within(till, _rank(till, one.candidate, rows, norms))
+            found[place] = _within(till, _rank(till, one.candidate, rows))
         elif (one.candidate, weighting) in till.known_scores:
             found[place] = till.known_scores[one.candidate, weighting]
         elif one.marginal is not None:
@@ -144,9 +143,11 @@ def _score(one: Judged, table: Integers) -> int:
     return scores.f_score(flat)
 
 
-def _rank(till: Till, candidate: NormRank, rows: Integers, known: dict[tuple[Marginal, ...], Integers]) -> int:
-    marginals = candidate.marginals
+def _rank(till: Till, candidate: NormRank, rows: Integers) -> int:
+    marginals, known = candidate.marginals, till.known_norms
     if marginals not in known:
+        # Those of an earlier choice are of no use any more.
+        known.clear()
         known[marginals] = till.view.squared_norms(marginals) if marginals else rows * rows
     # norm > C, where the norm is √(Σ‖h‖²/k): whole numbers on the left, so the right may be cut to one
     limit = int(Fraction(candidate.clip) ** 2 * max(1, len(marginals)))

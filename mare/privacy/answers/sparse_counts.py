@@ -100,7 +100,7 @@ def answer_sparse(
     _prepared(till, price, cells, minimum)
     till.assert_cap()
     # From here on nothing is refused, so that a clip is not chosen, and paid for, in vain.
-    price = settled(till, marginals, sum(cells), share, clip, price)
+    price = settled(till, marginals, cells, share, clip, price)
     noises = _prepared(till, price, cells, minimum)
     scale, variation = noises[0].noise.scale, _variation(noises)
     what = f"counts of at least {minimum} of {listed(marginals)}"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mare.domain import Domain, Marginal
+from mare.domain import Axis, Domain, Marginal
 from mare.errors import InternalError, PrivacyError
 from mare.privacy.answers.clipping import FEWEST_BITS, MOST_BITS, Limit
 from mare.privacy.bits import SeededBits
@@ -259,6 +259,34 @@ def test_where_nothing_is_said_noise_and_bias_are_balanced(budget: Budget) -> No
     assert few is not None
     assert few < 50  # the noise of a wide clip would drown three hundred
     assert many == 64.0  # and is nothing among thirty thousand
+
+
+def test_one_huge_table_does_not_cut_the_entities_of_the_others() -> None:
+    view = replace(wards(3000, 50), domain=Domain.of([("ward", 40), ("age", 3)]))
+    small, large = Marginal((Axis("age"),)), Marginal((Axis("ward"), Axis("age"), Axis("ward", lag=1), Axis("age", lag=1)))
+
+    def clip(*marginals: Marginal) -> float | None:
+        return opened(ZCDP, view)[0].counts(marginals, 1.0, Clip.chosen())[0].clip
+
+    assert clip(small, Marginal((Axis("age"), Axis("age", lag=1))), large) == 64.0
+    assert clip(large) != 64.0
+
+
+def test_the_norms_that_a_clip_is_chosen_by_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    work_out = ListedView.squared_norms
+
+    def counted(view: ListedView, marginals: Sequence[Marginal]) -> NDArray[np.int64]:
+        asked.append(len(marginals))
+        return work_out(view, marginals)
+
+    monkeypatch.setattr(ListedView, "squared_norms", counted)
+    curator, _ = opened(ZCDP, visits())
+    curator.counts([WARD, BOTH], 0.4, Clip.chosen())
+    curator.counts([WARD], 0.4, Clip.chosen())
+    assert asked == [2, 1]
+    curator.counts([WARD], 0.1, Clip(2.0))
+    assert asked == [2, 1, 1]
 
 
 def test_a_clip_of_a_sparse_answer_is_chosen_too() -> None:
