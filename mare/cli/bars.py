@@ -1,6 +1,6 @@
 """Bars on a terminal, plain lines in a pipe, nothing where silence was asked for. All of it on the error stream.
 
-A bar shows the time left and goes away when it is done. Lines come after two seconds, when there is something new to say, and
+A bar shows the time left and goes away when it is done. Lines come after ten seconds, when there is something new to say, and
 never with a number from the data: a pipe may end in a file.
 """
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from .progress import FitProgress, Shown
 
-FIRST, EVERY = 2.0, 5.0
-"""Seconds before the first plain line, and between two."""
+FIRST, EVERY = 10.0, 10.0
+"""Seconds before the first plain line, and between two: a log is read afterwards, and what was soon over needs no line there."""
 _WIDTH = 28
 
 

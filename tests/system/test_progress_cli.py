@@ -141,7 +141,10 @@ def test_a_pipe_gets_lines_without_a_number_from_the_data(
     assert not any(str(number) in line for line in said for number in (PATIENTS, f"{PATIENTS:,}"))
 
 
-def test_what_is_quick_says_nothing_in_a_pipe(hospital: Path, release: Path, tmp_path: Path) -> None:
+def test_what_is_quick_says_nothing_in_a_pipe(
+    hospital: Path, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mare.cli.bars.FIRST", 1e6)  # however slow this machine is
     fitted = mare("fit", SCHEMA, "--from", hospital, "--epsilon", 2, "-o", tmp_path / "r.mare")
     assert fitted.stderr.splitlines() == [f"Next: mare sample {tmp_path / 'r.mare'} --to synthetic.sqlite"]
     assert mare("sample", release, "--to", tmp_path / "s.sqlite").stderr == ""

@@ -146,7 +146,7 @@ def test_a_count_of_nothing_is_no_division_by_zero(clock: Clock) -> None:
     assert (counted.fraction(), counted.left()) == (None, None)
 
 
-def test_lines_come_after_two_seconds_and_when_there_is_something_new() -> None:
+def test_lines_come_after_a_while_and_when_there_is_something_new() -> None:
     states: Iterator[str] = iter(["reading", "reading", "fitting", "fitting", "fitting"])
     waited: list[float] = []
     said: list[str] = []
@@ -158,7 +158,6 @@ def test_lines_come_after_two_seconds_and_when_there_is_something_new() -> None:
     say_lines(lambda: next(states), said.append, stopped)
     assert said == ["reading", "fitting"]
     assert waited == [FIRST, *[EVERY] * 5]
-    assert FIRST >= 2
 
 
 def test_what_is_over_before_says_nothing() -> None:
