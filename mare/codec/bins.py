@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.domain import Ladder
 from mare.schema.sizes import DEFAULT_BINS, keeps_each
 
 from .ticks import Ticks
@@ -75,13 +76,17 @@ class Bins:
         if self.cells:
             low, high = cumulated[starts[index]], cumulated[starts[index + 1]]
             reached = low + rng.random(len(index)) * (high - low)
-            cell = np.searchsorted(cumulated, reached, side="right") - 1
+            cell = self._ladder.find(reached) - 1
             index = np.clip(cell, starts[index], starts[index + 1] - 1)
         return rng.integers(edges[index], edges[index + 1], dtype=np.int64)
 
     @cached_property
     def _inner(self) -> Ticks:
         return np.asarray(self.edges[1:-1], dtype=np.int64)
+
+    @cached_property
+    def _ladder(self) -> Ladder:
+        return Ladder.of(self._masses[1])
 
     @cached_property
     def _masses(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:

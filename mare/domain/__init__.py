@@ -4,6 +4,7 @@ from .coarsening import DIFFERENT, NO_ROW, SAME, Coarsening, Coarsenings, axis_s
 from .codes import CodeArray, Codes, smallest_dtype
 from .domain import Domain
 from .draws import Keys, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
+from .ladder import Ladder
 from .marginal import Axis, Marginal
 from .task import OptionValue, Task
 
@@ -18,6 +19,7 @@ __all__ = [
     "Codes",
     "Domain",
     "Keys",
+    "Ladder",
     "Marginal",
     "OptionValue",
     "RowDraws",

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import SAME, Axis, Codes, Task, smallest_dtype
+from mare.domain import SAME, Axis, Codes, Ladder, Task, smallest_dtype
 from mare.errors import ReleaseError
 
 from .candidates import Family
@@ -34,7 +34,7 @@ class FittedPrivBayes:
     """Columns that carry their previous value along: its name in the history."""
     replacement: bool = True
     """False: of rows that are drawn together, every value gets its quota, up to one row."""
-    _ladders: dict[Axis, NDArray[np.float64]] = field(default_factory=dict)
+    _ladders: dict[Axis, Ladder] = field(default_factory=dict)
 
     @property
     def looks_at(self) -> frozenset[str]:
@@ -73,13 +73,13 @@ class FittedPrivBayes:
     def _find(self, child: Axis, row: Integers, uniform: NDArray[np.float64]) -> Integers:
         # All distributions stand on one ladder, distribution r between r and r + 1: one search finds all codes.
         size = self.conditionals[child].shape[1]
-        found: Integers = np.searchsorted(self._ladder(child), row + uniform, side="right").astype(np.int64)
+        found = self._ladder(child).find(row + uniform)
         return np.asarray(np.clip(found - row * size, 0, size - 1))
 
     def _another(self, child: Axis, row: Integers, uniform: NDArray[np.float64], before: Integers) -> Integers:
         """A value, but not the one before: the distribution without it. Where there is no other, it stays."""
         size = self.sizes[child.column]
-        steps = self._ladder(child).reshape(-1, size) - np.arange(len(self.conditionals[child]))[:, None]
+        steps = self._ladder(child).steps.reshape(-1, size) - np.arange(len(self.conditionals[child]))[:, None]
         same = np.minimum(before, size - 1)
         below = np.where(same > 0, steps[row, np.maximum(same - 1, 0)], 0.0)
         missing = np.where(before < size, np.maximum(steps[row, same] - below, 0.0), 0.0)
@@ -90,7 +90,7 @@ class FittedPrivBayes:
     def _size(self, axis: Axis) -> int:
         return int(self.levels[axis].max()) + 1 if axis.level else self.sizes[axis.column]
 
-    def _ladder(self, child: Axis) -> NDArray[np.float64]:
+    def _ladder(self, child: Axis) -> Ladder:
         if child not in self._ladders:
             table = self.conditionals[child]
             steps = np.cumsum(table, axis=1)
@@ -98,7 +98,7 @@ class FittedPrivBayes:
             # The last code that can occur ends at 1 exactly: rounding never selects an impossible one.
             last = table.shape[1] - 1 - np.argmax(table[:, ::-1] > 0, axis=1)
             steps[np.arange(table.shape[1])[None, :] >= last[:, None]] = 1.0
-            self._ladders[child] = (steps + np.arange(len(table))[:, None]).ravel()
+            self._ladders[child] = Ladder.of((steps + np.arange(len(table))[:, None]).ravel())
         return self._ladders[child]
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
