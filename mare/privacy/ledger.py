@@ -146,9 +146,9 @@ class Ledger:
         self._accountant.charge(charge.cost, charge.total_variation, charge.delta)
         self._charges.append(charge)
 
-    def render(self, width: int = 100) -> str:
-        """The ledger as text for people."""
-        return render_ledger(self, width)
+    def render(self, width: int = 100, *, summary: bool = False) -> str:
+        """The ledger as text for people: every answer, or summed up."""
+        return render_ledger(self, width, summary=summary)
 
     def to_json(self) -> str:
         totals = self.totals

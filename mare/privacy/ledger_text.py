@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,10 @@ _NORMS = {
 }
 
 
-def render_ledger(ledger: Ledger, width: int = 100) -> str:
-    """Status, promise, what was spent on what, what was taken as public."""
-    parts = (_status(ledger, width), _promise(ledger, width), _spent(ledger, width), _public(ledger, width))
+def render_ledger(ledger: Ledger, width: int = 100, *, summary: bool = False) -> str:
+    """Status, promise, what was spent on what (with ``summary`` by what was looked at), what was taken as public."""
+    spent = _summed(ledger, width) if summary else _spent(ledger, width)
+    parts = (_status(ledger, width), _promise(ledger, width), spent, _public(ledger, width))
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
@@ -87,6 +89,26 @@ def _spent(ledger: Ledger, width: int) -> list[str]:
     lines = paragraph("What was measured, in this order. Every number, the zeros too, got noise of its own:", width)
     lines += table(head, rows, width, long=1, right=frozenset((0, 2, 3, 4, 5, 6)))
     return [*lines, "", "How to read it:", *bullets(_legend(ledger, unit), width)]
+
+
+def _summed(ledger: Ledger, width: int) -> list[str]:
+    """One line for each view: how many answers of which kind, how many numbers, what they cost together."""
+    unit = "epsilon" if ledger.budget.pure else "rho"
+    views: dict[str, list[Charge]] = {}
+    for charge in ledger.charges:
+        views.setdefault(charge.view, []).append(charge)
+    rows = [_sum_row(view, charges, float(ledger.total)) for view, charges in views.items()]
+    rows.append(_sum_row("all of it", ledger.charges, float(ledger.total)))
+    head = ("what was looked at", "choices", "other answers", "numbers", unit, "share")
+    lines = paragraph("What was measured, summed up. Without --summary every answer has its line:", width)
+    return [*lines, *table(head, rows, width, long=0, right=frozenset((1, 2, 3, 4, 5)))]
+
+
+def _sum_row(view: str, charges: Sequence[Charge], total: float) -> tuple[str, ...]:
+    choices = sum(charge.mechanism == "exponential choice" for charge in charges)
+    cost = sum(charge.cost for charge in charges)
+    cells = sum(charge.cells for charge in charges)
+    return (view, f"{choices:,}", f"{len(charges) - choices:,}", f"{cells:,}", f"{cost:.3g}", f"{cost / total:.1%}")
 
 
 def _row(number: int, charge: Charge, share: float) -> tuple[str, ...]:

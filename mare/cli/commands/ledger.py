@@ -13,6 +13,7 @@ from mare.cli.app import app
 @app.command()
 def ledger(
     file: Annotated[Path, typer.Argument(help="A release file, or a budget file.")],
+    summary: Annotated[bool, typer.Option("--summary", help="One line for each part of the data, not for each answer.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The ledger as JSON, and nothing else.")] = False,
 ) -> None:
     """Show the privacy ledger of a release, or what was taken out of a budget file."""
@@ -25,5 +26,5 @@ def ledger(
         typer.echo(account.to_json() if as_json else account.render(page_width()), nl=as_json)
         return
     loaded = load_release(file)
-    typer.echo(loaded.ledger.to_json() if as_json else loaded.ledger.render(page_width()), nl=as_json)
+    typer.echo(loaded.ledger.to_json() if as_json else loaded.ledger.render(page_width(), summary=summary), nl=as_json)
     warn_status(loaded)

@@ -318,3 +318,18 @@ def test_a_pledge_makes_numerical_error_count_under_the_wider_promise() -> None:
     assert alone.affords_error(1e-20)
     assert not pledged.affords_error(1e-20)
     assert pledged.affords_error(1e-27)
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_summary_has_a_line_for_each_view_and_the_same_sum(width: int) -> None:
+    ledger = full()
+    page = ledger.render(width, summary=True)
+    assert max(map(len, page.splitlines())) <= width
+    for view in {charge.view for charge in ledger.charges}:
+        assert sum(line.strip().startswith(f"{view} ") for line in page.splitlines()) == 1
+    (total,) = [line for line in page.splitlines() if line.strip().startswith("all of it")]
+    choices = sum(charge.mechanism == "exponential choice" for charge in ledger.charges)
+    assert total.split()[3:5] == [str(choices), str(len(ledger.charges) - choices)]
+    assert f"{sum(charge.cost for charge in ledger.charges):.3g}" in total
+    # Status, promise and what is public are those of the whole page.
+    assert page.split("What was measured")[0] == ledger.render(width).split("What was measured")[0]
