@@ -62,10 +62,14 @@ class Ownership:
         found = 0
         for relation, needs in zip(self.relations, self.tables, strict=True):
             keys = [f"k{i}" for i in range(len(needs.key))]
-            asked = f"SELECT {', '.join(keys) or '1'} FROM {relation} WHERE entity = $1"
-            rows = self.connection.execute(asked, [list(entity)]).fetchall()
-            found += len(rows)
-            held[needs.name] = frozenset(tuple(row) for row in rows) if keys else frozenset()
+            mine = f"FROM {relation} WHERE entity = $1"
+            ((rows,),) = self.connection.execute(f"SELECT count(*) {mine}", [list(entity)]).fetchall()
+            found += rows
+            # What somebody else owns too stays, with all that hangs on it: only this entity's copy of it goes.
+            listed = ", ".join(keys)
+            alone = f"SELECT {listed} {mine} EXCEPT SELECT {listed} FROM {relation} WHERE entity <> $1"
+            whole = self.connection.execute(alone, [list(entity)]).fetchall() if keys else []
+            held[needs.name] = frozenset(tuple(row) for row in whole)
         if not found:
             raise SourceError(f"{self.tables[0].name!r}: an entity that was to be removed for the audit is not in the source.")
         kind, *rest = entity
