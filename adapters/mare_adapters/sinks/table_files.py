@@ -52,7 +52,9 @@ class _Parquet:
         self.path = path
         self._table = table
         self._schema = pa.schema([_field(column, table) for column in table.columns])
-        self._writer: pq.ParquetWriter | None = pq.ParquetWriter(path, self._schema)
+        # Texts repeat. Keys and times do not: a dictionary of them takes longer than all the rest, and makes larger files.
+        texts = [f.name for f in self._schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+        self._writer: pq.ParquetWriter | None = pq.ParquetWriter(path, self._schema, use_dictionary=texts)
         self._waiting: list[pa.RecordBatch] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
