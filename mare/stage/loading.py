@@ -50,7 +50,8 @@ def load_rows(
         select = _select(needs, place, stretch.schema)
         connection.register("batch", stretch)
         verb = f"INSERT INTO {table}" if created else f"CREATE TABLE {table} AS"
-        hashed = f"hash({', '.join(['$1', *names])})"
+        # Hashed twice: the first hash ends in an exclusive or with the last column, by which some values would always win.
+        hashed = f"hash(hash({', '.join(['$1', *names])}))"
         connection.execute(f"{verb} SELECT *, {hashed} AS h FROM (SELECT {select} FROM batch)", [key.hex()])
         for name, count in _unread(connection, needs, place, stretch.schema).items():
             unread[name] = unread.get(name, 0) + count
