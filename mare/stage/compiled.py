@@ -1,7 +1,8 @@
 """The two loops that a fit spends its time in, compiled: counting rows into cells, and the norm of an entity's histogram.
 
-Where numba is not installed (`pip install mare-synth[fast]`) the kernel counts with numpy, to the same integers. Compiled code
-is kept beside this file, or where NUMBA_CACHE_DIR says; the first fit on a machine compiles, which takes some seconds.
+Where numba is not installed (`pip install 'mare-synth[fast]'`), or does not go with this numpy, the kernel counts with numpy, to
+the same integers. Compiled code is kept beside this file, or where NUMBA_CACHE_DIR says; the first fit on a machine compiles,
+which takes some seconds.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,11 @@ class CompiledLoops:
 @cache
 def compiled_loops() -> CompiledLoops | None:
     """The loops, or None where nothing can compile them."""
-    if find_spec("numba") is None:
+    try:
+        import numba
+    except ImportError:
+        # Not installed; or installed, and too old or too new for this numpy.
         return None
-    import numba
-
     try:
         return CompiledLoops(*(numba.njit(nogil=True, cache=True)(loop) for loop in (_tally, _norms)))
     except RuntimeError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -178,3 +180,11 @@ def test_without_a_compiler_numpy_counts() -> None:
     fast, slow = both(listed)
     with patch.object(kernel, "COMPILED_FROM", 0), patch.object(kernel, "compiled_loops", lambda: None):
         np.testing.assert_array_equal(fast.counts([Marginal.of("ward")])[0], slow.counts([Marginal.of("ward")])[0])
+
+
+def test_a_compiler_that_cannot_be_loaded_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numba refuses to be imported beside a numpy that it does not know: a fit then takes longer, and does not fail."""
+    (tmp_path / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.2 or less. Got NumPy 9.9.')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    assert compiled_loops.__wrapped__() is None
