@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.servers import PostgresServer
 
@@ -35,6 +37,7 @@ def rows(path: Path, query: str) -> list[tuple[object, ...]]:
         return database.execute(query).fetchall()
 
 
+@pytest.mark.slow
 def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     folder.mkdir()
@@ -54,6 +57,7 @@ def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
     assert rows(synthetic, "SELECT * FROM drugs ORDER BY 1") == rows(folder / "oncology.sqlite", "SELECT * FROM drugs ORDER BY 1")
 
 
+@pytest.mark.slow
 def test_a_live_postgresql_goes_into_another(tmp_path: Path, postgres_server: PostgresServer) -> None:
     import psycopg
 
