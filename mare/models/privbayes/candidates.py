@@ -52,8 +52,8 @@ class Candidates:
     coarsenings: Coarsenings
     carried: Mapping[str, str] = field(default_factory=dict)
     """Columns that carry their previous value along: the name of that value in the history."""
-    tau: float = inf
-    """Cells of a table whose average cell is four times its noise (NIST 2018, section 2.4): a larger one is better coarsened."""
+    drowning: float = inf
+    """Cells of a table whose average cell is no more than its noise: a larger one may be coarsened."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Candidates:
             for axis in self.levels(name):
                 cells = self.cells(family.joined(axis))
                 found += [axis] if cells <= room else []
-                if cells <= self.tau:
+                if cells <= self.drowning:
                     break
         return found
 

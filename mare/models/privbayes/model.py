@@ -55,7 +55,7 @@ class PrivBayesModel:
         carried = carried_columns(curator, task, settings, one_way, _RATES, _clip(curator, settings))
         rest = max(1e-9, curator.remaining - settings.structure)
         evidence = Evidence(entities, one_way, _expected_noise(task, settings, singles[-1], rest))
-        candidates = Candidates(task, settings, curator.coarsenings, carried, evidence.tau)
+        candidates = Candidates(task, settings, curator.coarsenings, carried, 1 / max(evidence.noise, 1e-12))
         search = GreedySearch if settings.search == "greedy" else NoisyScoreSearch
         families = search(curator, candidates, settings, evidence).run()
         # What the search did not use goes to the families.

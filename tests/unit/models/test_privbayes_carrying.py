@@ -199,13 +199,13 @@ def test_a_large_domain_is_looked_at_coarsely_where_that_is_enough() -> None:
 
 
 def test_one_level_of_a_column_is_enough_for_a_family() -> None:
-    candidates = Candidates(Task("t.rows", AGE.project(["x"]), AGE.project(["age"])), Settings(), HALVES, tau=31)
+    candidates = Candidates(Task("t.rows", AGE.project(["x"]), AGE.project(["age"])), Settings(), HALVES, drowning=31)
     assert candidates.allowed(Family(Axis("x"), ()), []) == [Axis("age"), Axis("age", level=1)]
     assert candidates.allowed(Family(Axis("x"), (Axis("age", level=1),)), []) == []
 
 
 def test_where_the_noise_allows_it_a_column_is_looked_at_as_it_is() -> None:
-    candidates = Candidates(Task("t.rows", AGE.project(["x"]), AGE.project(["age"])), Settings(), HALVES, tau=32)
+    candidates = Candidates(Task("t.rows", AGE.project(["x"]), AGE.project(["age"])), Settings(), HALVES, drowning=32)
     assert candidates.allowed(Family(Axis("x"), ()), []) == [Axis("age")]
 
 
