@@ -6,6 +6,7 @@ No message carries a value: rows that somebody gives may be of real people.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,9 +89,36 @@ def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedCol
         values = clocks(values, described.format if isinstance(described, Time) else None)
     elif is_text(values) and stored.kind == "duration":
         values = _seconds(values)
+    elif stored.kind == "integer":
+        values = _whole(values)
     if pa.types.is_timestamp(values.type):
         values = values.cast(pa.timestamp("us", tz=values.type.tz), safe=False).cast(pa.timestamp("us"))
     return as_stored(values, described, stored)
+
+
+def _whole(values: pa.Array) -> pa.Array:
+    """Numbers of an integer column as they are, NULL for those that it cannot hold: a key that is rounded is another key."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if is_text(values):
+        short = pc.all(pc.match_substring_regex(values, r"^\s*[-+]?[0-9]{1,18}\s*$")).as_py()
+        if short is not False:
+            return values
+    elif not (pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_uint64(kind)):
+        return values
+    coded = values.dictionary_encode()
+    return pa.array([_whole_number(str(value)) for value in coded.dictionary.to_pylist()], type=pa.int64()).take(coded.indices)
+
+
+def _whole_number(text: str) -> int | None:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        return None
+    held = number.is_finite() and -(2**63) <= number < 2**63 and number == number.to_integral_value()
+    return int(number) if held else None
 
 
 def _seconds(values: pa.Array) -> pa.Array:

@@ -60,6 +60,16 @@ def same_rows(one: pd.DataFrame, two: pd.DataFrame) -> bool:
     )
 
 
+@pytest.mark.parametrize("write", [str, int, lambda key: f" {key}.0 "], ids=["text", "number", "with decimals"])
+def test_long_keys_come_out_to_the_last_digit(write: Callable[[int], object]) -> None:
+    """Keys of 19 digits are common (numbers of messages, hashes), and no double holds them."""
+    keys = [1_600_000_000_000_000_001, 1_600_000_000_000_000_002, 2**63 - 1, -(2**63) + 1, 12]
+    people = pd.DataFrame({"pid": list(map(write, keys)), "sex": "F"})
+    after = drawn(fitted("independent"), given={"people": people})
+    assert after["people"]["pid"].tolist() == keys
+    assert set(after["notes"]["pid"]) <= set(keys)
+
+
 @pytest.mark.parametrize("kind", RELATIONS)
 def test_what_was_sampled_can_be_given_back(kind: str) -> None:
     release = fitted(kind)
@@ -197,6 +207,16 @@ FAULTS: dict[str, tuple[str, Callable[[Frames], dict[str, object]], str]] = {
     ),
     "NULL parent": ("independent", _with("notes", lambda n: n.assign(pid=None)), "values are missing, and none may be"),
     "broken parent": ("independent", _with("notes", lambda n: n.assign(pid=999)), "is not among the rows given for people"),
+    "no whole number": (
+        "pools",
+        lambda f: {"people": f["people"].assign(pid=[*range(1, 40), 0.5])},
+        "1 values cannot be read as",
+    ),
+    "too long a number": (
+        "pools",
+        lambda f: {"people": f["people"].assign(pid=[*map(str, range(1, 40)), "9223372036854775808"])},
+        "1 values cannot be read as integer",
+    ),
     "no number": ("pools", lambda f: {"people": f["people"].assign(pid="x")}, "40 values cannot be read as integer"),
     "broken public key": (
         "public references",
