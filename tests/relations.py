@@ -143,6 +143,28 @@ RELATIONS: dict[str, str] = {
     parent: {table: homes, column: home_id, max_rows: 2}
     columns: {size: {type: integer, min: 0, max: 9}}
 """,
+    "rows of an association's own": _PEOPLE
+    + _DRUGS
+    + """
+  jobs:
+    key: job_id
+    parent: {table: people, column: pid, max_rows: 2}
+    references: {place_id: {kind: owned, table: homes, nullable: true}}
+    columns: {kind: {type: category, values: [a, b]}}
+  gives:
+    key: gid
+    parent:
+      {table: people, column: pid, type: associative, via: drugs, column_via: drug_id, max_rows: 4,
+       vocabulary: {select: 2, rest: drop}}
+    references: {home_id: {kind: owned, table: homes, nullable: true}}
+    columns: {route: {type: category, values: [oral, iv]}}
+  homes:
+    key: home_id
+    columns: {region: {type: category, values: [north, south]}}
+  rooms:
+    parent: {table: homes, column: home_id, max_rows: 2}
+    columns: {size: {type: integer, min: 0, max: 9}}
+""",
     "same entity, by position": _PEOPLE
     + _STAYS
     + """

@@ -58,11 +58,13 @@ def _keep(staged: Staged, table: str, places: Index) -> None:
     connection.execute("CREATE TEMP TABLE moved AS SELECT * FROM staying")
     connection.unregister("staying")
     relation = staged.tables[table].relation
+    # Rows that references own stand alone; of two references, a place in one table may be that in the other.
+    siblings = "t.parent, t.owner" if staged.tables[table].needs.owned_by else "t.parent"
     _replace(
         connection,
         relation,
-        "SELECT t.* EXCLUDE (place, position), m.new AS place, row_number() OVER (PARTITION BY t.parent ORDER BY t.position) - 1 "
-        f"AS position FROM {relation} t JOIN moved m ON t.place = m.old",
+        f"SELECT t.* EXCLUDE (place, position), m.new AS place, row_number() OVER (PARTITION BY {siblings} ORDER BY t.position) "
+        f"- 1 AS position FROM {relation} t JOIN moved m ON t.place = m.old",
     )
     below: dict[str, Index] = {}
     for name, other in staged.tables.items():

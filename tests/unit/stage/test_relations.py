@@ -127,6 +127,26 @@ def test_the_rest_is_dropped_with_all_that_hangs_on_it(tmp_path: Path) -> None:
         assert {value % 3 for value in values} == {0}  # those of the first key alone
 
 
+def test_rows_of_ones_own_stand_alone_also_when_others_of_them_were_dropped(tmp_path: Path) -> None:
+    """The place of a job and that of a drug may be the same number: that does not make their homes siblings."""
+    rows: dict[str, list[dict[str, object]]] = {
+        "people": PEOPLE,
+        "jobs": [{"job_id": 1, "pid": 1, "place_id": 7, "kind": "a"}],
+        "gives": [{"gid": n, "pid": 1, "drug_id": 10 * n, "route": "iv", "home_id": 7 + n} for n in (1, 2)],
+        "homes": [{"home_id": 7 + n, "region": "north"} for n in range(3)],
+        "rooms": [{"home_id": 7 + n, "size": n} for n in range(3)],
+    }
+    with staged("rows of an association's own", rows, tmp_path, gives=["10", "20"]) as found:
+        public = {"drugs": PublicTable("drugs", pa.table({"drug_id": [10, 20]}), ("drug_id",))}
+        unrolling = relations(related("rows of an association's own"), public, {"gives": (0,)})["gives"].unrolling
+        assert unrolling is not None
+        drop_rest(found, "gives", unrolling)
+        homes = found.tables["homes"]
+        assert homes.parent.tolist() == [0, 0]
+        assert homes.position.tolist() == [0, 0]
+        assert found._values(found.tables["rooms"])["size"].to_pylist() == [0, 1]
+
+
 def test_the_rest_of_a_group_is_cut_to_what_its_column_holds(tmp_path: Path) -> None:
     gives = [{"pid": 1, "drug_id": key, "route": "iv"} for key in (10, 20, 30, 40)]
     with staged(
