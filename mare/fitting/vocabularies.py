@@ -109,10 +109,15 @@ class KeyChoice:
 
 
 def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
-    """What has to be chosen, and paid for."""
+    """What has to be chosen, and paid for. Refuses an association that has no key to be made of."""
     found = []
     for name, table in relations(schema, public, {}).items():
         link = schema.tables[name].parent
+        if table.unrolling is not None and not len(table.unrolling.vocabulary) and table.unrolling.rest != "rows":
+            raise SourceError(
+                f"the public table {table.unrolling.vocabulary.table!r} is empty, and {name!r} is made of its keys. Fill it, or "
+                f"write ignore: true under {name}."
+            )
         if table.unrolling is not None and link is not None and link.vocabulary is not None:
             keys = len(table.unrolling.vocabulary)
             if link.vocabulary.select < keys:

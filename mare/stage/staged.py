@@ -324,9 +324,9 @@ def read_table(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, relatio
     """Where the rows of a placed relation stand."""
     names = ["entity", "parent", "position", "unknown"]
     names += ["owner"] if len(needs.owned_by) > 1 else []
-    names += ["vk"] if needs.via else []
-    row = f"coalesce(row, {NOWHERE}) AS row"
-    arrays = connection.sql(f"SELECT {row}, {', '.join(names)} FROM {relation} ORDER BY place").fetchnumpy()
+    # What stands in for a missing row has no key; nobody counts it, so any will do.
+    asked = [f"coalesce(row, {NOWHERE}) AS row", *names, *(["coalesce(vk, 0) AS vk"] if needs.via else [])]
+    arrays = connection.sql(f"SELECT {', '.join(asked)} FROM {relation} ORDER BY place").fetchnumpy()
     entity, parent, position = (np.asarray(arrays[name], dtype=np.int64) for name in names[:3])
     if not needs.owners:
         # An entity has no parent: every row stands alone, as its own.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -143,3 +145,15 @@ def test_public_tables_larger_than_the_plan_reckons_with_are_refused_all_at_once
 def test_an_empty_public_table_keeps_its_columns() -> None:
     source = MemorySource(tables() | {"drugs": pa.table({"drug": pa.array([], pa.int64())})})
     assert read_public(load_schema(SCHEMA), source, source.reflect())["drugs"].rows.column_names == ["drug"]
+
+
+def test_an_association_without_a_key_to_be_made_of_is_refused_before_anything_is_paid() -> None:
+    source, paid = MemorySource(tables() | {"drugs": pa.table({"drug": pa.array([], pa.int64())})}), list[Budget]()
+
+    def reserve(budget: Budget, unit: str) -> NoReturn:
+        paid.append(budget)
+        raise AssertionError("the budget was taken")
+
+    with pytest.raises(SourceError, match="'drugs' is empty, and 'gives' is made of its keys"):
+        run_fit(plan(load_schema(SCHEMA), PLENTY), source, FitOptions(reserve=reserve))
+    assert not paid
