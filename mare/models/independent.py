@@ -81,6 +81,7 @@ class IndependentModel:
     options: ClassVar[Mapping[str, OptionValue]] = MappingProxyType({"negatives": "norm-sub"})
 
     def workload(self, task: Task) -> Workload:
+        _negatives(task)  # an option that makes no sense is told while nothing is paid
         sizes = task.columns.sizes
         return Workload(histograms=len(sizes), largest=max(sizes, default=0), cells=sum(sizes))
 

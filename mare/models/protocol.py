@@ -57,7 +57,10 @@ class TabularModel(Protocol):
     """Every option with its default."""
 
     def workload(self, task: Task) -> Workload:
-        """What `fit` will measure at most, from upper bounds of the domains. Reads no data."""
+        """What `fit` will measure at most, from upper bounds of the domains. Reads no data.
+
+        Options that make no sense are refused here (`PlanError`): when the fit begins, the budget is spent.
+        """
         ...
 
     def fit(self, curator: Curator, task: Task) -> FittedModel: ...

@@ -41,6 +41,7 @@ class PrivBayesModel:
 
     def workload(self, task: Task) -> Workload:
         """The one-way tables: the least that has to survive the noise. Families are no larger than the noise lets them be."""
+        Settings.of(task)  # options that make no sense are told while nothing is paid
         sizes = task.columns.sizes
         return Workload(histograms=len(sizes), largest=max(sizes, default=0), cells=sum(sizes))
 

@@ -58,11 +58,17 @@ class Settings:
         if said := [w for w in wrong if w]:
             raise PlanError(f"group {task.group!r}: {'; '.join(said)}.")
         settings = cls(**given)  # type: ignore[arg-type]
-        if settings.one_way + settings.children + settings.structure >= 0.9 or 0 in (settings.one_way, settings.children):
+        shares = (settings.one_way, settings.children, settings.structure)
+        if sum(shares) >= 0.9 or 0 in shares:
             raise PlanError(
                 f"group {task.group!r}: one_way is {settings.one_way:g}, children {settings.children:g} and structure "
-                f"{settings.structure:g}; the first two must be above 0, and together they must stay below 0.9, so that "
-                "something is left for the families."
+                f"{settings.structure:g}; each must be above 0, and together they must stay below 0.9, so that something is left "
+                "for the families."
+            )
+        if settings.clip_portion == 1 or settings.clip_bias == 0:
+            raise PlanError(
+                f"group {task.group!r}: clip_portion is {settings.clip_portion:g} and clip_bias {settings.clip_bias:g}; the "
+                "first must be below 1 (0: no clip), the second above 0."
             )
         return settings
 

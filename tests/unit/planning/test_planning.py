@@ -57,6 +57,17 @@ def test_models_and_options_that_do_not_exist_are_named_all_at_once() -> None:
     assert "negatives" in found["tables.transfers.models.rows.options"].remedy
 
 
+@pytest.mark.parametrize(
+    ("model", "options", "said"),
+    [("privbayes", {"carry": 7}, "carry is 7"), ("independent", {"negatives": "wish"}, "negatives is 'wish'")],
+)
+def test_options_that_make_no_sense_are_told_before_anything_is_paid(model: str, options: dict[str, Any], said: str) -> None:
+    tables = hospital()
+    tables["transfers"]["models"] = {"rows": {"name": model, "options": options}}
+    with pytest.raises(PlanError, match=f"'transfers.rows': {said}"):
+        planned(tables)
+
+
 def learning() -> dict[str, Any]:
     tables = hospital()
     tables["admissions"]["columns"]["race"] = {"type": "category", "learn": True, "max_values": 40}
