@@ -5,7 +5,7 @@ NULL is as in SQL: a comparison with it is unknown, and what is unknown does not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, time
 from typing import TYPE_CHECKING
@@ -244,14 +244,3 @@ def impossible(condition: EntityCondition, found: int, wanted: int, tried: int) 
         f"--where {condition.text}: {tried:,} entities were drawn, and {said}; {wanted:,} are wanted. By the release it hardly "
         "ever holds. Widen the condition, or ask for fewer entities."
     )
-
-
-def columns_of(condition: Condition) -> Sequence[str]:
-    """Every column that a condition looks at."""
-    match condition:
-        case Not(part):
-            return columns_of(part)
-        case Joined(_, parts):
-            return [name for part in parts for name in columns_of(part)]
-        case _:
-            return [condition.column]

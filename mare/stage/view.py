@@ -37,7 +37,6 @@ class StagedView:
     """Of each row, its place in its sequence; needed where there is a memory."""
     coarsenings: Coarsenings = field(default_factory=dict)
     _gathered: dict[str, CodeArray] = field(default_factory=dict)
-    _norms: dict[tuple[Marginal, ...], Index] = field(default_factory=dict)
 
     def largest_entity(self) -> int:
         return int(self.rows_per_entity().max(initial=0))
@@ -53,12 +52,7 @@ class StagedView:
         return kernel.rows_per_entity(self._coded)
 
     def squared_norms(self, marginals: Sequence[Marginal]) -> Index:
-        # A clip is chosen by the norms and then applied to them: the last ones are asked for twice.
-        asked = tuple(marginals)
-        if asked not in self._norms:
-            self._norms.clear()
-            self._norms[asked] = kernel.squared_norms(self._coded, marginals)
-        return self._norms[asked]
+        return kernel.squared_norms(self._coded, marginals)
 
     def counts(self, marginals: Sequence[Marginal], weights: Index | None = None) -> list[Index]:
         return kernel.count_dense(self._coded, marginals, weights)
