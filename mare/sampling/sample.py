@@ -45,7 +45,7 @@ class SampleOptions:
     given: Given = field(default_factory=dict)
     """Rows that the user gives, by table: frames or files. What belongs to them is drawn."""
     chunk: int | None = None
-    """Entities that are made at once; by the rows they have, unless said. Changes nothing but time and memory."""
+    """Entities that are made at once, about; by the rows they have, unless said. Changes nothing but time and memory."""
 
     def __post_init__(self) -> None:
         if self.entities is not None and self.entities < 0:
@@ -53,8 +53,9 @@ class SampleOptions:
         if self.given and (self.entities is not None or self.where is not None):
             asked = "how many entities" if self.entities is not None else "which entities (where)"
             raise PlanError(f"the given rows say {asked} there are: leave out one of the two.")
-        if self.threads is not None and self.threads < 1:
-            raise PlanError(f"threads is {self.threads}; it must be 1 or more.")
+        for name, number in (("threads", self.threads), ("chunk", self.chunk)):
+            if number is not None and number < 1:
+                raise PlanError(f"{name} is {number}; it must be 1 or more.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ def start(release: Release, options: SampleOptions | None = None) -> Sampling:
         condition = entity_condition(asked.where, release.schema, ready.writer.codecs.get(entity))
     job = Job(ready.generator, ready.writer, asked.seed, condition)
     threads = default_threads() if asked.threads is None else asked.threads
-    size = asked.chunk or chunk_size(release, ready.generator)
+    size = chunk_size(release, ready.generator, asked.chunk)
     return Sampling(job, ready.apart, entities, size, threads, _orphans(release))
 
 
@@ -103,7 +104,7 @@ def _start_given(release: Release, asked: SampleOptions, ready: Prepared) -> Sam
     given = take_given(release, ready, asked.given)
     generator, writer = replace(ready.generator, given=given), replace(ready.writer, given=given)
     threads = default_threads() if asked.threads is None else asked.threads
-    size = asked.chunk or chunk_size(release, generator)
+    size = chunk_size(release, generator, asked.chunk)
     return Sampling(
         Job(generator, writer, asked.seed), ready.apart, given.entities, size, threads, (*given.notes, *_orphans(release))
     )

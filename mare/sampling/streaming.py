@@ -82,12 +82,12 @@ def _values(job: Job, chunks: Iterator[Index]) -> Iterator[ChunkValues]:
         starts = _after(starts, chunk)
 
 
-def chunk_size(release: Release, generator: Generator) -> int:
-    """Entities of a chunk: by how many rows one has, as far as the noisy sizes tell."""
+def chunk_size(release: Release, generator: Generator, asked: int | None = None) -> int:
+    """Entities of a chunk: about as many as asked, else by how many rows one has, as far as the noisy sizes tell."""
     rows = sum(settled.rows for settled in release.plan.groups if settled.group.part != "context")
-    size = max(1, int(ROWS / max(1.0, rows / max(1, release.plan.entities))))
+    size = asked or min(1 << 16, max(1, int(ROWS / max(1.0, rows / max(1, release.plan.entities)))))
     if all(draws_row_by_row(model) for model in generator.models.values()):
-        return min(size, 1 << 16)
+        return size
     # A block of entities shares a plain generator, and is never split.
     return max(1, size // BLOCK) * BLOCK
 
