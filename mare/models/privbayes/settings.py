@@ -58,12 +58,14 @@ class Settings:
         if said := [w for w in wrong if w]:
             raise PlanError(f"group {task.group!r}: {'; '.join(said)}.")
         settings = cls(**given)  # type: ignore[arg-type]
-        shares = (settings.one_way, settings.children, settings.structure)
+        # A column may be offered parents once more than it can have (`network`): when the first offer found none.
+        most = settings.structure * (1 + 1 / (settings.parents or 2)) if settings.search == "greedy" else settings.structure
+        shares = (settings.one_way, settings.children, most)
         if sum(shares) >= 0.9 or 0 in shares:
             raise PlanError(
                 f"group {task.group!r}: one_way is {settings.one_way:g}, children {settings.children:g} and structure "
-                f"{settings.structure:g}; each must be above 0, and together they must stay below 0.9, so that something is left "
-                "for the families."
+                f"{settings.structure:g} (up to {most:g} is spent of it); each must be above 0, and together they must stay below "
+                "0.9, so that something is left for the families."
             )
         if settings.clip_portion == 1 or settings.clip_bias == 0:
             raise PlanError(
