@@ -64,8 +64,8 @@ class Settings:
         if sum(shares) >= 0.9 or 0 in shares:
             raise PlanError(
                 f"group {task.group!r}: one_way is {settings.one_way:g}, children {settings.children:g} and structure "
-                f"{settings.structure:g} (up to {most:g} is spent of it); each must be above 0, and together they must stay below "
-                "0.9, so that something is left for the families."
+                f"{settings.structure:g} (up to {most:g} is spent of it); each must be above 0, and together they must stay "
+                "below 0.9, so that something is left for the families."
             )
         if settings.clip_portion == 1 or settings.clip_bias == 0:
             raise PlanError(
