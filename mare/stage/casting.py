@@ -91,12 +91,17 @@ def as_text(column: str, raw: pa.DataType) -> str:
 
 
 def ordered(column: str, raw: pa.DataType) -> str:
-    """An order column that the schema does not describe: numbers as numbers, times as times, the rest as text."""
+    """An order column that the schema does not describe: numbers as numbers, times as times, the rest as text.
+
+    A file tells no types: there a whole number is a text of digits, which stands in its place when zeros fill it up. That is
+    decided by the value itself, never by the column: another entity's value could decide it.
+    """
     import pyarrow as pa
 
     if pa.types.is_integer(raw) or pa.types.is_floating(raw) or pa.types.is_temporal(raw) or pa.types.is_decimal(raw):
         return column
-    return f"CAST({column} AS VARCHAR)"
+    text = f"CAST({column} AS VARCHAR)"
+    return f"CASE WHEN regexp_full_match({text}, '[0-9]{{1,38}}') THEN lpad({text}, 38, '0') ELSE {text} END"
 
 
 def is_text(raw: pa.DataType) -> bool:

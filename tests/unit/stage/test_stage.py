@@ -114,6 +114,25 @@ def test_ties_in_the_order_are_broken_the_same_way_whatever_the_source_order(tmp
     assert kept[0] == kept[1]
 
 
+def test_numbers_that_a_file_holds_as_text_order_as_numbers(tmp_path: Path) -> None:
+    described = load_schema(
+        """
+mare: 1
+entity: p
+tables:
+  p: {key: id, columns: {sex: {type: category, values: [F, M]}}}
+  visits:
+    parent: {table: p, column: p_id, type: sequential, order_by: number, max_rows: 9}
+    columns: {number: {type: identifier}, n: {type: integer, min: 0, max: 99}}
+"""
+    )
+    types = {"p": TYPES["p"], "visits": {"p_id": pa.int64(), "number": pa.string(), "n": pa.int64()}}
+    numbers = [("10", 10), ("9", 9), ("x", 99), (None, 0), ("007", 7), ("100", 100), ("1", 1)]
+    visits = [{"p_id": 1, "number": number, "n": n} for number, n in numbers]
+    with run(described, MemorySource.of({"p": [{"id": 1, "sex": "F"}], "visits": visits}, types), tmp_path) as staged:
+        assert staged._values(staged.tables["visits"])["n"].to_pylist() == [0, 1, 7, 9, 10, 100, 99]
+
+
 def test_rows_without_a_parent_are_dropped_and_told(tmp_path: Path) -> None:
     with run(schema(), source([(1, 1), (None, 2), (99, 3), (2, 4)]), tmp_path) as staged:
         assert sorted(v for values in staged_values(staged).values() for v in values) == [1, 4]
