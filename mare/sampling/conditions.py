@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -141,7 +141,9 @@ def _quantity(value: Value, where: str, described: AnyColumn) -> float | datetim
                 return time.fromisoformat(value)
             if isinstance(described, Duration):
                 return parse_span(value).total_seconds() * 1e6
-            return datetime.fromisoformat(value).replace(tzinfo=None)
+            moment = datetime.fromisoformat(value)
+            # As staging reads a moment with a zone.
+            return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
         except ValueError:
             pass
     raise PlanError(f"--where: {where} is compared with {says}; {value!r} is none.")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mare.cli.app import app
+from mare.errors import MareError
 
 from .fit import DEFAULT_DELTA, check_output, make_plan, reserving, run
 from .sample import pour_with_progress, show
+
+if TYPE_CHECKING:
+    from mare.release import Release
 
 
 @app.command()
@@ -49,12 +54,29 @@ def synth(
     made = make_plan(schema, epsilon, delta)
     if where is not None:
         entity_condition(where, made.schema)  # a slip is found before the budget is spent
-    # The target is entered before the fit: one that cannot be written costs no budget.
-    with stoppable(), open_target(to, replace, quiet or as_json) as sink:
-        sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
-        reserve = reserving(budget_file, f"synth of {schema} into {sink.label}", unsafe_peeked or unsafe_seed is not None)
-        release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve)
-        if output is not None:
-            release.save(output)
-        poured = pour_with_progress(release, sink, options, quiet or as_json)
+    release: Release | None = None
+    try:
+        # The target is entered before the fit: one that cannot be written costs no budget.
+        with stoppable(), open_target(to, replace, quiet or as_json) as sink:
+            sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
+            reserve = reserving(budget_file, f"synth of {schema} into {sink.label}", unsafe_peeked or unsafe_seed is not None)
+            release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve)
+            if output is not None:
+                release.save(output)
+            poured = pour_with_progress(release, sink, options, quiet or as_json)
+    except Exception:
+        if release is not None and output is None:
+            _rescue(release, made.schema.name)
+        raise
     show(release, sink, poured, quiet, as_json)
+
+
+def _rescue(release: Release, name: str | None) -> None:
+    """The fit is done and paid for: a target that fails now must not cost the release, which nobody asked to keep."""
+    free = (Path(f"{name or 'release'}.rescued{number}.mare") for number in count(1))
+    file = next(path for path in free if not path.exists())
+    try:
+        release.save(file)
+    except MareError:
+        return  # the disk may be what failed: the first fault is the one to tell
+    typer.echo(f"mare: the fit was done: its release is kept in {file}; `mare sample {file} --to …` needs no budget.", err=True)

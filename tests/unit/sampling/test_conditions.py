@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import cache
 
 import pandas as pd
@@ -21,8 +21,9 @@ from mare.privacy.budget import Budget
 from mare.release import Release
 from mare.sampling import SampleOptions, sample, start
 from mare.sampling.condition_grammar import Among, Comparison, IsNull, Joined, Not, parse_condition
-from mare.sampling.conditions import entity_condition
+from mare.sampling.conditions import _quantity, entity_condition
 from mare.sampling.randomness import BLOCK
+from mare.schema.columns import Datetime
 from tests.every_type import every_type_schema, every_type_source
 from tests.fitted_hospital import fitted_hospital
 from tests.integrity import faults
@@ -162,3 +163,9 @@ def test_what_is_written_is_what_is_read() -> None:
 def test_whatever_is_written_is_read_or_refused(text: str) -> None:
     with suppress(PlanError):
         assert parse_condition(text) is not None
+
+
+def test_a_moment_with_a_zone_is_read_as_staging_reads_one() -> None:
+    described = Datetime(type="datetime", min="2100-01-01", max="2200-01-01")
+    assert _quantity("2150-01-01 02:00+02:00", "seen", described) == datetime(2150, 1, 1)
+    assert _quantity("2150-01-01 02:00", "seen", described) == datetime(2150, 1, 1, 2)
