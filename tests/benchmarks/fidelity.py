@@ -19,7 +19,7 @@ import pandas as pd
 import mare
 
 from .judge import judge, read
-from .timing import Ratio
+from .timing import NO_BAR, Ratio
 from .whole_job import BUDGET, HERE, SCHEMA, SEED, TABLES, generated
 
 KINDS = {"intra": "within a row", "inter": "with ancestors", "seq": "with previous rows"}
@@ -41,13 +41,13 @@ def fidelity_ratios(folder: Path, sizes: Sequence[int] = tuple(TVD), seed: int =
         def figure(name: str, value: float, bar: float, patients: int = patients, seconds: float = seconds) -> Ratio:
             return Ratio(f"{name}, {patients:,} patients", "judge.py", value, bar, seconds)
 
-        for (kind, said), bar in zip(KINDS.items(), TVD.get(patients, (1.0, 1.0, 1.0)), strict=True):
+        for (kind, said), bar in zip(KINDS.items(), TVD.get(patients, (NO_BAR,) * 3), strict=True):
             yield figure(f"pair TVD {said}", found[kind]["tvd"], bar)
-        for (kind, said), bar in zip(KINDS.items(), CRAMER.get(patients, (1.0, 1.0, 1.0)), strict=True):
+        for (kind, said), bar in zip(KINDS.items(), CRAMER.get(patients, (NO_BAR,) * 3), strict=True):
             yield figure(f"error of Cramér's V {said}", found[kind]["cramer_err"], bar)
         large = patients >= 100_000
-        yield figure("child counts, TVD", found["child_count_tvd"], 0.05 if large else 1.0)
-        yield figure("patients without admission, error", found["childless_err"]["admissions"], 0.01 if large else 1.0)
+        yield figure("child counts, TVD", found["child_count_tvd"], 0.05 if large else NO_BAR)
+        yield figure("patients without admission, error", found["childless_err"]["admissions"], 0.01 if large else NO_BAR)
         yield figure("rows out of order, outside their interval, or without a parent", _broken(found), 0.0)
         yield figure("last transfers that are no discharge", _not_discharged(made["transfers"]), 0.03)
 

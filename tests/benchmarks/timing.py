@@ -8,6 +8,8 @@ from statistics import median
 from time import perf_counter
 
 Work = Callable[[], object]
+NO_BAR = float("inf")
+"""Of a figure that is shown, and asked of nobody."""
 
 
 @dataclass(frozen=True)
