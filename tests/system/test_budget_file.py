@@ -284,6 +284,7 @@ def test_every_option_of_the_budget_verbs_is_documented() -> None:
             assert all(f"`{option}`" in section for option in parameter.opts if option.startswith("-")), name
 
 
+@pytest.mark.slow
 def test_the_guide_shows_what_its_commands_print(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     guide = (ROOT / "docs" / "guides" / "the-ledger.md").read_text(encoding="utf-8")

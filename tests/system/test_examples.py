@@ -90,6 +90,7 @@ def test_a_live_postgresql_goes_into_another(tmp_path: Path, postgres_server: Po
     assert made > 100
 
 
+@pytest.mark.slow
 def test_a_model_of_ones_own_is_installed_found_and_held_to_the_contract(tmp_path: Path) -> None:
     site = tmp_path / "site"
     offline = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet"]

@@ -19,11 +19,11 @@ Row = tuple[int, float | None, int, int]
 
 
 def sorted_values(rows: Sequence[Row]) -> list[Row]:
-    connection = duckdb.connect(":memory:")
-    connection.execute("CREATE TABLE raw (f0 INTEGER, o0 DOUBLE, h UBIGINT, v0 INTEGER)")
-    for row in rows:
-        connection.execute("INSERT INTO raw VALUES (?, ?, ?, ?)", list(row))
-    found = sorted_rows(connection, "raw", "SELECT rowid AS row, f0 AS entity, f0 AS parent FROM raw", NEEDS)
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("CREATE TABLE raw (f0 INTEGER, o0 DOUBLE, h UBIGINT, v0 INTEGER)")
+        for row in rows:
+            connection.execute("INSERT INTO raw VALUES (?, ?, ?, ?)", list(row))
+        found = sorted_rows(connection, "raw", "SELECT rowid AS row, f0 AS entity, f0 AS parent FROM raw", NEEDS)
     assert [rows[at][0] for at in found.row] == found.parent.tolist() == found.entity.tolist()
     assert [rows[at][2] for at in found.row] == found.hash.tolist()
     return [rows[at] for at in found.row]
