@@ -38,7 +38,10 @@ def run(command: str | list[str], folder: Path) -> subprocess.CompletedProcess[s
     return subprocess.run(command, shell=shell, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False)
 
 
-@pytest.mark.parametrize("page", ["README.md", pytest.param("docs/tutorials/first-synthetic-database.md", marks=pytest.mark.slow)])
+TUTORIAL = pytest.param("docs/tutorials/first-synthetic-database.md", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("page", ["README.md", TUTORIAL])
 def test_the_shell_session_works_and_leaves_what_it_says(page: str, clone: Path) -> None:
     ran = 0
     for command in commands(page):
