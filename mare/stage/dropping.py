@@ -15,6 +15,7 @@ from mare.release.placing import Index
 from mare.release.unrolling import Unrolling
 
 from .staged import Staged, read_table
+from .truncation import turns
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,14 +40,7 @@ def _times(staged: Staged, table: str, rest: NDArray[np.bool_], group: Index) ->
     """Of each row of the rest, how many of its parent and group come before it, by their hashes."""
     held, parent = staged.tables[table], staged.tables[table].parent
     hashes = np.asarray(staged.connection.sql(f"SELECT h FROM {held.raw}").fetchnumpy()["h"], dtype=np.uint64)[held.row]
-    # Rows stand in an order of their own, so equal hashes leave nothing open.
-    order = np.lexsort((hashes, group, parent, ~rest))
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = (parent[order][1:] != parent[order][:-1]) | (group[order][1:] != group[order][:-1])
-    run = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0)) if len(order) else np.zeros(0, dtype=np.int64)
-    times = np.empty(len(order), dtype=np.int64)
-    times[order] = np.arange(len(order)) - run
-    return times
+    return turns(hashes, rest.astype(np.int64), parent, group)
 
 
 def _keep(staged: Staged, table: str, places: Index) -> None:

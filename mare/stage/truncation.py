@@ -33,19 +33,23 @@ def positions(parent: NDArray[np.integer]) -> Index:
 
 def _turns(rows: OwnedRows, needs: TableNeeds, *groups: Index) -> Index:
     """Of each row, how many of its group are kept before it."""
-    count = len(rows)
-    last = np.arange(count, dtype=np.int64)
-    turn: NDArray[np.integer] = {"first": last, "last": -last, "random": rows.hash}[needs.keep]
+    last = np.arange(len(rows), dtype=np.int64)
     if needs.keep == "first" and len(groups) == 1:
         return positions(groups[0])
-    # The rows' own order comes last: equal hashes stand in the order of what the rows hold.
-    order = np.lexsort((last, turn, *reversed(groups)))
-    change = np.zeros(count, dtype=np.bool_)
+    order: dict[str, NDArray[np.integer]] = {"first": last, "last": -last, "random": rows.hash}
+    return turns(order[needs.keep], *groups)
+
+
+def turns(order: NDArray[np.integer], *groups: NDArray[np.integer]) -> Index:
+    """Of each row, how many rows of the same groups come before it. Equals stand as the rows do: by what they hold."""
+    sequence = np.lexsort((order, *reversed(groups)))
+    change = np.zeros(len(order), dtype=np.bool_)
     for group in groups:
-        change[1:] |= group[order][1:] != group[order][:-1]
-    turns = np.empty(count, dtype=np.int64)
-    turns[order] = last - np.maximum.accumulate(np.where(change, last, 0))
-    return turns
+        change[1:] |= group[sequence][1:] != group[sequence][:-1]
+    number = np.arange(len(order), dtype=np.int64)
+    found = np.empty(len(order), dtype=np.int64)
+    found[sequence] = number - np.maximum.accumulate(np.where(change, number, 0))
+    return found
 
 
 def _whole_lists(rows: OwnedRows, most: int) -> Mask:
