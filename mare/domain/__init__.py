@@ -6,6 +6,7 @@ from .domain import Domain
 from .draws import Keys, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
 from .ladder import Ladder
 from .marginal import Axis, Marginal
+from .projection import norm_subtract
 from .task import OptionValue, Task
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "axis_size",
     "child_keys",
     "drawing",
+    "norm_subtract",
     "numbered_keys",
     "purpose_of",
     "smallest_dtype",

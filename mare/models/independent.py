@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import Codes, Marginal, OptionValue, Task, smallest_dtype
+from mare.domain import Codes, Marginal, OptionValue, Task, norm_subtract, smallest_dtype
 from mare.errors import PlanError, ReleaseError
 
 from .protocol import FittedModel, Workload
@@ -37,10 +37,7 @@ def nonnegative(counts: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
     total = float(counts.sum())
     if total <= 0:
         return np.zeros_like(counts)
-    descending = np.sort(counts)[::-1]
-    excess = (np.cumsum(descending) - total) / np.arange(1, len(counts) + 1)
-    kept = int(np.flatnonzero(descending > excess)[-1])
-    return np.maximum(counts - float(excess[kept]), 0.0)
+    return norm_subtract(counts, total)
 
 
 def _probabilities(counts: NDArray[np.float64], rule: str) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from math import pow
 
 import numpy as np
 
+from mare.domain import norm_subtract
 from mare.errors import PrivacyError
 
 from .learned import FineHistogram, LearnedBins, Numbers
@@ -33,17 +34,7 @@ def cleaned(histogram: FineHistogram) -> Numbers:
         mass = float(clear.sum())
         # nothing stands clear: every number is as good as any other
         return clear * (total / mass) if mass > 0 else np.full(len(clear), total / len(clear))
-    return norm_subtraction(histogram.noisy, total)
-
-
-def norm_subtraction(noisy: Numbers, total: float) -> Numbers:
-    """The nearest non-negative numbers (in L2) with this total: one number is taken off every cell that stays above 0."""
-    largest_first = np.sort(noisy)[::-1]
-    running = np.cumsum(largest_first) - total
-    kept = np.flatnonzero(largest_first * np.arange(1, len(noisy) + 1) > running)[-1]
-    shift = running[kept] / (kept + 1)
-    left: Numbers = np.maximum(noisy - shift, 0.0)
-    return left
+    return norm_subtract(histogram.noisy, total)
 
 
 def quantile_bins(histogram: FineHistogram, bins: int, most: int | None = None) -> LearnedBins:

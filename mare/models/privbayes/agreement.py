@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.domain import Axis, Coarsenings, Task
+from mare.domain import Axis, Coarsenings, Task, norm_subtract
 
 from .candidates import Family
 from .children import settled_children
 from .settings import Settings
-from .tables import Table, conditional, norm_subtract, one_axis, rake, shrink, strongest_first, weighted_mean
+from .tables import Table, conditional, one_axis, rake, shrink, strongest_first, weighted_mean
 
 if TYPE_CHECKING:
     from mare.privacy.curator import NoisyCounts

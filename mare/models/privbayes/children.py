@@ -10,7 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .tables import Table, norm_subtract
+from mare.domain import norm_subtract
+
+from .tables import Table
 
 Places = NDArray[np.int64]
 

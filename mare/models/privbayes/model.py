@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import Marginal, OptionValue, Task
+from mare.domain import Marginal, OptionValue, Task, norm_subtract
 from mare.models.protocol import FittedModel, Workload
 
 from .agreement import agreed_conditionals, total_rows
@@ -19,7 +19,7 @@ from .fitted import FittedPrivBayes, load_fitted
 from .network import Evidence, GreedySearch
 from .noisy_scores import NoisyScoreSearch
 from .settings import OPTIONS, Settings
-from .tables import Table, norm_subtract
+from .tables import Table
 
 if TYPE_CHECKING:
     from mare.privacy.curator import ChosenClip, Curator, NoisyCounts

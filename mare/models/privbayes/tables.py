@@ -18,17 +18,6 @@ _LOUDEST = 4.0
 """No parent alone makes a code more than so many times as likely, or as unlikely: where nothing is seen, nothing is ruled out."""
 
 
-def norm_subtract(noisy: Table, total: float = 1.0) -> Table:
-    """The nearest table (in L2) that is nowhere negative and sums to ``total``: one amount off every cell that stays."""
-    flat = noisy.ravel()
-    descending = np.sort(flat)[::-1]
-    excess = (np.cumsum(descending) - total) / np.arange(1, len(flat) + 1)
-    kept = np.flatnonzero(descending > excess)
-    if total <= 0 or not len(kept):
-        return np.full(noisy.shape, max(total, 0.0) / noisy.size)
-    return np.asarray(np.maximum(flat - excess[kept[-1]], 0.0).reshape(noisy.shape))
-
-
 def weighted_mean(estimates: Sequence[tuple[Table, float]]) -> tuple[Table, float]:
     """One noisy distribution from several, each with the variance of its cells: inverse-variance weights; and its variance."""
     weights = np.array([1 / max(variance, 1e-300) for _, variance in estimates])

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mare.domain import Axis, Codes, Domain, Task
+from mare.domain import Axis, Codes, Domain, Task, norm_subtract
 from mare.errors import PlanError, ReleaseError
 from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
 from mare.models.privbayes.candidates import Family
 from mare.models.privbayes.fitted import FittedPrivBayes, load_fitted
 from mare.models.privbayes.settings import Settings
-from mare.models.privbayes.tables import conditional, norm_subtract, one_axis, rake, shrink, weighted_mean
+from mare.models.privbayes.tables import conditional, one_axis, rake, shrink, weighted_mean
 from mare.privacy.budget import Budget
 from tests.unit.models.test_contract import COLUMNS, HISTORY, LAGS, curator_over, visits
 

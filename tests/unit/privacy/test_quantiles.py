@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mare.domain import norm_subtract
 from mare.errors import PrivacyError
 from mare.privacy.bounds import noisy_bounds
 from mare.privacy.grids import Grid, integer_grid, linear_grid, power_grid
 from mare.privacy.learned import FineHistogram
 from mare.privacy.noise import Mechanism
-from mare.privacy.quantiles import cleaned, norm_subtraction, quantile_bins, quantile_count
+from mare.privacy.quantiles import cleaned, quantile_bins, quantile_count
 
 
 def histogram(
@@ -70,7 +71,7 @@ noisy_cells = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)
 
 @given(noisy_cells, st.floats(1, 1e6))
 def test_norm_subtraction_is_the_nearest_histogram(noisy: list[float], total: float) -> None:
-    found = norm_subtraction(np.array(noisy), total)
+    found = norm_subtract(np.array(noisy), total)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(total, rel=1e-6, abs=1e-6)
     kept = found > 0
