@@ -106,7 +106,7 @@ def run(
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*taken) from None
     for notes in left_out:
-        tell_notes(notes, quiet)
+        tell_notes(notes, quiet, plan.schema)
     return release
 
 
