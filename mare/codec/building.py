@@ -83,6 +83,7 @@ class TableCodec:
     def open(self) -> bool:
         """Whether anything is still to be learned."""
         placed = [one.placed for one in (*self.ordered.values(), *self.firsts.values())]
+        placed += [first.lasting for first in self.firsts.values() if isinstance(first.lasting, OpenBins)]
         placed += [item.placed for one in self.columns.values() if isinstance(one, ScaledCodec) for item in one.items]
         return any(isinstance(p, OpenBins) for p in placed) or any(isinstance(one, OpenCodec) for one in self.columns.values())
 
@@ -95,6 +96,7 @@ class TableCodec:
             elif isinstance(one, OrdinalCodec | RelativeCodec):
                 found[name] = neighbours(one.bins.count, one.size)
         found |= {f"first({name})": neighbours(one.bins.count, one.size) for name, one in self.firsts.items()}
+        found |= {f"elapsed({name})": neighbours(one.elapsed.count, one.elapsed.count) for name, one in self.firsts.items()}
         return {name: levels for name, levels in found.items() if levels}
 
 
@@ -167,8 +169,8 @@ def _codec(
         raise _Refused(f"type {column.type!r} has no codec")
     if (scaled := _scaled(schema, table, name)) is not None:
         return _by_items(schema, table, scaled, learned, codecs, labels)
-    first = known.get(f"{table}.first({name})")
-    return ordered_codec(schema, table, column, _order(learned), _order(first))
+    first, elapsed = known.get(f"{table}.first({name})"), known.get(f"{table}.elapsed({name})")
+    return ordered_codec(schema, table, column, _order(learned), _order(first), _order(elapsed))
 
 
 def _order(learned: object) -> LearnedOrder:

@@ -72,7 +72,7 @@ def decode_table(
     plain = list(takewhile(lambda name: isinstance(codec.columns.get(name), OrdinalCodec), ordered_by))
     for number in range(1, len(plain)):
         hand_out_among_ties(drawn, ordered_by[:number], plain[number], siblings)
-    walk = _Walk(codec, siblings, above or {}, drawn, first)
+    walk = Walk(codec, siblings, above or {}, drawn, first)
     walk.fill(rows, firsts, rng)
     for number in range(max(1, len(plain)), len(ordered_by)):
         if not set(ordered_by[: number + 1]) <= set(drawn):
@@ -86,7 +86,7 @@ def decode_table(
     return DecodedTable({name: values[name] for name in codec.columns}, walk.points, quantities)
 
 
-class _Walk:
+class Walk:
     """Fills the relative columns: a row's anchor has its value before the row needs it."""
 
     def __init__(
@@ -118,13 +118,14 @@ class _Walk:
             steps = self.siblings.steps
         for at in steps:
             for name, one in relative.items():
-                self._fill(name, one, rows[name][at], firsts.get(name), at, rng)
+                self.place(name, one, rows[name][at], firsts.get(name), at, rng)
                 if name == self.ordered_by and all(a.scope not in (SAME_ROW, PREVIOUS_ROW) for a in one.placing.anchors):
                     self._in_order(name, at)
 
-    def _fill(
+    def place(
         self, name: str, one: RelativeCodec, codes: CodeArray, firsts: CodeArray | None, at: Index, rng: np.random.Generator
     ) -> None:
+        """The rows ``at`` of one column, whose codes are given; what they hang on has its place."""
         limits, _ = limits_of(one.placing, one.scale, self.points, self.above, self.siblings, at)
         ticks, kinds = one.place(codes, limits, drawing(rng, name, at)), one.slots.kinds_of(codes, one.bins.count)
         lower, upper, known = standing_place(one.placing, one.scale, self.points, self.above, at)

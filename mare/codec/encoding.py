@@ -18,6 +18,7 @@ from .boolean import BooleanCodec
 from .building import TableCodec, ValueCodec
 from .category import CategoryCodec
 from .code import CodeCodec
+from .elapsed import elapsed_codes, elapsed_ticks
 from .ordinal import OrdinalCodec
 from .points import Points, standing
 from .relative import FirstCodec, RelativeCodec
@@ -51,6 +52,8 @@ class ReadTable:
     """Of each ordered column, for the tables below."""
     outside: Mapping[str, int] = field(default_factory=dict)
     """Values that no domain holds. True numbers: secret."""
+    elapsed: Mapping[str, Ticks] = field(default_factory=dict)
+    """Of each sequence's column, how far the sequence has come when a row begins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,8 @@ class EncodedTable:
     firsts: Mapping[str, CodeArray]
     outside: Mapping[str, int] = field(default_factory=dict)
     """Values that were clamped, made `other` or NULL. True numbers: secret."""
+    elapsed: Mapping[str, CodeArray] = field(default_factory=dict)
+    """By column: how far the sequence has come when a row begins."""
 
 
 def encode_table(
@@ -108,7 +113,8 @@ def read_table(
             readings[name] = walk.reading(name, one, unreadable(values[name], kinds[name]))
             if one.first is not None:
                 firsts[name] = walk.first(name, one.first)
-    return ReadTable(codes, readings, firsts, walk.points, outside)
+    elapsed = {name: elapsed_ticks(codec, name, walk.points, walk.above, siblings, walk.everyone) for name in firsts}
+    return ReadTable(codes, readings, firsts, walk.points, outside, elapsed)
 
 
 def code_table(codec: TableCodec, read: ReadTable, siblings: Siblings) -> EncodedTable:
@@ -132,7 +138,7 @@ def code_table(codec: TableCodec, read: ReadTable, siblings: Siblings) -> Encode
         else:
             raise InternalError(f"{codec.table}.{name} is coded before its values are known")
     firsts = {name: _first_codes(first, read.firsts[name], siblings) for name, first in codec.firsts.items()}
-    return EncodedTable({name: rows[name] for name in codec.columns}, firsts, outside)
+    return EncodedTable({name: rows[name] for name in codec.columns}, firsts, outside, elapsed_codes(codec, read.elapsed))
 
 
 def _first_codes(first: FirstCodec, reading: FirstReading, siblings: Siblings) -> CodeArray:

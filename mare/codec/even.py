@@ -7,7 +7,7 @@ from dataclasses import replace
 from .bins import Bins, OpenBins, make_bins
 from .building import ColumnCodec, TableCodec
 from .ordinal import OrdinalCodec
-from .relative import RelativeCodec, whole_bins
+from .relative import FirstCodec, RelativeCodec, whole_bins
 from .scaled import ScaledCodec
 
 
@@ -27,8 +27,13 @@ def _even(one: ColumnCodec) -> ColumnCodec:
     if isinstance(one, OrdinalCodec):
         return replace(one, placed=even_bins(one.placed))
     if isinstance(one, RelativeCodec):
-        first = None if one.first is None else replace(one.first, placed=even_bins(one.first.placed))
+        first = None if one.first is None else _even_first(one.first)
         return replace(one, placed=even_bins(one.placed), first=first)
     if isinstance(one, ScaledCodec):
         return replace(one, items=tuple(replace(item, placed=even_bins(item.placed)) for item in one.items))
     return one
+
+
+def _even_first(first: FirstCodec) -> FirstCodec:
+    lasting = None if first.lasting is None else even_bins(first.lasting)
+    return replace(first, placed=even_bins(first.placed), lasting=lasting)

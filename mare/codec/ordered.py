@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import time
 
 from mare.schema import Schema
@@ -22,11 +23,22 @@ from .slots import Slots
 
 Ends = tuple[int | None, int | None]
 
+MUCH_LONGER = 1024
+"""A sequence that nothing but its interval holds may go on for so many times as long as it can wait for its first value."""
+
 
 def ordered_codec(
-    schema: Schema, table: str, column: OrderedColumn, known: LearnedOrder, first: LearnedOrder
+    schema: Schema,
+    table: str,
+    column: OrderedColumn,
+    known: LearnedOrder,
+    first: LearnedOrder | None = None,
+    elapsed: LearnedOrder | None = None,
 ) -> OrdinalCodec | RelativeCodec:
-    """The codec of a column that stands for itself or hangs on anchors. What is not known yet stays open."""
+    """The codec of a column that stands for itself or hangs on anchors. What is not known yet stays open.
+
+    Of a sequence, ``first`` is what was learned of its first value, ``elapsed`` of how far it has come when a row begins.
+    """
     anchors = {field: resolved_anchor(schema, table, str(anchor)) for field, anchor in column.anchors.items()}
     after, before = anchors.get("after", anchors.get("during.0")), anchors.get("before", anchors.get("during.1"))
     scale = scale_of(column, known)
@@ -42,8 +54,11 @@ def ordered_codec(
     else:
         furthest = _settled(column, scale, placing.furthest, known.high)
         placed = _placed(column, scale, (0, None if furthest is None else max(0, furthest)), known.bins)
-    start = None if column.first is None else _first(column, column.first, scale, first.bins, anchors)
-    return RelativeCodec(scale, placed, placing, slots, start)
+    if column.first is None:
+        return RelativeCodec(scale, placed, placing, slots)
+    start = _first(column, column.first, scale, None if first is None else first.bins, anchors)
+    lasting = (None if elapsed is None else elapsed.bins) or _lasting(start, placing)
+    return RelativeCodec(scale, placed, placing, slots, replace(start, lasting=lasting))
 
 
 def _settled(column: OrderedColumn, scale: AnyScale, declared: int | None, learned: int | None) -> int | None:
@@ -114,3 +129,16 @@ def _first(
         return FirstCodec(scale, learned or cut(0, placing.furthest or 0, None, "mixed", most), placing)
     low, high = tick_of(scale, first.min, up=True), tick_of(scale, first.max)
     return FirstCodec(scale, learned or cut(min(low, high), high, None, "linear", most))
+
+
+def _lasting(first: FirstCodec, placing: Placing) -> OpenBins:
+    """Where a sequence can be when a row begins: what lies further on counts as the end of that range."""
+    low, high = first.placed.low or 0, first.placed.high or 0
+    if placing.ends_above and not first.placing.anchors:
+        return OpenBins(0, high - low, "mixed", DEFAULT_BINS)
+    if first.placing.before is None and (placing.reach is None or placing.ends_above):
+        high = max(1, high) * MUCH_LONGER
+    elif first.placing.before is None:
+        high += placing.reach or 0
+    limits = first.scale.limits
+    return OpenBins(low, min(high, limits[1] - limits[0]), "mixed" if first.placing.anchors else "linear", DEFAULT_BINS)

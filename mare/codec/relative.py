@@ -14,7 +14,7 @@ import numpy as np
 
 from mare.domain import CodeArray
 from mare.errors import InternalError
-from mare.schema.relative import PREVIOUS_ROW, Anchor
+from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .bins import Bins, OpenBins
 from .proportions import WHOLE, drawn_parts, fractions_of
@@ -58,6 +58,12 @@ class Placing:
     def furthest(self) -> int | None:
         """The largest distance from the first tick that the anchor allows."""
         return None if self.reach is None else max(0, self.reach - self.strict)
+
+    @property
+    def ends_above(self) -> bool:
+        """Whether a sequence has an end that a row above sets."""
+        above = [anchor for anchor in self.anchors if anchor.scope not in (SAME_ROW, PREVIOUS_ROW)]
+        return self.follows and bool(above)
 
     @property
     def follows(self) -> bool:
@@ -110,10 +116,18 @@ class FirstCodec:
     placed: Bins | OpenBins
     placing: Placing = field(default_factory=Placing)
     """Without anchors the value stands for itself; else it is a distance from a row above."""
+    lasting: Bins | OpenBins | None = None
+    """How far the sequence has come when a later row begins, measured in the same way (`elapsed`); None where nobody asks."""
 
     @property
     def bins(self) -> Bins:
         return _settled(self.placed)
+
+    @property
+    def elapsed(self) -> Bins:
+        if self.lasting is None:
+            raise InternalError("nothing says how far the sequence may come")
+        return _settled(self.lasting)
 
     @property
     def size(self) -> int:

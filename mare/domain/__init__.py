@@ -7,6 +7,7 @@ from .draws import Keys, RowDraws, as_generator, child_keys, drawing, numbered_k
 from .ladder import Ladder
 from .marginal import Axis, Marginal
 from .projection import norm_subtract
+from .remaining import remaining_codes, remaining_size, usual_size
 from .task import OptionValue, Task
 
 __all__ = [
@@ -32,5 +33,8 @@ __all__ = [
     "norm_subtract",
     "numbered_keys",
     "purpose_of",
+    "remaining_codes",
+    "remaining_size",
     "smallest_dtype",
+    "usual_size",
 ]

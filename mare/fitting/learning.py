@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 
 from mare.codec import (
+    Bins,
     LearnedDomain,
     LearnedOrder,
     LearnedScales,
@@ -41,8 +42,9 @@ from .learned_bounds import first_grid, learned_order
 from .learned_scales import learn_item_bins, learn_item_bounds
 from .learned_values import learn_values
 
-BOUNDS, BINS, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.3, 1.0, 1.0, 1.0, 2.0
-"""What each answer weighs when the learning share is split. Bounds are read off few cells, bins off many."""
+BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.3, 1.0, 0.3, 1.0, 1.0, 2.0
+"""What each answer weighs when the learning share is split. Bounds are read off few cells, bins off many; how far a sequence has
+come is looked at, never drawn, so that its bins may be rough."""
 
 
 @dataclass
@@ -118,10 +120,13 @@ class Learning:
         codec = self.codec(table)
         for name, one in codec.ordered.items():
             if isinstance(one.placed, OpenBins):
-                self._place(f"{table}.{name}", one.placed, partial(self._measured, table, name, read), share)
+                self._place(f"{table}.{name}", one.placed, partial(self._measured, table, name, read), share * BINS)
         for name, first in codec.firsts.items():
             if isinstance(first.placed, OpenBins):
-                self._place(f"{table}.first({name})", first.placed, partial(self._first, table, name, read), share)
+                self._place(f"{table}.first({name})", first.placed, partial(self._first, table, name, read), share * BINS)
+            if isinstance(first.lasting, OpenBins):
+                elapsed = partial(self._elapsed, table, name, read)
+                self._place(f"{table}.elapsed({name})", first.lasting, elapsed, share * ELAPSED, drawn=False)
         for name, scaled in _scaled(codec):
             if any(isinstance(item.placed, OpenBins) for item in scaled.items):
                 known = self.learned.get(f"{table}.{name}")
@@ -130,7 +135,9 @@ class Learning:
                 found = learn_item_bins(self.gate, column, scaled, before, share * ITEM_BINS, self.entities)
                 self.learned[f"{table}.{name}"] = LearnedScales(found)
 
-    def _place(self, name: str, placed: OpenBins, column: Callable[[], MeasuredColumn], share: float) -> None:
+    def _place(
+        self, name: str, placed: OpenBins, column: Callable[[], MeasuredColumn], share: float, *, drawn: bool = True
+    ) -> None:
         known = self.learned.get(name)
         before = known if isinstance(known, LearnedOrder) else LearnedOrder()
         if placed.wanted is not None:
@@ -141,8 +148,9 @@ class Learning:
         offset = MeasuredColumn(
             measured.name, measured.max_rows_per_entity, measured.entities, measured.owner, measured.ticks - (placed.low or 0)
         )
-        histogram = self.gate.learner(offset, share * BINS).histogram(grid)
-        self.learned[name] = LearnedOrder(before.low, before.high, placed_bins(placed, histogram, self.entities))
+        histogram = self.gate.learner(offset, share).histogram(grid)
+        bins = placed_bins(placed, histogram, self.entities)
+        self.learned[name] = LearnedOrder(before.low, before.high, bins if drawn else Bins(bins.edges))
 
     def _measured(self, table: str, name: str, read: ReadTable) -> MeasuredColumn:
         """The rows that have a number, of those that are counted at all."""
@@ -153,6 +161,12 @@ class Learning:
         items = codec.item_of(read.codes)[at] if isinstance(codec, ScaledCodec) else None
         rows = self.bounds[table].rows
         return MeasuredColumn(f"{table}.{name}", rows, self.staged.entities, staged.entity[at], reading.measure[at], items)
+
+    def _elapsed(self, table: str, name: str, read: ReadTable) -> MeasuredColumn:
+        """How far sequences have come when their rows begin: one number for each row."""
+        at, owner = self.staged.known(table), self.staged.tables[table].entity
+        rows = self.bounds[table].rows
+        return MeasuredColumn(f"{table}.elapsed({name})", rows, self.staged.entities, owner[at], read.elapsed[name][at])
 
     def _first(self, table: str, name: str, read: ReadTable) -> MeasuredColumn:
         """The first values of the sequences: one for each parent row that has any."""
@@ -178,6 +192,7 @@ def weight_of(codecs: Iterable[TableCodec]) -> float:
             units += ITEM_BOUNDS * any(p.low is None for p in placed) + ITEM_BINS * bool(placed)
         orders = [one.placed for one in (*codec.ordered.values(), *codec.firsts.values())]
         units += sum(_units(placed) for placed in orders if isinstance(placed, OpenBins))
+        units += ELAPSED * sum(isinstance(first.lasting, OpenBins) for first in codec.firsts.values())
     return units
 
 

@@ -27,7 +27,7 @@ def group_levels(group: ColumnGroup, columns: Domain, history: Domain, coded: Ma
         found[name] = _levels(coded[group.table], group.part, name, columns.size(name))
     for label, (column, name) in seen_columns(group, history).items():
         size = history.size(label)
-        if column.kind == "free":
+        if column.kind == "free" and name not in coded[column.table].coarsenings():
             continue
         levels = _levels(coded[column.table], column.part, name, size)
         # A row that is not there has a code of its own, on every level.

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mare.codec import TableCodec
-from mare.domain import Domain
+from mare.codec.elapsed import elapsed_name
+from mare.domain import Domain, usual_size
 from mare.errors import InternalError, PlanError
 from mare.graph.groups import GroupColumn, Part
 from mare.planning import Plan, PlannedGroup
@@ -20,9 +21,14 @@ Node = tuple[str, Part, str]
 
 
 def settled_domains(
-    plan: Plan, coded: Mapping[str, TableCodec], caps: Mapping[str, int], related: Relations
+    plan: Plan,
+    coded: Mapping[str, TableCodec],
+    caps: Mapping[str, int],
+    related: Relations,
+    lengths: Mapping[str, float] | None = None,
 ) -> dict[str, tuple[Domain, Domain]]:
-    """Columns and history of every group; each within the plan's upper bound."""
+    """Columns and history of every group; each within the plan's upper bound. ``lengths`` are how many rows a parent has on
+    average, by table: noisy."""
     columns = {g.name: Domain.of(_columns(g, coded[g.group.table], caps[g.group.table], related)) for g in plan.groups}
     nodes: dict[Node, int] = {}
     bounds: dict[Node, int] = {}
@@ -33,7 +39,8 @@ def settled_domains(
             nodes[g.group.table, g.group.part, name] = size
         for name, size in zip(g.columns.names, g.columns.sizes, strict=True):
             bounds[g.group.table, g.group.part, name] = size
-    return {g.name: (columns[g.name], _history(g, nodes, bounds)) for g in plan.groups}
+    free = {table: _free_sizes(codec, (lengths or {}).get(table)) for table, codec in coded.items()}
+    return {g.name: (columns[g.name], _history(g, nodes, bounds, free)) for g in plan.groups}
 
 
 def _columns(planned: PlannedGroup, codec: TableCodec, cap: int, related: Relations) -> list[tuple[str, int]]:
@@ -78,16 +85,24 @@ def _size(planned: PlannedGroup, column: GroupColumn, codec: TableCodec, cap: in
     return size + (column.role == "derived")
 
 
-def _history(planned: PlannedGroup, nodes: Mapping[Node, int], bounds: Mapping[Node, int]) -> Domain:
+def _history(
+    planned: PlannedGroup, nodes: Mapping[Node, int], bounds: Mapping[Node, int], free: Mapping[str, Mapping[str, int]]
+) -> Domain:
     found = []
     for label, (column, name) in seen_columns(planned.group, planned.history).items():
         size, node = planned.history.size(label), (column.table, column.part, name)
         if column.kind == "free":
-            found.append((label, size))
+            found.append((label, min(size, free[column.table].get(name, size))))
         elif node in nodes:
             # A row that may not be there is a code of its own: the plan knows which.
             found.append((label, nodes[node] + size - bounds[node]))
     return Domain.of(found)
+
+
+def _free_sizes(codec: TableCodec, length: float | None) -> dict[str, int]:
+    """By name of the free history of a sequence, how many codes it is worth; the plan knows no more than a bound."""
+    found = {elapsed_name(name): first.elapsed.count for name, first in codec.firsts.items()}
+    return found if length is None else {**found, "remaining": usual_size(length)}
 
 
 def _beyond(planned: PlannedGroup, name: str, size: int, bound: Domain) -> Exception:

@@ -34,7 +34,7 @@ def settle(
 ) -> SettledPlan:
     """The plan with what is now known. Every domain stays within the plan's upper bound."""
     caps = {needs.name: needs.max_rows for needs in tables}
-    domains = settled_domains(plan, coded, caps, related or {})
+    domains = settled_domains(plan, coded, caps, related or {}, sizes.lengths)
     demands = []
     for g in plan.groups:
         columns, history = domains[g.name]

@@ -35,6 +35,11 @@ class Sizes:
         parent = self.parents[table] if part == "context" else table
         return self.tables[parent] if parent is not None else float(self.entities)
 
+    @property
+    def lengths(self) -> dict[str, float]:
+        """By table that has a parent: how many rows a parent row has on average."""
+        return {name: self.tables[name] / self.tables[parent] for name, parent in self.parents.items() if parent is not None}
+
 
 def measure_sizes(gate: Gate, staged: Staged, bounds: Mapping[str, RowBound], share: float) -> Sizes:
     """Measure, with this share of the whole budget. Rows of one's own are as many as the rows that may refer to them."""

@@ -32,7 +32,8 @@ class TableParts:
     head: tuple[GroupColumn, ...] = ()
     rows: tuple[GroupColumn, ...] = ()
     free: tuple[str, ...] = ()
-    """Free history of the rows: `position` and `remaining` of a sequence; key and derived values of an unrolled row."""
+    """Free history of the rows. Of a sequence: `position`, `remaining`, and how far it has come (`elapsed(admittime)`). Of an
+    unrolled row: its key and derived values."""
     items: tuple[str, ...] = ()
     """Names of the head's columns that `history_by` tells items apart by."""
     references: tuple[str, ...] = ()
@@ -52,7 +53,7 @@ def table_parts(schema: Schema, dag: DatasetDag, name: str) -> TableParts:
     context = _context(schema, table, link)
     free: tuple[str, ...] = ()
     if link is not None and link.type == "sequential":
-        free = ("position", "remaining")
+        free = ("position", "remaining", *(f"elapsed({c.column})" for c in context if c.role == "first"))
     if len(dag.owners(name)) > 1:
         free = ("reference",)
 

@@ -9,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mare.domain import Domain
+from mare.domain import Domain, remaining_size
 from mare.errors import InternalError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.graph.ownership import link_cap, parent_link
-from mare.schema import Parent, Schema
+from mare.schema import Parent, Schema, Table
 from mare.schema.columns import DEFAULT_MAX_VALUES, Category, Code, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
-from mare.schema.sizes import first_bound, measures_bins, measures_first, size_bound, upper_bound
+from mare.schema.sizes import DEFAULT_BINS, first_bound, measures_bins, size_bound, upper_bound
 
 from .sensitivity import RowBound, owner
 
 MAX_UNROLLED = 256
 """Columns that one vocabulary may unroll into. More is not a table that a model can learn, at any budget."""
-POSITIONS, REMAINING = 4, 5
-"""Codes of the free history: 0, 1, 2, 3 or later; 0 … 3, 4 or more rows still to come (recipe, step 9)."""
+POSITIONS = 4
+"""Codes of a row's position: 0, 1, 2, 3 or later (recipe, step 9)."""
 
 Node = tuple[str, Part, str]
 """(table, part, name of a group column): a table may well have a column that is called `count`."""
@@ -157,12 +157,21 @@ class _Sizes:
         if name == "position":
             return min(POSITIONS, self.cap(table))
         if name == "remaining":
-            return min(REMAINING, self.cap(table))
+            return remaining_size(self.cap(table) - 1)
         if name == "reference":
             return len(self.dag.owners(table))
+        if name in _elapsed(self.schema.tables[table]):
+            return DEFAULT_BINS
         described = self.schema.tables[table]
         known = name in described.columns or name in described.references
         return self.value(table, name) if known else self.vocabulary(table)
+
+
+def _elapsed(table: Table) -> set[str]:
+    """How far its sequences have come: one free history for each column that has a first value."""
+    return {
+        f"elapsed({name})" for name, column in table.columns.items() if isinstance(column, Ordinal) and column.first is not None
+    }
 
 
 def group_domains(
@@ -285,6 +294,7 @@ def measures_any_bins(schema: Schema, groups: Sequence[ColumnGroup]) -> bool:
         columns = schema.tables[group.table].columns
         for column in group.columns:
             says = columns.get(column.column or "")
-            if says is not None and (measures_first(says) if column.role == "first" else measures_bins(says)):
+            # Where a sequence has a first value, the bins of how far it has come are measured too.
+            if says is not None and (column.role == "first" or measures_bins(says)):
                 return True
     return False

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray, Codes, Domain, smallest_dtype
+from mare.domain import CodeArray, Codes, Domain, remaining_codes, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, HistoryColumn, Part
 
@@ -142,7 +142,7 @@ class Rooms:
         elif name == "position":
             known = table.position[at]
         elif name == "remaining":
-            known = table.siblings[at] - 1 - table.position[at]
+            known = remaining_codes(table.siblings[at] - 1 - table.position[at], size)
         elif name == "reference" and table.owner is not None:
             known = table.owner[at]
         else:

@@ -7,7 +7,7 @@ head is drawn before the rest of it, at every step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +23,7 @@ from mare.release.relations import Ranked, Stepped, TableRelations
 from .associations import UnrolledRows, agree_on_absence, unroll
 from .caps import at_most, beyond_the_entity
 from .distinct import keep_apart, repeated, without
+from .elapsing import elapsing
 from .generator import Chunk, Generator
 from .randomness import ask, ask_by_block, ask_whole_blocks, draws_row_by_row, entity_keys
 from .references import Crowd, LastOfItem, keep_within, rank_limits, rank_targets, step_limits, step_targets
@@ -39,10 +40,11 @@ def generate_chunk(
     some of many: an entity is the same then whoever else is among them."""
     placed: dict[str, Placed] = {}
     given = {} if made.given is None else made.given.chunk(entities)
-    run = _Run(made, Rooms(made.owners, placed), placed, seed, entities, some, given)
+    chunk = Chunk(Rooms(made.owners, placed), {}, entities, given)
+    run = _Run(made, chunk, placed, seed, some)
     for table in made.tables if tables is None else tables:
         run.table(table)
-    return Chunk(run.rooms, run.keys, entities, given)
+    return chunk
 
 
 @dataclass(eq=False)
@@ -50,20 +52,30 @@ class _Run:
     """One chunk while it is made."""
 
     made: Generator
-    rooms: Rooms
+    chunk: Chunk
     tables: dict[str, Placed]
+    """Those of the chunk's rooms, to be filled in."""
     seed: int
-    entities: Index
     some: bool = False
-    given: Mapping[str, slice] = field(default_factory=dict)
     crowds: dict[str, Crowd] = field(default_factory=dict)
-    keys: dict[str, Keys] = field(default_factory=dict)
+
+    @property
+    def rooms(self) -> Rooms:
+        return self.chunk.rooms
+
+    @property
+    def keys(self) -> dict[str, Keys]:
+        return self.chunk.keys
+
+    @property
+    def entities(self) -> Index:
+        return self.chunk.entities
 
     def table(self, table: str) -> None:
         codes: Coded = {"rows": {}, "head": {}, "context": {}}
-        if self.made.given is not None and table in self.given:
+        if self.made.given is not None and table in self.chunk.given:
             owner = self.made.owners[table][0] if self.made.owners[table] else None
-            self._place(table, self.made.given.place(table, owner, self.given))
+            self._place(table, self.made.given.place(table, owner, self.chunk.given))
             return
         if table in self.made.owned_by:
             self._place_owned(table, codes)
@@ -259,15 +271,21 @@ class _Run:
         ranked = {name: says for name, says in (related.references or {}).items() if isinstance(says, Ranked)}
         for name in ranked:
             targets[name] = np.full(placed.rows, NOWHERE, dtype=np.int64)
+        elapsed = elapsing(self.made, self.chunk, table)
+        free = {**placed.free, **elapsed.free}
         self.tables[table] = placed = Placed(
-            placed.rows, placed.parent, placed.position, placed.siblings, codes, placed.owner, placed.free, targets, same_item
+            placed.rows, placed.parent, placed.position, placed.siblings, codes, placed.owner, free, targets, same_item
         )
         for settled in groups:
             _make_room(settled, codes[settled.group.part], placed.rows)
         if codes["head"] and all(g.group.part != "head" for g in groups):
             self._resolve(table, ranked, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
         last = self._last_of_item(table, groups)
-        for step, index in enumerate(self._row_steps(placed, groups)):
+        steps = [np.arange(placed.rows, dtype=np.int64)]
+        if elapsed.advances or _look_back(groups):
+            steps = _steps(placed.position)
+        for step, index in enumerate(steps):
+            elapsed.begin(index)
             for settled in groups:
                 self._draw(settled, codes[settled.group.part], index, str(step))
                 if settled.group.part == "head":
@@ -275,17 +293,9 @@ class _Run:
                     if last is not None and same_item is not None:
                         items = tuple(codes["head"][item] for item in related.items)
                         same_item[index] = last.step(placed.parent, placed.position, items, index)
+            elapsed.end(index, {**codes["head"], **codes["rows"]})
         self._keep_apart(table, groups)
         self._resolve_steps(table)
-
-    def _row_steps(self, placed: Placed, groups: list[SettledGroup]) -> list[Index]:
-        """All rows at once, or by position where a row looks back at what these very groups have written."""
-        looks_back = any(
-            h.table == g.group.table and h.part != "context" and (h.lag > 0 or h.kind == "same_item")
-            for g in groups
-            for h in g.group.history
-        )
-        return _steps(placed.position) if looks_back else [np.arange(placed.rows, dtype=np.int64)]
 
     def _last_of_item(self, table: str, groups: list[SettledGroup]) -> LastOfItem | None:
         items = self._related(table).items
@@ -389,6 +399,15 @@ class _Run:
 
     def _related(self, table: str) -> TableRelations:
         return self.made.related.get(table, TableRelations())
+
+
+def _look_back(groups: Sequence[SettledGroup]) -> bool:
+    """Whether a row looks at earlier ones that these very groups have written."""
+    return any(
+        h.table == g.group.table and h.part != "context" and (h.lag > 0 or h.kind == "same_item")
+        for g in groups
+        for h in g.group.history
+    )
 
 
 def _make_room(settled: SettledGroup, codes: dict[str, CodeArray], rows: int) -> None:

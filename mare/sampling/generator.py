@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mare.codec import OrdinalCodec, RelativeCodec, ScaledCodec, TableCodec
+from mare.codec import DecodedTable, OrdinalCodec, RelativeCodec, ScaledCodec, TableCodec
 from mare.codec.code import CodeCodec
 from mare.domain import Keys
 from mare.models import FittedModel
@@ -22,11 +22,13 @@ class Chunk:
     """The coded rows of some entities, and the keys by which random numbers are theirs."""
 
     rooms: Rooms
-    keys: Mapping[str, Keys]
+    keys: dict[str, Keys]
     entities: Index
     """The entities' numbers."""
     given: Mapping[str, slice] = field(default_factory=dict)
     """Of tables that the user gives, which of their rows these are."""
+    decoded: dict[str, DecodedTable] = field(default_factory=dict)
+    """The values of tables, once somebody has asked for them (`decoding`)."""
 
     @property
     def rows(self) -> dict[str, int]:
@@ -51,6 +53,8 @@ class Generator:
     entity_caps: Mapping[str, int]
     """Rows that an entity may have in a table in all."""
     distinct: Mapping[str, tuple[Distinct, ...]]
+    ordered_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of sequences, the columns that order them."""
     never_empty: frozenset[str] = frozenset()
     """Tables that every entity has a row in: it is by such a row that an entity by column is known."""
     given: GivenTables | None = None

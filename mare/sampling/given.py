@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mare.codec import DecodedTable, OrdinalCodec, Points, RelativeCodec, Siblings, TableCodec, code_table, read_table
+from mare.codec.elapsed import elapsed_name
 from mare.codec.points import standing
 from mare.codec.siblings import Above, standing_place
 from mare.codec.slots import ORDINARY
@@ -129,6 +130,7 @@ def given_table(
         coded[unrolling.key] = free[unrolling.key]
     encoded = code_table(codec, read_table(codec, values, siblings, above, coded), siblings)
     coded |= encoded.rows
+    free |= {elapsed_name(column): codes for column, codes in encoded.elapsed.items()}
     context: dict[str, CodeArray] = {}
     settled = next((g for g in made.plan.groups if (g.group.table, g.group.part) == (name, "context")), None)
     if settled is not None and unrolling is not None and links.key is not None and related is not None:

@@ -53,6 +53,11 @@ def prepare(release: Release, seed: int) -> Prepared:
     }
     owners = {name: tuple(e.child if e.kind == "owned" else e.parent for e in dag.owners(name)) for name in order}
     apart = {name: distinct_sets(schema, name) for name in own}
+    ordered_by = {
+        name: link.order_by
+        for name in own
+        if (link := parent_link(schema, name)) is not None and link.type == "sequential" and link.order_by
+    }
     generator = Generator(
         release.plan,
         order,
@@ -68,6 +73,7 @@ def prepare(release: Release, seed: int) -> Prepared:
             if (link := parent_link(schema, name)) is not None and link.max_per_entity is not None
         },
         apart,
+        ordered_by,
         frozenset([schema.entity.table] if isinstance(schema.entity, EntityByColumn) else []),
     )
     by_name = {table.name: table for table in release.tables}
@@ -82,11 +88,7 @@ def prepare(release: Release, seed: int) -> Prepared:
         public=release.public,
         distinct={name: [d.columns for d in sets if not generator.keeps_apart(name, d)] for name, sets in apart.items() if sets},
         owned_by=owned_by,
-        ordered_by={
-            name: link.order_by
-            for name in own
-            if (link := parent_link(schema, name)) is not None and link.type == "sequential" and link.order_by
-        },
+        ordered_by=ordered_by,
         finders=_finders(schema, own),
     )
     made, batches = make_pools(schema, writer, tuple(by_name[name] for name in pools), seed)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.codec import DecodedTable, Siblings, TableCodec, decode_table
-from mare.domain import CodeArray, RowDraws, as_generator, purpose_of
+from mare.codec import DecodedTable, TableCodec
+from mare.domain import CodeArray, RowDraws, purpose_of
 from mare.errors import InternalError
 from mare.release.filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered, WorkedOut
 from mare.release.linking import Linked
@@ -24,6 +24,7 @@ from mare.release.relations import Relations, TableRelations
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
+from .decoding import Decoder, codes_of
 from .determined import work_out
 from .generator import Chunk
 from .given import GivenTables
@@ -83,7 +84,6 @@ class ChunkValues:
     chunk: Chunk
     starts: Mapping[str, int]
     seed: int
-    _decoded: dict[str, DecodedTable] = field(default_factory=dict)
     _columns: dict[tuple[str, str], pa.Array] = field(default_factory=dict)
     _places: dict[tuple[str, str], Index] = field(default_factory=dict)
 
@@ -156,30 +156,11 @@ class ChunkValues:
 
     def decoded(self, table: str) -> DecodedTable:
         """What the models generated, or the user gave, as values."""
-        if table not in self._decoded and self.writer.given is not None and table in self.chunk.given:
-            self._decoded[table] = self.writer.given.decoded(table, self.chunk.given[table])
-        elif table not in self._decoded:
-            codec, placed = self.writer.codecs[table], self.rooms.tables[table]
-            firsts = {name: placed.codes["context"][f"first({name})"] for name in codec.firsts}
-            owners = self.rooms.owners[table]
-            above = self.rooms.tables[owners[0]].rows if len(owners) == 1 else placed.rows
-            parent = placed.parent if len(owners) == 1 else np.arange(placed.rows, dtype=np.int64)
-            everyone = np.arange(placed.rows, dtype=np.int64)
-            points = {
-                anchor: self.decoded(anchor.scope).points[anchor.column].take(self.rooms.climb(everyone, table, anchor.scope))
-                for anchor in codec.above
-            }
-            rng = as_generator(self.draws(table, "decode"))
-            siblings = Siblings(above, parent, placed.position)
-            self._decoded[table] = decode_table(
-                codec, self.codes(table), firsts, siblings, rng, points, self.writer.ordered_by.get(table, ())
-            )
-        return self._decoded[table]
+        return Decoder(self.writer.codecs, self.writer.ordered_by, self.writer.given).table(self.chunk, table)
 
     def codes(self, table: str) -> dict[str, CodeArray]:
         """The codes of all columns and references of the rows, wherever they were generated."""
-        placed = self.rooms.tables[table]
-        return {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
+        return codes_of(self.chunk, table)
 
     def related(self, table: str) -> TableRelations:
         return self.writer.related.get(table, TableRelations())

@@ -122,14 +122,6 @@ def measures_bins(column: Column) -> bool:
     return steps is None or not keeps_each(steps, linear=column.scale == "linear")
 
 
-def measures_first(column: Column) -> bool:
-    """The same for the first value of its sequence."""
-    if not isinstance(column, Ordinal) or column.first is None or column.determined is not None:
-        return False
-    steps = _first_steps(column)
-    return steps is None or not keeps_each(steps, linear=True)
-
-
 def distinct_values(column: Column) -> int | None:
     """How many different values a column can have, where the schema says: more than its codes, where these are bins."""
     if isinstance(column, Integer | Number | Date | Datetime | Time | Duration):

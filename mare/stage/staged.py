@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mare.codec import Points, ReadTable, Siblings, TableCodec, code_table
 from mare.codec import read_table as read_values
+from mare.codec.elapsed import elapsed_name
 from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, Part
@@ -149,7 +150,8 @@ class Staged:
         coded |= encoded.rows
         for name, count in encoded.outside.items():
             self.outside[f"{table}.{name}"] = self.outside.get(f"{table}.{name}", 0) + count
-        counts, context, free = staged.counts, dict[str, CodeArray](), dict[str, CodeArray]()
+        counts, context = staged.counts, dict[str, CodeArray]()
+        free = {elapsed_name(name): codes for name, codes in encoded.elapsed.items()}
         folded: Mapping[str, CodeArray] = context
         if staged.needs.parent is not None:
             size = staged.needs.max_rows + 1
