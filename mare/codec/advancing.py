@@ -16,7 +16,7 @@ from .building import TableCodec
 from .decoding import Walk
 from .elapsed import elapsed_codes, elapsed_ticks, leading
 from .ordinal import OrdinalCodec
-from .relative import RelativeCodec
+from .relative import Limits, RelativeCodec
 from .siblings import Above, Index, Siblings, limits_of
 from .slots import NULL, ORDINARY
 
@@ -57,9 +57,12 @@ class Advance:
 
     def _begin_sequences(self, at: Index) -> None:
         one, points = self.codec.columns[self.column], self.walk.points[self.column]
-        if not isinstance(one, RelativeCodec) or one.first is None:
+        if not isinstance(one, RelativeCodec):
             raise ValueError(f"{self.column} is no sequence with a first value")
-        limits, _ = limits_of(one.first.placing, one.scale, self.walk.points, self.above, self.siblings, at)
-        draws = drawing(self.rng, f"first({self.column})", at)
-        points.lower[at] = points.upper[at] = one.first.place(self.firsts[self.siblings.parent[at]], limits, draws)
+        # What the row itself has to stay before is not drawn yet; what a row above sets is known.
+        limits = Limits()
+        if one.placing.ends_above:
+            limits, _ = limits_of(one.placing, one.scale, self.walk.points, self.above, self.siblings, at)
+        start = self.walk.start(one, self.firsts, limits.high, at, drawing(self.rng, f"first({self.column})", at))
+        points.lower[at] = points.upper[at] = start
         points.known[at] = True

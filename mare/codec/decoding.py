@@ -131,7 +131,8 @@ class Walk:
         lower, upper, known = standing_place(one.placing, one.scale, self.points, self.above, at)
         begins = self.siblings.position[at] == 0
         if one.first is not None and firsts is not None and begins.any():
-            start = self._start(one, firsts, limits, at, begins, drawing(rng, f"first({name})", at[begins]))
+            high = None if limits.high is None else limits.high[begins]
+            start = self.start(one, firsts, high, at[begins], drawing(rng, f"first({name})", at[begins]))
             ticks[begins] = lower[begins] = upper[begins] = start
             known = known | begins
         kinds = np.where(kinds == FIRST_ROW, ORDINARY, kinds).astype(np.int16)
@@ -172,16 +173,13 @@ class Walk:
     def _latest(self) -> Ticks:
         return np.zeros(self.siblings.rows, dtype=np.int64)
 
-    def _start(
-        self, one: RelativeCodec, firsts: CodeArray, limits: Limits, at: Index, begins: np.ndarray, rng: np.random.Generator
-    ) -> Ticks:
-        """The first values of the sequences that begin here, held inside whatever the row has to stay before."""
+    def start(self, one: RelativeCodec, firsts: CodeArray, before: Ticks | None, at: Index, rng: np.random.Generator) -> Ticks:
+        """The first values of sequences that begin with the rows ``at``, held inside whatever these have to stay before."""
         if one.first is None:
             raise InternalError("a sequence without a first value begins")
-        here = at[begins]
-        from_above, _ = limits_of(one.first.placing, one.scale, self.points, self.above, self.siblings, here)
-        ticks = one.first.place(firsts[self.siblings.parent[here]], from_above, rng)
-        high = None if limits.high is None else limits.high[begins] - one.placing.strict
+        from_above, _ = limits_of(one.first.placing, one.scale, self.points, self.above, self.siblings, at)
+        ticks = one.first.place(firsts[self.siblings.parent[at]], from_above, rng)
+        high = None if before is None else before - one.placing.strict
         return one.placing.held(ticks, Limits(from_above.low, high), one.scale.limits)
 
 

@@ -25,7 +25,9 @@ class Glance:
 
     def __str__(self) -> str:
         if self.kind == "free":
-            return f"{self.table}: {' and '.join(self.columns)} (free)"
+            *most, last = self.columns
+            known = f"{', '.join(most)} and {last}" if most else last
+            return f"{self.table}: {known} (free)"
         place = f"{self.table}.{self.part}"
         if self.kind == "same_item":
             place += "[same item]"

@@ -84,9 +84,10 @@ def _listed(items: Iterable[str]) -> list[str]:
 
 
 def _hanging(lead: str, pieces: Sequence[str], indent: str, width: int) -> list[str]:
-    """A lead and its text, further lines indented. Names are never cut: one that is longer than the line runs over."""
+    """A lead and its text, further lines indented. What fits on no line is broken between words. Names are never cut: one that
+    is longer than the line runs over."""
     lines = [lead]
-    for piece in pieces:
+    for piece in (part for whole in pieces for part in ([whole] if len(indent) + len(whole) <= width else whole.split(" "))):
         if len(lines[-1]) + 1 + len(piece) > width and lines[-1] not in (lead, indent):
             lines.append(indent)
         lines[-1] += piece if lines[-1] == indent else f" {piece}"

@@ -77,7 +77,7 @@ def test_the_first_date_is_in_the_context_of_cycles_and_offsets_in_its_rows() ->
 def test_cycles_look_at_the_cycle_before() -> None:
     found = groups(section_iv(derived=True))
     previous = ["cycles.day[-1]", "cycles.toxicity[-1]"]
-    free = ["cycles.free.position", "cycles.free.remaining"]
+    free = ["cycles.free.position", "cycles.free.remaining", "cycles.free.elapsed(day)"]
     assert history(found["cycles.rows"]) == [*PATIENT, *LINE, *CYCLE[:2], *previous, *free]
     assert history(found["cycles.rows"], "context") == CYCLE[:2]
 
@@ -102,7 +102,7 @@ def test_the_sequence_of_cycles_is_carried_into_the_prescription_lists(derived: 
     assert names(context) == [column]
     assert context.columns[0].repeat == 12  # one per drug
     carried = ["cycles.day[-1]", "cycles.toxicity[-1]", f"prescriptions.context.{column}[-1]"]
-    free = ["cycles.free.position", "cycles.free.remaining"]
+    free = ["cycles.free.position", "cycles.free.remaining", "cycles.free.elapsed(day)"]
     assert history(context) == [*PATIENT, *LINE, *CYCLE, *carried, *free]
 
 

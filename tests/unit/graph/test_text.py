@@ -39,12 +39,12 @@ Public tables, kept as they are
 
  5 cycles.rows: day, toxicity
    looks at patients.rows (2), lines.context (1), lines.rows (2), cycles.context (2),
-            cycles.rows[-1] (2), cycles: position and remaining (free)
+            cycles.rows[-1] (2), cycles: position, remaining and elapsed(day) (free)
 
  6 prescriptions.context: dose(drug_id) × 12
    looks at patients.rows (2), lines.context (1), lines.rows (2), cycles.context (2),
             cycles.rows (2), cycles.rows[-1] (2), prescriptions.context[-1] (1),
-            cycles: position and remaining (free)
+            cycles: position, remaining and elapsed(day) (free)
 
  7 prescriptions.rows: route
    looks at patients.rows (2), lines.context (1), lines.rows (2), cycles.context (2),

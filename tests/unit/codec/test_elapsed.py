@@ -1,0 +1,134 @@
+"""How far a sequence has come when a row begins: the same for the fit, which knows all values, as for the sampler."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mare.codec import Points, Siblings, TableCodec, decode_table, evenly, read_table, table_codec
+from mare.codec.advancing import Advance
+from mare.codec.elapsed import elapsed_codes, leading
+from mare.domain import RowDraws, as_generator, numbered_keys
+from mare.schema.loading import load_schema
+from mare.schema.relative import Anchor
+
+SCHEMA = """
+mare: 1
+entity: p
+tables:
+  p:
+    key: id
+    columns:
+      born: {type: datetime, min: 1900-01-01, max: 2000-01-01}
+      leaves: {type: datetime, after: born, within: 120y}
+  t:
+    key: k
+    parent: {table: p, column: p_id, type: sequential, order_by: begins, max_rows: 9}
+    columns:
+      begins: BEGINS
+      ends: {type: datetime, after: begins, within: 30d, scale: log, bins: 6}
+      kind: {type: category, values: [a, b]}
+"""
+AGE = "{type: datetime, after: previous.ends, first: {after: parent.born, within: 120y}, within: 10y, scale: log, bins: 8}"
+ITSELF = "{type: datetime, after: previous.ends, first: {min: 2000-01-01, max: 2010-01-01}, within: 10y, bins: 8}"
+LEFT = "{type: datetime, after: previous.begins, before: parent.leaves, first: {before: parent.leaves, within: 120y}, bins: 8}"
+COLUMNS = ["begins", "ends", "kind"]
+BORN = datetime(1950, 1, 1)
+LEAVES = datetime(2020, 1, 1)
+
+
+def schema_codec(begins: str, table: str = "t", columns: list[str] | None = None) -> TableCodec:
+    return evenly(table_codec(load_schema(SCHEMA.replace("BEGINS", begins)), table, columns or COLUMNS))
+
+
+def siblings(counts: list[int]) -> Siblings:
+    parent = np.repeat(np.arange(len(counts)), counts).astype(np.int64)
+    return Siblings(len(counts), parent, np.concatenate([np.arange(n) for n in counts]).astype(np.int64))
+
+
+def above(codec: TableCodec, rows: int) -> dict[Anchor, Points]:
+    """Everybody was born on one day, and leaves on one."""
+    said = {"born": BORN, "leaves": LEAVES}
+    scales = {name: one.scale for name, one in schema_codec(AGE, "p", ["born", "leaves"]).ordered.items()}
+    found = {}
+    for anchor in codec.above:
+        scale = scales[anchor.column]
+        ticks = np.repeat(scale.to_ticks(pa.array([said[anchor.column]], type=pa.timestamp("us"))).ticks, rows)
+        found[anchor] = Points(scale, ticks, ticks.copy(), np.ones(rows, dtype=np.bool_))
+    return found
+
+
+def days_elapsed(begins: str, moments: list[datetime | None], stay: int = 2) -> list[float]:
+    codec = schema_codec(begins)
+    ends = [None if m is None else m + timedelta(days=stay) for m in moments]
+    values = {
+        "begins": pa.array(moments, type=pa.timestamp("us")),
+        "ends": pa.array(ends, type=pa.timestamp("us")),
+        "kind": pa.array(["a"] * len(moments)),
+    }
+    read = read_table(codec, values, siblings([len(moments)]), above(codec, len(moments)))
+    tick = timedelta(days=1) / timedelta(microseconds=1) / codec.ordered["begins"].scale.to_ticks(
+        pa.array([datetime(1970, 1, 2)], type=pa.timestamp("us"))
+    ).ticks[0]  # fmt: skip
+    return [round(float(ticks) * tick / 86_400e6, 6) for ticks in read.elapsed["begins"]]
+
+
+def test_a_row_begins_where_the_previous_one_ended_and_the_first_at_its_own_value() -> None:
+    moments = [BORN + timedelta(days=100), BORN + timedelta(days=130), BORN + timedelta(days=500)]
+    assert days_elapsed(AGE, moments) == [100, 102, 132]
+
+
+def test_where_a_row_above_sets_an_end_it_is_what_is_left_until_then() -> None:
+    moments = [LEAVES - timedelta(days=100), LEAVES - timedelta(days=50)]
+    assert days_elapsed(LEFT, moments) == [100, 100]
+
+
+def test_a_sequence_that_hangs_on_nothing_is_measured_as_it_stands() -> None:
+    moments = [datetime(2000, 1, 1), datetime(2000, 2, 1)]
+    first, second = days_elapsed(ITSELF, moments)
+    assert second - first == 2
+
+
+def test_what_has_no_value_has_come_no_way_at_all() -> None:
+    codec = schema_codec(AGE.replace("bins: 8", "bins: 8, nullable: true"))
+    values = {
+        "begins": pa.array([None], type=pa.timestamp("us")),
+        "ends": pa.array([None], type=pa.timestamp("us")),
+        "kind": pa.array(["a"]),
+    }
+    points = above(codec, 1)
+    nowhere = {a: Points(p.scale, p.lower, p.upper, np.zeros(1, dtype=np.bool_)) for a, p in points.items()}
+    read = read_table(codec, values, siblings([1]), nowhere)
+    assert elapsed_codes(codec, read.elapsed)["begins"].tolist() == [0]
+
+
+def test_only_the_columns_that_say_where_rows_begin_are_worked_out_ahead() -> None:
+    assert set(leading(schema_codec(AGE), "begins").columns) == {"begins", "ends"}
+
+
+@pytest.mark.parametrize("begins", [AGE, ITSELF, LEFT])
+def test_the_sampler_is_told_what_the_fit_would_see_in_the_rows_that_come_out(begins: str) -> None:
+    """Codes are drawn at random, position by position, decoded at the end, and read as the fit reads: the same elapsed codes."""
+    codec, rng = schema_codec(begins), np.random.default_rng(5)
+    counts = rng.integers(0, 9, size=200).tolist()
+    where = siblings(counts)
+    first = codec.firsts["begins"]
+    firsts = rng.integers(0, first.bins.count, size=len(counts)).astype(np.uint8)
+    rows = {name: rng.integers(0, one.size, size=where.rows).astype(np.uint8) for name, one in codec.columns.items()}
+    begin = codec.columns["begins"]
+    later = rng.integers(0, begin.bins.count, size=where.rows)
+    rows["begins"] = np.where(where.position == 0, begin.first_row, later).astype(np.uint8)
+    points = above(codec, where.rows)
+    draws = as_generator(RowDraws(numbered_keys(7, np.arange(where.rows)), 3))
+    advance = Advance(codec, "begins", firsts, where, points, draws)
+    told = np.zeros(where.rows, dtype=np.int64)
+    for at in where.steps:
+        told[at] = advance.begin(at)
+        advance.hand_in(at, rows)
+    decoded = decode_table(codec, rows, {"begins": firsts}, where, draws, points, ("begins",))
+    seen = elapsed_codes(codec, read_table(codec, decoded.values, where, points).elapsed)["begins"]
+    assert len(set(told.tolist())) > 3
+    assert told.tolist() == seen.tolist()
