@@ -76,29 +76,12 @@ def warn_status(release: Release) -> None:
         typer.echo(f"mare: {release.warning}", err=True)
 
 
-def tell_notes(notes: LocalNotes, quiet: bool, schema: Schema | None = None) -> None:
-    """What was left out, in true numbers; of lists that ``schema`` has learned, why, and what to do."""
-    tables = {} if schema is None else schema.tables
-    columns = {f"{name}.{column}": says for name, table in tables.items() for column, says in table.columns.items()}
-    learned = {name for name, says in columns.items() if says.type == "category" and says.learn}
-    for table, rows in notes.orphans.items():
-        if rows:
-            remark(f"{table}: {rows:,} rows without a parent were left out (internal, not private)", quiet)
-    for table, rows in notes.truncated.items():
-        if rows:
-            remark(
-                f"{table}: {rows:,} rows were cut: beyond the caps, or below a row that was left out (internal, not private)",
-                quiet,
-            )
-    for column, values in notes.outside.items():
-        if values and column in learned:
-            remark(
-                f"{column}: {values:,} values were too rare to be learned at this budget (internal, not private). If its values "
-                "are public, list them in the schema: `values: [...]` instead of `learn: true`.",
-                quiet,
-            )
-        elif values:
-            remark(f"{column}: {values:,} values outside its domain were moved into it (internal, not private)", quiet)
+def tell_notes(notes: LocalNotes, quiet: bool, schema: Schema) -> None:
+    """What was left out, in true numbers, by which line of the schema, and what to do."""
+    from .left_out import left_out_lines
+
+    for line in left_out_lines(notes, schema):
+        remark(line, quiet)
 
 
 def describe_release(release: Release, path: str | None = None) -> dict[str, object]:

@@ -1,14 +1,18 @@
-"""What a fit left out is told in words that say what to do about it."""
+"""What a fit left out is told in words that say by which line of the schema, and what to do about it."""
 
 from __future__ import annotations
 
 import pytest
 
 from mare.cli.telling import tell_notes
-from mare.fitting import LocalNotes
+from mare.fitting import Cuts, FitOptions, LocalNotes, run_fit
+from mare.planning.planning import plan
+from mare.privacy.bits import SeededBits
+from mare.privacy.budget import Budget
 from mare.schema.loading import load_schema
+from tests.memory_source import MemorySource, hospital_rows, hospital_schema
 
-SCHEMA = """
+SCHEMA = load_schema("""
 mare: 1
 entity: people
 tables:
@@ -17,15 +21,80 @@ tables:
     columns:
       race: {type: category, learn: true, max_values: 10}
       sex: {type: category, values: [F, M]}
-"""
+    references: {home: {kind: owned, table: homes}}
+  homes: {key: id, columns: {region: {type: category, values: [N, S]}}}
+  visits: {key: id, parent: {table: people, column: person, max_rows: 7}, columns: {n: {type: integer, min: 0, max: 9}}}
+  tests: {parent: {table: visits, column: visit, max_rows: 40, max_per_entity: 60}, columns: {n: {type: integer, min: 0, max: 9}}}
+  notes: {parent: {table: visits, column: visit, max_per_entity: 5}, columns: {n: {type: integer, min: 0, max: 9}}}
+  ends: {key: person, parent: {table: people, column: person}, columns: {n: {type: integer, min: 0, max: 9}}}
+  gives: {parent: {table: visits, column: visit, type: associative, via: drugs, column_via: drug, multiplicity: 2}}
+  drugs: {public: true, key: id, rows: 30}
+""")
+
+Told = pytest.CaptureFixture[str]
 
 
-def test_a_list_that_was_learned_says_why_values_are_gone_and_what_to_write(capsys: pytest.CaptureFixture[str]) -> None:
+def told(notes: LocalNotes, capsys: Told) -> list[str]:
+    tell_notes(notes, False, SCHEMA)
+    lines = capsys.readouterr().err.splitlines()
+    assert all("internal, not private" in line for line in lines)
+    return lines
+
+
+def cut(table: str, cuts: Cuts, capsys: Told) -> list[str]:
+    return told(LocalNotes({}, {}, {table: cuts}), capsys)
+
+
+def test_a_list_that_was_learned_says_why_values_are_gone_and_what_to_write(capsys: Told) -> None:
     notes = LocalNotes({}, {}, {}, {"people.race": 260, "people.sex": 3})
-    tell_notes(notes, False, load_schema(SCHEMA))
-    race, sex = capsys.readouterr().err.splitlines()
+    race, sex = told(notes, capsys)
     assert race.startswith("people.race: 260 values were too rare to be learned at this budget (internal, not private).")
     assert "`values: [...]` instead of `learn: true`" in race
     assert sex == "people.sex: 3 values outside its domain were moved into it (internal, not private)"
-    tell_notes(notes, True, load_schema(SCHEMA))
+    tell_notes(notes, True, SCHEMA)
     assert capsys.readouterr().err == ""
+
+
+def test_rows_beyond_a_cap_name_the_cap_and_where_to_raise_it(capsys: Told) -> None:
+    (line,) = cut("visits", Cuts(max_rows=1234), capsys)
+    assert line.startswith("visits: 1,234 rows were cut by `max_rows: 7`, rows per row of people (internal, not private).")
+    assert "raise `max_rows` in tables.visits.parent" in line
+    # Whoever sets a cap by the true number has put data into the schema.
+    assert "not by this number" in line
+
+
+def test_every_cause_has_a_line_of_its_own(capsys: Told) -> None:
+    capped, listed, above = cut("tests", Cuts(max_rows=10, max_per_entity=20, above=30), capsys)
+    assert capped.startswith("tests: 10 rows were cut by `max_rows: 40`, rows per row of visits")
+    assert listed.startswith("tests: 20 rows were cut by `max_per_entity: 60`, rows per row of people, as whole lists")
+    assert "raise `max_per_entity` in tables.tests.parent" in listed
+    assert above == "tests: 30 rows were cut together with the row of visits above them (internal, not private)."
+
+
+def test_a_cap_that_is_not_max_rows_is_not_called_so(capsys: Told) -> None:
+    (by_entity,) = cut("notes", Cuts(max_rows=3), capsys)
+    assert by_entity.startswith("notes: 3 rows were cut by `max_per_entity: 5`, rows per row of people")
+    (by_key,) = cut("ends", Cuts(max_rows=2), capsys)
+    assert "a cap of 1, rows per row of people (internal, not private): its key is the foreign key" in by_key
+    unknown, often, many = cut("gives", Cuts(unknown_key=4, multiplicity=5, max_rows=6), capsys)
+    assert unknown.startswith("gives: 4 rows were cut, whose key is not in drugs")
+    assert often.startswith(
+        "gives: 5 rows were cut by `multiplicity: 2`, how often one key of drugs may occur under one row of visits"
+    )
+    assert "a cap of 60, rows per row of visits (internal, not private): 30 drugs × 2." in many
+
+
+def test_rows_without_an_owner_say_what_would_keep_them(capsys: Told) -> None:
+    homes, visits = told(LocalNotes({}, {"people": 0, "homes": 4, "visits": 12}, {}), capsys)
+    assert homes == "homes: 4 rows that nobody refers to were left out (internal, not private)."
+    assert visits.startswith("visits: 12 rows without a parent were left out (internal, not private). `orphans: entity`")
+
+
+def test_the_numbers_that_were_cut_are_not_in_the_release() -> None:
+    found: list[LocalNotes] = []
+    rows = hospital_rows(20)
+    rows["stays"] += [{**rows["stays"][0], "sid": 90_000 + n} for n in range(7_654)]
+    options = FitOptions(bits=SeededBits(1), notes=found.append)
+    release = run_fit(plan(hospital_schema(), Budget(2, 1e-9)), MemorySource.of(rows), options)
+    assert found[0].truncated["stays"].max_rows >= 7_654
+    assert str(found[0].truncated["stays"].total) not in release.ledger.to_json()
