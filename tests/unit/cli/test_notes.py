@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import stat
+import sys
+from pathlib import Path
+from unittest import mock
+
 import pytest
 
-from mare.cli.telling import tell_notes
+from mare.cli.telling import UNTOLD, tell_notes
 from mare.fitting import Cuts, FitOptions, LocalNotes, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
@@ -35,7 +40,8 @@ Told = pytest.CaptureFixture[str]
 
 
 def told(notes: LocalNotes, capsys: Told) -> list[str]:
-    tell_notes(notes, False, SCHEMA)
+    with mock.patch.object(sys.stderr, "isatty", return_value=True):
+        tell_notes(notes, False, SCHEMA)
     lines = capsys.readouterr().err.splitlines()
     assert all("internal, not private" in line for line in lines)
     return lines
@@ -51,7 +57,8 @@ def test_a_list_that_was_learned_says_why_values_are_gone_and_what_to_write(caps
     assert race.startswith("people.race: 260 values were too rare to be learned at this budget (internal, not private).")
     assert "`values: [...]` instead of `learn: true`" in race
     assert sex == "people.sex: 3 values outside its domain were moved into it (internal, not private)"
-    tell_notes(notes, True, SCHEMA)
+    with mock.patch.object(sys.stderr, "isatty", return_value=True):
+        tell_notes(notes, True, SCHEMA)
     assert capsys.readouterr().err == ""
 
 
@@ -98,3 +105,32 @@ def test_the_numbers_that_were_cut_are_not_in_the_release() -> None:
     release = run_fit(plan(hospital_schema(), Budget(2, 1e-9)), MemorySource.of(rows), options)
     assert found[0].truncated["stays"].max_rows >= 7_654
     assert str(found[0].truncated["stays"].total) not in release.ledger.to_json()
+
+
+LEFT = LocalNotes({}, {"visits": 12}, {"visits": Cuts(max_rows=1234)}, {"people.sex": 3})
+
+
+def test_in_a_pipe_the_same_is_said_whatever_was_left_out(capsys: Told) -> None:
+    for notes in (LEFT, LocalNotes({}, {}, {})):
+        tell_notes(notes, False, SCHEMA)
+        assert capsys.readouterr().err == f"{UNTOLD}\n"
+        tell_notes(notes, True, SCHEMA)
+        assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_in_a_pipe_the_numbers_go_into_a_file_that_only_its_owner_may_read(quiet: bool, tmp_path: Path, capsys: Told) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("of an earlier fit")
+    file.chmod(0o644)
+    tell_notes(LEFT, quiet, SCHEMA, file)
+    assert capsys.readouterr().err == ""
+    head, orphans, cuts, outside = file.read_text().splitlines()
+    assert head.startswith("INTERNAL, NOT PRIVATE")
+    assert (orphans[:10], cuts[:13], outside[:13]) == ("visits: 12", "visits: 1,234", "people.sex: 3")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_file_that_cannot_be_written_does_not_cost_the_release(tmp_path: Path, capsys: Told) -> None:
+    tell_notes(LocalNotes({}, {}, {}), True, SCHEMA, tmp_path / "gone" / "notes.txt")
+    assert "could not be written (No such file or directory)" in capsys.readouterr().err
