@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 ROWS = 1 << 18
 """Rows of a chunk, about: enough to work through at once, little enough to hold several of."""
 
+FIRST = 16
+"""The first chunk is so many times smaller than a full one, and each is at most twice the one before: how long it will take is
+known soon, and three chunks more cost next to nothing."""
+
 TRIES, RAREST, MOST_AT_ONCE = 200_000, 10_000, 1 << 17
 """Entities that are drawn at least before a condition counts as impossible; how many are drawn for each that satisfies it before
 it counts as too rare; and how many at once."""
@@ -97,14 +101,27 @@ def chunks_of(job: Job, entities: int, size: int) -> Iterator[Index]:
     if job.condition is not None and entities:
         yield from _chosen(job, job.condition, entities, size)
         return
-    for first in range(0, max(1, entities), size):
-        yield np.arange(first, min(first + size, entities), dtype=np.int64)
+    first, sizes = 0, growing_sizes(size)
+    while first < max(1, entities):
+        last = min(first + next(sizes), entities)
+        yield np.arange(first, last, dtype=np.int64)
+        first = max(last, 1)
+
+
+def growing_sizes(size: int) -> Iterator[int]:
+    """How many entities each chunk may have, up to ``size``. Where that is whole blocks, all are."""
+    whole = BLOCK if size % BLOCK == 0 else 1
+    now = max(1, size // FIRST // whole) * whole
+    while True:
+        yield now
+        now = min(size, 2 * now)
 
 
 def _chosen(job: Job, condition: EntityCondition, entities: int, size: int) -> Iterator[Index]:
     """The first so many entities that satisfy a condition. Only their own rows are drawn to find them; and drawn again, the
     same, with all that belongs to them."""
-    found, tried, waiting = 0, 0, list[Index]()
+    found, tried, waiting, sizes = 0, 0, np.zeros(0, dtype=np.int64), growing_sizes(size)
+    enough = next(sizes)
     while found < entities:
         if tried >= max(TRIES, RAREST * found):
             raise impossible(condition, found, entities, tried)
@@ -114,10 +131,10 @@ def _chosen(job: Job, condition: EntityCondition, entities: int, size: int) -> I
         chunk = generate_chunk(job.generator, job.seed, numbers, (condition.table,), some=True)
         held = numbers[condition.holds(ChunkValues(job.writer, chunk, {}, job.seed))][: entities - found]
         tried, found = tried + len(numbers), found + len(held)
-        waiting.append(held)
-        if sum(map(len, waiting)) >= size or found == entities:
-            yield np.concatenate(waiting)
-            waiting = []
+        waiting = np.concatenate([waiting, held])
+        while len(waiting) >= enough or (found == entities and len(waiting)):
+            yield waiting[:enough]
+            waiting, enough = waiting[enough:], next(sizes)
 
 
 def stream_batches(job: Job, chunks: Iterator[Index], threads: int) -> Iterator[tuple[int, Batches]]:

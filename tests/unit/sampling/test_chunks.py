@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from functools import cache
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,7 @@ from mare.privacy.budget import Budget
 from mare.release import Release
 from mare.sampling import SampleOptions, pour, start
 from mare.sampling.randomness import BLOCK, ask_by_block, stream
-from mare.sampling.streaming import Job
+from mare.sampling.streaming import Job, chunks_of, growing_sizes
 from mare.schema.loading import load_schema
 from mare.schema.table import ModelChoice
 from tests.datasets import dataset
@@ -54,6 +56,34 @@ def test_chunks_and_threads_change_nothing(kind: str, model: str) -> None:
         parts = made(release, 130, chunk=chunk, threads=threads)
         for table, rows in whole.items():
             assert rows.equals(parts[table]), f"{table} in chunks of {chunk} by {threads} threads"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_first_chunk_is_small_so_that_the_time_left_is_known_soon(threads: int) -> None:
+    told: list[tuple[int, int]] = []
+    entities = 20_000  # less than one chunk holds
+    sampling = start(fitted_hospital(), SampleOptions(entities, 5, threads=threads))
+    assert sampling.chunk > entities
+    for _ in sampling.batches(lambda done, total: told.append((done, total))):
+        pass
+    assert told[0][0] <= sampling.chunk / 16
+    assert told[-1] == (entities, entities)
+    assert len(told) <= 1 + math.log2(16)  # and the work is in a few chunks still
+
+
+@pytest.mark.parametrize(("size", "first"), [(1, 1), (7, 1), (160, 10), (BLOCK, BLOCK), (40 * BLOCK, 2 * BLOCK)])
+def test_chunks_grow_up_to_their_size_in_whole_blocks(size: int, first: int) -> None:
+    sizes = list(islice(growing_sizes(size), 12))
+    assert sizes[0] == first
+    assert sizes[-1] == size
+    assert all(now <= then <= min(size, 2 * now) for now, then in pairwise(sizes))
+    assert size % BLOCK or not any(one % BLOCK for one in sizes)
+
+
+def test_entities_that_satisfy_a_condition_come_in_chunks_too() -> None:
+    sampling = start(fitted_hospital(), SampleOptions(3000, 5, where="sex = 'F' or sex = 'M'", chunk=BLOCK, threads=1))
+    sizes = [len(chunk) for chunk in chunks_of(sampling.job, 3000, BLOCK)]
+    assert sizes == [BLOCK, BLOCK, 3000 - 2 * BLOCK]
 
 
 def test_fewer_entities_are_the_first_of_more() -> None:
