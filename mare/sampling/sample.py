@@ -86,10 +86,11 @@ class Sampling:
 def start(release: Release, options: SampleOptions | None = None) -> Sampling:
     """Understand what is asked for, or say why not. Nothing is drawn yet but the pools."""
     asked = options or SampleOptions()
-    ready = prepare(release, asked.seed)
     if asked.given:
-        return _start_given(release, asked, ready)
+        # What is given may refer to any row that a pool has had in an earlier sample: all are made.
+        return _start_given(release, asked, prepare(release, asked.seed))
     entities = release.plan.entities if asked.entities is None else asked.entities
+    ready = prepare(release, asked.seed, entities)
     condition = None
     if asked.where is not None:
         entity = release.schema.entity_name or ""
