@@ -115,7 +115,9 @@ def _orphans(release: Release) -> tuple[str, ...]:
     """How many rows had no parent was never asked, so it is not known: that would have to be paid for."""
     tables = [n for n, t in release.schema.tables.items() if t.parent is not None and t.parent.orphans == "entity"]
     return tuple(
-        f"{name}: rows without a parent were learned from (orphans: entity); all that come out have one" for name in tables
+        f"{name}: every row that comes out has a parent. Rows without one took part in the fit as entities of their own "
+        "(orphans: entity), but how many there were was not measured, so none are made."
+        for name in tables
     )
 
 
