@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mare.schema.caps import Cap, link_cap, parent_link, parent_name
+from mare.schema.columns import Category, Code
 
 if TYPE_CHECKING:
     from mare.fitting import Cuts, LocalNotes
     from mare.schema import Schema
+    from mare.schema.columns import AnyColumn
     from mare.schema.links import Parent
 
 INTERNAL = "(internal, not private)"
@@ -27,15 +29,10 @@ def left_out_lines(notes: LocalNotes, schema: Schema) -> Iterator[str]:
             yield _orphans(table, rows, schema)
     for table, cuts in notes.truncated.items():
         yield from _cuts(table, cuts, schema)
-    learned = {
-        f"{name}.{column}"
-        for name, table in schema.tables.items()
-        for column, says in table.columns.items()
-        if says.type == "category" and says.learn
-    }
+    columns = {f"{name}.{column}": says for name, table in schema.tables.items() for column, says in table.columns.items()}
     for column, values in notes.outside.items():
         if values:
-            yield _too_rare(column, values) if column in learned else _outside(column, values)
+            yield _outside(column, values, columns.get(column))
 
 
 def _orphans(table: str, rows: int, schema: Schema) -> str:
@@ -92,12 +89,24 @@ def _raise(option: str, where: str) -> str:
     return f"To keep more, raise `{option}` in {where}; the noise grows with it, so {_NOT_BY_THIS}."
 
 
-def _too_rare(column: str, values: int) -> str:
-    return (
-        f"{column}: {values:,} values were too rare to be learned at this budget {INTERNAL}. If its values are public, list "
-        "them in the schema: `values: [...]` instead of `learn: true`."
-    )
-
-
-def _outside(column: str, values: int) -> str:
-    return f"{column}: {values:,} values outside its domain were moved into it {INTERNAL}"
+def _outside(column: str, values: int, says: AnyColumn | None) -> str:
+    """Values that came out otherwise than they were; ``says`` is None for a reference."""
+    if getattr(says, "learn", False) and isinstance(says, Category | Code):
+        return (
+            f"{column}: {values:,} values were too rare to be learned at this budget {INTERNAL}. If its values are public, list "
+            "them in the schema: `values: [...]` instead of `learn: true`."
+        )
+    if getattr(says, "learn", False):
+        follows = any(getattr(says, field, None) is not None for field in ("after", "before"))
+        fields = "`within:`" if follows else "`min:` and `max:`"
+        return (
+            f"{column}: {values:,} values outside the range that was learned at this budget were moved into it {INTERNAL}. If a "
+            f"range is public, write it in the schema: {fields} instead of `learn: true`."
+        )
+    moved = f"{column}: {values:,} values outside its domain were moved into it {INTERNAL}"
+    written = [
+        field
+        for field in ("values", "after", "before", "during", "within", "min", "max")
+        if getattr(says, field, None) is not None
+    ]
+    return f"{moved}. If such values are possible, mend {' and '.join(f'`{name}`' for name in written)}." if written else moved

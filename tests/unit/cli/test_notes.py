@@ -26,6 +26,10 @@ tables:
     columns:
       race: {type: category, learn: true, max_values: 10}
       sex: {type: category, values: [F, M]}
+      born: {type: date, min: 1900-01-01, max: 2020-01-01}
+      died: {type: date, after: born, within: 120y, nullable: true}
+      weight: {type: number, learn: true}
+      dry: {type: number, after: weight, learn: true}
     references: {home: {kind: owned, table: homes}}
   homes: {key: id, columns: {region: {type: category, values: [N, S]}}}
   visits: {key: id, parent: {table: people, column: person, max_rows: 7}, columns: {n: {type: integer, min: 0, max: 9}}}
@@ -56,10 +60,22 @@ def test_a_list_that_was_learned_says_why_values_are_gone_and_what_to_write(caps
     race, sex = told(notes, capsys)
     assert race.startswith("people.race: 260 values were too rare to be learned at this budget (internal, not private).")
     assert "`values: [...]` instead of `learn: true`" in race
-    assert sex == "people.sex: 3 values outside its domain were moved into it (internal, not private)"
+    assert sex.startswith("people.sex: 3 values outside its domain were moved into it (internal, not private).")
+    assert sex.endswith("If such values are possible, mend `values`.")
     with mock.patch.object(sys.stderr, "isatty", return_value=True):
         tell_notes(notes, True, SCHEMA)
     assert capsys.readouterr().err == ""
+
+
+def test_values_outside_a_range_say_whether_it_was_learned_or_which_fields_say_it(capsys: Told) -> None:
+    outside = {"people.weight": 9, "people.born": 8, "people.died": 7, "people.home": 6, "people.dry": 5}
+    weight, born, died, home, dry = told(LocalNotes({}, {}, {}, outside), capsys)
+    assert weight.startswith("people.weight: 9 values outside the range that was learned at this budget were moved into it")
+    assert weight.endswith("`min:` and `max:` instead of `learn: true`.")
+    assert dry.endswith("`within:` instead of `learn: true`.")
+    assert born.endswith("mend `min` and `max`.")
+    assert died.endswith("mend `after` and `within`.")
+    assert home == "people.home: 6 values outside its domain were moved into it (internal, not private)"
 
 
 def test_rows_beyond_a_cap_name_the_cap_and_where_to_raise_it(capsys: Told) -> None:
