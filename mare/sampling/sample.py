@@ -20,11 +20,12 @@ from mare.release import Release, load_release
 from mare.release.linking import linked_columns
 from mare.schema.reflection import ReflectedTable
 
+from .chunking import ChunkSizes, chunk_sizes
 from .conditions import entity_condition
 from .given_files import Given
 from .giving import take_given
 from .preparation import Prepared, prepare
-from .streaming import Job, Progress, chunk_size, chunks_of, stream_batches, who_there_is
+from .streaming import Job, Progress, chunks_of, stream_batches, who_there_is
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +67,7 @@ class Sampling:
     apart: Mapping[str, pa.RecordBatch]
     """Tables that come out before any entity."""
     entities: int
-    chunk: int
+    chunks: ChunkSizes
     threads: int
     notes: tuple[str, ...] = ()
     """What the person at the keyboard should know."""
@@ -75,8 +76,8 @@ class Sampling:
         """The synthetic rows: public tables and pools first, then a chunk of entities at a time."""
         if self.apart:
             yield dict(self.apart)
-        done, job = 0, who_there_is(self.job, self.entities, self.chunk)
-        for number, found in stream_batches(job, chunks_of(job, self.entities, self.chunk), self.threads):
+        done, job = 0, who_there_is(self.job, self.entities, self.chunks)
+        for number, found in stream_batches(job, chunks_of(job, self.entities, self.chunks), self.threads):
             yield found
             done += number
             if progress is not None:
@@ -97,17 +98,17 @@ def start(release: Release, options: SampleOptions | None = None) -> Sampling:
         condition = entity_condition(asked.where, release.schema, ready.writer.codecs.get(entity))
     job = Job(ready.generator, ready.writer, asked.seed, condition)
     threads = default_threads() if asked.threads is None else asked.threads
-    size = chunk_size(release, ready.generator, asked.chunk)
-    return Sampling(job, ready.apart, entities, size, threads, _orphans(release))
+    sizes = chunk_sizes(release, ready.generator, asked.chunk)
+    return Sampling(job, ready.apart, entities, sizes, threads, _orphans(release))
 
 
 def _start_given(release: Release, asked: SampleOptions, ready: Prepared) -> Sampling:
     given = take_given(release, ready, asked.given)
     generator, writer = replace(ready.generator, given=given), replace(ready.writer, given=given)
     threads = default_threads() if asked.threads is None else asked.threads
-    size = chunk_size(release, generator, asked.chunk)
+    sizes = chunk_sizes(release, generator, asked.chunk)
     return Sampling(
-        Job(generator, writer, asked.seed), ready.apart, given.entities, size, threads, (*given.notes, *_orphans(release))
+        Job(generator, writer, asked.seed), ready.apart, given.entities, sizes, threads, (*given.notes, *_orphans(release))
     )
 
 
