@@ -1,7 +1,8 @@
 """Bars on a terminal, plain lines in a pipe, nothing where silence was asked for. All of it on the error stream.
 
-A bar shows the time left and goes away when it is done. Lines come after ten seconds, when there is something new to say, and
-never with a number from the data: a pipe may end in a file.
+A bar shows the time left and goes away when it is done. Lines come after two seconds, and then when there is something new to
+say; never with a number from the data: a pipe may end in a file. Entities that are made are public, so their lines tell the time
+left too.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from .progress import FitProgress, Shown
 
-FIRST, EVERY = 10.0, 10.0
-"""Seconds before the first plain line, and between two: a log is read afterwards, and what was soon over needs no line there."""
+FIRST, EVERY = 2.0, 10.0
+"""Seconds before the first plain line, and between two: what was soon over needs no line, and a log should not be full."""
 _WIDTH = 28
 
 
@@ -46,7 +47,7 @@ def count_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     if quiet:
         yield progress.tell
     elif not sys.stderr.isatty():
-        with plain_lines(lambda: progress.doing):
+        with plain_lines(lambda: with_time_left(progress)):
             yield progress.tell
     else:
         with _drawn(progress):
@@ -98,6 +99,12 @@ def say_lines(text: Callable[[], str], say: Callable[[str], None], stopped: Call
 def _line(text: str) -> None:
     sys.stderr.write(f"mare: {text}\n")
     sys.stderr.flush()
+
+
+def with_time_left(progress: Shown) -> str:
+    """What is done, in a line."""
+    left = progress.left()
+    return progress.doing if left is None else f"{progress.doing}, about {in_words(left)} left"
 
 
 def in_words(seconds: float) -> str:

@@ -1,6 +1,7 @@
 """How the verbs that take time speak: progress and remarks on the error stream, results on the output.
 
-A release that is NOT PRIVATE says so wherever it is shown. True numbers are marked "internal, not private".
+A release that is NOT PRIVATE says so wherever it is shown. True numbers are marked "internal, not private"; they go to a
+terminal, or into a file that was asked for, never into a pipe: it may end in a log, which many may read.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -76,29 +79,38 @@ def warn_status(release: Release) -> None:
         typer.echo(f"mare: {release.warning}", err=True)
 
 
-def tell_notes(notes: LocalNotes, quiet: bool, schema: Schema | None = None) -> None:
-    """What was left out, in true numbers; of lists that ``schema`` has learned, why, and what to do."""
-    tables = {} if schema is None else schema.tables
-    columns = {f"{name}.{column}": says for name, table in tables.items() for column, says in table.columns.items()}
-    learned = {name for name, says in columns.items() if says.type == "category" and says.learn}
-    for table, rows in notes.orphans.items():
-        if rows:
-            remark(f"{table}: {rows:,} rows without a parent were left out (internal, not private)", quiet)
-    for table, rows in notes.truncated.items():
-        if rows:
-            remark(
-                f"{table}: {rows:,} rows were cut: beyond the caps, or below a row that was left out (internal, not private)",
-                quiet,
-            )
-    for column, values in notes.outside.items():
-        if values and column in learned:
-            remark(
-                f"{column}: {values:,} values were too rare to be learned at this budget (internal, not private). If its values "
-                "are public, list them in the schema: `values: [...]` instead of `learn: true`.",
-                quiet,
-            )
-        elif values:
-            remark(f"{column}: {values:,} values outside its domain were moved into it (internal, not private)", quiet)
+UNTOLD = (
+    "What was left out of the data, in true numbers, is told on a terminal only: logs are read by many. "
+    "--internal-notes FILE writes it into a file."
+)
+
+
+def tell_notes(notes: LocalNotes, quiet: bool, schema: Schema, file: Path | None = None) -> None:
+    """What was left out, in true numbers, by which line of the schema, and what to do: on a terminal, and in that file.
+
+    A pipe is told the same whatever the data holds: that anything was left out at all is as much about the data as how much.
+    """
+    from .left_out import left_out_lines
+
+    lines = list(left_out_lines(notes, schema))
+    if file is not None:
+        _write_notes(lines, file)
+    if sys.stderr.isatty():
+        for line in lines:
+            remark(line, quiet)
+    elif file is None:
+        remark(UNTOLD, quiet)
+
+
+def _write_notes(lines: list[str], file: Path) -> None:
+    """For its owner's eyes only. The fit is done and paid for by now: a disk that is full must not cost the release."""
+    from mare.files import write_whole
+
+    head = "INTERNAL, NOT PRIVATE: true numbers of what the fit left out. Not to be handed over with the release."
+    try:
+        write_whole(file, "\n".join([head, *(lines or ["Nothing was left out."]), ""]), private=True)
+    except OSError as error:
+        typer.echo(f"mare: {file} could not be written ({error.strerror}): what was left out is not told.", err=True)
 
 
 def describe_release(release: Release, path: str | None = None) -> dict[str, object]:

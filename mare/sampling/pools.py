@@ -1,11 +1,14 @@
 """Pools: so many made-up rows from declared domains, the same for all blocks. Nothing in them was learned.
 
-Every value is drawn evenly over its column's domain: a pool says who could be there, not who is.
+Every value is drawn evenly over its column's domain: a pool says who could be there, not who is. It has no more rows than there
+will be references to it, as far as the noisy sizes tell: a schema written for a large hospital would give a small one, or a small
+sample, a staff that nobody ever meets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +17,7 @@ import numpy as np
 from mare.codec import LearnedDomain, LearnedValues, TableCodec, evenly, table_codec
 from mare.domain import CodeArray, numbered_keys, purpose_of, smallest_dtype
 from mare.errors import InternalError
+from mare.release import Release
 from mare.release.filling import Modelled
 from mare.release.placing import Placed, Rooms
 from mare.release.public import PublicTables
@@ -29,12 +33,49 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+def pool_sizes(release: Release, pools: Sequence[str], entities: int | None) -> dict[str, int]:
+    """Rows of every pool in a sample of so many entities; all that are declared where that is not known.
+
+    ``pools`` come as they are made: those that are referred to before those that refer to them. A smaller pool holds the first
+    rows of a larger one.
+    """
+    schema, sizes = release.schema, dict[str, int]()
+    for pool in reversed(pools):
+        declared = schema.tables[pool].pool
+        if declared is None:
+            raise InternalError(f"{pool!r} is no pool")
+        uses = None if entities is None else _uses(release, pool, entities, sizes)
+        sizes[pool] = declared.rows if uses is None else max(1, min(declared.rows, uses))
+    return sizes
+
+
+def _uses(release: Release, pool: str, entities: int, sizes: Mapping[str, int]) -> int | None:
+    """How many references to a pool there will be, from noisy numbers alone; None where that does not bound its rows."""
+    expected: list[float] = []
+    for name, table in release.schema.tables.items():
+        columns = [column for r, says in table.references.items() if says.table == pool for column in table.reference_columns(r)]
+        if not columns:
+            continue
+        if any(set(columns) & set(names) for names in (table.key or (), *table.unique)):
+            return None  # rows are told apart by it, so that a row less may be one too few
+        rows = [
+            settled.rows for settled in release.plan.groups if settled.group.table == name and settled.group.part != "context"
+        ]
+        if name in sizes:
+            expected.append(sizes[name])
+        elif rows:
+            expected.append(max(rows) * entities / max(1, release.plan.entities))
+        else:
+            return None  # nothing of it is modelled, so how many rows it has is not known beforehand
+    return math.ceil(sum(expected)) if expected else None
+
+
 def make_pools(
-    schema: Schema, writer: Writer, tables: tuple[ReflectedTable, ...], seed: int
+    schema: Schema, writer: Writer, tables: tuple[ReflectedTable, ...], seed: int, sizes: Mapping[str, int]
 ) -> tuple[dict[str, dict[str, pa.Array]], dict[str, pa.RecordBatch]]:
     """The columns of every pool by the schema's names, and the batches to write. Pools may refer to each other."""
     codecs = {table.name: _codec(schema, writer, table.name) for table in tables}
-    placed = {table.name: _rows(schema, codecs[table.name], table.name, seed) for table in tables}
+    placed = {table.name: _rows(schema, codecs[table.name], table.name, seed, sizes[table.name]) for table in tables}
     own = replace(
         writer, tables=tables, order=tuple(placed), codecs=codecs, related={}, distinct={}, finders={}, owned_by={}, pools={}
     )
@@ -59,16 +100,17 @@ def _vocabularies(schema: Schema, public: PublicTables, table: str) -> Mapping[s
     }
 
 
-def _rows(schema: Schema, codec: TableCodec, table: str, seed: int) -> Placed:
+def _rows(schema: Schema, codec: TableCodec, table: str, seed: int, size: int) -> Placed:
     pool = schema.tables[table].pool
     if pool is None:
         raise InternalError(f"{table!r} is no pool")
     rng = stream(seed, f"pool {table}", 0)
     codes: dict[str, CodeArray] = {}
     for name, one in codec.columns.items():
-        codes[name] = rng.integers(0, one.size, size=pool.rows).astype(smallest_dtype(one.size))
-    everyone = np.arange(pool.rows, dtype=np.int64)
+        # All of them are drawn, whatever the size: a row is the same in a large sample and in a small one.
+        codes[name] = rng.integers(0, one.size, size=pool.rows)[:size].astype(smallest_dtype(one.size))
+    everyone = np.arange(size, dtype=np.int64)
     return Placed(
-        pool.rows, everyone, np.zeros(pool.rows, dtype=np.int64), np.ones(pool.rows, dtype=np.int64),
+        size, everyone, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.int64),
         {"rows": codes, "head": {}, "context": {}},
     )  # fmt: skip

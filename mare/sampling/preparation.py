@@ -23,7 +23,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare.schema.schema import EntityByColumn
 
 from .generator import Generator
-from .pools import make_pools
+from .pools import make_pools, pool_sizes
 from .writing import Writer
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class Prepared:
     """Tables that come out before any entity: public ones as they are, pools; referred before referring."""
 
 
-def prepare(release: Release, seed: int) -> Prepared:
+def prepare(release: Release, seed: int, entities: int | None = None) -> Prepared:
+    """``entities`` is how many there will be, where that is known: pools are no larger than they have to be then."""
     schema = release.schema
     dag = DatasetDag.of(schema)
     own = [name for name in dag.generation_order() if dag.node(name).role in ("entity", "private", "owned")]
@@ -91,7 +92,7 @@ def prepare(release: Release, seed: int) -> Prepared:
         ordered_by=ordered_by,
         finders=_finders(schema, own),
     )
-    made, batches = make_pools(schema, writer, tuple(by_name[name] for name in pools), seed)
+    made, batches = make_pools(schema, writer, tuple(by_name[name] for name in pools), seed, pool_sizes(release, pools, entities))
     public = {name: _whole(release, by_name[name]) for name in by_name if name in release.public}
     first = {name: public.get(name, batches.get(name)) for name in by_name if name in public or name in batches}
     return Prepared(generator, replace(writer, pools=made), {n: batch for n, batch in first.items() if batch is not None})

@@ -20,11 +20,12 @@ from mare.release import Release, load_release
 from mare.release.linking import linked_columns
 from mare.schema.reflection import ReflectedTable
 
+from .chunking import ChunkSizes, chunk_sizes
 from .conditions import entity_condition
 from .given_files import Given
 from .giving import take_given
 from .preparation import Prepared, prepare
-from .streaming import Job, Progress, chunk_size, chunks_of, stream_batches, who_there_is
+from .streaming import Job, Progress, chunks_of, stream_batches, who_there_is
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +67,7 @@ class Sampling:
     apart: Mapping[str, pa.RecordBatch]
     """Tables that come out before any entity."""
     entities: int
-    chunk: int
+    chunks: ChunkSizes
     threads: int
     notes: tuple[str, ...] = ()
     """What the person at the keyboard should know."""
@@ -75,8 +76,8 @@ class Sampling:
         """The synthetic rows: public tables and pools first, then a chunk of entities at a time."""
         if self.apart:
             yield dict(self.apart)
-        done, job = 0, who_there_is(self.job, self.entities, self.chunk)
-        for number, found in stream_batches(job, chunks_of(job, self.entities, self.chunk), self.threads):
+        done, job = 0, who_there_is(self.job, self.entities, self.chunks)
+        for number, found in stream_batches(job, chunks_of(job, self.entities, self.chunks), self.threads):
             yield found
             done += number
             if progress is not None:
@@ -86,27 +87,28 @@ class Sampling:
 def start(release: Release, options: SampleOptions | None = None) -> Sampling:
     """Understand what is asked for, or say why not. Nothing is drawn yet but the pools."""
     asked = options or SampleOptions()
-    ready = prepare(release, asked.seed)
     if asked.given:
-        return _start_given(release, asked, ready)
+        # What is given may refer to any row that a pool has had in an earlier sample: all are made.
+        return _start_given(release, asked, prepare(release, asked.seed))
     entities = release.plan.entities if asked.entities is None else asked.entities
+    ready = prepare(release, asked.seed, entities)
     condition = None
     if asked.where is not None:
         entity = release.schema.entity_name or ""
         condition = entity_condition(asked.where, release.schema, ready.writer.codecs.get(entity))
     job = Job(ready.generator, ready.writer, asked.seed, condition)
     threads = default_threads() if asked.threads is None else asked.threads
-    size = chunk_size(release, ready.generator, asked.chunk)
-    return Sampling(job, ready.apart, entities, size, threads, _orphans(release))
+    sizes = chunk_sizes(release, ready.generator, asked.chunk)
+    return Sampling(job, ready.apart, entities, sizes, threads, _orphans(release))
 
 
 def _start_given(release: Release, asked: SampleOptions, ready: Prepared) -> Sampling:
     given = take_given(release, ready, asked.given)
     generator, writer = replace(ready.generator, given=given), replace(ready.writer, given=given)
     threads = default_threads() if asked.threads is None else asked.threads
-    size = chunk_size(release, generator, asked.chunk)
+    sizes = chunk_sizes(release, generator, asked.chunk)
     return Sampling(
-        Job(generator, writer, asked.seed), ready.apart, given.entities, size, threads, (*given.notes, *_orphans(release))
+        Job(generator, writer, asked.seed), ready.apart, given.entities, sizes, threads, (*given.notes, *_orphans(release))
     )
 
 
@@ -114,7 +116,9 @@ def _orphans(release: Release) -> tuple[str, ...]:
     """How many rows had no parent was never asked, so it is not known: that would have to be paid for."""
     tables = [n for n, t in release.schema.tables.items() if t.parent is not None and t.parent.orphans == "entity"]
     return tuple(
-        f"{name}: rows without a parent were learned from (orphans: entity); all that come out have one" for name in tables
+        f"{name}: every row that comes out has a parent. Rows without one took part in the fit as entities of their own "
+        "(orphans: entity), but how many there were was not measured, so none are made."
+        for name in tables
     )
 
 

@@ -16,21 +16,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.release import Release
 from mare.release.placing import Index
 
+from .chunking import ChunkSizes
 from .conditions import EntityCondition, impossible
 from .generation import generate_chunk
 from .generator import Chunk, Generator
 from .others import collected, numbered, referred_at_random, with_everyone
-from .randomness import BLOCK, draws_row_by_row
+from .randomness import BLOCK
 from .writing import ChunkValues, Writer, write_chunk
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-ROWS = 1 << 18
-"""Rows of a chunk, about: enough to work through at once, little enough to hold several of."""
 
 TRIES, RAREST, MOST_AT_ONCE = 200_000, 10_000, 1 << 17
 """Entities that are drawn at least before a condition counts as impossible; how many are drawn for each that satisfies it before
@@ -58,14 +55,14 @@ class Job:
         return write_chunk(self.writer, chunk, starts, self.seed)
 
 
-def who_there_is(job: Job, entities: int, size: int) -> Job:
+def who_there_is(job: Job, entities: int, sizes: ChunkSizes) -> Job:
     """The same job, where random references to other entities know whom they may lead to."""
     wanted = referred_at_random(job.writer)
     known = numbered(job.writer, wanted, entities, job.seed)
     job = replace(job, writer=with_everyone(job.writer, known))
     wanted = {table: names for table, names in wanted.items() if table not in known}
     while wanted:
-        found = collected(_values(job, chunks_of(job, entities, size)), wanted)
+        found = collected(_values(job, chunks_of(job, entities, sizes)), wanted)
         empty = {t: one for t, one in found.items() if not one.rows and t not in job.writer.everyone}
         if not empty:
             return replace(job, writer=with_everyone(job.writer, found))
@@ -82,29 +79,25 @@ def _values(job: Job, chunks: Iterator[Index]) -> Iterator[ChunkValues]:
         starts = _after(starts, chunk)
 
 
-def chunk_size(release: Release, generator: Generator, asked: int | None = None) -> int:
-    """Entities of a chunk: about as many as asked, else by how many rows one has, as far as the noisy sizes tell."""
-    rows = sum(settled.rows for settled in release.plan.groups if settled.group.part != "context")
-    size = asked or min(1 << 16, max(1, int(ROWS / max(1.0, rows / max(1, release.plan.entities)))))
-    if all(draws_row_by_row(model) for model in generator.models.values()):
-        return size
-    # A block of entities shares a plain generator, and is never split.
-    return max(1, size // BLOCK) * BLOCK
-
-
-def chunks_of(job: Job, entities: int, size: int) -> Iterator[Index]:
+def chunks_of(job: Job, entities: int, sizes: ChunkSizes) -> Iterator[Index]:
     """The numbers of the entities, chunk by chunk. One chunk at least: an empty database still has its tables' columns."""
     if job.condition is not None and entities:
-        yield from _chosen(job, job.condition, entities, size)
+        yield from _chosen(job, job.condition, entities, sizes)
         return
-    for first in range(0, max(1, entities), size):
-        yield np.arange(first, min(first + size, entities), dtype=np.int64)
+    first = 0
+    for size in sizes:
+        last = min(first + size, entities)
+        yield np.arange(first, last, dtype=np.int64)
+        if last == entities:
+            return
+        first = last
 
 
-def _chosen(job: Job, condition: EntityCondition, entities: int, size: int) -> Iterator[Index]:
+def _chosen(job: Job, condition: EntityCondition, entities: int, sizes: ChunkSizes) -> Iterator[Index]:
     """The first so many entities that satisfy a condition. Only their own rows are drawn to find them; and drawn again, the
     same, with all that belongs to them."""
-    found, tried, waiting = 0, 0, list[Index]()
+    found, tried, waiting, growing = 0, 0, np.zeros(0, dtype=np.int64), iter(sizes)
+    enough = next(growing)
     while found < entities:
         if tried >= max(TRIES, RAREST * found):
             raise impossible(condition, found, entities, tried)
@@ -114,10 +107,10 @@ def _chosen(job: Job, condition: EntityCondition, entities: int, size: int) -> I
         chunk = generate_chunk(job.generator, job.seed, numbers, (condition.table,), some=True)
         held = numbers[condition.holds(ChunkValues(job.writer, chunk, {}, job.seed))][: entities - found]
         tried, found = tried + len(numbers), found + len(held)
-        waiting.append(held)
-        if sum(map(len, waiting)) >= size or found == entities:
-            yield np.concatenate(waiting)
-            waiting = []
+        waiting = np.concatenate([waiting, held])
+        while len(waiting) >= enough or (found == entities and len(waiting)):
+            yield waiting[:enough]
+            waiting, enough = waiting[enough:], next(growing)
 
 
 def stream_batches(job: Job, chunks: Iterator[Index], threads: int) -> Iterator[tuple[int, Batches]]:

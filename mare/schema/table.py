@@ -52,7 +52,7 @@ class Pool(Strict):
     """A staff-like table: fresh rows, drawn from declared domains, nothing learned."""
 
     rows: int = Field(ge=1)
-    """How many."""
+    """How many, at most: a sample that refers to fewer has fewer."""
 
 
 _ANCHORED = ("after", "before", "during", "determined", "copy_of", "part", "of", "elapsed", "since", "until")

@@ -4,6 +4,7 @@ from .needs import TableNeeds, needs
 from .raw import StagedColumn
 from .staged import LocalNotes, Staged
 from .staging import stage
+from .truncation import Cuts
 from .view import StagedView
 
-__all__ = ["LocalNotes", "Staged", "StagedColumn", "StagedView", "TableNeeds", "needs", "stage"]
+__all__ = ["Cuts", "LocalNotes", "Staged", "StagedColumn", "StagedView", "TableNeeds", "needs", "stage"]

@@ -29,6 +29,7 @@ from mare.schema.relative import Anchor
 
 from .needs import TableNeeds
 from .references import find_keys, find_rows
+from .truncation import Cuts
 from .view import StagedView
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class LocalNotes:
 
     read: Mapping[str, int]
     orphans: Mapping[str, int]
-    truncated: Mapping[str, int]
+    truncated: Mapping[str, Cuts]
     outside: Mapping[str, int] = field(default_factory=dict)
     """By column: values that no domain holds, which were clamped, made `other` or NULL."""
 

@@ -35,7 +35,7 @@ from .owners import (
     with_public_keys,
 )
 from .staged import LocalNotes, Staged, StagedTable, read_table
-from .truncation import positions, truncate_rows
+from .truncation import Cuts, positions, truncate_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -85,7 +85,7 @@ class _Work:
     vocabularies: dict[str, str] = field(default_factory=dict)
     read: dict[str, int] = field(default_factory=dict)
     orphans: dict[str, int] = field(default_factory=dict)
-    truncated: dict[str, int] = field(default_factory=dict)
+    truncated: dict[str, Cuts] = field(default_factory=dict)
     outside: dict[str, int] = field(default_factory=dict)
 
     def vocabulary(self, name: str, keys: Sequence[Texts]) -> None:
@@ -110,11 +110,12 @@ class _Work:
             self.reread.add(needs.name)
         elif needs.parent is not None:
             rows = sorted_rows(self.connection, raw, self._owned(needs, raw), needs)
-            kept = truncate_rows(rows, needs)
+            kept, cut = truncate_rows(rows, needs)
             self._place(needs, raw, placed, kept, positions(kept.parent))
             self.orphans[needs.name] = self._without_parent(needs, raw, len(rows))
             # Below a row that was made anew for each of its owners, a row may be there more often than it was read.
-            self.truncated[needs.name] = max(len(rows), self.read[needs.name] - self.orphans[needs.name]) - len(kept)
+            above = max(0, self.read[needs.name] - self.orphans[needs.name] - len(rows))
+            self.truncated[needs.name] = replace(cut, above=above)
         elif needs.owned_by:
             rows = sorted_rows(self.connection, raw, owned_by_reference(raw, needs, self.placed), needs)
             rows = rows.take(np.lexsort((rows.parent, rows.owner, rows.entity)))  # type: ignore[arg-type]

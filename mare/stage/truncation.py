@@ -7,6 +7,9 @@ row number, a sample) would let one entity move another's rows.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,14 +19,33 @@ from .needs import TableNeeds
 from .ordering import Mask, OwnedRows
 
 
-def truncate_rows(rows: OwnedRows, needs: TableNeeds) -> OwnedRows:
+@dataclass(frozen=True)
+class Cuts:
+    """How many rows of a table were cut, by what took them. True numbers: for whoever runs the fit, never for a released file."""
+
+    unknown_key: int = 0
+    """Associative: their public key is not in the public table."""
+    multiplicity: int = 0
+    max_rows: int = 0
+    """Beyond the cap per parent row, wherever the schema has that from."""
+    max_per_entity: int = 0
+    above: int = 0
+    """They hung on a row that was left out."""
+
+    @property
+    def total(self) -> int:
+        return self.unknown_key + self.multiplicity + self.max_rows + self.max_per_entity + self.above
+
+
+def truncate_rows(rows: OwnedRows, needs: TableNeeds) -> tuple[OwnedRows, Cuts]:
     """Enforce the caps: a public key at most ``multiplicity`` times under a parent, at most ``max_rows`` rows, then whole lists
     until the entity's own cap holds. Rows whose public key is not known cannot be unrolled and are dropped."""
-    if rows.key is not None:
-        rows = rows.take(rows.key >= 0)
-        rows = rows.take(_turns(rows, needs, rows.parent, rows.key) < needs.multiplicity)  # type: ignore[arg-type]
-    rows = rows.take(_turns(rows, needs, rows.parent) < needs.max_rows)
-    return rows if needs.max_per_entity is None else rows.take(_whole_lists(rows, needs.max_per_entity))
+    known = rows if rows.key is None else rows.take(rows.key >= 0)
+    once = known if known.key is None else known.take(_turns(known, needs, known.parent, known.key) < needs.multiplicity)
+    capped = once.take(_turns(once, needs, once.parent) < needs.max_rows)
+    kept = capped if needs.max_per_entity is None else capped.take(_whole_lists(capped, needs.max_per_entity))
+    left = [len(each) for each in (rows, known, once, capped, kept)]
+    return kept, Cuts(*(before - after for before, after in pairwise(left)))
 
 
 def positions(parent: NDArray[np.integer]) -> Index:

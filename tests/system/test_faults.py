@@ -121,13 +121,15 @@ def test_dirty_rows_are_counted_on_the_spot_and_a_sound_database_comes_out(as_so
     source, target = as_source(tmp_path), tmp_path / "out.sqlite"  # type: ignore[operator]
     checked = mare("check", ugly, "--from", source)
     assert checked.returncode == 0, checked.stdout
-    done = synth(ugly, source, target, tmp_path)
+    done = synth(ugly, source, target, tmp_path, "--internal-notes", "notes.txt")
     assert done.returncode == 0, done.stderr
-    # In true numbers, for whoever sits there, and nowhere else: 12 orders without an owner, three weights a patient in six.
-    assert "order: 12 rows without a parent were left out (internal, not private)" in done.stderr
-    assert f"{PATIENTS}.weight: 150 values outside its domain" in done.stderr
-    assert f"{PATIENTS}.sex: 100 values outside its domain" in done.stderr
-    assert "heavy" not in done.stderr + done.stdout
+    # In true numbers, where they were asked for, and nowhere else: 12 orders without an owner, three weights a patient in six.
+    noted = (tmp_path / "notes.txt").read_text(encoding="utf-8")
+    assert "order: 12 rows without a parent were left out (internal, not private)" in noted
+    assert f"{PATIENTS}.weight: 150 values outside its domain" in noted
+    assert f"{PATIENTS}.sex: 100 values outside its domain" in noted
+    assert "internal, not private" not in done.stderr
+    assert "heavy" not in done.stderr + done.stdout + noted
     with closing(sqlite3.connect(target)) as made:
         assert made.execute("PRAGMA foreign_key_check").fetchall() == []
         assert made.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

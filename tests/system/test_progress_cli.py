@@ -18,6 +18,7 @@ import pytest
 
 from examples.hospital import simulate_hospital
 from mare.cli.progress import CountedSource, FitProgress
+from mare.cli.telling import UNTOLD
 from tests.command_line import mare
 from tests.conftest import ROOT
 
@@ -146,8 +147,22 @@ def test_what_is_quick_says_nothing_in_a_pipe(
 ) -> None:
     monkeypatch.setattr("mare.cli.bars.FIRST", 1e6)  # however slow this machine is
     fitted = mare("fit", SCHEMA, "--from", hospital, "--epsilon", 2, "-o", tmp_path / "r.mare")
-    assert fitted.stderr.splitlines() == [f"Next: mare sample {tmp_path / 'r.mare'} --to synthetic.sqlite"]
+    assert fitted.stderr.splitlines() == [UNTOLD, f"Next: mare sample {tmp_path / 'r.mare'} --to synthetic.sqlite"]
     assert mare("sample", release, "--to", tmp_path / "s.sqlite").stderr == ""
+
+
+def test_notes_that_would_end_in_the_release_or_nowhere_are_refused_before_anything_is_read(
+    hospital: Path, tmp_path: Path
+) -> None:
+    budget, release = tmp_path / "b.json", tmp_path / "r.mare"
+    assert mare("budget", "create", budget, "--epsilon", 10).returncode == 0
+    for file, said in ((release, "Give two paths"), (tmp_path, "is a folder"), (tmp_path / "no" / "n.txt", "Make that folder")):
+        for verb in (("fit",), ("synth", "--to", tmp_path / "s.sqlite")):
+            options = ("--epsilon", 1, "-o", release, "--budget-file", budget, "--internal-notes", file)
+            done = mare(*verb, SCHEMA, "--from", hospital, *options)
+            assert (done.returncode, release.exists()) == (2, False)
+            assert said in done.stderr
+    assert json.loads(mare("budget", "show", budget, "--json").stdout)["reservations"] == []
 
 
 def test_quiet_is_silent(hospital: Path, release: Path, tmp_path: Path) -> None:

@@ -31,6 +31,10 @@ def fit(
     budget_file: Annotated[
         Path | None, typer.Option("--budget-file", help="Take the budget out of this file's cap first (mare budget create).")
     ] = None,
+    internal_notes: Annotated[
+        Path | None,
+        typer.Option("--internal-notes", help="Write what was left out, in true numbers, into this file. Not to be handed over."),
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the release file if there is one.")] = False,
     unsafe_peeked: Annotated[
         bool, typer.Option("--unsafe-peeked", help="Accept a schema that was filled in by looking at the data. NOT PRIVATE.")
@@ -43,9 +47,10 @@ def fit(
     from mare.cli.telling import describe_release, print_json, remark, warn_status
 
     check_output(output, replace)
+    check_notes(internal_notes, output)
     made = make_plan(schema, epsilon, delta)
     reserve = reserving(budget_file, f"fit of {schema} into {output}", unsafe_peeked or unsafe_seed is not None)
-    release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve)
+    release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve, internal_notes)
     release.save(output)
     if as_json:
         print_json(describe_release(release, str(output)))
@@ -76,7 +81,13 @@ def reserving(budget_file: Path | None, purpose: str, unsafe: bool) -> Reserve |
 
 
 def run(
-    plan: Plan, source: str, unsafe_peeked: bool, unsafe_seed: int | None, quiet: bool, reserve: Reserve | None = None
+    plan: Plan,
+    source: str,
+    unsafe_peeked: bool,
+    unsafe_seed: int | None,
+    quiet: bool,
+    reserve: Reserve | None = None,
+    internal_notes: Path | None = None,
 ) -> Release:
     """The fit, with progress on the error stream."""
     from time import monotonic
@@ -106,16 +117,27 @@ def run(
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*taken) from None
     for notes in left_out:
-        tell_notes(notes, quiet, plan.schema)
+        tell_notes(notes, quiet, plan.schema, internal_notes)
     return release
 
 
-def check_output(output: Path, replace: bool) -> None:
+def check_notes(file: Path | None, output: Path | None) -> None:
+    """Notes of an earlier fit are replaced: they are no result. What is written beside a release must not be the release."""
+    from mare.errors import ReleaseError
+
+    if file is None:
+        return
+    check_output(file, replace=True, what="a file for notes")
+    if output is not None and file.resolve() == output.resolve():
+        raise ReleaseError(f"{file} is to hold both the release and what must not be released. Give two paths.")
+
+
+def check_output(output: Path, replace: bool, what: str = "a release file") -> None:
     """Found out before the budget is spent, not after."""
     from mare.errors import ReleaseError
     from mare.secrecy import require_path
 
-    require_path(output, ReleaseError, "a release file")
+    require_path(output, ReleaseError, what)
     if output.is_dir():
         raise ReleaseError(f"{output} is a folder. Give the path of a file.")
     if not output.absolute().parent.is_dir():

@@ -11,7 +11,7 @@ import typer
 from mare.cli.app import app
 from mare.errors import MareError
 
-from .fit import DEFAULT_DELTA, check_output, make_plan, reserving, run
+from .fit import DEFAULT_DELTA, check_notes, check_output, make_plan, reserving, run
 from .sample import pour_with_progress, show
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ def synth(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Also keep the release, in this file.")] = None,
     budget_file: Annotated[
         Path | None, typer.Option("--budget-file", help="Take the budget out of this file's cap first (mare budget create).")
+    ] = None,
+    internal_notes: Annotated[
+        Path | None,
+        typer.Option("--internal-notes", help="Write what was left out, in true numbers, into this file. Not to be handed over."),
     ] = None,
     entities: Annotated[int | None, typer.Option(min=0, help="How many entities to make.")] = None,
     where: Annotated[
@@ -50,6 +54,7 @@ def synth(
 
     if output is not None:
         check_output(output, replace)
+    check_notes(internal_notes, output)
     options = SampleOptions(entities, seed, where, threads)
     made = make_plan(schema, epsilon, delta)
     if where is not None:
@@ -60,7 +65,7 @@ def synth(
         with stoppable(), open_target(to, replace, quiet or as_json) as sink:
             sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
             reserve = reserving(budget_file, f"synth of {schema} into {sink.label}", unsafe_peeked or unsafe_seed is not None)
-            release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve)
+            release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve, internal_notes)
             if output is not None:
                 release.save(output)
             poured = pour_with_progress(release, sink, options, quiet or as_json)

@@ -63,6 +63,8 @@ _CODES = _set(
 _CODE_ENDINGS = _set("code cd")
 _POSITIONS = _set("seq sequence position pos ordinal rank idx index nr")
 _NUMBERINGS = _set("num no number nr")
+_NUMBERED = _set("line row item visit cycle course round step wave dose fraction session")
+"""What is counted within its parent. An episode or a case has a number too, but that is its name."""
 _TIMES = ("datetime", "timestamp", "time", "date", "dttm", "dtm", "dt")
 _AGES = _set("day days offset month months week weeks year years visitday")
 _FLAGS = _set("flag is has was male female yn indicator")
@@ -196,12 +198,12 @@ def is_code(column: str) -> bool:
 
 
 def is_position(column: str) -> bool:
-    """A number within the parent: `seq_num`, `line_no`, `position`."""
+    """A number within the parent: `seq_num`, `line_no`, `cycle_number`, `position`."""
     parts = words(column)
     if not parts:
         return False
     return bool(set(parts) & _POSITIONS) or (
-        parts[-1] in _NUMBERINGS and len(parts) > 1 and parts[0] in ("line", "row", "item", "visit")
+        parts[-1] in _NUMBERINGS and len(parts) > 1 and bool({parts[0], parts[-2]} & _NUMBERED)
     )
 
 

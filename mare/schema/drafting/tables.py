@@ -187,11 +187,20 @@ def _times(
         return relative_times(survey.table(table), order, 0)
     key = survey.keys[table]
     strict = order in key and set(parent.columns) <= set(key)
-    target = survey.reflection.table(parent.target)
-    # A person has no order column: what of theirs a first visit follows is their birth alone.
-    order_above = order_column(survey, parent.target, ()) if target is not None and family.depth > 1 else None
-    above = start_of(target, order_above, survey.tells_nullability) if target is not None else None
-    return relative_times(survey.table(table), order, family.depth, above, strict)
+    return relative_times(survey.table(table), order, family.depth, _time_above(survey, family), strict)
+
+
+def _time_above(survey: Survey, family: Family) -> str | None:
+    """What the first row of a sequence follows, as an anchor: where the parent begins, or the nearest above that has a time."""
+    for steps, name in enumerate(family.ancestors):
+        table = survey.reflection.table(name)
+        if table is None:  # an entity by column
+            continue
+        # A person has no order column: what of theirs a first visit follows is their birth, or the beginning of their record.
+        order = order_column(survey, name, ()) if family.depth - steps > 1 else None
+        if (start := start_of(table, order, survey.tells_nullability)) is not None:
+            return f"{'parent' if steps == 0 else name}.{start}"
+    return None
 
 
 def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None) -> Entry:

@@ -14,6 +14,12 @@ _PAIRS = (
     ("onset", "abatement"), ("birth", "death"), ("order", "ship"), ("enrolled", "disenrolled"), ("effective", "expiration"),
 )  # fmt: skip
 _LIFE = ("birth", "dob")
+_BEGINNINGS = (
+    "diagnos", "enrol", "regist", "inclu", "consent", "index", "baseline", "entry", "entered", "admit", "admission", "start",
+    "onset", "began", "begin", "created", "referr", "random", "since", "joined", "signup", "sign_up",
+)  # fmt: skip
+"""Words of a person's dates that what happens to them hardly precedes."""
+_ENDINGS = ("end", "last", "exit", "stop", "disch", "clos", "updat", "modif")
 _DEATHS = ("death", "dod", "deceased", "died")
 _MOVES = ("transfer", "movement", "bed", "ward")
 
@@ -43,7 +49,7 @@ def relative_times(
 ) -> dict[str, tuple[Fields, tuple[Note, ...]]]:
     """Column → the fields that tie it to another, and what to review.
 
-    ``order`` is the order column of a sequence, ``above`` the time of the parent that its first row follows;
+    ``order`` is the order column of a sequence, ``above`` the time above it that its first row follows (`parent.admittime`);
     ``strict`` where the order is a part of the key, so that no two rows may be equal.
     """
     found: dict[str, tuple[Fields, tuple[Note, ...]]] = {}
@@ -62,12 +68,14 @@ def relative_times(
 
 
 def start_of(table: ReflectedTable, order: str | None, tells_nullability: bool) -> str | None:
-    """The time that a row begins at: what the first row of a child may follow. Of a person: the birth. Never NULL."""
+    """The time that a row begins at: what the first row of a child may follow. Of a person: the birth, or what a record of them
+    begins with. Never NULL."""
     known = [column for column in table.columns if not (column.nullable and tells_nullability)]
     moments = [column.name for column in known if column.kind in ("date", "datetime")]
     births = [name for name in moments if any(word in name.casefold() for word in _LIFE)]
     interval = main_interval(table, order)
     found = births or [name for name in (interval[0] if interval else None, order) if name in moments]
+    found = found or [name for name in moments if _begins(name)]
     return found[0] if found else None
 
 
@@ -104,8 +112,8 @@ def _in_sequence(
     notes = [review(f"first: {{min: …, max: …}} is missing: between which dates does the first row lie? Gaps are cut at {gap}")]
     if above is not None:
         reach = "120y" if any(word in above.casefold() for word in _LIFE) else gap
-        fields["first"] = {"after": f"parent.{above}", "within": reach}
-        notes = [review(f"gaps are cut at {gap}; the first row is taken to follow parent.{above}")]
+        fields["first"] = {"after": above, "within": reach}
+        notes = [review(f"gaps are cut at {gap}; the first row is taken to follow {above}, within {reach}")]
     end = next((end for start, end in pairs if start == order), None)
     if end is not None:
         notes.append(Note(f"if rows never overlap: after: previous.{end}"))
@@ -126,6 +134,12 @@ def _follows(start: ReflectedColumn, end: ReflectedColumn) -> bool:
 
 def _begins_word(name: str, prefix: str) -> bool:
     return any(word == prefix or word in (f"{prefix}time", f"{prefix}date", f"check{prefix}") for word in words(name))
+
+
+def _begins(name: str) -> bool:
+    """Whether a person's date is one that a record of them begins with: `enrolled`, not `enrolment_end`."""
+    late = any(word.startswith(_ENDINGS) for word in words(name)) or any(word in name.casefold() for word in _DEATHS)
+    return not late and any(word in name.casefold() for word in _BEGINNINGS)
 
 
 def _is_moment(column: ReflectedColumn) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from mare.cli.bars import EVERY, FIRST, in_words, say_lines
+from mare.cli.bars import EVERY, FIRST, in_words, say_lines, with_time_left
 from mare.cli.progress import CountedSource, CountProgress, FitProgress
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
@@ -138,6 +138,14 @@ def test_a_count_knows_nothing_before_the_first_and_then_goes_on_at_its_pace(clo
     assert counted.fraction() == pytest.approx((1000 + 970) / 4000)
     counted.tell(4000, 4000)
     assert (counted.fraction(), counted.left()) == (1.0, 0)
+
+
+def test_a_line_about_a_count_tells_the_time_left_as_soon_as_it_is_known(clock: Clock) -> None:
+    counted = CountProgress("sampling", clock)
+    assert with_time_left(counted) == "sampling"
+    clock.now += 10
+    counted.tell(1000, 4000)
+    assert with_time_left(counted) == "sampling (1,000 of 4,000), about 30 s left"
 
 
 def test_a_count_of_nothing_is_no_division_by_zero(clock: Clock) -> None:

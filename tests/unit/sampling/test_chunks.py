@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +23,9 @@ from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.release import Release
 from mare.sampling import SampleOptions, pour, start
+from mare.sampling.chunking import ChunkSizes
 from mare.sampling.randomness import BLOCK, ask_by_block, stream
-from mare.sampling.streaming import Job
+from mare.sampling.streaming import Job, chunks_of
 from mare.schema.loading import load_schema
 from mare.schema.table import ModelChoice
 from tests.datasets import dataset
@@ -54,6 +57,77 @@ def test_chunks_and_threads_change_nothing(kind: str, model: str) -> None:
         parts = made(release, 130, chunk=chunk, threads=threads)
         for table, rows in whole.items():
             assert rows.equals(parts[table]), f"{table} in chunks of {chunk} by {threads} threads"
+
+
+WIDE = """
+mare: 1
+entity: people
+model: independent
+tables:
+  people:
+    key: pid
+    columns:
+"""
+
+
+def wide(columns: int, below: str = "") -> Release:
+    text = WIDE + "".join(f"      c{i}: {{type: category, values: [a, b]}}\n" for i in range(columns)) + below
+    schema = load_schema(text)
+    return run_fit(plan(schema, Budget(200.0, 1e-6)), dataset(schema, 1, 20), FitOptions(bits=SeededBits(1)))
+
+
+def sizes(release: Release) -> ChunkSizes:
+    return start(release, SampleOptions(10, 5)).chunks
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_first_chunk_is_small_so_that_the_time_left_is_known_soon(threads: int) -> None:
+    release, told = wide(32), list[tuple[int, int]]()
+    entities = 40_000  # less than a full chunk holds
+    sampling = start(release, SampleOptions(entities, 5, threads=threads))
+    assert sampling.chunks.full > entities
+    for _ in sampling.batches(lambda done, total: told.append((done, total))):
+        pass
+    assert told[0][0] <= entities / 4
+    assert told[-1] == (entities, entities)
+    assert len(told) <= 4  # and the work is in a few chunks still
+
+
+def test_what_is_quick_is_not_cut_up_and_wide_rows_are() -> None:
+    narrow, broad = sizes(wide(2)), sizes(wide(64))
+    assert narrow.first >= narrow.full
+    assert broad.first < broad.full / 8
+
+
+def test_steps_along_sequences_are_not_taken_for_a_handful_of_entities() -> None:
+    """Each of 100 positions costs what it costs, however few stand there: many chunks would take many times as long."""
+    below = "  visits: {parent: {table: people, column: pid, type: sequential, max_rows: 100, order_by: n}, columns: "
+    below += "{n: {type: position}"
+    below += "".join(f", v{i}: {{type: category, values: [a, b]}}" for i in range(8)) + "}}\n"
+    assert sizes(wide(64, below)).first > 4 * sizes(wide(64)).first
+
+
+@pytest.mark.parametrize(("first", "full"), [(1, 1), (9, 7), (3, 20), (BLOCK, 5 * BLOCK)])
+def test_chunks_grow_up_to_their_size(first: int, full: int) -> None:
+    grown = list(islice(ChunkSizes(first, full), 12))
+    assert grown[0] == min(first, full)
+    assert grown[-1] == full
+    assert all(now <= then <= 2 * now for now, then in pairwise(grown))
+
+
+def test_growing_chunks_change_nothing() -> None:
+    release = fitted_hospital()
+    sampling = start(release, SampleOptions(300, 5, threads=2))
+    whole = list(sampling.batches())
+    parts = list(replace(sampling, chunks=ChunkSizes(3, 90)).batches())
+    assert len(parts) > len(whole)
+    for table in ("patients", "stays"):
+        assert pa.Table.from_batches([p[table] for p in parts]).equals(pa.Table.from_batches([w[table] for w in whole]))
+
+
+def test_entities_that_satisfy_a_condition_come_in_chunks_too() -> None:
+    sampling = start(fitted_hospital(), SampleOptions(3000, 5, where="sex = 'F' or sex = 'M'", threads=1))
+    assert [len(chunk) for chunk in chunks_of(sampling.job, 3000, ChunkSizes(500, 1200))] == [500, 1000, 1200, 300]
 
 
 def test_fewer_entities_are_the_first_of_more() -> None:

@@ -71,6 +71,8 @@ def test_rows_with_a_public_link_and_more_are_no_association() -> None:
         ("chartdate date, charttime datetime?", "chartdate"),
         ("days integer, test string", "days"),
         ("line_no integer, x string", "line_no"),
+        ("cycle_number integer, x string", "cycle_number"),
+        ("chemo_cycle_no integer, x string", "chemo_cycle_no"),
         ("seq_num integer, chartdate date", "chartdate"),
         ("birth_date date, visit_date date", "visit_date"),
         ("year integer, x string", None),

@@ -93,6 +93,36 @@ def test_a_birth_that_may_be_null_is_nothing_to_hang_a_first_visit_on() -> None:
     assert drafted(born, visits).tables["visits"].columns["visit_date"].first is None  # type: ignore[union-attr]
 
 
+VISITS = table("visits", "vid integer, id integer, visit_date date", key="vid", refers={"id": "patients.id"})
+
+
+@pytest.mark.parametrize("begins", ["diagnosed", "date_of_enrolment", "RegistrationDate", "index_date", "createdAt"])
+def test_a_first_visit_follows_what_a_record_begins_with(begins: str) -> None:
+    patients = table("patients", f"id integer, {begins} date", key="id")
+    column = drafted(patients, VISITS).tables["visits"].columns["visit_date"]
+    assert column.first == FirstValue(after=f"parent.{begins}", within="20y")  # type: ignore[union-attr]
+    assert f"REVIEW: gaps are cut at 20y; the first row is taken to follow parent.{begins}" in comment_on(
+        written(patients, VISITS), "visit_date:"
+    )
+
+
+@pytest.mark.parametrize("other", ["enrolment_end", "last_entry", "death_registered", "seen", "updated_since"])
+def test_a_first_visit_follows_no_date_that_may_be_later(other: str) -> None:
+    patients = table("patients", f"id integer, {other} date", key="id")
+    assert drafted(patients, VISITS).tables["visits"].columns["visit_date"].first is None  # type: ignore[union-attr]
+
+
+def test_where_the_parent_has_no_time_the_nearest_above_is_followed() -> None:
+    born = table("patients", "id integer, dob date", key="id")
+    lines = table("lines", "lid integer, id integer, line_number integer", key="lid", refers={"id": "patients.id"})
+    cycles = table("cycles", "cid integer, lid integer, given date", key="cid", refers={"lid": "lines.lid"})
+    column = drafted(born, lines, cycles).tables["cycles"].columns["given"]
+    assert column.first == FirstValue(after="patients.dob", within="120y")  # type: ignore[union-attr]
+    dated = table("lines", "lid integer, id integer, started date", key="lid", refers={"id": "patients.id"})
+    column = drafted(born, dated, cycles).tables["cycles"].columns["given"]
+    assert column.first == FirstValue(after="parent.started", within="365d")  # type: ignore[union-attr]
+
+
 def test_an_order_that_is_part_of_the_key_is_strict() -> None:
     services = table(
         "services",

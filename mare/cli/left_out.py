@@ -1,0 +1,108 @@
+"""What a fit left out, in words: by which line of the schema, and what to write where that is not what was meant.
+
+Facts first, one a line; then, once each, what can be done about them. The numbers are true, so every fact says "internal, not
+private". `telling` decides who gets to see them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mare.schema.caps import Cap, link_cap, parent_link, parent_name
+from mare.schema.columns import Category, Code
+
+if TYPE_CHECKING:
+    from mare.fitting import Cuts, LocalNotes
+    from mare.schema import Schema
+    from mare.schema.columns import AnyColumn
+    from mare.schema.links import Parent
+
+INTERNAL = "(internal, not private)"
+
+ORPHANS = "Rows without a parent: `orphans: entity` in that table's `parent:` makes them entities of their own."
+UNKNOWN_KEYS = "Keys that are not in a public table: add them there, if they may be known."
+# A cap that follows the true count would be data in the schema, and nobody would have paid for it.
+CAPS = (
+    "Rows cut by a cap: to keep more, raise it in that table's `parent:` (tables.NAME.parent). The noise grows with it, so "
+    "choose it by what is known about such data, not by these numbers."
+)
+ONE_ROW = "A key that is the foreign key allows one row: write another `key:` if there may be more."
+VOCABULARY = "There can be no more rows than the public table has keys: `rows:` of it, or `vocabulary:`, says how many."
+RARE = "Values too rare to be learned: if they are public, list them in the schema, `values: [...]` instead of `learn: true`."
+RANGE = (
+    "Values outside a learned range: if a range is public, write it in the schema, `min:` and `max:` (`within:` for what follows "
+    "another value) instead of `learn: true`."
+)
+DECLARED = "Values outside a declared domain: mend the fields that are named, if such values are possible."
+
+_SAY_A_DOMAIN = ("values", "after", "before", "during", "within", "min", "max")
+
+Told = tuple[str, str | None]
+"""A fact, and what can be done about its kind."""
+
+
+def left_out_lines(notes: LocalNotes, schema: Schema) -> Iterator[str]:
+    """A line for everything that was left out, in true numbers; then what to do."""
+    told = list(_told(notes, schema))
+    yield from (fact for fact, _ in told)
+    yield from dict.fromkeys(remedy for _, remedy in told if remedy is not None)
+
+
+def _told(notes: LocalNotes, schema: Schema) -> Iterator[Told]:
+    for table, rows in notes.orphans.items():
+        if rows and parent_link(schema, table) is None:
+            yield f"{table}: {rows:,} rows that nobody refers to were left out {INTERNAL}", None
+        elif rows:
+            yield f"{table}: {rows:,} rows without a parent were left out {INTERNAL}", ORPHANS
+    for table, cuts in notes.truncated.items():
+        yield from _cuts(table, cuts, schema)
+    columns = {f"{name}.{column}": says for name, table in schema.tables.items() for column, says in table.columns.items()}
+    for column, values in notes.outside.items():
+        if values:
+            yield _outside(column, values, columns.get(column))
+
+
+def _cuts(table: str, cuts: Cuts, schema: Schema) -> Iterator[Told]:
+    link = parent_link(schema, table)
+    cap = None if link is None else link_cap(schema, table)
+    if link is None or cap is None:
+        return
+    parent, whose = parent_name(schema, table), schema.entity_name
+    if cuts.unknown_key:
+        yield f"{table}: {cuts.unknown_key:,} rows were cut, whose key is not in {link.via} {INTERNAL}", UNKNOWN_KEYS
+    if cuts.multiplicity:
+        often = f"`multiplicity: {link.multiplicity}`, how often a key of {link.via} may occur under one row of {parent}"
+        yield f"{table}: {cuts.multiplicity:,} rows were cut by {often} {INTERNAL}", CAPS
+    if cuts.max_rows:
+        by, remedy = _cap_per_row(table, link, cap, schema)
+        yield f"{table}: {cuts.max_rows:,} rows were cut by {by} {INTERNAL}", remedy
+    if cuts.max_per_entity:
+        by = f"`max_per_entity: {link.max_per_entity}`, rows per row of {whose}: whole lists of a row of {parent}"
+        yield f"{table}: {cuts.max_per_entity:,} rows were cut by {by} {INTERNAL}", CAPS
+    if cuts.above:
+        yield f"{table}: {cuts.above:,} rows were cut together with the row of {parent} above them {INTERNAL}", None
+
+
+def _cap_per_row(table: str, link: Parent, cap: Cap, schema: Schema) -> Told:
+    """The lowest of the caps on rows under one parent row, as the stage enforces it."""
+    if cap.why == "max_per_entity" or (link.max_per_entity is not None and link.max_per_entity < cap.rows):
+        return f"`max_per_entity: {link.max_per_entity}`, rows per row of {schema.entity_name}", CAPS
+    each = f"rows per row of {parent_name(schema, table)}"
+    if cap.why == "max_rows":
+        return f"`max_rows: {cap.rows}`, {each}", CAPS
+    return f"a cap of {cap.rows}, {each}: {cap.why}", ONE_ROW if cap.why == "key = foreign key" else VOCABULARY
+
+
+def _outside(column: str, values: int, says: AnyColumn | None) -> Told:
+    """Values that took part otherwise than they were; ``says`` is None for a reference."""
+    if getattr(says, "learn", False) and isinstance(says, Category | Code):
+        return f"{column}: {values:,} values were too rare to be learned at this budget {INTERNAL}", RARE
+    if getattr(says, "learn", False):
+        return (
+            f"{column}: {values:,} values outside the range that was learned at this budget were moved into it {INTERNAL}",
+            RANGE,
+        )
+    fields = [field for field in _SAY_A_DOMAIN if getattr(says, field, None) is not None]
+    named = f" ({', '.join(f'`{field}`' for field in fields)})" if fields else ""
+    return f"{column}: {values:,} values outside its domain{named} were moved into it {INTERNAL}", DECLARED if fields else None
