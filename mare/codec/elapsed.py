@@ -9,6 +9,7 @@ have, the sampler at those that it has drawn so far.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -38,7 +39,9 @@ def elapsed_ticks(
     begins = siblings.position[at] == 0
     start = np.where(begins, own.lower, back.bound(side, one.scale))
     if one.placing.ends_above:
-        limits, there = limits_of(one.placing, one.scale, points, above, siblings, at)
+        # The end alone: what comes before the first row is another sequence's.
+        end_of = replace(one.placing, after=None) if side == "after" else replace(one.placing, before=None)
+        limits, there = limits_of(end_of, one.scale, points, above, siblings, at)
         end = limits.high if side == "after" else limits.low
         measured = np.abs((0 if end is None else end) - start)
     else:
