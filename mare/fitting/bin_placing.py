@@ -7,39 +7,57 @@ entities, bins from noisy histograms.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date, datetime, timedelta
 
 import numpy as np
 
-from mare.codec import Bins, OpenBins
+from mare.codec import Bins, OpenBins, OrdinalCodec, RelativeCodec
 from mare.codec.bins import make_bins
-from mare.codec.relative import whole_bins
+from mare.codec.date import DateScale
+from mare.codec.datetime import DatetimeScale
+from mare.codec.relative import FirstCodec, whole_bins
 from mare.errors import InternalError
-from mare.privacy.grids import Grid, fine_cells, linear_grid, log_grid
+from mare.privacy.grids import Grid, fine_cells, linear_grid, log_grid, most_fine_cells
 from mare.privacy.learned import FineHistogram
 from mare.privacy.quantiles import quantile_bins, quantile_count
 
 CLEAR, TAIL = 3.0, 4
 """A cell stands clear of the noise at so many deviations; beyond the last that does, so many cells hold what is left."""
+_EPOCH = datetime(1970, 1, 1)
+_PARTS_OF_A_YEAR = (1, 2, 3, 4, 6, 12)
+"""In months."""
+Calendar = DateScale | DatetimeScale
 YEARS = range(1800, 2301)
 """The grid for dates and moments of which nothing is known: a cell a year, the outer ones for all that lies beyond."""
 
 
-def fine_grid(placed: OpenBins, entities: float) -> Grid:
+def fine_grid(placed: OpenBins, entities: float, calendar: Calendar | None = None) -> Grid:
     """The fine grid between known bounds, counted from the lower one: as many cells as there are entities for.
 
     The two ends are cells of their own: much lies there exactly (nothing paid, left at once, clamped), and only a cell of one
-    value can become a bin of one value.
+    value can become a bin of one value. Dates are cut where months and years begin: people count in these, and many a date is
+    the first of one.
     """
     low, high = _ends(placed)
     cells, span = fine_cells(entities), high - low
     if span < cells:
         return Grid(tuple(float(edge) for edge in range(span + 2)), "linear", 1.0)
+    if calendar is not None and placed.scale == "linear":
+        begins = {float(tick - low) for tick in _beginnings(calendar, low, high, most_fine_cells(entities))}
+        if begins:
+            return Grid((0.0, 1.0, *sorted(begins), float(span), float(span + 1)), "linear", 1.0)
     part = cells // 2 if placed.scale == "mixed" else cells
     even = linear_grid(1, span - 1, part, 1.0).edges if placed.scale != "log" else ()
     uneven = log_grid(1, span - 1, part, 1.0).edges if placed.scale != "linear" else ()
     # Ends that a double cannot tell apart (beyond 2^53) are one.
     edges = sorted({0.0, *even, *uneven, float(span + 1)})
     return Grid(tuple(edges), "log" if placed.scale == "log" else "linear", 1.0)
+
+
+def calendar_of(codec: OrdinalCodec | RelativeCodec | FirstCodec) -> Calendar | None:
+    """The calendar of a column that holds dates or moments as they are; a distance from another one has none."""
+    absolute = isinstance(codec, OrdinalCodec) or (isinstance(codec, FirstCodec) and not codec.placing.anchors)
+    return codec.scale if absolute and isinstance(codec.scale, DateScale | DatetimeScale) else None
 
 
 def placed_bins(placed: OpenBins, histogram: FineHistogram, entities: float) -> Bins:
@@ -78,6 +96,19 @@ def equal_bins(placed: OpenBins) -> Bins:
     if placed.wanted is None:
         raise InternalError("bins that are to be learned were asked to be equal")
     return whole_bins(placed.wanted) if placed.closes else make_bins(low, high, placed.wanted, placed.scale)
+
+
+def _beginnings(calendar: Calendar, low: int, high: int, cells: int) -> list[int]:
+    """Where whole months or years begin, as many as there are cells for; none where there are cells for more than months."""
+    first, last = (_EPOCH + timedelta(microseconds=int(tick * calendar.unit)) for tick in (low, high))
+    start, end = first.year * 12 + first.month - 1, last.year * 12 + last.month - 1
+    if 2 * (end - start) <= cells:
+        return []
+    wanted = -(-(end - start) // cells)
+    step = next((months for months in _PARTS_OF_A_YEAR if months >= wanted), 12 * -(-wanted // 12))
+    months = range(start - start % step + step, end + 1, step)
+    ticks = (calendar.tick(date(month // 12, month % 12 + 1, 1)) for month in months)
+    return [tick for tick in ticks if low + 1 < tick < high]
 
 
 def _ends(placed: OpenBins) -> tuple[int, int]:

@@ -37,7 +37,7 @@ from mare.schema import Schema
 from mare.stage import Staged
 from mare.stage.measured import MeasuredColumn
 
-from .bin_placing import equal_bins, fine_grid, placed_bins
+from .bin_placing import Calendar, calendar_of, equal_bins, fine_grid, placed_bins
 from .learned_bounds import first_grid, learned_order
 from .learned_scales import learn_item_bins, learn_item_bounds
 from .learned_values import learn_values
@@ -120,10 +120,12 @@ class Learning:
         codec = self.codec(table)
         for name, one in codec.ordered.items():
             if isinstance(one.placed, OpenBins):
-                self._place(f"{table}.{name}", one.placed, partial(self._measured, table, name, read), share * BINS)
+                measured = partial(self._measured, table, name, read)
+                self._place(f"{table}.{name}", one.placed, measured, share * BINS, calendar_of(one))
         for name, first in codec.firsts.items():
             if isinstance(first.placed, OpenBins):
-                self._place(f"{table}.first({name})", first.placed, partial(self._first, table, name, read), share * BINS)
+                begun = partial(self._first, table, name, read)
+                self._place(f"{table}.first({name})", first.placed, begun, share * BINS, calendar_of(first))
             if isinstance(first.lasting, OpenBins):
                 elapsed = partial(self._elapsed, table, name, read)
                 self._place(f"{table}.elapsed({name})", first.lasting, elapsed, share * ELAPSED, drawn=False)
@@ -136,14 +138,21 @@ class Learning:
                 self.learned[f"{table}.{name}"] = LearnedScales(found)
 
     def _place(
-        self, name: str, placed: OpenBins, column: Callable[[], MeasuredColumn], share: float, *, drawn: bool = True
+        self,
+        name: str,
+        placed: OpenBins,
+        column: Callable[[], MeasuredColumn],
+        share: float,
+        calendar: Calendar | None = None,
+        *,
+        drawn: bool = True,
     ) -> None:
         known = self.learned.get(name)
         before = known if isinstance(known, LearnedOrder) else LearnedOrder()
         if placed.wanted is not None:
             self.learned[name] = LearnedOrder(before.low, before.high, equal_bins(placed))
             return
-        grid = fine_grid(placed, self.entities)
+        grid = fine_grid(placed, self.entities, calendar)
         measured = column()
         offset = MeasuredColumn(
             measured.name, measured.max_rows_per_entity, measured.entities, measured.owner, measured.ticks - (placed.low or 0)

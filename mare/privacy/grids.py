@@ -59,8 +59,12 @@ class Grid:
 
 def fine_cells(entities: float) -> int:
     """How fine a grid may be for so many entities (a noisy number): 256 cells, halved until each has 400 of them."""
-    room = min(max(entities / ENTITIES_PER_CELL, FEWEST_CELLS), FINE_CELLS)
-    return int(FINE_CELLS // 2 ** ceil(log2(FINE_CELLS / room)))
+    return int(FINE_CELLS // 2 ** ceil(log2(FINE_CELLS / most_fine_cells(entities))))
+
+
+def most_fine_cells(entities: float) -> int:
+    """The same without halving: for grids whose cells are given, such as years."""
+    return int(min(max(entities / ENTITIES_PER_CELL, FEWEST_CELLS), FINE_CELLS))
 
 
 def linear_grid(low: float, high: float, cells: int = FINE_CELLS, step: float = 0.0) -> Grid:

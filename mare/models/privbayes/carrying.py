@@ -60,11 +60,17 @@ def carried_columns(
     answers = curator.counts([Marginal((Axis(column, same_as_lag=1),)) for column in possible], share, clip)
     found = {}
     for (column, name), answer in zip(possible.items(), answers, strict=True):
-        later = float(answer.rows[SAME] + answer.rows[DIFFERENT])
         chance = float((one_way[column] ** 2).sum())
-        if later <= SEEN * answer.rows_deviation:
-            continue
-        rate = float(answer.rows[SAME]) / later
-        if rate >= settings.carry and rate - chance >= max(MORE_OFTEN, BEYOND_CHANCE * (1 - chance)):
+        if sticks(float(answer.rows[SAME]), float(answer.rows[DIFFERENT]), answer.rows_deviation, chance, settings.carry):
             found[column] = name
     return found
+
+
+def sticks(same: float, different: float, deviation: float, chance: float, least: float) -> bool:
+    """Whether a column is worth carrying, by noisy numbers of rows that repeat the previous value and that do not."""
+    later = same + different
+    if later <= SEEN * deviation:
+        return False
+    # Noise may take the changes below nothing; but nothing repeats itself more often than always.
+    rate = min(1.0, same / later)
+    return rate >= least and rate - chance >= max(MORE_OFTEN, BEYOND_CHANCE * (1 - chance))

@@ -7,6 +7,7 @@ mechanism).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,13 @@ Table = NDArray[np.float64]
 _POWERS = (0.25, 0.5, 0.75, 1.0)
 _LOUDEST = 4.0
 """No parent alone makes a code more than so many times as likely, or as unlikely: where nothing is seen, nothing is ruled out."""
+
+_CLEAR = 3.0
+"""Deviations at which a cell stands clear of the noise, or would."""
+_EMPTIEST = 0.95
+"""At most this part of a table's cells is taken to be empty."""
+_NOISELESS = 1e-9
+"""Next to nothing: a variance, in rows, that is none; and, in parts of the variance, room that is none."""
 
 
 def weighted_mean(estimates: Sequence[tuple[Table, float]]) -> tuple[Table, float]:
@@ -32,8 +40,8 @@ def one_axis(table: Table, axis: int) -> Table:
 def shrink(noisy: Table, deviation: float, child: Table) -> Table:
     """Conditionals P(child | parents), drawn towards what fewer parents say wherever noise is all there is to see.
 
-    Parents are added one at a time. In each slice the noisy distribution is pulled towards what was believed before by the
-    James–Stein factor 1 - (d-1)σ²/‖residual‖²: a slice without rows ends as it was believed to be, a well filled one stays.
+    Parents are added one at a time. In each slice the noisy distribution is pulled towards what was believed before: a slice
+    without rows ends as it was believed to be, a well filled one stays.
     What is believed of a slice before it is looked at: the slice without the new parent, and as much of that parent's own say
     as the counts bear out.
     """
@@ -82,12 +90,50 @@ def _with_a_say(counts: Table, coarse: Table, says: Table) -> Table:
     return best
 
 
-def _pulled(counts: Table, variance: float, coarse: Table) -> Table:
+def _pulled(counts: Table, noise: float, coarse: Table) -> Table:
+    """Each slice as a distribution: what it shows beyond what was believed of it, as far as that is no noise."""
+    variance = max(noise, _NOISELESS)
     total = np.maximum(counts.sum(axis=-1, keepdims=True), 0.0)
     residual = counts - total * coarse
-    energy = (residual**2).sum(axis=-1, keepdims=True)
-    kept = np.maximum(0.0, 1 - (counts.shape[-1] - 1) * variance / np.maximum(energy, 1e-300))
-    return _simplex(total * coarse + kept * residual, total, coarse)
+    pulled = _simplex(total * coarse + _kept(residual, variance, total**2 * coarse * (1 - coarse)) * residual, total, coarse)
+    there = pulled * _occupied(counts, variance, total * coarse)
+    mass = there.sum(axis=-1, keepdims=True)
+    return np.asarray(np.where(mass > 0, there / np.maximum(mass, 1e-300), pulled))
+
+
+def _kept(residual: Table, variance: float, shape: Table) -> Table:
+    """By cell, from 0 to 1: how much of its residual is believed.
+
+    Slices are taken to differ from what was believed as draws of a Dirichlet distribution do: where little is expected little
+    may differ, by φ · shape. φ is read off the residuals: a slice has its own as far as it can be told from that of all slices
+    (empirical Bayes). What stands clear of the noise needs no such prior: rare codes that a parent decides are of this kind.
+    """
+    freedom, room = max(1, residual.shape[-1] - 1), np.maximum(shape.sum(axis=-1, keepdims=True), _NOISELESS * variance)
+    beyond_noise = (residual**2).sum(axis=-1, keepdims=True) - freedom * variance
+    own = np.clip(beyond_noise / room, 0.0, 1.0)
+    of_all = min(max(float(beyond_noise.sum()) / float(room.sum()), 0.0), 1.0)
+    certain = room**2 / (2 * freedom * variance**2)
+    spread = max(0.0, (float((certain * (own - of_all) ** 2).sum()) - own.size) / float(certain.sum()))
+    prior = (own * spread * certain + of_all) / (spread * certain + 1) * shape
+    clear = np.where(residual**2 > _CLEAR**2 * variance, 1 - variance / np.maximum(residual**2, 1e-300), 0.0)
+    return np.asarray(np.maximum(prior / (prior + variance), clear))
+
+
+def _occupied(counts: Table, variance: float, expected: Table) -> Table:
+    """By cell, from 0 to 1: how far it is believed that anything can be in it, where more was expected than is seen.
+
+    Much of a table cannot happen at all, and noise in its cells looks like a little of everything. Of the cells in which noise
+    would not hide what is expected, those below nothing tell how many are empty (half of the empty ones are); what a cell
+    shows tells which. A cell where noise would hide it says nothing, and stays as it was believed to be.
+    """
+    told = expected > _CLEAR * sqrt(variance)
+    empty = min(2 * float((counts[told] < 0).sum()) / max(1, int(told.sum())), _EMPTIEST)
+    if empty == 0:
+        return np.ones_like(counts)
+    spread = 2 * (expected / (1 - empty)) ** 2
+    shown = np.minimum(np.maximum(counts, 0.0) ** 2 / variance, 700.0)
+    odds = (1 - empty) / empty * np.sqrt(variance / (variance + spread)) * np.exp(shown / 2 * spread / (variance + spread))
+    return np.minimum(1.0, odds / (1 + odds) / (1 - empty))
 
 
 def _simplex(slices: Table, totals: Table, fallback: Table) -> Table:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from mare.codec import OpenBins
+from mare.codec import OpenBins, OrdinalCodec, RelativeCodec
+from mare.codec.date import DateScale
+from mare.codec.datetime import DatetimeScale
+from mare.codec.integer import IntegerScale
 from mare.codec.proportions import WHOLE
-from mare.fitting.bin_placing import equal_bins, fine_grid, placed_bins
+from mare.codec.relative import FirstCodec, Placing
+from mare.fitting.bin_placing import calendar_of, equal_bins, fine_grid, placed_bins
 from mare.privacy.learned import FineHistogram
 
 SPANS = [1, 2, 31, 32, 33, 34, 100, 10**6, 2**40, 2**53 - 1, 2**53, 2**53 + 1, 2**57, 2**60]
@@ -46,6 +53,45 @@ def test_what_closes_an_interval_is_a_bin_even_if_nothing_does() -> None:
     counts = np.full(fine_grid(placed, 10**6).cells, 100.0)
     counts[-1] = 0
     assert placed_bins(placed, histogram(placed, 10**6, counts), 10**6).edges[-2:] == (WHOLE, WHOLE + 1)
+
+
+def dated(first: date, last: date, entities: float) -> list[date]:
+    """The edges of the grid between two dates, but for those of the single days at its ends."""
+    scale = DateScale()
+    low, high = scale.tick(first), scale.tick(last)
+    edges = fine_grid(OpenBins(low, high, "linear", 20), entities, scale).edges
+    assert edges[:2] == (0, 1)
+    assert edges[-2:] == (high - low, high - low + 1)
+    return [first + timedelta(days=int(edge)) for edge in edges[2:-2]]
+
+
+@pytest.mark.parametrize(
+    ("years", "entities", "months"), [(200, 10**6, 12), (200, 10**4, 84), (60, 10**6, 3), (60, 10**4, 24), (15, 10**6, 1)]
+)
+def test_dates_are_cut_where_months_and_years_begin(years: int, entities: int, months: int) -> None:
+    """Many a date is the first of a year: a cell across the turn of a year would put half of it into the wrong one."""
+    edges = dated(date(1990, 1, 1), date(1990 + years, 12, 31), entities)
+    assert all(edge.day == 1 for edge in edges)
+    assert {(b.year - a.year) * 12 + b.month - a.month for a, b in pairwise(edges)} == {months}
+    assert months < 12 or {edge.month for edge in edges} == {1}
+
+
+def test_all_dates_there_are_can_be_cut() -> None:
+    assert len(dated(date.min, date.max, 10**6)) <= 257
+
+
+def test_where_there_are_cells_for_more_than_months_they_are_even() -> None:
+    scale = DatetimeScale("minute")
+    placed = OpenBins(scale.tick(date(2020, 1, 5)), scale.tick(date(2021, 3, 1)), "linear", 20)
+    assert fine_grid(placed, 10**6, scale) == fine_grid(placed, 10**6)
+
+
+def test_distances_and_numbers_have_no_calendar() -> None:
+    placed = OpenBins(0, 40_000, "linear", 20)
+    assert calendar_of(OrdinalCodec(DateScale(), placed)) == DateScale()
+    assert calendar_of(OrdinalCodec(IntegerScale(), placed)) is None
+    assert calendar_of(RelativeCodec(DateScale(), placed, Placing())) is None
+    assert calendar_of(FirstCodec(DateScale(), placed)) == DateScale()
 
 
 @pytest.mark.parametrize("closes", [True, False])

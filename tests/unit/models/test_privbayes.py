@@ -122,6 +122,37 @@ def test_a_slice_of_pure_noise_falls_back_to_fewer_parents() -> None:
     assert believed[1] == pytest.approx([0.25, 0.75])
 
 
+def test_what_cannot_be_is_not_made_out_of_noise() -> None:
+    """Each parent has one code: noise around the empty cells is not taken for a little of everything."""
+    rng = np.random.default_rng(3)
+    sure = np.kron(np.eye(6), np.ones((1, 4))).T * 600.0
+    wrong = []
+    for _ in range(20):
+        believed = shrink(sure + rng.normal(0, 20, sure.shape), 20.0, np.full(6, 1 / 6))
+        wrong.append(1 - believed[sure > 0].mean())
+    assert np.mean(wrong) < 0.02  # a James–Stein factor per slice leaves 0.04
+
+
+def test_small_codes_are_left_alone_where_noise_would_hide_them() -> None:
+    """A code of one row in a hundred, whatever the parent: below the noise of a slice, and not lost."""
+    child = np.array([0.01, 0.495, 0.495])
+    table = np.outer(np.full(8, 500.0), child) + np.random.default_rng(4).normal(0, 10, (8, 3))
+    assert shrink(table, 10.0, child)[:, 0].mean() == pytest.approx(0.01, abs=0.004)
+
+
+def test_a_rare_code_that_a_parent_decides_is_believed() -> None:
+    table = np.array([[200.0, 3.0], [-9.0, 19_800.0]])
+    believed = shrink(table, 10.0, np.array([0.01, 0.99]))
+    assert believed[0, 0] > 0.95
+    assert believed[1, 0] < 0.001
+
+
+def test_without_noise_the_table_is_what_is_believed() -> None:
+    table = np.array([[30.0, 0.0, 70.0], [5.0, 5.0, 0.0]])
+    believed = shrink(table, 0.0, np.array([0.3, 0.1, 0.6]))
+    assert believed == pytest.approx(table / table.sum(axis=1, keepdims=True), abs=1e-9)
+
+
 def test_raking_meets_every_margin() -> None:
     rng = np.random.default_rng(2)
     margins = [rng.dirichlet(np.ones(k)) for k in (3, 4, 2)]

@@ -11,6 +11,7 @@ from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
 from mare.models.privbayes.agreement import settled_margins
 from mare.models.privbayes.candidates import Candidates, Family
+from mare.models.privbayes.carrying import sticks
 from mare.models.privbayes.fitted import FittedPrivBayes, load_fitted
 from mare.models.privbayes.settings import Settings
 from mare.privacy.budget import Budget
@@ -69,6 +70,17 @@ def same(codes: np.ndarray) -> float:
 @pytest.mark.parametrize("search", ["greedy", "noisy_scores"])
 def test_what_sticks_is_carried_along_and_what_is_rare_is_not(search: str) -> None:
     assert dict(fitted(search=search).carried) == {"race": BEFORE}
+
+
+@pytest.mark.parametrize(
+    ("same", "different", "chance", "carried"),
+    [(900, 100, 0.3, True), (500, 500, 0.3, False), (970, 30, 0.95, False), (1000, -100, 0.97, False), (50, -20, 0.1, False)],
+)
+def test_more_often_than_chance_and_never_more_often_than_always(
+    same: float, different: float, chance: float, carried: bool
+) -> None:
+    """The fourth: a column that is nearly always NULL, where noise made the changes fewer than none."""
+    assert sticks(same, different, 20.0, chance, 0.6) is carried
 
 
 def test_at_1_nothing_is_carried() -> None:
