@@ -43,9 +43,10 @@ class Deferring:
         """What to do where such a key refuses a row."""
         if not self.stubborn:
             return ""
+        tables = ", ".join(self.stubborn)
         return (
-            f" (Rows may refer to others that are written later, and foreign keys of {', '.join(self.stubborn)} are checked at once: "
-            "where one refuses a row, have the table's owner make it DEFERRABLE, or let mare create the tables.)"
+            f" (Rows may refer to others that are written later, and foreign keys of {tables} are checked at once: where one "
+            "refuses a row, have the table's owner make it DEFERRABLE, or let mare create the tables.)"
         )
 
 
