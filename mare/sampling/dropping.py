@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import OrdinalCodec, RelativeCodec
+from mare.codec.ticks import null_mask
 from mare.domain import as_generator
 from mare.release.filling import Modelled
 from mare.release.linking import Linked
@@ -74,12 +75,18 @@ def _refers(block: ChunkValues, table: str, link: Linked, alive: dict[str, Mask]
 
 def _still_alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> Index:
     """Draw values again until the rows of one parent differ in these columns; the rows that still do not."""
-    parent = block.rooms.tables[table].parent
     for attempt in range(REDRAWS):
-        found = repeated(parent, [_numbered(block.column(table, name)) for name in columns])
+        found = _alike(block, table, columns)
         if not len(found) or not _draw_again(block, table, columns, found, attempt):
             return found
-    return repeated(parent, [_numbered(block.column(table, name)) for name in columns])
+    return _alike(block, table, columns)
+
+
+def _alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> Index:
+    """The rows that have an earlier one of the same parent with the same values. NULL is like nothing, as databases have it."""
+    values = [block.column(table, name) for name in columns]
+    whole = np.flatnonzero(~np.logical_or.reduce([null_mask(one) for one in values])).astype(np.int64)
+    return whole[repeated(block.rooms.tables[table].parent[whole], [_numbered(one)[whole] for one in values])]
 
 
 def _draw_again(block: ChunkValues, table: str, columns: tuple[str, ...], rows: Index, attempt: int) -> bool:
