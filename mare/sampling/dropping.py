@@ -84,8 +84,9 @@ def _still_alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> In
 
 
 def _alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> Index:
-    """The rows that have an earlier one of the same parent with the same values. NULL is like nothing, as databases have it."""
-    values = [block.column(table, name) for name in columns]
+    """The rows that have an earlier one of the same parent with the same values, as they are stored. NULL is like nothing, as
+    databases have it."""
+    values = [block.stored_column(table, name) for name in columns]
     whole = np.flatnonzero(~np.logical_or.reduce([null_mask(one) for one in values])).astype(np.int64)
     return whole[repeated(block.rooms.tables[table].parent[whole], [_numbered(one)[whole] for one in values])]
 

@@ -101,7 +101,9 @@ class ChunkValues:
         alive = self.alive()
         found = {}
         for table in self.writer.tables:
-            columns = {self._stored(table.name, name).name: self._out(table.name, name) for name in self._fillings(table.name)}
+            columns = {
+                self._stored(table.name, name).name: self.stored_column(table.name, name) for name in self._fillings(table.name)
+            }
             batch = pa.record_batch({c.name: within_width(columns[c.name], c, table) for c in table.columns})
             kept = alive.get(table.name)
             found[table.name] = batch if kept is None else batch.take(pa.array(np.flatnonzero(kept)))
@@ -144,7 +146,7 @@ class ChunkValues:
             self._columns[at] = self._fill(table, name, self._fillings(table)[name])
         return self._columns[at]
 
-    def _out(self, table: str, name: str) -> pa.Array:
+    def stored_column(self, table: str, name: str) -> pa.Array:
         """The values of a column as the source stores them."""
         described = self.writer.schema.tables[table].columns.get(name)
         return as_stored(self.column(table, name), described, self._stored(table, name))
