@@ -78,3 +78,20 @@ def test_a_public_table_whose_keys_no_target_would_take_costs_nothing(tmp_path: 
         assert f"the public table 'drugs': its key (drug_id) {words}" in done.stderr
         assert sorted(entry.name for entry in tmp_path.iterdir()) == ["b", "data", "s.yaml"]
         assert budget.read().reservations == ()
+
+
+def test_an_entity_that_is_there_twice_is_refused_also_where_nobody_refers_to_it(tmp_path: Path) -> None:
+    """They would count for two: the guarantee is about all rows of one person."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    alone = "mare: 1\nentity: people\ntables:\n  people: {key: [pid, site], columns: {sex: {type: category, values: [F, M]}}}\n"
+    (tmp_path / "s.yaml").write_text(alone)
+    arguments = ("synth", tmp_path / "s.yaml", "--from", folder, "--to", tmp_path / "out.sqlite", "--epsilon", 5)
+    (folder / "people.csv").write_text("pid,site,sex\n4711,a,F\n4711,b,F\n4712,a,M\n4711,b,M\n")
+    done = mare(*arguments, folder=tmp_path)
+    assert done.returncode == 2
+    assert "table 'people': its key (pid, site) is not unique, so nobody could be told apart as one entity." in done.stderr
+    assert "4711" not in done.stderr
+    assert not (tmp_path / "out.sqlite").exists()
+    (folder / "people.csv").write_text("pid,site,sex\n4711,a,F\n4711,b,F\n4712,a,M\n")
+    assert mare(*arguments, folder=tmp_path).returncode == 0
