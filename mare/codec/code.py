@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mare.domain import Coarsening, CodeArray, smallest_dtype
 
 from .category import coded_by_value
+from .parsing import as_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,9 +68,7 @@ class CodeCodec:
     def _with_kin(
         self, values: pa.Array, codes: CodeArray, known: dict[str, int], alike: dict[tuple[int, str], int]
     ) -> CodeArray:
-        import pyarrow as pa
-
-        distinct = values.cast(pa.string()).dictionary_encode()
+        distinct = as_texts(values).dictionary_encode()
         found: list[int] = []
         for text in distinct.dictionary.to_pylist():
             kin = [alike[n, text[:n]] for n in reversed(self.prefix) if (n, text[:n]) in alike]

@@ -22,6 +22,13 @@ def is_text(values: pa.Array) -> bool:
     return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or pa.types.is_string_view(values.type))
 
 
+def as_texts(values: pa.Array) -> pa.Array:
+    """As text, in offsets that reach as far as the column is long."""
+    import pyarrow as pa
+
+    return values if pa.types.is_string(values.type) else values.cast(pa.large_string())
+
+
 def numbers(values: pa.Array) -> pa.Array:
     """As doubles; NULL for what is no number."""
     import pyarrow as pa
@@ -61,10 +68,10 @@ def _matching(values: pa.Array, pattern: str) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    trimmed = pc.utf8_trim_whitespace(values.cast(pa.string()))
+    trimmed = pc.utf8_trim_whitespace(as_texts(values))
     # Arrow reads no leading plus sign.
     plain = pc.replace_substring_regex(trimmed, r"^\+", "")
-    return pc.if_else(pc.match_substring_regex(trimmed, pattern), plain, pa.scalar(None, pa.string()))
+    return pc.if_else(pc.match_substring_regex(trimmed, pattern), plain, pa.scalar(None, trimmed.type))
 
 
 def moments(values: pa.Array, form: str | None) -> pa.Array:
@@ -84,7 +91,7 @@ def clocks(values: pa.Array, form: str | None) -> pa.Array:
 def _by_distinct(values: pa.Array, read: Callable[[str], object], kind: pa.DataType) -> pa.Array:
     import pyarrow as pa
 
-    distinct = values.cast(pa.string()).dictionary_encode()
+    distinct = as_texts(values).dictionary_encode()
     return pa.array([read(text.strip()) for text in distinct.dictionary.to_pylist()], type=kind).take(distinct.indices)
 
 
@@ -113,8 +120,8 @@ def formatted(values: pa.Array, form: str | None) -> pa.Array:
         if wanted is not None and _directives(wanted) <= _VECTORISED:
             return pc.strftime(values.cast(pa.timestamp("s"), safe=False), format=wanted)
     distinct = values.dictionary_encode()
-    texts = [_text(value, form) for value in distinct.dictionary.to_pylist()]
-    return pa.array(texts, type=pa.string()).take(distinct.indices)
+    written = [_text(value, form) for value in distinct.dictionary.to_pylist()]
+    return pa.array(written, type=pa.string()).take(distinct.indices)
 
 
 def _directives(form: str) -> set[str]:

@@ -103,12 +103,18 @@ def in_order(table: PublicTable) -> PublicTable:
         return table
     keys = table.texts(table.key)
     known = [key for key in keys if key is not None]
+    if len(known) < len(keys):
+        # It comes out as it is, and no target takes a key that is missing: said now, not when everything is paid for.
+        raise SourceError(
+            f"the public table {table.name!r}: its key ({', '.join(table.key)}) is missing in {len(keys) - len(known):,} rows. "
+            "Correct the source, or name the right key in the schema."
+        )
     if len(set(known)) != len(known):
         raise SourceError(
             f"the public table {table.name!r}: its key ({', '.join(table.key)}) is not unique. Correct the source, or name the "
             "right key in the schema."
         )
-    order = sorted(range(len(keys)), key=lambda place: (keys[place] is None, keys[place] or ()))
+    order = sorted(range(len(keys)), key=lambda place: keys[place] or ())
     return PublicTable(table.name, table.rows.take(order).combine_chunks(), table.key)
 
 

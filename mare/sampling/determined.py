@@ -109,10 +109,13 @@ def _expression(block: ChunkValues, table: str, expression: str) -> pa.Array:
 def _next(block: ChunkValues, table: str, name: str) -> pa.Array:
     import pyarrow as pa
 
-    placed, values = block.rooms.tables[table], block.column(table, name)
-    last = placed.position + 1 >= placed.siblings
-    after = np.where(last, 0, np.arange(placed.rows, dtype=np.int64) + 1)
-    return values.take(pa.array(after, mask=last))
+    placed, values, stays = block.rooms.tables[table], block.column(table, name), block.staying(table)
+    at = np.arange(placed.rows, dtype=np.int64) if stays is None else np.flatnonzero(stays).astype(np.int64)
+    here, there = at[:-1], at[1:]
+    follows = (placed.parent[here] == placed.parent[there]) & (placed.position[here] < placed.position[there])
+    after = np.full(placed.rows, NOWHERE, dtype=np.int64)
+    after[here[follows]] = there[follows]
+    return values.take(pa.array(np.maximum(after, 0), mask=after < 0))
 
 
 def _looked_up(block: ChunkValues, schema: Schema, table: str, lookup: Lookup) -> pa.Array:
@@ -169,10 +172,10 @@ def _counted(block: ChunkValues, table: str, column: Position) -> pa.Array:
     """The place among the siblings, counted anew for each value of other columns."""
     import pyarrow as pa
 
-    placed = block.rooms.tables[table]
+    placed, stays = block.rooms.tables[table], block.staying(table)
     if column.within is None:
-        return pa.array(placed.position + column.start)
-    keys: list[np.ndarray] = [placed.parent]
+        return pa.array(block.position(table) + column.start)
+    keys: list[np.ndarray] = [placed.parent] if stays is None else [placed.parent, stays]
     for name in column.within:
         coded = block.column(table, name).dictionary_encode()
         keys.append(np.asarray(coded.indices.fill_null(len(coded.dictionary)), dtype=np.int64))

@@ -40,23 +40,33 @@ def keep_apart(
     sizes: Mapping[str, int],
     redraw: Callable[[Index, str], None],
     draws: RowDraws,
+    nulls: Mapping[str, int] | None = None,
 ) -> Index:
     """Draw rows again until those of one parent differ in ``names``. Returns the rows that still do not.
 
-    ``sizes`` holds those of the names whose codes may be drawn over the whole domain.
+    ``sizes`` holds those of the names whose codes may be drawn over the whole domain, ``nulls`` the codes that are NULL: which is
+    like nothing, as databases have it.
     """
-    found = repeated(parent, [codes[name] for name in names])
+
+    def alike() -> Index:
+        known = np.ones(len(parent), dtype=np.bool_)
+        for name, null in (nulls or {}).items():
+            known &= codes[name] != null
+        whole = np.flatnonzero(known).astype(np.int64)
+        return whole[repeated(parent[whole], [codes[name][whole] for name in names])]
+
+    found = alike()
     for attempt in range(REDRAWS):
         if not len(found):
             return found
         redraw(found, str(attempt))
-        found = repeated(parent, [codes[name] for name in names])
+        found = alike()
     for attempt in range(AT_RANDOM):
         if not len(found):
             return found
         for name in sizes:
             codes[name][found] = draws.at(f"{name} {attempt}", found).integers(0, sizes[name])
-        found = repeated(parent, [codes[name] for name in names])
+        found = alike()
     return found
 
 

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import OrdinalCodec, RelativeCodec
-from mare.domain import as_generator
+from mare.codec.slots import ORDINARY
+from mare.codec.ticks import null_mask
+from mare.domain import RowDraws, as_generator
 from mare.release.filling import Modelled
 from mare.release.linking import Linked
 from mare.release.placing import NOWHERE, Index
@@ -74,18 +76,23 @@ def _refers(block: ChunkValues, table: str, link: Linked, alive: dict[str, Mask]
 
 def _still_alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> Index:
     """Draw values again until the rows of one parent differ in these columns; the rows that still do not."""
-    parent = block.rooms.tables[table].parent
     for attempt in range(REDRAWS):
-        found = repeated(parent, [_numbered(block.column(table, name)) for name in columns])
+        found = _alike(block, table, columns)
         if not len(found) or not _draw_again(block, table, columns, found, attempt):
             return found
-    return repeated(parent, [_numbered(block.column(table, name)) for name in columns])
+    return _alike(block, table, columns)
+
+
+def _alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> Index:
+    """The rows that have an earlier one of the same parent with the same values, as they are stored. NULL is like nothing, as
+    databases have it."""
+    values = [block.stored_column(table, name) for name in columns]
+    whole = np.flatnonzero(~np.logical_or.reduce([null_mask(one) for one in values])).astype(np.int64)
+    return whole[repeated(block.rooms.tables[table].parent[whole], [_numbered(one)[whole] for one in values])]
 
 
 def _draw_again(block: ChunkValues, table: str, columns: tuple[str, ...], rows: Index, attempt: int) -> bool:
     """Values of the same codes, drawn once more; whether there was anything to draw."""
-    import pyarrow as pa
-
     draws = block.draws(table, f"apart {', '.join(columns)} {attempt}")
     drawn = False
     for name in columns:
@@ -94,12 +101,7 @@ def _draw_again(block: ChunkValues, table: str, columns: tuple[str, ...], rows: 
             codec = block.writer.codecs[table].columns[name]
             if not isinstance(codec, OrdinalCodec) or _is_anchor(block, table, name):
                 continue
-            values = block.column(table, name)
-            decoded = codec.decode(block.codes(table)[name][rows], as_generator(draws.at(name, rows)))
-            mask = np.zeros(len(values), dtype=np.bool_)
-            mask[rows] = True
-            block.set_column(table, name, _replaced(values, pa.array(mask), decoded))
-            drawn = True
+            drawn |= _draw_other_values(block, table, name, codec, rows, draws)
         elif isinstance(filling, Linked) and filling.way in ("pool", "other_entity"):
             places = block.places(table, filling).copy()
             again = draw_from_pool if filling.way == "pool" else draw_other_entity
@@ -109,14 +111,24 @@ def _draw_again(block: ChunkValues, table: str, columns: tuple[str, ...], rows: 
     return drawn
 
 
-def _replaced(values: pa.Array, mask: pa.Array, again: pa.Array) -> pa.Array:
-    import pyarrow.compute as pc
-
-    return pc.replace_with_mask(values, mask, again.cast(values.type))
+def _draw_other_values(block: ChunkValues, table: str, name: str, codec: OrdinalCodec, rows: Index, draws: RowDraws) -> bool:
+    """Other values of the same bins for these rows; whether any of them has one. Values that order siblings stay in order."""
+    kinds, points = codec.slots.kinds_of(block.codes(table)[name], codec.bins.count), block.decoded(table).points[name]
+    there, ticks = kinds == ORDINARY, points.lower.copy()
+    again = rows[there[rows]]
+    ticks[again] = codec.bins.draw(codec.bins.assign(ticks[again]), as_generator(draws.at(name, again)))
+    if name in block.writer.ordered_by.get(table, ()):
+        at = np.flatnonzero(there)
+        ticks[at] = ticks[at][np.lexsort((ticks[at], block.rooms.tables[table].parent[at]))]
+    block.set_ordered(table, name, codec, ticks, kinds)
+    return bool(len(again))
 
 
 def _is_anchor(block: ChunkValues, table: str, name: str) -> bool:
-    """Whether other values hang on this one: then it stays where it is."""
+    """Whether other values hang on this one, or the order of others: then it stays where it is."""
+    ordered_by = block.writer.ordered_by.get(table, ())
+    if name in ordered_by and len(ordered_by) > 1:
+        return True
     for other, codec in block.writer.codecs.items():
         for one in codec.ordered.values():
             if isinstance(one, RelativeCodec):

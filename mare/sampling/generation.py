@@ -26,7 +26,7 @@ from .distinct import keep_apart, repeated, without
 from .elapsing import elapsing
 from .generator import Chunk, Generator
 from .randomness import ask, ask_by_block, ask_whole_blocks, draws_row_by_row, entity_keys
-from .references import Crowd, LastOfItem, keep_within, rank_limits, rank_targets, step_limits, step_targets
+from .references import Crowd, LastOfItem, keep_within, rank_limits, rank_targets, step_limits, step_targets, steps_that_stay
 from .structure import REDRAWS, make_possible, structural_codes
 
 Coded = dict[Part, dict[str, CodeArray]]
@@ -102,9 +102,15 @@ class _Run:
 
     def _drop(self, table: str, gone: Index) -> Index:
         """Rows that cannot be, before anything hangs on them; the places of those that stay."""
-        kept = np.setdiff1d(np.arange(self.tables[table].rows), gone).astype(np.int64)
-        self.tables[table] = without(self.tables[table], gone)
+        before = self.tables[table]
+        kept = np.setdiff1d(np.arange(before.rows), gone).astype(np.int64)
+        self.tables[table] = after = without(before, gone)
         self.keys[table] = self.keys[table][kept]
+        for name, says in (self._related(table).references or {}).items():
+            for part in OWN_PARTS:
+                held = after.codes[part]
+                if isinstance(says, Stepped) and name in held and isinstance(held, dict):
+                    held[name] = steps_that_stay(before.codes[part][name], says, kept)
         return kept
 
     def _whose(self, table: str, index: Index) -> Index:
@@ -268,7 +274,7 @@ class _Run:
         codes: Coded = {part: dict(placed.codes[part]) for part in ("head", "rows", "context")}
         targets = dict(placed.targets)
         same_item = np.full(placed.rows, NOWHERE, dtype=np.int64) if related.items else None
-        ranked = {name: says for name, says in (related.references or {}).items() if isinstance(says, Ranked)}
+        ranked = self._ranked(table)
         for name in ranked:
             targets[name] = np.full(placed.rows, NOWHERE, dtype=np.int64)
         elapsed = elapsing(self.made, self.chunk, table)
@@ -304,6 +310,9 @@ class _Run:
             return None
         parents = int(self.tables[table].parent.max(initial=-1)) + 1
         return LastOfItem(parents, tuple(head.columns.size(item) for item in items))
+
+    def _ranked(self, table: str) -> dict[str, Ranked]:
+        return {name: says for name, says in (self._related(table).references or {}).items() if isinstance(says, Ranked)}
 
     def _resolve(
         self, table: str, ranked: Mapping[str, Ranked], codes: Mapping[str, CodeArray], targets: dict[str, Index], index: Index
@@ -342,12 +351,18 @@ class _Run:
                     held = placed.codes[part]
                     if isinstance(held, dict):
                         self._draw(settled, held, rows, f"{label} {attempt}")
+                # Another code leads to another row.
+                if "head" in drawn and isinstance(placed.targets, dict):
+                    self._resolve(table, self._ranked(table), placed.codes["head"], placed.targets, rows)
 
             # What was unrolled with its key is drawn over its domain at once: its model has spoken for the whole list.
             columns = self.made.codecs[table].columns
             sizes = {name: columns[name].size for name in wanted.drawn if name in columns}
+            related = self._related(table)
+            coded = {name: related.reference(name) or columns.get(name) for name in wanted.drawn}
+            nulls = {name: one.size - 1 for name, one in coded.items() if one is not None and getattr(one, "nullable", False)}
             draws = RowDraws(self.keys[table], purpose_of(f"{label} {table}"))
-            gone = keep_apart(placed.parent, codes, wanted.drawn, sizes, redraw, draws)
+            gone = keep_apart(placed.parent, codes, wanted.drawn, sizes, redraw, draws, nulls)
             if len(gone):
                 self._drop(table, gone)
 

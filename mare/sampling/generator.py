@@ -11,7 +11,7 @@ from mare.domain import Keys
 from mare.models import FittedModel
 from mare.release import SettledPlan
 from mare.release.placing import Index, Rooms
-from mare.release.relations import Relations
+from mare.release.relations import Relations, Stepped
 from mare.release.uniqueness import Distinct
 
 from .given import GivenTables
@@ -65,6 +65,8 @@ class Generator:
         return wanted.by_model and all(self._is_exact(table, name) for name in wanted.drawn)
 
     def _is_exact(self, table: str, name: str) -> bool:
+        if table in self.related and isinstance(self.related[table].reference(name), Stepped):
+            return False  # so many rows back from here is another row than so many back from there
         codec = self.codecs[table].columns.get(name)
         if isinstance(codec, OrdinalCodec):
             return codec.bins.count == codec.bins.high - codec.bins.low + 1

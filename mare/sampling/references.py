@@ -94,6 +94,19 @@ def step_targets(codes: NDArray[np.integer], says: Stepped, rows: Index) -> Inde
     return found.astype(np.int64)
 
 
+def steps_that_stay(codes: CodeArray, says: Stepped, kept: Index) -> CodeArray:
+    """The codes of the rows that are ``kept``, once the others are gone: a way back is as long as the rows on it that stay, and
+    one to a row that went leads nowhere, or to the row itself. (By its old code a row would reach into another's sequence.)"""
+    place = np.full(len(codes), NOWHERE, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    old = codes[kept].astype(np.int64)
+    leads = old < says.back
+    there = place[np.where(leads, kept - old - 1, kept)]
+    nowhere = says.back + (says.itself if says.nullable else 0)
+    back = np.where(there >= 0, np.arange(len(kept)) - there - 1, nowhere)
+    return np.where(leads, back, old).astype(codes.dtype)
+
+
 class LastOfItem:
     """Of every parent and item, the last row so far: the previous row of the same item, one step at a time."""
 

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.codec import DecodedTable, TableCodec
+from mare.codec import DecodedTable, OrdinalCodec, TableCodec
+from mare.codec.points import standing
+from mare.codec.slots import ORDINARY, Kinds
+from mare.codec.ticks import Ticks
 from mare.domain import CodeArray, RowDraws, purpose_of
 from mare.errors import InternalError
 from mare.release.filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered, WorkedOut
@@ -86,6 +89,7 @@ class ChunkValues:
     seed: int
     _columns: dict[tuple[str, str], pa.Array] = field(default_factory=dict)
     _places: dict[tuple[str, str], Index] = field(default_factory=dict)
+    _alive: Mapping[str, NDArray[np.bool_]] | None = None
 
     @property
     def rooms(self) -> Rooms:
@@ -97,17 +101,35 @@ class ChunkValues:
         alive = self.alive()
         found = {}
         for table in self.writer.tables:
-            columns = {self._stored(table.name, name).name: self._out(table.name, name) for name in self._fillings(table.name)}
+            columns = {
+                self._stored(table.name, name).name: self.stored_column(table.name, name) for name in self._fillings(table.name)
+            }
             batch = pa.record_batch({c.name: within_width(columns[c.name], c, table) for c in table.columns})
             kept = alive.get(table.name)
             found[table.name] = batch if kept is None else batch.take(pa.array(np.flatnonzero(kept)))
         return found
 
     def alive(self) -> Mapping[str, NDArray[np.bool_]]:
-        """Per table, the rows that stay; a table that loses none is left out."""
+        """Per table, the rows that stay; a table that loses none is left out. From here on, siblings are those that stay."""
         from .dropping import living_rows
 
-        return living_rows(self)
+        if self._alive is None:
+            self._alive = living_rows(self)
+            if self._alive:
+                self._columns.clear()  # a position, the next row: counted anew, and whatever copies them
+        return self._alive
+
+    def staying(self, table: str) -> NDArray[np.bool_] | None:
+        """The rows that stay, once that is known; None where all do."""
+        return (self._alive or {}).get(table)
+
+    def position(self, table: str) -> Index:
+        """Of each row, its place among its siblings; of those that stay, among them."""
+        placed, stays = self.rooms.tables[table], self.staying(table)
+        if stays is None:
+            return placed.position
+        before: Index = (np.cumsum(stays) - stays).astype(np.int64)
+        return before - before[np.arange(placed.rows) - placed.position]
 
     def entities(self, table: str) -> Index:
         """Of each row, the number of its entity, over all chunks."""
@@ -124,20 +146,33 @@ class ChunkValues:
             self._columns[at] = self._fill(table, name, self._fillings(table)[name])
         return self._columns[at]
 
-    def _out(self, table: str, name: str) -> pa.Array:
+    def stored_column(self, table: str, name: str) -> pa.Array:
         """The values of a column as the source stores them."""
         described = self.writer.schema.tables[table].columns.get(name)
         return as_stored(self.column(table, name), described, self._stored(table, name))
 
-    def set_column(self, table: str, name: str, values: pa.Array) -> None:
-        """Values that were drawn again."""
-        self._columns[table, name] = values
+    def set_ordered(self, table: str, name: str, codec: OrdinalCodec, ticks: Ticks, kinds: Kinds) -> None:
+        """Values that were drawn again, of a column that nothing is anchored at."""
+        held = self.decoded(table)
+        there = kinds == ORDINARY
+        points = standing(codec.scale, ticks, there, codec.bins.low, codec.bins.high)
+        quantities = {name: codec.scale.to_values(ticks, ~there)} if name in held.quantities else {}
+        self.chunk.decoded[table] = DecodedTable(
+            {**held.values, name: codec.values.write(ticks, kinds)},
+            {**held.points, name: points},
+            {**held.quantities, **quantities},
+        )
+        self._columns.pop((table, name), None)
+        for at in self.writer.finders:
+            self._places.pop(at, None)  # rows are found by their times
         self._forget_worked_out()
 
     def _forget_worked_out(self) -> None:
-        """What was worked out from others is worked out anew when it is asked for."""
-        for at in [at for at in self._columns if isinstance(self._fillings(at[0]).get(at[1]), WorkedOut)]:
-            del self._columns[at]
+        """What was worked out from others, or found by their values, is worked out anew when it is asked for."""
+        for at in list(self._columns):
+            filling = self._fillings(at[0]).get(at[1])
+            if isinstance(filling, WorkedOut) or (isinstance(filling, Linked) and filling.way == "interval"):
+                del self._columns[at]
 
     def places(self, table: str, link: Linked) -> Index:
         """Of each row, the place of the row that a reference leads to; negative where it leads nowhere."""
@@ -199,7 +234,7 @@ class ChunkValues:
                 index = self.rooms.climb(np.arange(placed.rows, dtype=np.int64), table, above)
                 return self.column(above, column).take(pa.array(index))
             case Numbered(first):
-                return pa.array(placed.position + first)
+                return pa.array(self.position(table) + first)
             case Constant(value):
                 return pa.repeat(pa.scalar(self._constant(table, name, value), type=pa.string()), placed.rows)
             case WorkedOut(column):

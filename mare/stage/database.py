@@ -44,6 +44,8 @@ def staging_database(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConn
                 "temp_directory": str(private / "spill"),
                 # Values are fetched by row: a table comes out in the order in which it went in.
                 "preserve_insertion_order": "true",
+                # A text column may be longer than the 2 GB that 32-bit offsets reach.
+                "arrow_large_buffer_size": "true",
             },
         )
         try:

@@ -105,6 +105,9 @@ def needs(schema: Schema, groups: Sequence[ColumnGroup]) -> tuple[TableNeeds, ..
         return tuple(keys[table].index(column) for column in columns)
 
     drafts = [_table(schema, dag, name, groups, refer) for name in names]
+    if not isinstance(schema.entity, EntityByColumn) and (key := schema.tables[dag.entity.name].key):
+        # Whoever is there twice would count for two, whether or not another table refers to them.
+        refer(dag.entity.name, tuple(key))
     if isinstance(schema.entity, EntityByColumn):
         refer(dag.entity.name, (schema.entity.by,))
         drafts.insert(0, TableNeeds(dag.entity.name, None, (), (), (), (), {}, held_by=schema.entity.table))

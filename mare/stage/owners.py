@@ -33,16 +33,17 @@ def place_by_column(connection: duckdb.DuckDBPyConnection, raw: str, target: str
 
 
 def check_unique(connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds) -> None:
-    """A key that two rows share would give a child two owners: refused, because no entity could be told apart."""
+    """A key that two rows share would give a child two owners, or one entity two rows: refused, no entity could be told apart."""
     for places in needs.uniques:
         keys = [f"k{place}" for place in places]
         there = " AND ".join(f"{key} IS NOT NULL" for key in keys)
         twice = f"SELECT 1 FROM {table} WHERE {there} GROUP BY {', '.join(keys)} HAVING count(*) > 1 LIMIT 1"
         if connection.execute(twice).fetchall():
             named = ", ".join(needs.key[place] for place in places)
+            why = "the rows that refer to it have no one owner" if needs.owners else "nobody could be told apart as one entity"
             raise SourceError(
-                f"table {needs.name!r}: its key ({named}) is not unique, so the rows that refer to it have no one owner. "
-                "Correct the source, or name the right key in the schema."
+                f"table {needs.name!r}: its key ({named}) is not unique, so {why}. Correct the source, or name the right key in "
+                "the schema."
             )
 
 

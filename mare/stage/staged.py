@@ -297,17 +297,17 @@ class Staged:
             return {}
         columns = ", ".join(f"v{i}" for i in range(len(names)))
         table = self.connection.sql(f"SELECT {columns} FROM {staged.raw}").to_arrow_table()
-        return {name: _taken(table.column(i).combine_chunks(), staged.row) for i, name in enumerate(names)}
+        return {name: _taken(table.column(i), staged.row) for i, name in enumerate(names)}
 
 
-def _taken(values: pa.Array, rows: Index) -> pa.Array:
-    """The values of these rows; NULL where there is no row."""
+def _taken(values: pa.ChunkedArray, rows: Index) -> pa.Array:
+    """The values of these rows; NULL where there is no row. Texts have wide offsets: a column of them may exceed 2 GB."""
     import pyarrow as pa
 
-    if pa.types.is_string(values.type):
+    if pa.types.is_large_string(values.type):
         # Few texts stand in many rows: moving their numbers is faster than moving them.
         values = values.dictionary_encode()
-    found = values.take(pa.array(rows, mask=rows < 0))
+    found = values.combine_chunks().take(pa.array(rows, mask=rows < 0))
     return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
 
 

@@ -21,7 +21,7 @@ from mare_adapters.locations import file_location
 from mare_adapters.sources.columnar import arrow_type
 
 from .beside import Beside, refuse_others
-from .layout import Layout, Limits, lay_out, self_and_cyclic
+from .layout import Layout, Limits, WriteOrder, lay_out
 from .types import DUCKDB, is_listed, own_type, sized
 from .values import fitted
 from .wording import Wording, index_names
@@ -82,10 +82,13 @@ class DuckdbSink:
     def create(self, tables: Sequence[SinkTable]) -> None:
         self.expect([one.table.name for one in tables])
         self._layout = lay_out(tables, _LIMITS)
-        self._later = self_and_cyclic(self._layout.tables)
-        for one in tables:
-            laid = self._layout.table(one.table.name)
-            self._later |= {(laid.name, key) for key in laid.foreign_keys if key.columns in one.later}
+        order = WriteOrder.of(tables)
+        self._later = {
+            (table.name, key)
+            for table in self._layout.tables
+            for key in table.foreign_keys
+            if order.leads_ahead(table.name, key.columns, key.table)
+        }
         for table in self._layout.tables:
             extra = [*WORDING.key(table), *map(WORDING.unique, table.uniques)]
             extra += [WORDING.foreign_key(key) for key in table.foreign_keys if (table.name, key) not in self._later]

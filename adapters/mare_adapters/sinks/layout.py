@@ -6,7 +6,7 @@ out with a note. A column that refers to another takes that column's type: its v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mare.errors import InternalError, SinkError
@@ -83,10 +83,27 @@ def check_names(tables: Iterable[ReflectedTable], limits: Limits) -> None:
         raise SinkError(f"{limits.engine} cannot hold these names: {'; '.join(faults)}. Write to another kind of target.")
 
 
-def self_and_cyclic(tables: Sequence[ReflectedTable]) -> set[tuple[str, ReflectedForeignKey]]:
-    """The foreign keys that refer to their own table or to one that comes later: (table, key) pairs."""
-    place = {table.name: number for number, table in enumerate(tables)}
-    return {(table.name, key) for table in tables for key in table.foreign_keys if place[key.table] >= place[table.name]}
+@dataclass(frozen=True)
+class WriteOrder:
+    """Which tables come before which, and which foreign keys lead to rows of later batches all the same."""
+
+    place: Mapping[str, int]
+    later: Mapping[str, frozenset[frozenset[str]]]
+    """Per table, the columns of such keys."""
+
+    @classmethod
+    def of(cls, tables: Sequence[SinkTable]) -> WriteOrder:
+        return cls(
+            {one.table.name: number for number, one in enumerate(tables)},
+            {one.table.name: frozenset(map(frozenset, one.later)) for one in tables},
+        )
+
+    def leads_ahead(self, table: str, columns: Iterable[str], referred: str) -> bool:
+        """Whether a foreign key may lead to a row that is written after the one that refers: of its own table, of a later
+        table, or of another entity. False for what leads to a table that is not written."""
+        if table not in self.place or referred not in self.place:
+            return False
+        return self.place[referred] >= self.place[table] or frozenset(columns) in self.later[table]
 
 
 def _declarable(

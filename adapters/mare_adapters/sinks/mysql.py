@@ -3,7 +3,8 @@
 Rows go into tables of another name (``__mare_…``), where the server checks every key; one RENAME TABLE then shows all of them at
 once, and only after that the old ones are dropped. What a killed run has left is dropped by the next: each run holds a named
 lock, which the server lets go of when the run ends, however it ends. Where all tables are there and empty, they are filled
-as they are, in one transaction.
+as they are, in one transaction. Their foreign keys are checked row by row, but a row may refer to one that comes later: then they
+are checked here, over all rows, before the commit.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -23,7 +25,7 @@ from mare_adapters.boundary import connecting, writing
 from mare_adapters.connections import driver_connection
 from mare_adapters.locations import sql_location
 
-from .layout import Layout, Limits, lay_out
+from .layout import Layout, Limits, WriteOrder, lay_out
 from .mysql_wording import WORDING, create_table
 from .values import fitted, seconds
 
@@ -44,7 +46,32 @@ _REFERENCES = """
 SELECT DISTINCT TABLE_NAME, REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE
  WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_SCHEMA = DATABASE()
 """
+_KEYS = """
+SELECT CONSTRAINT_NAME, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, REFERENCED_TABLE_SCHEMA
+  FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL
+ ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION
+"""
 _STAGED = re.compile(r"__mare_([0-9a-f]{8})_\d+")
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A foreign key that the target has."""
+
+    table: str
+    name: str
+    schema: str
+    other: str
+    columns: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+    def dangling(self) -> str:
+        """Asks for a row that refers to none."""
+        pairs = [(WORDING.name(here), WORDING.name(there)) for here, there in zip(self.columns, self.references, strict=True)]
+        filled = " AND ".join(f"c.{here} IS NOT NULL" for here, _ in pairs)
+        equal = " AND ".join(f"p.{there} = c.{here}" for here, there in pairs)
+        parents = f"SELECT 1 FROM {WORDING.name(self.schema)}.{WORDING.name(self.other)} p WHERE {equal}"
+        return f"SELECT 1 FROM {WORDING.name(self.table)} c WHERE {filled} AND NOT EXISTS ({parents}) LIMIT 1"
 
 
 class MysqlSink:
@@ -60,6 +87,8 @@ class MysqlSink:
         self._staged: dict[str, str] = {}
         """What each table is called for now. Empty where the tables are filled as they are."""
         self._old: list[str] = []
+        self._unchecked: list[_Key] = []
+        """Foreign keys of tables that are filled as they are, which the server does not check while rows come."""
 
     def __repr__(self) -> str:
         return f"MysqlSink({self.label!r})"
@@ -109,6 +138,7 @@ class MysqlSink:
             self._old, kept = self._room_for([table.name for table in layout.tables])
         self._layout = layout
         if kept:
+            self._wait_with_keys(kept, WriteOrder.of(tables))
             return
         self._staged = {table.name: self._new_name(number) for number, table in enumerate(layout.tables)}
         for table in layout.tables:
@@ -200,6 +230,30 @@ class MysqlSink:
                 f"{self.label}: other tables refer to those to be replaced: {', '.join(outside)}. Drop their foreign keys first."
             )
 
+    def _wait_with_keys(self, kept: Sequence[str], order: WriteOrder) -> None:
+        """Check the foreign keys of these tables at the end, where rows lead ahead."""
+        found: dict[tuple[str, str], _Key] = {}
+        for name, table, column, other, there, schema in self._rows(_KEYS):
+            if table in kept:
+                at = (str(table), str(name))
+                key = found.get(at, _Key(at[0], at[1], str(schema), str(other)))
+                found[at] = replace(key, columns=(*key.columns, str(column)), references=(*key.references, str(there)))
+        # As the server names them: it may fold their case.
+        named = {str(name).casefold(): str(name) for name in order.place}
+        if any(
+            order.leads_ahead(named[k.table.casefold()], k.columns, named.get(k.other.casefold(), "")) for k in found.values()
+        ):
+            self._unchecked = list(found.values())
+            self._run("SET SESSION foreign_key_checks = 0")
+
+    def _check_keys(self) -> None:
+        for key in self._unchecked:
+            if self._rows(key.dangling()):
+                raise SinkError(
+                    f"{self.label}: table {key.table} cannot be written: the target found a reference to a row that is not there "
+                    f"(table {key.table}, constraint {key.name}). It was left as it was."
+                )
+
     def _sweep(self) -> None:
         """Drop what a killed run has left: staged tables whose run holds its lock no more."""
         left: dict[str, list[str]] = defaultdict(list)
@@ -237,6 +291,7 @@ class MysqlSink:
                 with writing(self.label, f"the foreign keys of table {table.name}"):
                     self._run(f"ALTER TABLE {name} ADD {WORDING.foreign_key(foreign, self._staged[foreign.table])}")
         with writing(self.label, "the target"):
+            self._check_keys()
             self._open.commit()
             if self._staged:
                 aside = {name: self._new_name(len(self._staged) + number) for number, name in enumerate(self._old)}

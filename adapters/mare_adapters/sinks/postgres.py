@@ -1,7 +1,8 @@
 """`PostgresSink`: tables in a PostgreSQL database, created, loaded by COPY and checked in one transaction.
 
 Tables are loaded bare; keys, uniques, indexes and foreign keys come after, checked by the server over all rows. A commit shows
-everything, anything else nothing. A table that is there and empty is filled as it is, under its own constraints.
+everything, anything else nothing. A table that is there and empty is filled as it is, under its own constraints: those that rows
+could break on the way, by referring to rows that come later, are checked at the end (`postgres_deferring`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from mare_adapters.boundary import connecting, writing
 from mare_adapters.connections import driver_connection
 from mare_adapters.locations import sql_location
 
-from .layout import Layout, Limits, lay_out
+from .layout import Layout, Limits, WriteOrder, lay_out
+from .postgres_deferring import Deferring, deferring
 from .postgres_types import Types, known_types
 from .table_files import csv_rows
 from .values import fitted
@@ -58,6 +60,7 @@ class PostgresSink:
         self._types = Types()
         self._made: list[ReflectedTable] = []
         """The tables that were created here: one that was there already keeps its own constraints."""
+        self._deferring = Deferring()
 
     def __repr__(self) -> str:
         return f"PostgresSink({self.label!r})"
@@ -96,7 +99,8 @@ class PostgresSink:
             schema, kept = self._begin([table.name for table in layout.tables])
             bare = [table for table in layout.tables if table.name not in kept]
             self._types = known_types(self._open, bare, schema, replace=self._replace)
-            for statement in self._types.statements:
+            self._deferring = deferring(self._open, schema, kept, WriteOrder.of(tables))
+            for statement in (*self._types.statements, *self._deferring.before):
                 self._run(statement)
         wording = self._types.wording()
         for table in bare:
@@ -113,7 +117,7 @@ class PostgresSink:
         statement = f"COPY {wording.name(table)} ({names}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')"
         rows = csv_rows(fitted(batch, laid))
         with (
-            writing(self.label, f"table {table}"),
+            writing(self.label, f"table {table}", after=f"It was left as it was.{self._deferring.remedy}"),
             self._open.cursor() as cursor,
             cursor.copy(statement) as copy,
         ):
@@ -195,6 +199,9 @@ class PostgresSink:
     def _finish(self) -> None:
         """Add what the server is to check, and commit when it has."""
         wording = Wording()
+        with writing(self.label, "the foreign keys of the tables"):
+            for statement in self._deferring.after:
+                self._run(statement)
         for table in self._made:
             clauses = [*wording.key(table), *map(wording.unique, table.uniques)]
             with writing(self.label, f"the keys of table {table.name}"):

@@ -69,7 +69,7 @@ def synth(
             if output is not None:
                 release.save(output)
             poured = pour_with_progress(release, sink, options, quiet or as_json)
-    except Exception:
+    except BaseException:  # a Ctrl-C too: it stops the sample, but what was paid for is paid for
         if release is not None and output is None:
             _rescue(release, made.schema.name)
         raise
@@ -77,7 +77,7 @@ def synth(
 
 
 def _rescue(release: Release, name: str | None) -> None:
-    """The fit is done and paid for: a target that fails now must not cost the release, which nobody asked to keep."""
+    """The fit is done and paid for: a sample that fails or is stopped must not cost the release, which nobody asked to keep."""
     free = (Path(f"{name or 'release'}.rescued{number}.mare") for number in count(1))
     file = next(path for path in free if not path.exists())
     try:
