@@ -1,0 +1,144 @@
+"""What is in the rows: codes that models draw, position by position where a row looks back, and the rows that they lead to.
+
+The previous rows a model looks at are the ones just written (the paper's FIFO queue, without the copying). Where a row picks
+another row first, its head is drawn before the rest of it, at every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from mare.domain import CodeArray, RowDraws, purpose_of
+from mare.graph.groups import Part
+from mare.release import SettledGroup
+from mare.release.placing import NOWHERE, Index, Placed
+from mare.release.relations import Ranked, Stepped
+
+from .distinct import keep_apart
+from .elapsing import elapsing
+from .references import LastOfItem, rank_targets, step_targets
+from .run import OWN_PARTS, Coded, Run, by_position, make_room
+
+
+def fill_context(run: Run, settled: SettledGroup, codes: dict[str, CodeArray], rows: int) -> None:
+    """One row for each row of the parent table."""
+    make_room(settled, codes, rows)
+    position = run.tables[run.rooms.space(settled.group.table, "context")].position
+    looks_back = any(h.lag > 0 and (h.table, h.part) == (settled.group.table, "context") for h in settled.group.history)
+    for step, index in enumerate(by_position(position) if looks_back else [np.arange(rows, dtype=np.int64)]):
+        run.draw(settled, codes, index, str(step))
+
+
+def fill_rows(run: Run, table: str) -> None:
+    """All columns of the rows that have their places."""
+    placed, related = run.tables[table], run.related(table)
+    groups = [settled for part in OWN_PARTS if (settled := run.group(table, part)) is not None]
+    # The head of an association was drawn with its keys.
+    groups = [g for g in groups if not (g.group.part == "head" and placed.codes["head"])]
+    codes: Coded = {part: dict(placed.codes[part]) for part in ("head", "rows", "context")}
+    targets = dict(placed.targets)
+    same_item = np.full(placed.rows, NOWHERE, dtype=np.int64) if related.items else None
+    ranked = run.ranked(table)
+    for name in ranked:
+        targets[name] = np.full(placed.rows, NOWHERE, dtype=np.int64)
+    elapsed = elapsing(run.made, run.chunk, table)
+    free = {**placed.free, **elapsed.free}
+    run.tables[table] = placed = Placed(
+        placed.rows, placed.parent, placed.position, placed.siblings, codes, placed.owner, free, targets, same_item
+    )
+    for settled in groups:
+        make_room(settled, codes[settled.group.part], placed.rows)
+    if codes["head"] and all(g.group.part != "head" for g in groups):
+        _resolve(run, table, ranked, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
+    last = _last_of_item(run, table, groups)
+    steps = [np.arange(placed.rows, dtype=np.int64)]
+    if elapsed.advances or _look_back(groups):
+        steps = by_position(placed.position)
+    for step, index in enumerate(steps):
+        elapsed.begin(index)
+        for settled in groups:
+            run.draw(settled, codes[settled.group.part], index, str(step))
+            if settled.group.part == "head":
+                _resolve(run, table, ranked, codes["head"], targets, index)
+                if last is not None and same_item is not None:
+                    items = tuple(codes["head"][item] for item in related.items)
+                    same_item[index] = last.step(placed.parent, placed.position, items, index)
+        elapsed.end(index, {**codes["head"], **codes["rows"]})
+    _keep_apart(run, table, groups)
+    _resolve_steps(run, table)
+
+
+def _last_of_item(run: Run, table: str, groups: list[SettledGroup]) -> LastOfItem | None:
+    items = run.related(table).items
+    head = next((g for g in groups if g.group.part == "head"), None)
+    if not items or head is None:
+        return None
+    parents = int(run.tables[table].parent.max(initial=-1)) + 1
+    return LastOfItem(parents, tuple(head.columns.size(item) for item in items))
+
+
+def _resolve(
+    run: Run, table: str, ranked: Mapping[str, Ranked], codes: Mapping[str, CodeArray], targets: dict[str, Index], index: Index
+) -> None:
+    for name, says in ranked.items():
+        entity = run.whose(table, index)
+        targets[name][index] = rank_targets(codes[name][index], says, run.crowd(says.table), entity)
+
+
+def _resolve_steps(run: Run, table: str) -> None:
+    """The rows that references to earlier ones lead to."""
+    placed = run.tables[table]
+    rows = np.arange(placed.rows, dtype=np.int64)
+    for name, says in (run.related(table).references or {}).items():
+        if isinstance(says, Stepped):
+            codes = placed.codes["rows"].get(name, placed.codes["head"].get(name))
+            if codes is not None and isinstance(placed.targets, dict):
+                placed.targets[name] = step_targets(codes, says, rows)
+
+
+def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
+    """Rows of one parent that came out alike, where a key says that they are not."""
+    for number, wanted in enumerate(run.made.distinct.get(table, ())):
+        placed = run.tables[table]
+        drawn = {g.group.part: g for g in groups if set(wanted.drawn) & set(g.columns.names)}
+        codes = {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
+        if not run.made.keeps_apart(table, wanted) or not set(wanted.drawn) <= set(codes):
+            continue
+        label = f"apart {number}"
+
+        def redraw(
+            rows: Index,
+            attempt: str,
+            drawn: Mapping[Part, SettledGroup] = drawn,
+            placed: Placed = placed,
+            label: str = label,
+        ) -> None:
+            for part, settled in drawn.items():
+                held = placed.codes[part]
+                if isinstance(held, dict):
+                    run.draw(settled, held, rows, f"{label} {attempt}")
+            # Another code leads to another row.
+            if "head" in drawn and isinstance(placed.targets, dict):
+                _resolve(run, table, run.ranked(table), placed.codes["head"], placed.targets, rows)
+
+        # What was unrolled with its key is drawn over its domain at once: its model has spoken for the whole list.
+        columns = run.made.codecs[table].columns
+        sizes = {name: columns[name].size for name in wanted.drawn if name in columns}
+        related = run.related(table)
+        coded = {name: related.reference(name) or columns.get(name) for name in wanted.drawn}
+        nulls = {name: one.size - 1 for name, one in coded.items() if one is not None and getattr(one, "nullable", False)}
+        draws = RowDraws(run.keys[table], purpose_of(f"{label} {table}"))
+        gone = keep_apart(placed.parent, codes, wanted.drawn, sizes, redraw, draws, nulls)
+        if len(gone):
+            run.drop(table, gone)
+
+
+def _look_back(groups: Sequence[SettledGroup]) -> bool:
+    """Whether a row looks at earlier ones that these very groups have written."""
+    return any(
+        h.table == g.group.table and h.part != "context" and (h.lag > 0 or h.kind == "same_item")
+        for g in groups
+        for h in g.group.history
+    )

@@ -1,0 +1,154 @@
+"""`Run`: one chunk while it is made. Rows get their places and keys here, and models are asked for their codes.
+
+Which rows there are is decided in `row_placing`, what is in them in `row_filling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.domain import CodeArray, Codes, Keys, RowDraws, child_keys, purpose_of, smallest_dtype
+from mare.graph.groups import Part
+from mare.release import SettledGroup
+from mare.release.placing import Index, Placed, Rooms, place_children
+from mare.release.relations import Ranked, Stepped, TableRelations
+
+from .distinct import without
+from .generator import Chunk, Generator
+from .randomness import ask, ask_by_block, ask_whole_blocks, draws_row_by_row, entity_keys
+from .references import Crowd, keep_within, rank_limits, step_limits, steps_that_stay
+from .structure import make_possible, structural_codes
+
+Coded = dict[Part, dict[str, CodeArray]]
+OWN_PARTS: tuple[Part, ...] = ("head", "rows")
+
+
+@dataclass(eq=False)
+class Run:
+    """One chunk while it is made."""
+
+    made: Generator
+    chunk: Chunk
+    tables: dict[str, Placed]
+    """Those of the chunk's rooms, to be filled in."""
+    seed: int
+    some: bool = False
+    crowds: dict[str, Crowd] = field(default_factory=dict)
+
+    @property
+    def rooms(self) -> Rooms:
+        return self.chunk.rooms
+
+    @property
+    def keys(self) -> dict[str, Keys]:
+        return self.chunk.keys
+
+    @property
+    def entities(self) -> Index:
+        return self.chunk.entities
+
+    def place(self, table: str, placed: Placed) -> None:
+        """The rows are there, and have keys from here on."""
+        self.tables[table] = placed
+        owners, purpose = self.made.owners[table], purpose_of(table)
+        if not owners:
+            self.keys[table] = entity_keys(self.seed, self.entities)
+        elif placed.owner is None:
+            self.keys[table] = child_keys(self.keys[owners[0]], placed.parent, placed.position, purpose)
+        else:
+            keys = np.empty(placed.rows, dtype=np.uint64)
+            for edge, owner in enumerate(owners):
+                mine = placed.owner == edge
+                keys[mine] = child_keys(self.keys[owner], placed.parent[mine], placed.position[mine], purpose + edge)
+            self.keys[table] = keys
+
+    def drop(self, table: str, gone: Index) -> Index:
+        """Rows that cannot be, before anything hangs on them; the places of those that stay."""
+        before = self.tables[table]
+        kept = np.setdiff1d(np.arange(before.rows), gone).astype(np.int64)
+        self.tables[table] = after = without(before, gone)
+        self.keys[table] = self.keys[table][kept]
+        for name, says in (self.related(table).references or {}).items():
+            for part in OWN_PARTS:
+                held = after.codes[part]
+                if isinstance(says, Stepped) and name in held and isinstance(held, dict):
+                    held[name] = steps_that_stay(before.codes[part][name], says, kept)
+        return kept
+
+    def whose(self, table: str, index: Index) -> Index:
+        return self.rooms.climb(index, table, self.made.tables[0])
+
+    def sample(self, settled: SettledGroup, rows: Index, label: str) -> Codes:
+        """What the model of a group draws for these rows, under a name for the occasion."""
+        group, model = settled.group, self.made.models[settled.name]
+        history = self.rooms.history(group, settled.history, rows, getattr(model, "looks_at", None))
+        space, purpose = self.rooms.space(group.table, group.part), f"{settled.name} {label}"
+        if draws_row_by_row(model):
+            return ask(model, history, RowDraws(self.keys[space][rows], purpose_of(purpose)))
+        entities = self.entities[self.whose(space, rows)]
+        if self.some and group.table == self.made.tables[0]:
+            return ask_whole_blocks(model, history, self.seed, purpose, entities)
+        return ask_by_block(model, history, self.seed, purpose, entities)
+
+    def draw(self, settled: SettledGroup, codes: dict[str, CodeArray], index: Index, label: str) -> None:
+        """Draw these rows of a group, mended where a code cannot be. ``label`` names the occasion: another one, other numbers."""
+        if not len(index):
+            return
+        group = settled.group
+
+        def resample(wrong: NDArray[np.bool_], attempt: str) -> Codes:
+            return self.sample(settled, index[wrong], f"{label} {attempt}")
+
+        drawn = dict(self.sample(settled, index, label).columns)
+        own = group.part != "context"
+        space = self.rooms.space(group.table, group.part)
+        draws = RowDraws(self.keys[space][index], purpose_of(f"{settled.name} {label} mended"))
+        position = self.tables[group.table].position[index] if own else None
+        make_possible(drawn, structural_codes(self.made.codecs[group.table], drawn, position), resample, draws)
+        for name, says in (self.related(group.table).references or {}).items():
+            if name not in drawn or not own:
+                continue
+            if isinstance(says, Ranked):
+                limits = rank_limits(name, says, self.crowd(says.table), self.whose(group.table, index))
+                keep_within(drawn, limits, resample, draws)
+            elif isinstance(says, Stepped):
+                keep_within(drawn, step_limits(name, says, self.tables[group.table].position[index]), resample, draws)
+        for name, values in drawn.items():
+            codes[name][index] = values
+
+    def crowd(self, table: str) -> Crowd:
+        if table not in self.crowds:
+            self.crowds[table] = Crowd.of(self.rooms, table, self.made.tables[0])
+        return self.crowds[table]
+
+    def group(self, table: str, part: Part) -> SettledGroup | None:
+        return next((g for g in self.made.plan.groups if (g.group.table, g.group.part) == (table, part)), None)
+
+    def related(self, table: str) -> TableRelations:
+        return self.made.related.get(table, TableRelations())
+
+    def ranked(self, table: str) -> dict[str, Ranked]:
+        return {name: says for name, says in (self.related(table).references or {}).items() if isinstance(says, Ranked)}
+
+
+def make_room(settled: SettledGroup, codes: dict[str, CodeArray], rows: int) -> None:
+    for name, size in zip(settled.columns.names, settled.columns.sizes, strict=True):
+        codes[name] = np.zeros(rows, dtype=smallest_dtype(size))
+
+
+def placed_under(counts: Index, codes: Mapping[Part, Mapping[str, CodeArray]]) -> Placed:
+    parent, position, siblings = place_children(counts)
+    return Placed(len(parent), parent, position, siblings, codes)
+
+
+def by_position(position: Index) -> list[Index]:
+    """The rows by position: the first of every sequence, the second, and so on."""
+    # Sixteen bits are sorted by their digits, several times faster.
+    narrow = position.astype(np.uint16) if int(position.max(initial=0)) < 1 << 16 else position
+    order = np.argsort(narrow, kind="stable").astype(np.int64)
+    ends = np.cumsum(np.bincount(position)) if len(position) else np.zeros(0, dtype=np.int64)
+    return [order[start:end] for start, end in zip(np.r_[0, ends[:-1]], ends, strict=True)] if len(position) else []
