@@ -79,7 +79,7 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
     bins: int | tuple[float, ...] | None = None
     """How many bins, or their inner edges. Left out: noisy quantiles, paid for from the learning share."""
     scale: Literal["linear", "log"] = "linear"
-    """`log` for what spans orders of magnitude (lengths of stay, doses)."""
+    """`log` for what spans orders of magnitude (lengths of stay, doses, small parts of the time that is left)."""
     specials: tuple[Value, ...] = ()
     """Values that are no quantities (`"> 89"`, `-1`, `N`): kept as categories of their own."""
 

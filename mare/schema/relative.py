@@ -73,7 +73,8 @@ class Relative(Strict):
     after: str | None = None
     """Never before this anchor: `column`, `previous.column`, `parent.column` or `ancestor.column`."""
     before: str | None = None
-    """Never after this anchor. With `after`, the value is a fraction of the time between the two."""
+    """Never after this anchor, the first row of a sequence included.
+    With `after`, the value is a fraction of the time between the two."""
     during: tuple[str, str] | None = None
     """Shorthand for `after` and `before`: stays within the interval between these two anchors."""
     within: Span | int | float | None = None
