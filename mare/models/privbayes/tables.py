@@ -22,6 +22,8 @@ _CLEAR = 3.0
 """Deviations at which a cell stands clear of the noise, or would."""
 _EMPTIEST = 0.95
 """At most this part of a table's cells is taken to be empty."""
+_LIKELY = 0.5
+"""From here on a cell is taken to be one that may occur."""
 _NOISELESS = 1e-9
 """Next to nothing: a variance, in rows, that is none; and, in parts of the variance, room that is none."""
 
@@ -54,7 +56,21 @@ def shrink(noisy: Table, deviation: float, child: Table) -> Table:
             says = np.clip(alone / np.maximum(child, 1e-12), 1 / _LOUDEST, _LOUDEST)
             coarse = _with_a_say(counts, coarse, says)
         believed = _pulled(counts, variance, coarse)
-    return np.asarray(believed)
+    return _without_the_impossible(np.asarray(believed), noisy, deviation, child)
+
+
+def _without_the_impossible(believed: Table, noisy: Table, deviation: float, child: Table) -> Table:
+    """What does not occur with one parent alone does not occur with several: the noise of a few large cells tells it better than
+    that of many small ones. It is taken out whole, because raking would make much of any little that is left."""
+    possible = believed
+    for parent in range(noisy.ndim - 1):
+        counts, variance = _merged(noisy, deviation, [parent])
+        total = np.maximum(counts.sum(axis=-1, keepdims=True), 0.0)
+        there = _occupied(counts, max(variance, _NOISELESS), total * child) >= _LIKELY
+        shape = [size if axis in (parent, noisy.ndim - 1) else 1 for axis, size in enumerate(noisy.shape)]
+        possible = possible * there.reshape(shape)
+    mass = possible.sum(axis=-1, keepdims=True)
+    return np.asarray(np.where(mass > 0, possible / np.maximum(mass, 1e-300), believed))
 
 
 def strongest_first(noisy: Table, deviation: float, child: Table) -> list[int]:
