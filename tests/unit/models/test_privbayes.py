@@ -133,6 +133,21 @@ def test_what_cannot_be_is_not_made_out_of_noise() -> None:
     assert np.mean(wrong) < 0.02  # a James–Stein factor per slice leaves 0.04
 
 
+def test_what_does_not_occur_with_one_parent_alone_occurs_with_none_beside_it() -> None:
+    """The last row of a list is always the end, whatever the row before it was: many small slices say so together, none alone."""
+    rng, child = np.random.default_rng(4), np.array([0.25, 0.2, 0.25, 0.3])
+    sure = np.zeros((2, 7, 4))
+    sure[0, :, 3] = 600  # the last row
+    sure[1, :, :3] = [500, 400, 500]
+    noisy = sure + rng.normal(0, 20, sure.shape)
+    assert (noisy[0, :, :3] > 30).any(), "some slices alone would show more than noise mostly does"
+    for order in ((0, 1, 2), (1, 0, 2)):
+        believed = shrink(noisy.transpose(order), 20.0, child).transpose(np.argsort(order))
+        assert (believed[0, :, :3] == 0).all()
+        assert (believed[1, :, 3] == 0).all()
+        assert believed[1, :, :3] == pytest.approx(np.tile([500 / 1400, 400 / 1400, 500 / 1400], (7, 1)), abs=0.05)
+
+
 def test_small_codes_are_left_alone_where_noise_would_hide_them() -> None:
     """A code of one row in a hundred, whatever the parent: below the noise of a slice, and not lost."""
     child = np.array([0.01, 0.495, 0.495])
