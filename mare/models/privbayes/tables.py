@@ -131,7 +131,7 @@ def _kept(residual: Table, variance: float, shape: Table) -> Table:
     certain = room**2 / (2 * freedom * variance**2)
     spread = max(0.0, (float((certain * (own - of_all) ** 2).sum()) - own.size) / float(certain.sum()))
     prior = (own * spread * certain + of_all) / (spread * certain + 1) * shape
-    clear = np.where(residual**2 > _CLEAR**2 * variance, 1 - variance / np.maximum(residual**2, 1e-300), 0.0)
+    clear = np.where(residual**2 > _CLEAR**2 * variance, 1 - variance / np.maximum(residual**2, variance), 0.0)
     return np.asarray(np.maximum(prior / (prior + variance), clear))
 
 

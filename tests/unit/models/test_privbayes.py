@@ -148,6 +148,12 @@ def test_what_does_not_occur_with_one_parent_alone_occurs_with_none_beside_it() 
         assert believed[1, :, :3] == pytest.approx(np.tile([500 / 1400, 400 / 1400, 500 / 1400], (7, 1)), abs=0.05)
 
 
+@pytest.mark.parametrize("deviation", [1e-9, 1.0, 15_000.0, 1e12])
+def test_a_column_of_one_code_is_certain_however_much_noise_there_is(deviation: float) -> None:
+    table = np.array([[[-7853.0]], [[-7700.0]], [[0.0]]])
+    assert (shrink(table, deviation, np.ones(1)) == 1).all()
+
+
 def test_small_codes_are_left_alone_where_noise_would_hide_them() -> None:
     """A code of one row in a hundred, whatever the parent: below the noise of a slice, and not lost."""
     child = np.array([0.01, 0.495, 0.495])
