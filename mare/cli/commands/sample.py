@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 @app.command()
 def sample(
     release: Annotated[Path, typer.Argument(help="The release file.")],
-    to: Annotated[str, typer.Option("--to", help="The target: a database URL, a database file or a folder.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", help="The target: a database URL, a database file, a folder of Parquet, or of CSV: FOLDER?format=csv."
+        ),
+    ],
     entities: Annotated[
         int | None, typer.Option(min=0, help="How many entities to make; as many as the source had, noisily, unless given.")
     ] = None,

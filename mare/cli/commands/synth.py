@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 def synth(
     schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
     source: Annotated[str, typer.Option("--from", help="The data: a database URL, a database file or a folder.")],
-    to: Annotated[str, typer.Option("--to", help="The target: a database URL, a database file or a folder.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", help="The target: a database URL, a database file, a folder of Parquet, or of CSV: FOLDER?format=csv."
+        ),
+    ],
     epsilon: Annotated[float, typer.Option(help="The budget: how much may be told about one entity.")],
     delta: Annotated[float, typer.Option(help="How often epsilon may not hold; 0 for pure epsilon.")] = DEFAULT_DELTA,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Also keep the release, in this file.")] = None,
