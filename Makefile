@@ -7,8 +7,12 @@ READY  := $(VENV)/.ready
 # A file of tests stays with one worker, so that what it set up is set up once.
 WORKERS ?= -n auto --maxprocesses 4 --dist loadfile
 
+# The MySQL that `make mysql` has fetched, for the tests; a server of your own goes before it.
+MARE_MYSQLD ?= $(wildcard $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/mare/mysql/mysqld)
+export MARE_MYSQLD
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format bench docs schema clean
+.PHONY: help demo test test-all mysql check format bench docs schema clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -26,8 +30,11 @@ demo: $(READY)  ## a simulated oncology hospital, from one SQLite file into anot
 test: $(READY)  ## the fast tier: unit, properties, tape audits, SQLite, DuckDB, one PostgreSQL
 	$(BIN)/python -m pytest -m "not slow" -q $(WORKERS)
 
-test-all: $(READY)  ## everything: adds MariaDB, Chromium, wheels, kill loops, canaries
+test-all: $(READY)  ## everything: adds MariaDB, MySQL, Chromium, wheels, kill loops, canaries
 	$(BIN)/python -m pytest -q $(WORKERS)
+
+mysql:  ## a MySQL server for test-all, from Debian unstable into a folder of its own; installs nothing
+	@.ci/mysql
 
 check: $(READY)  ## ruff, mypy strict, the import rules
 	$(BIN)/ruff check .

@@ -13,7 +13,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.servers import MariadbServer, PostgresServer
+from tests.servers import MysqlServer, PostgresServer
 
 Row = dict[str, Any]
 
@@ -126,16 +126,11 @@ def postgres_hospital(server: PostgresServer) -> str:
     return url
 
 
-def mariadb_hospital(server: MariadbServer) -> str:
-    """A MariaDB database."""
-    import pymysql
-
+def mysql_hospital(server: MysqlServer) -> str:
+    """A MariaDB or MySQL database."""
     url = server.create_database(ddl(datetime="DATETIME", q="`"))
-    name = url.rpartition("/")[2]
-    with pymysql.connect(host=server.host, port=server.port, user="root", password=server.password, database=name) as connection:
-        for statement, values in _inserts("%s", "`"):
-            connection.cursor().execute(statement, values)
-        connection.commit()
+    for statement, values in _inserts("%s", "`"):
+        server.run(url.rpartition("/")[2], statement, *values)
     return url
 
 

@@ -1,4 +1,4 @@
-"""Database servers that tests start for themselves: PostgreSQL from the package index, MariaDB where one is installed.
+"""Database servers that tests start for themselves: PostgreSQL from the package index, MariaDB and MySQL where they are.
 
 Each lives in a temporary folder, listens on the loopback alone and asks for a password, and is gone when the session
 ends. Servers refuse to run as root, so where the tests do, they run as ``nobody``. A test asks for the fixture and makes
@@ -19,15 +19,16 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 import pytest
 
 CHINOOK = Path(__file__).resolve().parent / "fixtures" / "chinook"
+_PROGRAMS = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,11 @@ class PostgresServer:
 
 
 @dataclass(frozen=True)
-class MariadbServer:
-    """A running MariaDB. Its superuser is ``root``."""
+class MysqlServer:
+    """A running MariaDB or MySQL. Its superuser is ``root``."""
 
+    scheme: str
+    """``mariadb`` or ``mysql``."""
     port: int
     password: str = field(repr=False)
     host: ClassVar[str] = "127.0.0.1"
@@ -80,7 +83,7 @@ class MariadbServer:
 
     def url(self, database: str, user: str = "root", password: str | None = None) -> str:
         """A URL as a user of mare writes it."""
-        return f"mariadb://{user}:{quote(password or self.password, safe='')}@{self.host}:{self.port}/{quote(database)}"
+        return f"{self.scheme}://{user}:{quote(password or self.password, safe='')}@{self.host}:{self.port}/{quote(database)}"
 
     def create_database(self, script: str = "") -> str:
         """A fresh database filled by this SQL, as the superuser; its URL."""
@@ -92,19 +95,35 @@ class MariadbServer:
 
     def create_role(self, password: str) -> str:
         """A user that may log in and has no other right; its name."""
-        import pymysql
-
         name = f"role_{next(self._numbers)}"
-        with pymysql.connect(host=self.host, port=self.port, user="root", password=self.password) as connection:
-            connection.cursor().execute("CREATE USER %s@'%%' IDENTIFIED BY %s", (name, password))
+        self.run(None, "CREATE USER %s@'%%' IDENTIFIED BY %s", name, password)
         return name
 
-    def run(self, database: str | None, script: str) -> None:
+    def run(self, database: str | None, script: str, *values: object) -> None:
         """Run a script of several statements."""
+        with self.connect(database) as connection, connection.cursor() as cursor:
+            cursor.execute(script, values or None)
+            while cursor.nextset():
+                pass
+
+    def rows(self, url: str, query: str) -> list[Any]:
+        """What a query answers in the database of this URL."""
+        with self.connect(url.rpartition("/")[2]) as connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return list(cursor.fetchall())
+
+    def drop_connections(self, url: str) -> None:
+        """End every connection to the database of this URL, as an administrator would."""
+        mine = f"DB = '{url.rpartition('/')[2]}' AND ID <> CONNECTION_ID()"
+        for (number,) in self.rows(url, f"SELECT ID FROM information_schema.PROCESSLIST WHERE {mine}"):
+            self.run(None, f"KILL {number}")
+
+    def connect(self, database: str | None = None) -> Any:
+        """A connection of the driver's own, as the superuser."""
         import pymysql
         from pymysql.constants import CLIENT
 
-        with pymysql.connect(
+        return pymysql.connect(
             host=self.host,
             port=self.port,
             user="root",
@@ -112,11 +131,7 @@ class MariadbServer:
             database=database,
             client_flag=CLIENT.MULTI_STATEMENTS,
             autocommit=True,
-        ) as connection:
-            cursor = connection.cursor()
-            cursor.execute(script)
-            while cursor.nextset():
-                pass
+        )
 
 
 @pytest.fixture(scope="session")
@@ -150,33 +165,79 @@ def running_postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def mariadb_server() -> Iterator[MariadbServer]:
+def mariadb_server() -> Iterator[MysqlServer]:
     """A real MariaDB, where the Debian package mariadb-server (or another that holds mariadbd) is installed."""
     pytest.importorskip("pymysql", reason="pymysql, the driver of MariaDB, is not installed")
-    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
-    found = [shutil.which(name, path=path) for name in ("mariadbd", "mariadb-install-db", "mariadb-admin")]
+    found = [shutil.which(name, path=_PROGRAMS) for name in ("mariadbd", "mariadb-install-db")]
     if None in found:
         pytest.skip("no MariaDB: mariadbd is not installed (Debian: apt-get install mariadb-server)")
-    server, install, admin = (str(name) for name in found)
+    server, install = (str(name) for name in found)
     with _private_folder() as folder:
-        data, password, port = folder / "data", secrets.token_hex(8), _free_port()
-        _run([install, "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", "--skip-test-db"])
-        address = [f"--socket={folder / 'socket'}", f"--port={port}"]
-        (folder / "first.sql").write_text(f"ALTER USER root@localhost IDENTIFIED BY '{password}';")
-        quick = ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M", f"--init-file={folder / 'first.sql'}"]
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(
-                [server, "--no-defaults", f"--datadir={data}", *address, f"--bind-address={MariadbServer.host}", *quick],
-                stdout=log,
-                stderr=log,
-                **_unprivileged(),
-            )
+        places = _places(folder)
+        _run([install, "--no-defaults", *places, "--auth-root-authentication-method=normal", "--skip-test-db"])
+        with _running("mariadb", [server, "--no-defaults", *places], folder) as running:
+            yield running
+
+
+@pytest.fixture(scope="session")
+def mysql_server() -> Iterator[MysqlServer]:
+    """A real MySQL: the program that MARE_MYSQLD names, or else a ``mysqld`` on the path that is no MariaDB."""
+    pytest.importorskip("pymysql", reason="pymysql, the driver of MySQL, is not installed")
+    server = os.environ.get("MARE_MYSQLD") or shutil.which("mysqld", path=_PROGRAMS)
+    if server is None or "MariaDB" in subprocess.run([server, "--version"], capture_output=True, text=True, check=True).stdout:
+        pytest.skip("no MySQL: there is no mysqld of its own (Debian: `make mysql` fetches one; elsewhere, MARE_MYSQLD names it)")
+    with _private_folder() as folder:
+        # It turns into another user itself, once it is loaded: its folder may be closed to that one.
+        common = [server, "--no-defaults", *_places(folder)] + [f"--user={u}" for u in _unprivileged().values()]
+        subprocess.run([*common, "--initialize-insecure"], check=True, capture_output=True, timeout=120)
+        small = ["--loose-mysqlx=OFF", "--secure-file-priv=NULL", "--skip-log-bin", "--performance-schema=OFF"]
+        with _running("mysql", [*common, *small], folder, itself=True) as running:
+            yield running
+
+
+@pytest.fixture(scope="session", params=["mariadb_server", "mysql_server"])
+def either_server(request: pytest.FixtureRequest) -> MysqlServer:
+    """MariaDB, and then MySQL: what a test says of one must hold for the other."""
+    server: MysqlServer = request.getfixturevalue(request.param)
+    return server
+
+
+def _places(folder: Path) -> list[str]:
+    """Temporary files too: a server that starts clears away what others have left in a common place, or still need there."""
+    return [f"--datadir={folder / 'data'}", f"--tmpdir={folder}"]
+
+
+@contextmanager
+def _running(scheme: str, command: list[str], folder: Path, *, itself: bool = False) -> Iterator[MysqlServer]:
+    """A server over an initialised data folder. ``itself``: the program leaves root's rights, we need not."""
+    running = MysqlServer(scheme, _free_port(), secrets.token_hex(8))
+    (folder / "first.sql").write_text(f"ALTER USER root@localhost IDENTIFIED BY '{running.password}';")
+    address = [f"--socket={folder / 'socket'}", f"--port={running.port}", f"--bind-address={running.host}"]
+    quick = ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M", f"--init-file={folder / 'first.sql'}"]
+    with (folder / "log").open("wb") as log:
+        rights = {} if itself else _unprivileged()
+        process = subprocess.Popen([*command, *address, *quick], stdout=log, stderr=log, **rights)
+    try:
+        _wait_until_it_answers(running, process, folder / "log")
+        yield running
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+def _wait_until_it_answers(server: MysqlServer, process: subprocess.Popen[bytes], log: Path) -> None:
+    import pymysql
+
+    for _ in range(1200):
         try:
-            _run([admin, "--no-defaults", *address, "--user=root", f"--password={password}", "--wait=60", "ping"])
-            yield MariadbServer(port, password)
-        finally:
-            process.terminate()
-            process.wait(timeout=60)
+            server.connect().close()
+        except pymysql.OperationalError:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=0.05)
+                break
+        else:
+            return
+    raise RuntimeError(f"{server.scheme} did not start: {log.read_text(errors='replace')[-2000:]}")
 
 
 def chinook_postgres(server: PostgresServer) -> str:

@@ -15,6 +15,7 @@ import pytest
 from mare.finding import open_sink, open_source
 from mare.ports import Sink, SinkTable
 from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedForeignKey, ReflectedTable
+from tests.servers import MysqlServer
 
 Row = dict[str, Any]
 
@@ -171,7 +172,8 @@ class Target:
         return self.execute is not None
 
 
-DATABASES = ["sqlite", "duckdb", "postgres", pytest.param("mariadb", marks=pytest.mark.slow)]
+DATABASES = ["sqlite", "duckdb", "postgres", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("mariadb", "mysql"))]
+SERVERS = ["postgres", "mariadb", "mysql"]
 FILES = ["parquet", "csv", "csv.gz"]
 ALL = [*DATABASES, *FILES]
 
@@ -184,8 +186,8 @@ def make_target(kind: str, request: pytest.FixtureRequest, folder: Path) -> Targ
         return _duckdb(folder / "t.duckdb")
     if kind == "postgres":
         return _postgres(request.getfixturevalue("postgres_server").create_database())
-    if kind == "mariadb":
-        return _mariadb(request.getfixturevalue("mariadb_server"))
+    if kind in ("mariadb", "mysql"):
+        return _mysql(request.getfixturevalue(f"{kind}_server"))
     return Target(kind, f"{folder / 'out'}?format={kind}")
 
 
@@ -222,18 +224,6 @@ def _postgres(url: str) -> Target:
     return Target("postgres", url, execute)
 
 
-def _mariadb(server: Any) -> Target:
+def _mysql(server: MysqlServer) -> Target:
     url = server.create_database()
-
-    def execute(statement: str) -> list[Any]:
-        import pymysql
-
-        name = url.rpartition("/")[2]
-        with pymysql.connect(
-            host=server.host, port=server.port, user="root", password=server.password, database=name, autocommit=True
-        ) as connection:
-            cursor = connection.cursor()
-            cursor.execute(statement.replace('"', "`"))
-            return list(cursor.fetchall())
-
-    return Target("mariadb", url, execute)
+    return Target(server.scheme, url, lambda statement: server.rows(url, statement.replace('"', "`")))

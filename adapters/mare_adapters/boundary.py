@@ -41,10 +41,10 @@ def connecting(location: SqlLocation, fault: type[MareError] = SourceError) -> I
         yield
     except MareError:
         raise
-    except ImportError:
-        verb = "writing to" if fault is SinkError else "reading from"
-        raise_alone(MissingExtra(f"{verb} {location.label}", _EXTRAS.get(location.family, location.family)))
     except Exception as error:  # whatever the driver raises: all of it is translated here
+        if isinstance(error, ImportError) or _lacks_cryptography(error):
+            verb = "writing to" if fault is SinkError else "reading from"
+            raise_alone(MissingExtra(f"{verb} {location.label}", _EXTRAS.get(location.family, location.family)))
         raise_alone(fault(_refusal(location, error)))
 
 
@@ -103,6 +103,11 @@ def _refusal(location: SqlLocation, error: Exception) -> str:
         f"{location.label}: no connection ({_kind(error)}). Is a server running at "
         f"{location.server or 'the usual place'}, and may this machine reach it?"
     )
+
+
+def _lacks_cryptography(error: Exception) -> bool:
+    """PyMySQL says so where MySQL's usual way to log in (caching_sha2_password) meets a connection without TLS."""
+    return isinstance(error, RuntimeError) and "'cryptography' package is required" in str(error)
 
 
 def _disk(error: BaseException) -> str | None:

@@ -33,6 +33,9 @@ def database_engine(location: SqlLocation) -> Engine:
     given: dict[str, str | bytes | int] = {"connect_timeout": _PATIENCE, **location.options}
     if location.family == "mysql":  # its driver takes numbers as numbers
         given = {name: int(text) if isinstance(text, str) and text.isdecimal() else text for name, text in given.items()}
+    if location.driver == "mysql+pymysql":
+        # Before anything is asked: a server may be set to other quotes and escapes than those that SQLAlchemy and we read.
+        given.setdefault("sql_mode", "STRICT_ALL_TABLES")
     if location.driver == "mysql+pymysql" and location.password is not None:
         given["password"] = location.password.encode()  # the driver would write letters beyond ASCII in Latin-1
     return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=given)

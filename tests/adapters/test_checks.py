@@ -47,7 +47,7 @@ def told(text: str) -> dict[str, tuple[object, ...]]:
         "((sex)::text = ANY ((ARRAY['F'::character varying, 'it''s'::character varying])::text[]))",
         "sex = ANY (ARRAY['F'::text, 'it''s'::text])",
         "`sex` in (_utf8mb4'F',_utf8mb4'it''s')",
-        "(`sex` in (_utf8mb4\\'F\\',_utf8mb4\\'it\\'\\'s\\'))",
+        "(`sex` in (_utf8mb4'F',_utf8mb4'it\\'s'))",
         "CHECK((sex IN ('F', 'it''s')))",
         "CAST(sex AS VARCHAR) IN ('F', 'it''s')",
         "[sex] IN ('F','it''s')",

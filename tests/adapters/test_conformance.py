@@ -18,13 +18,13 @@ from tests.hospital import (
     Row,
     csv_hospital,
     duckdb_hospital,
-    mariadb_hospital,
+    mysql_hospital,
     parquet_hospital,
     postgres_hospital,
     sqlite_hospital,
 )
+from tests.targets import DATABASES
 
-DATABASES = ["sqlite", "duckdb", "postgres", pytest.param("mariadb", marks=pytest.mark.slow)]
 TYPED = [*DATABASES, "parquet"]
 ALL = [*TYPED, "csv"]
 
@@ -38,8 +38,8 @@ def hospital(request: pytest.FixtureRequest, tmp_path: Path) -> Hospital:
     def build(kind: str) -> str:
         if kind == "postgres":
             return postgres_hospital(request.getfixturevalue("postgres_server"))
-        if kind == "mariadb":
-            return mariadb_hospital(request.getfixturevalue("mariadb_server"))
+        if kind in ("mariadb", "mysql"):
+            return mysql_hospital(request.getfixturevalue(f"{kind}_server"))
         return {
             "sqlite": lambda: sqlite_hospital(tmp_path / "h.sqlite"),
             "duckdb": lambda: duckdb_hospital(tmp_path / "h.duckdb"),

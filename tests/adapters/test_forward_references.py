@@ -23,7 +23,7 @@ from mare.sampling import SampleOptions, pour
 from mare.schema.loading import load_schema
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
 from tests.datasets import dataset
-from tests.servers import MariadbServer, PostgresServer
+from tests.servers import MysqlServer, PostgresServer
 from tests.targets import batch
 
 PARTNERS = """
@@ -57,31 +57,24 @@ CREATE TABLE visits (vid bigint PRIMARY KEY, pid bigint NOT NULL, host_id bigint
 class Engine:
     """A server, and how it is asked."""
 
-    server: PostgresServer | MariadbServer
+    server: PostgresServer | MysqlServer
 
     def database(self) -> str:
         quote = '"' if isinstance(self.server, PostgresServer) else "`"
         return self.server.create_database(TABLES.replace("`", quote))
 
     def rows(self, url: str, query: str) -> list[tuple[object, ...]]:
-        name = url.rpartition("/")[2]
         if isinstance(self.server, PostgresServer):
             import psycopg
 
             with psycopg.connect(url, autocommit=True) as connection:
                 return connection.execute(query).fetchall()  # type: ignore[call-overload, no-any-return]
-        import pymysql
-
-        server = self.server
-        with pymysql.connect(
-            host=server.host, port=server.port, user="root", password=server.password, database=name, autocommit=True
-        ) as other:
-            cursor = other.cursor()
-            cursor.execute(query)
-            return list(cursor.fetchall())
+        return self.server.rows(url, query)
 
 
-@pytest.fixture(params=["postgres_server", "mariadb_server"])
+@pytest.fixture(
+    params=["postgres_server", *(pytest.param(f"{kind}_server", marks=pytest.mark.slow) for kind in ("mariadb", "mysql"))]
+)
 def engine(request: pytest.FixtureRequest) -> Engine:
     return Engine(request.getfixturevalue(request.param))
 

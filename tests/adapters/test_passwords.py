@@ -14,7 +14,7 @@ import pytest
 from mare.errors import MareError, SourceError
 from mare.finding import open_sink, open_source
 from mare_adapters.locations import sql_location
-from tests.servers import MariadbServer, PostgresServer
+from tests.servers import MysqlServer, PostgresServer
 
 SECRETS = ["simple-s3cret", "p@ss/w:rd", "100%sure", "a b&c=d?#e", "Pa$$'\"wörd"]
 
@@ -214,23 +214,39 @@ def test_postgres_tells_an_option_that_it_does_not_know_without_showing_the_url(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("secret", SECRETS)
-def test_mariadb_refuses_a_wrong_password_and_takes_the_right_one(mariadb_server: MariadbServer, secret: str) -> None:
-    role = mariadb_server.create_role(secret)
-    name = mariadb_server.create_database("CREATE TABLE t (a int)").rpartition("/")[2]
-    mariadb_server.run(name, f"GRANT SELECT ON t TO {role}")
-    with open_source(mariadb_server.url(name, role, secret)) as source:
+def test_mariadb_and_mysql_refuses_a_wrong_password_and_takes_the_right_one(either_server: MysqlServer, secret: str) -> None:
+    role = either_server.create_role(secret)
+    name = either_server.create_database("CREATE TABLE t (a int)").rpartition("/")[2]
+    either_server.run(name, f"GRANT SELECT ON t TO {role}")
+    with open_source(either_server.url(name, role, secret)) as source:
         assert [table.name for table in source.reflect()] == ["t"]
     with pytest.raises(SourceError, match="refused the user or the password") as refused:
-        open_source(mariadb_server.url(name, role, f"not {secret}")).__enter__()
+        open_source(either_server.url(name, role, f"not {secret}")).__enter__()
     assert not [piece for piece in fragments(secret) if piece in everything_told(refused.value)]
 
 
 @pytest.mark.slow
-def test_mariadb_tells_a_database_that_is_not_there_or_not_named(mariadb_server: MariadbServer) -> None:
+def test_mariadb_and_mysql_tells_a_database_that_is_not_there_or_not_named(either_server: MysqlServer) -> None:
     with pytest.raises(SourceError, match=r"/nowhere: the server has no such database"):
-        open_source(mariadb_server.url("nowhere")).__enter__()
+        open_source(either_server.url("nowhere")).__enter__()
     with pytest.raises(SourceError, match="names no database"):
-        open_source(mariadb_server.url("")).__enter__()
+        open_source(either_server.url("")).__enter__()
+
+
+@pytest.mark.slow
+def test_mysql_without_tls_asks_for_the_package_that_it_needs(mysql_server: MysqlServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A password goes out sealed with the server's key (caching_sha2_password), unless the connection is sealed itself."""
+    pytest.importorskip("cryptography", reason="cryptography, which the extra mysql brings, is not installed")
+    name, role = mysql_server.create_database().rpartition("/")[2], mysql_server.create_role(SECRETS[0])
+    mysql_server.run(name, f"GRANT SELECT ON `{name}`.* TO {role}")
+    for options in ("", "?ssl_disabled=1"):
+        open_source(mysql_server.url(name, role, SECRETS[0]) + options).__enter__().__exit__(None, None, None)
+        with pytest.raises(SourceError, match="refused the user or the password"):
+            open_source(mysql_server.url(name, role, "another") + options).__enter__()
+    monkeypatch.setattr("pymysql._auth._have_cryptography", False)
+    with pytest.raises(MareError, match=r"pip install 'mare-synth\[mysql\]'") as refused:
+        open_source(mysql_server.url(name, role, SECRETS[1]) + "?ssl_disabled=1").__enter__()
+    assert not [piece for piece in fragments(SECRETS[1]) if piece in everything_told(refused.value)]
 
 
 @pytest.mark.parametrize(("scheme", "module", "extra"), [("postgresql", "psycopg", "postgres"), ("mysql", "pymysql", "mysql")])

@@ -19,6 +19,7 @@ from tests.targets import (
     LINES,
     PATIENTS,
     ROWS,
+    SERVERS,
     TABLES,
     WARDS,
     Row,
@@ -90,7 +91,7 @@ def test_kinds_and_nullability_are_those_that_were_asked_for(target: Target) -> 
     kinds = {column.name: column.kind for column in PATIENTS.columns}
     if target.kind == "parquet":
         kinds |= {"uid": "string", "doc": "string"}
-    if target.kind == "mariadb":
+    if target.kind in ("mariadb", "mysql"):
         kinds |= {"uid": "string"}
     assert {column.name: column.kind for column in patients.columns} == kinds
     assert [column.name for column in patients.columns if not column.nullable] == ["id"]
@@ -168,7 +169,7 @@ def test_an_exception_in_the_middle_leaves_nothing(target: Target, tmp_path: Pat
     with pytest.raises(_Stop):
         _break_off(target)
     assert [*(tmp_path / "place").iterdir()] == []
-    if target.kind in ("postgres", "mariadb"):
+    if target.kind in SERVERS:
         assert read(target.location) == {}
 
 
@@ -228,7 +229,7 @@ def test_a_broken_reference_or_a_key_twice_is_refused_and_nothing_is_left(target
             write(target.location, rows)
         assert "4711" not in str(refused.value)
         assert [*(tmp_path / "place").iterdir()] == []
-        if target.kind in ("postgres", "mariadb"):
+        if target.kind in SERVERS:
             assert read(target.location) == {}
 
 
@@ -265,7 +266,12 @@ def test_a_sink_that_was_not_entered_refuses(target: Target) -> None:
 
 @pytest.mark.parametrize(
     ("target", "name"),
-    [("postgres", "ä" * 32), pytest.param("mariadb", "x" * 65, marks=pytest.mark.slow), ("parquet", "x" * 241)],
+    [
+        ("postgres", "ä" * 32),
+        pytest.param("mariadb", "x" * 65, marks=pytest.mark.slow),
+        pytest.param("mysql", "x" * 65, marks=pytest.mark.slow),
+        ("parquet", "x" * 241),
+    ],
     indirect=["target"],
 )
 def test_a_name_that_is_too_long_is_refused_before_it_is_cut_off(target: Target, name: str) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from mare.errors import SourceError
 from mare.finding import open_source
 from mare_adapters.sources.sql import SqlSource
-from tests.servers import MariadbServer, PostgresServer
+from tests.servers import MysqlServer, PostgresServer
 
 MADE = "CREATE TABLE t (a INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2);"
 
@@ -58,10 +58,10 @@ def test_sqlite_without_wal_makes_writers_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_mariadb_does_not_see_rows_written_after_entering(mariadb_server: MariadbServer) -> None:
-    url = mariadb_server.create_database(MADE)
+def test_mariadb_and_mysql_does_not_see_rows_written_after_entering(either_server: MysqlServer) -> None:
+    url = either_server.create_database(MADE)
     with SqlSource(url) as source:
-        mariadb_server.run(url.rpartition("/")[2], "INSERT INTO t VALUES (3)")
+        either_server.run(url.rpartition("/")[2], "INSERT INTO t VALUES (3)")
         assert count(source) == 2
     with SqlSource(url) as source:
         assert count(source) == 3
@@ -76,8 +76,8 @@ def test_the_connection_to_postgres_cannot_write(postgres_server: PostgresServer
 
 
 @pytest.mark.slow
-def test_the_connection_to_mariadb_cannot_write(mariadb_server: MariadbServer) -> None:
-    with SqlSource(mariadb_server.create_database(MADE)) as source, pytest.raises(SQLAlchemyError, match="READ ONLY transaction"):
+def test_the_connection_to_mariadb_and_mysql_cannot_write(either_server: MysqlServer) -> None:
+    with SqlSource(either_server.create_database(MADE)) as source, pytest.raises(SQLAlchemyError, match="READ ONLY transaction"):
         source._open.exec_driver_sql("INSERT INTO t VALUES (9)")
 
 

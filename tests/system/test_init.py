@@ -14,7 +14,7 @@ import pytest
 from mare.schema.loading import load_document, load_schema
 from tests.command_line import mare
 from tests.draft_edits import CHINOOK, CHINOOK_POSTGRES, MIMIC, NAFLD, Edit, edited
-from tests.servers import MariadbServer, PostgresServer, chinook_postgres
+from tests.servers import MysqlServer, PostgresServer, chinook_postgres
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "from-a-live-database.md"
 CHINOOK_FILE = Path(__file__).parents[1] / "fixtures" / "chinook" / "chinook.sqlite"
@@ -208,8 +208,8 @@ def test_a_duckdb_file_is_drafted_with_its_enums_and_checks(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_mariadb_server_is_drafted_and_checked(tmp_path: Path, mariadb_server: MariadbServer) -> None:
-    url = mariadb_server.create_database(
+def test_a_mariadb_or_mysql_server_is_drafted_and_checked(tmp_path: Path, either_server: MysqlServer) -> None:
+    url = either_server.create_database(
         """
         CREATE TABLE patients (id INT PRIMARY KEY AUTO_INCREMENT, sex ENUM('F', 'M') NOT NULL);
         CREATE TABLE visits (id INT PRIMARY KEY, patient_id INT NOT NULL, seen DATETIME NOT NULL,
@@ -221,7 +221,7 @@ def test_a_mariadb_server_is_drafted_and_checked(tmp_path: Path, mariadb_server:
     schema = load_schema(tmp_path / "schema.yaml")
     assert schema.tables["patients"].columns["sex"].values == ("F", "M")  # type: ignore[union-attr]
     assert schema.parent_table("visits") == "patients"
-    assert mariadb_server.password not in (tmp_path / "schema.yaml").read_text()
+    assert either_server.password not in (tmp_path / "schema.yaml").read_text()
     asked = mare("check", tmp_path / "schema.yaml", "--from", url)
     assert "1 thing to settle" in asked.stdout, asked.stdout
 

@@ -20,7 +20,7 @@ from mare.finding import open_source
 from mare.schema.reflection import ReflectedColumn
 from tests.command_line import mare as command
 from tests.conftest import ROOT
-from tests.servers import MariadbServer, PostgresServer
+from tests.servers import MysqlServer, PostgresServer
 
 SCHEMA = str(ROOT / "examples" / "hospital.yaml")
 
@@ -46,7 +46,7 @@ CREATE TABLE admissions (
 );
 CREATE INDEX ON admissions (patient_id, admitted);
 """
-MARIADB = """
+MYSQL = """
 CREATE TABLE patients (patient_id INT UNSIGNED PRIMARY KEY, sex ENUM('F', 'M') NOT NULL, birth_year INT NOT NULL,
     insurance VARCHAR(10) NOT NULL CHECK (insurance IN ('public', 'private', 'none')), died DATE);
 CREATE TABLE admissions (admission_id INT PRIMARY KEY, patient_id INT UNSIGNED NOT NULL, admitted DATETIME NOT NULL,
@@ -174,15 +174,15 @@ def test_frames_into_frames(hospital: Path) -> None:
 
 
 @pytest.mark.slow
-def test_mariadb_into_mariadb_and_into_postgres(
-    hospital: Path, mariadb_server: MariadbServer, postgres_server: PostgresServer, tmp_path: Path
+def test_mariadb_and_mysql_into_their_like_and_into_postgres(
+    hospital: Path, either_server: MysqlServer, postgres_server: PostgresServer, tmp_path: Path
 ) -> None:
-    source = mariadb_server.create_database(MARIADB)
+    source = either_server.create_database(MYSQL)
     name = source.rpartition("/")[2]
     for table in ("patients", "admissions"):
         values = ", ".join(f"({', '.join('NULL' if v is None else repr(v) for v in row)})" for row in rows_of(hospital, table))
-        mariadb_server.run(name, f"INSERT INTO {table} VALUES {values}")
-    target = mariadb_server.create_database()
+        either_server.run(name, f"INSERT INTO {table} VALUES {values}")
+    target = either_server.create_database()
     synth(source, target, tmp_path)
     with open_source(source) as real, open_source(target) as made:
         for table in real.reflect():

@@ -83,6 +83,7 @@ class MysqlSink:
         self._stack = ExitStack()
         self._connection: Connection | None = None
         self._layout = Layout(())
+        self._mariadb = False
         self._token = ""
         self._staged: dict[str, str] = {}
         """What each table is called for now. Empty where the tables are filled as they are."""
@@ -143,7 +144,7 @@ class MysqlSink:
         self._staged = {table.name: self._new_name(number) for number, table in enumerate(layout.tables)}
         for table in layout.tables:
             with writing(self.label, f"table {table.name}"):
-                self._run(create_table(table, self._staged[table.name]))
+                self._run(create_table(table, self._staged[table.name], mariadb=self._mariadb))
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         laid = self._layout.table(table)
@@ -172,6 +173,7 @@ class MysqlSink:
         connection.autocommit(False)
         for setting in _SESSION:
             self._run(f"SET SESSION {setting}")
+        self._mariadb = "mariadb" in str(connection.get_server_info()).lower()
         self._token = secrets.token_hex(4)
         self._rows(f"SELECT GET_LOCK('mare_{self._token}', 0)")
 

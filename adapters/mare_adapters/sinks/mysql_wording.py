@@ -1,6 +1,12 @@
-"""How MySQL and MariaDB are told what to create. A text can only be part of a key where it has a length, so it gets one."""
+"""How MySQL and MariaDB are told what to create.
+
+A text can only be part of a key where it has a length, so it gets one. Types that only one of the two knows are written there
+alone. Their usual collations take `a` for `A`: keys that a source tells apart are told apart here too.
+"""
 
 from __future__ import annotations
+
+from functools import partial
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
@@ -12,16 +18,25 @@ _LONGEST_TEXT = 16_383
 _KEY_TEXT = 255
 """Characters that fit into a key with room to spare."""
 _UNINDEXED = ("text", "blob", "json", "geometry")
+_OF_MARIADB = frozenset({"uuid", "inet4", "inet6", "xmltype"})
+_OF_MYSQL = frozenset({"vector", "geomcollection"})
+_EXACT = "utf8mb4_bin"
+"""The one collation that both know and that tells case and accents apart."""
 
 
-def _type(column: ReflectedColumn, table: ReflectedTable) -> str:
+def _type(column: ReflectedColumn, table: ReflectedTable, *, mariadb: bool) -> str:
     own = own_type(column, table, "mysql") if column.kind != "json" else None
     if column.kind == "other" and not column.nullable:
         own = None  # what is dropped from it becomes an empty text, which few types take
+    if own is not None and own.lower().partition("(")[0] in (_OF_MYSQL if mariadb else _OF_MARIADB):
+        own = None
     word = own or sized(column, MYSQL, "DECIMAL", "VARCHAR", _LONGEST_TEXT)
-    if column.name in _keyed(table) and any(part in word.lower() for part in _UNINDEXED):
-        return f"VARBINARY({_KEY_TEXT})" if column.kind == "binary" else f"VARCHAR({_KEY_TEXT})"
-    return word
+    if column.name not in _keyed(table):
+        return word
+    exact = column.kind == "string" and (table.dialect != "mysql" or word.endswith(_EXACT))
+    if any(part in word.lower() for part in _UNINDEXED):
+        word = f"VARBINARY({_KEY_TEXT})" if column.kind == "binary" else f"VARCHAR({_KEY_TEXT})"
+    return f"{word} COLLATE {_EXACT}" if exact and not word.endswith(_EXACT) else word
 
 
 def _keyed(table: ReflectedTable) -> set[str]:
@@ -30,27 +45,34 @@ def _keyed(table: ReflectedTable) -> set[str]:
     return {name for columns in (table.key, *table.uniques, *foreign) for name in columns}
 
 
-WORDING = Wording(
-    quote="`",
-    type_of=_type,
-    enumerated=lambda column, table: is_listed(_type(column, table)),
-    escapes_backslash=True,
-    null=" NULL",
-)
+def _wording(*, mariadb: bool) -> Wording:
+    type_of = partial(_type, mariadb=mariadb)
+    return Wording(
+        quote="`",
+        type_of=type_of,
+        enumerated=lambda column, table: is_listed(type_of(column, table)),
+        escapes_backslash=True,
+        null=" NULL",
+    )
 
 
-def create_table(table: ReflectedTable, name: str) -> str:
+WORDING = _wording(mariadb=False)
+_OF = {False: WORDING, True: _wording(mariadb=True)}
+
+
+def create_table(table: ReflectedTable, name: str, *, mariadb: bool) -> str:
     """The table under a name for now, with its keys and indexes; foreign keys come when all tables are filled."""
-    extra = [*WORDING.key(table), *map(WORDING.unique, table.uniques)]
-    extra += [f"INDEX ({', '.join(_indexed(column, table) for column in columns)})" for columns in table.indexes]
-    return f"{WORDING.create_table(table, name, extra)} ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4"
+    wording = _OF[mariadb]
+    extra = [*wording.key(table), *map(wording.unique, table.uniques)]
+    extra += [f"INDEX ({', '.join(_indexed(column, table, wording) for column in columns)})" for columns in table.indexes]
+    return f"{wording.create_table(table, name, extra)} ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4"
 
 
-def _indexed(name: str, table: ReflectedTable) -> str:
+def _indexed(name: str, table: ReflectedTable, wording: Wording) -> str:
     """A column within an index: of a long text, its beginning."""
     column = table.column(name)
     if column is None:
-        return WORDING.name(name)
-    word = _type(column, table).lower()
+        return wording.name(name)
+    word = wording.type_of(column, table).lower()
     long = any(part in word for part in _UNINDEXED) or ((column.max_length or 0) > _KEY_TEXT and "char" in word)
-    return f"{WORDING.name(name)}({_KEY_TEXT})" if long else WORDING.name(name)
+    return f"{wording.name(name)}({_KEY_TEXT})" if long else wording.name(name)

@@ -132,8 +132,6 @@ def check_texts(create_table: str) -> list[str]:
 
 def parse(text: str) -> Condition:
     """The condition of a CHECK, with or without the word and the brackets around it."""
-    if re.search(r"_\w+\\'", text):  # MySQL 8 escapes the quotes in its catalogue: _utf8mb4\'F\'
-        text = text.replace("\\'", "'")
     parts = tokens(text)
     if parts and parts[0].text.upper() == "CHECK":
         parts = parts[1:]
@@ -372,7 +370,17 @@ def _unquote(text: str) -> str:
         return text[1:-1] if text[0] == "[" else text[1:-1].replace(text[0] * 2, text[0])
     body = text[text.index("'") + 1 : -1].replace("''", "'")
     if text[0] in "eE_":
-        return re.sub(r"\\(.)", r"\1", body)
+        return re.sub(r"\\(.)", lambda escape: _unescape(escape[1]), body, flags=re.DOTALL)
     if "\\" in body:  # a letter to some databases, an escape to others
         raise Unreadable
     return body
+
+
+def _unescape(letter: str) -> str:
+    """What a letter behind a backslash stands for, where PostgreSQL and MySQL agree."""
+    if letter.isalnum() and letter not in _ESCAPES:
+        raise Unreadable
+    return _ESCAPES.get(letter, letter)
+
+
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b"}

@@ -113,6 +113,8 @@ def _boolean(value: object) -> bool | None:
 
 
 def _integer(value: object) -> int | None:
+    if isinstance(value, bytes):  # BIT(8) of MySQL
+        return int.from_bytes(value, "big")
     number = _decimal(value)
     if number is None:
         return None

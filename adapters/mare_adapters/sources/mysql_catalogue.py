@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mare.schema.reflection import LeftOut, ReflectedTable
+from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
 
 from .catalogue import Catalogue, Found, left_out_references, reflect_tables
+from .check_grammar import check_texts
 from .checks import apply_checks
 
 if TYPE_CHECKING:
@@ -17,18 +19,14 @@ if TYPE_CHECKING:
 
 _TABLES = "SELECT TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME"
 _COLUMNS = """
-SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, PRIVILEGES FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()
+SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME, PRIVILEGES
+  FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()
 """
 _MARIADB_CHECKS = """
 SELECT TABLE_NAME, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE()
  ORDER BY TABLE_NAME, CONSTRAINT_NAME
 """
-_MYSQL_CHECKS = """
-SELECT t.TABLE_NAME, c.CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS c
-  JOIN information_schema.TABLE_CONSTRAINTS t
-    ON t.CONSTRAINT_SCHEMA = c.CONSTRAINT_SCHEMA AND t.CONSTRAINT_NAME = c.CONSTRAINT_NAME AND t.CONSTRAINT_TYPE = 'CHECK'
- WHERE c.CONSTRAINT_SCHEMA = DATABASE() ORDER BY t.TABLE_NAME, c.CONSTRAINT_NAME
-"""
+_NOT_ENFORCED = re.compile(r"^ *CONSTRAINT .*/\*!\d+ NOT ENFORCED \*/,?$", re.MULTILINE)
 _TYPES = {
     "VIEW": "a view: it follows from the tables that it reads",
     "SEQUENCE": "a sequence: it only counts",
@@ -40,8 +38,8 @@ def reflect_mysql(connection: Connection, inspector: Inspector) -> Catalogue:
     """The tables of the connection's database that can be read."""
     words: dict[str, dict[str, str]] = defaultdict(dict)
     hidden: set[str] = set()
-    for name, column, words_of_type, privileges in connection.exec_driver_sql(_COLUMNS):
-        words[name][column] = words_of_type
+    for name, column, words_of_type, collation, privileges in connection.exec_driver_sql(_COLUMNS):
+        words[name][column] = words_of_type + _exactness(words_of_type, collation or "")
         if "select" not in privileges.lower():
             hidden.add(name)
     found, left_out = [], []
@@ -56,7 +54,7 @@ def reflect_mysql(connection: Connection, inspector: Inspector) -> Catalogue:
             left_out.append(LeftOut(name, "no right to read all of its columns"))
         else:
             found.append(Found(name, None, name))
-    checks = _checks(connection)
+    checks = _mariadb_checks(connection) if getattr(connection.dialect, "is_mariadb", False) else _mysql_checks(connection, found)
     tables = [_told(table, words[table.name], checks.get(table.name, [])) for table in reflect_tables(inspector, found)]
     left_out += left_out_references(inspector, found)
     return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
@@ -75,26 +73,50 @@ def _readable(connection: Connection, name: str) -> bool:
     return True
 
 
-def _checks(connection: Connection) -> dict[str, list[str]]:
+def _mariadb_checks(connection: Connection) -> dict[str, list[str]]:
     from sqlalchemy.exc import DBAPIError
 
     texts: dict[str, list[str]] = defaultdict(list)
-    mariadb = getattr(connection.dialect, "is_mariadb", False)
     try:
-        rows = connection.exec_driver_sql(_MARIADB_CHECKS if mariadb else _MYSQL_CHECKS).all()
-    except DBAPIError:  # servers before MySQL 8.0.16 and MariaDB 10.2 have no checks
+        rows = connection.exec_driver_sql(_MARIADB_CHECKS).all()
+    except DBAPIError:  # servers before MariaDB 10.2 have no checks
         return texts
     for table, text in rows:
         # MariaDB writes a quote within a text as \', where everybody else doubles it.
-        texts[table].append(re.sub(r"\\(.)", lambda escape: "''" if escape[1] == "'" else escape[0], text) if mariadb else text)
+        texts[table].append(re.sub(r"\\(.)", lambda escape: "''" if escape[1] == "'" else escape[0], text))
     return texts
+
+
+def _mysql_checks(connection: Connection, found: Sequence[Found]) -> dict[str, list[str]]:
+    """As the statement writes them that would make the table: the view of the catalogue mangles what is not ASCII (MySQL 9.7)."""
+    texts = {}
+    for one in found:
+        # The driver takes a % for a value to come.
+        ((_, statement),) = connection.exec_driver_sql(f"SHOW CREATE TABLE `{one.name}`".replace("%", "%%"))
+        # A check that is not enforced promises nothing.
+        texts[one.name] = check_texts(_NOT_ENFORCED.sub("", statement))
+    return texts
+
+
+def _exactness(words_of_type: str, collation: str) -> str:
+    """What a text's type says besides, where `a` and `A` are two. Of such collations, all servers know this one."""
+    exact = collation.endswith(("_bin", "_cs")) and re.match(r"(?:var)?char\(|(?:tiny|medium|long)?text$", words_of_type)
+    return " collate utf8mb4_bin" if exact else ""
 
 
 def _told(table: ReflectedTable, words: dict[str, str], checks: list[str]) -> ReflectedTable:
     # MariaDB stores JSON as text with this check.
     documents = {match[1].replace("``", "`") for text in checks if (match := _JSON.fullmatch(text))}
-    columns = tuple(
-        replace(column, sql_type=words[column.name], kind="json" if column.name in documents else column.kind)
-        for column in table.columns
-    )
+    columns = tuple(_told_column(column, words[column.name], document=column.name in documents) for column in table.columns)
     return apply_checks(replace(table, columns=columns), [text for text in checks if not _JSON.fullmatch(text)])
+
+
+def _told_column(column: ReflectedColumn, words: str, *, document: bool) -> ReflectedColumn:
+    told = replace(column, sql_type=words)
+    if document:
+        return replace(told, kind="json")
+    if words == "uuid":  # MariaDB's, which SQLAlchemy does not know under MySQL's name
+        return replace(told, kind="uuid")
+    if (bits := re.fullmatch(r"bit\((\d+)\)", words)) and 1 < int(bits[1]) < 64:
+        return replace(told, kind="integer", min=0, max=2 ** int(bits[1]) - 1)
+    return told

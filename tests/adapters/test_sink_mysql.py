@@ -1,0 +1,217 @@
+"""What is special about MariaDB and MySQL as targets: nothing is seen before tables are renamed, what a kill leaves is swept."""
+
+from __future__ import annotations
+
+import pytest
+
+from mare.errors import SinkError
+from mare.finding import open_sink, open_source
+from mare.ports import SinkTable
+from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
+from tests.servers import CHINOOK, MysqlServer
+from tests.targets import LINES, ROWS, TABLES, Row, batch, fill, read, write
+
+pytestmark = pytest.mark.slow
+
+SIMPLE = ReflectedTable("t", (ReflectedColumn("a", "integer", nullable=False),), key=("a",))
+ONE = batch(SIMPLE, [{"a": 1}])
+
+
+def write_simple(url: str, *, replace: bool = False) -> None:
+    with open_sink(url, replace=replace) as sink:
+        sink.create([SinkTable(SIMPLE)])
+        sink.write("t", ONE)
+
+
+def test_a_database_is_written_with_the_sources_own_types(either_server: MysqlServer) -> None:
+    source = either_server.create_database("""
+        CREATE TABLE a (
+            id INT UNSIGNED PRIMARY KEY, sex ENUM('F', 'it''s') NOT NULL, tiny TINYINT, year YEAR, big DECIMAL(30,5),
+            at DATETIME(3), stamp TIMESTAMP NULL, v VARCHAR(7), m MEDIUMTEXT, flag BIT(1), f FLOAT, doc JSON, raw VARBINARY(9),
+            flags BIT(8), exact VARCHAR(7) COLLATE utf8mb4_bin, padded INT(5) ZEROFILL
+        )
+    """)
+    with open_source(source) as opened:
+        (table,) = opened.reflect().tables
+    target = either_server.create_database()
+    with open_sink(target) as sink:
+        sink.create([SinkTable(table)])
+    with open_source(target) as opened:
+        (made,) = opened.reflect().tables
+    assert [(c.name, c.sql_type, c.values) for c in made.columns] == [(c.name, c.sql_type, c.values) for c in table.columns]
+    assert made.column("doc").kind == "json"  # type: ignore[union-attr]
+
+
+def test_types_that_only_one_of_the_two_knows_stay_there(mariadb_server: MysqlServer, mysql_server: MysqlServer) -> None:
+    made = "CREATE TABLE a (id UUID PRIMARY KEY, ip INET6, doc JSON, at DATETIME(6), word VARCHAR(9) COLLATE utf8mb4_general_ci)"
+    source = mariadb_server.create_database(
+        f"{made}; INSERT INTO a VALUES ('00000000-0000-4000-8000-00000000000a', '::1', '{{}}', '1844-01-01', 'ü')"
+    )
+    with open_source(source) as opened:
+        (table,) = opened.reflect().tables
+    types = {}
+    for server in (mysql_server, mariadb_server):
+        target = server.create_database()
+        with open_source(source) as opened, open_sink(target) as sink:
+            sink.create([SinkTable(table)])
+            for part in opened.read("a", [column.name for column in table.columns]):
+                sink.write("a", part)
+        assert read(target)["a"] == read(source)["a"]
+        with open_source(target) as opened:
+            types[server.scheme] = {column.name: column.sql_type for column in opened.reflect().tables[0].columns}
+    assert (types["mariadb"]["id"], types["mariadb"]["ip"]) == ("uuid", "inet6")
+    assert (types["mysql"]["id"], types["mysql"]["ip"]) == ("char(36)", "longtext")
+
+
+def test_mysql_is_written_into_mariadb(mariadb_server: MysqlServer, mysql_server: MysqlServer) -> None:
+    source = mysql_server.create_database("""
+        CREATE TABLE `order` (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, word VARCHAR(9) COLLATE utf8mb4_0900_as_cs UNIQUE,
+            doc JSON, at TIMESTAMP(6) NULL, size ENUM('s', 'ü') CHARACTER SET latin1, CHECK (word IN ('a', 'A', 'é')));
+        INSERT INTO `order` VALUES (1, 'a', '[1]', '2000-01-01 00:00:00.000001', 'ü'), (2, 'A', NULL, NULL, NULL);
+    """)
+    target = mariadb_server.create_database()
+    with open_source(source) as opened, open_sink(target) as sink:
+        (table,) = opened.reflect().tables
+        sink.create([SinkTable(table)])
+        for part in opened.read("order", [column.name for column in table.columns]):
+            sink.write("order", part)
+    assert read(target) == read(source)
+    with open_source(target) as opened:
+        (made,) = opened.reflect().tables
+    assert made.column("word").values == ("a", "A", "é")  # type: ignore[union-attr]
+
+
+def test_keys_that_other_databases_tell_apart_are_told_apart(either_server: MysqlServer) -> None:
+    units = ReflectedTable("units", (ReflectedColumn("code", "string", nullable=False),), key=("code",))
+    doses = ReflectedTable(
+        "doses",
+        (ReflectedColumn("unit", "string"), ReflectedColumn("word", "string", max_length=9)),
+        foreign_keys=(ReflectedForeignKey(("unit",), "units", ("code",)),),
+        uniques=(("word",),),
+    )
+    rows: dict[str, list[Row]] = {
+        "units": [{"code": code} for code in ("mg", "Mg", "MG", "e", "é")],
+        "doses": [{"unit": "Mg", "word": "a"}, {"unit": "é", "word": "A"}],
+    }
+    url = either_server.create_database()
+    with open_sink(url) as sink:
+        fill(sink, rows, (units, doses))
+    assert {name: sorted(map(str, held)) for name, held in read(url).items()} == {n: sorted(map(str, r)) for n, r in rows.items()}
+
+
+def test_chinook_is_copied_with_its_names_cycles_and_keys(either_server: MysqlServer) -> None:
+    source, target = str(CHINOOK / "chinook.sqlite"), either_server.create_database()
+    for replace in (False, True):
+        with open_source(source) as opened, open_sink(target, replace=replace) as sink:
+            reflection = opened.reflect()
+            sink.create([SinkTable(table) for table in reflection.tables])
+            for table in reflection.tables:
+                for part in opened.read(table.name, [column.name for column in table.columns]):
+                    sink.write(table.name, part)
+        with open_source(target) as opened:
+            made = {table.name: table for table in opened.reflect()}
+        assert set(made) == {table.name for table in reflection}
+        for table in reflection:
+            ours = {(f.columns, f.table, f.references) for f in made[table.name].foreign_keys}
+            assert ours == {(f.columns, f.table, f.references) for f in table.foreign_keys}
+            assert made[table.name].key == table.key
+        for name, held in read(source).items():  # rows come back in the order of their keys
+            assert sorted(map(repr, read(target)[name])) == sorted(map(repr, held))
+
+
+def test_a_backtick_in_a_name_is_quoted(either_server: MysqlServer) -> None:
+    url = either_server.create_database()
+    table = ReflectedTable("a`b 5%", (ReflectedColumn("c`%s", "integer"),))
+    with open_sink(url) as sink:
+        sink.create([SinkTable(table)])
+        sink.write("a`b 5%", batch(table, [{"c`%s": 1}]))
+    assert either_server.rows(url, "SELECT `c``%s` FROM `a``b 5%`") == [(1,)]
+
+
+def test_nobody_sees_a_table_of_ours_before_the_end(either_server: MysqlServer) -> None:
+    url = either_server.create_database()
+    names = {table.name for table in TABLES}
+    with open_sink(url) as sink:
+        fill(sink)
+        assert not names & set(read(url))
+    assert set(read(url)) == names
+
+
+def test_other_tables_are_left_alone(either_server: MysqlServer) -> None:
+    url = either_server.create_database("CREATE TABLE mine (a int); INSERT INTO mine VALUES (5)")
+    write(url)
+    write(url, replace=True)
+    assert either_server.rows(url, "SELECT a FROM mine") == [(5,)]
+    assert len(read(url)) == len(TABLES) + 1
+
+
+def test_a_table_that_others_refer_to_is_not_replaced(either_server: MysqlServer) -> None:
+    url = either_server.create_database(
+        "CREATE TABLE t (a INT PRIMARY KEY); INSERT INTO t VALUES (7);CREATE TABLE mine (a INT, FOREIGN KEY (a) REFERENCES t (a))"
+    )
+    with pytest.raises(SinkError, match=r"other tables refer to those to be replaced: mine \(to t\)"):
+        write_simple(url, replace=True)
+    assert either_server.rows(url, "SELECT a FROM t") == [(7,)]
+
+
+def test_tables_that_are_there_and_empty_are_filled_as_they_are(either_server: MysqlServer) -> None:
+    url = either_server.create_database("CREATE TABLE t (a INT PRIMARY KEY, extra VARCHAR(5) DEFAULT 'x')")
+    write_simple(url)
+    assert either_server.rows(url, "SELECT * FROM t") == [(1, "x")]
+    url = either_server.create_database("CREATE TABLE `lines` (patient BIGINT, line BIGINT)")
+    with pytest.raises(SinkError, match=r"holds lines, without rows, but not order, Patients, empty"):
+        write(url)
+
+
+def test_an_exception_leaves_tables_that_were_there_empty(either_server: MysqlServer) -> None:
+    url = either_server.create_database("CREATE TABLE t (a INT PRIMARY KEY)")
+    with pytest.raises(SinkError, match="a key twice"), open_sink(url) as sink:
+        fill(sink, {"t": [{"a": 1}, {"a": 1}]}, (SIMPLE,))
+    assert either_server.rows(url, "SELECT * FROM t") == []
+
+
+def test_what_a_killed_run_has_left_is_dropped_but_not_what_a_running_one_holds(either_server: MysqlServer) -> None:
+    url = either_server.create_database("CREATE TABLE __mare_0123abcd_1 (a int); CREATE TABLE __mare_mine (a int)")
+    with open_sink(url) as running:
+        running.create([SinkTable(LINES)])
+        write_simple(url)
+        staged = {name for (name,) in either_server.rows(url, "SHOW TABLES")}
+        assert "__mare_0123abcd_1" not in staged
+        assert len([name for name in staged if name.startswith("__mare_")]) == 2
+    assert set(read(url)) == {"t", "lines", "__mare_mine"}
+
+
+def test_a_user_without_create_rights_is_told_before_the_fit(either_server: MysqlServer) -> None:
+    url = either_server.create_database()
+    name, role = url.rpartition("/")[2], either_server.create_role("s3cret-word")
+    either_server.run(name, f"GRANT SELECT, INSERT ON `{name}`.* TO {role}")
+    theirs = either_server.url(name, role, "s3cret-word")
+    with pytest.raises(SinkError, match=r"no right to do that.*right to create tables") as refused, open_sink(theirs) as sink:
+        sink.expect(["t"])
+    assert "s3cret-word" not in str(refused.value)
+    with pytest.raises(SinkError, match="no right to do that"):
+        write_simple(theirs)
+
+
+def fill_and_drop(server: MysqlServer, url: str, *, at_the_end: bool) -> None:
+    with open_sink(url) as sink:
+        fill(sink)
+        server.drop_connections(url)
+        if not at_the_end:
+            sink.write("lines", batch(LINES, [{"patient": 1, "line": 9}]))
+
+
+@pytest.mark.parametrize("at_the_end", [False, True])
+def test_a_connection_that_drops_in_the_middle_leaves_nothing(either_server: MysqlServer, at_the_end: bool) -> None:
+    url = either_server.create_database()
+    with pytest.raises(SinkError, match="closed the connection"):
+        fill_and_drop(either_server, url, at_the_end=at_the_end)
+    assert either_server.rows(url, "SHOW TABLES") == []
+
+
+def test_a_connection_that_drops_before_anything_was_begun_is_made_again(either_server: MysqlServer) -> None:
+    url = either_server.create_database()
+    with open_sink(url) as sink:
+        either_server.drop_connections(url)
+        fill(sink)
+    assert len(read(url)["Patients"]) == len(ROWS["Patients"])
