@@ -1,12 +1,14 @@
-"""What a stored type can hold: a synthetic number never breaks out of it, so a release that was paid for can always be written.
+"""What a stored type can hold: a synthetic value never breaks out of it, so a release that was paid for can always be written.
 
-A bound that was learned under much noise, or declared too far, may lie beyond a `smallint` or a `numeric(5, 2)`. Such a value
-becomes the last one that the type holds. Keys are left alone: moved together, they would no longer be keys.
+A bound that was learned under much noise, or declared too far, may lie beyond a `smallint`, a `numeric(5, 2)` or a TIMESTAMP of
+MySQL, which ends in 2038. Such a value becomes the last one that the type holds. Keys are left alone: moved together, they would
+no longer be keys.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,8 @@ _BYTES = {
     "arrow": {"int8": 1, "int16": 2, "int32": 4, "uint8": 1, "uint16": 2, "uint32": 4},
 }
 """Of the whole numbers that are narrower than 64 bits. (SQLite has none, whatever it calls them.)"""
+_TIMESTAMPS = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7)
+"""MySQL's, in UTC, which is what is written."""
 _WORD = re.compile(r"([a-z]+\d*)(?:\(\d+\))?( unsigned)?.*")
 
 
@@ -30,13 +34,27 @@ def within_width(values: pa.Array, column: ReflectedColumn, table: ReflectedTabl
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if column.name in _linked(table):
+        return values
+    if pa.types.is_timestamp(values.type):
+        return _within_timestamp(values, column, table.dialect)
     limits = _limits(column, table.dialect)
     whole = pa.types.is_integer(values.type)
-    if limits is None or column.name in _linked(table) or not (whole or pa.types.is_floating(values.type)):
+    if limits is None or not (whole or pa.types.is_floating(values.type)):
         return values
     kind = pa.int64() if whole else pa.float64()
     low, high = (pa.scalar(int(limit) if whole else limit, kind) for limit in limits)
     return pc.max_element_wise(pc.min_element_wise(values.cast(kind), high, skip_nulls=False), low, skip_nulls=False)
+
+
+def _within_timestamp(values: pa.Array, column: ReflectedColumn, dialect: str) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if dialect != "mysql" or not column.sql_type.lower().startswith("timestamp"):
+        return values
+    low, high = (pa.scalar(end, pa.timestamp("us")).cast(values.type) for end in _TIMESTAMPS)
+    return pc.max_element_wise(pc.min_element_wise(values, high, skip_nulls=False), low, skip_nulls=False)
 
 
 @cache
@@ -44,10 +62,12 @@ def _limits(column: ReflectedColumn, dialect: str) -> tuple[int, int] | tuple[fl
     if column.kind == "number" and column.digits is not None and column.precision is not None and column.digits <= 15:
         # Below the type's own end by one last digit, so that no rounding on the way reaches beyond it.
         most = (10**column.digits - 2) / 10**column.precision
-        return -most, most
+        return (0.0 if "unsigned" in column.sql_type.lower() else -most), most
     word = _WORD.fullmatch(column.sql_type.lower())
     if column.kind != "integer" or word is None:
         return None
+    if (dialect, word[1]) == ("mysql", "year"):
+        return 1901, 2155
     size = _BYTES.get(dialect, {}).get(word[1])
     if size is None:
         return None

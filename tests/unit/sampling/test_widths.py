@@ -1,6 +1,8 @@
-"""A synthetic number never breaks out of its stored type."""
+"""A synthetic value never breaks out of its stored type."""
 
 from __future__ import annotations
+
+from datetime import datetime
 
 import pyarrow as pa
 import pytest
@@ -19,6 +21,8 @@ def through(column: ReflectedColumn, dialect: str, values: pa.Array, key: tuple[
         ("postgresql", "smallint", -32768, 32767),
         ("postgresql", "integer", -(2**31), 2**31 - 1),
         ("mysql", "int(10) unsigned", 0, 2**32 - 1),
+        ("mysql", "int unsigned", 0, 2**32 - 1),
+        ("mysql", "int(5) unsigned zerofill", 0, 2**32 - 1),
         ("mysql", "tinyint(4)", -128, 127),
         ("mysql", "mediumint(9)", -(2**23), 2**23 - 1),
         ("duckdb", "UTINYINT", 0, 255),
@@ -44,6 +48,26 @@ def test_decimals_stay_within_their_digits() -> None:
     assert (some, none) == (1.5, None)
     assert high == pytest.approx(999.98)
     assert low == pytest.approx(-999.98)
+
+
+def test_an_unsigned_decimal_of_mysql_stays_above_zero() -> None:
+    column = ReflectedColumn("x", "number", "decimal(5,2) unsigned", digits=5, precision=2)
+    assert through(column, "mysql", pa.array([-1.5, 1.5])) == [0.0, 1.5]
+
+
+@pytest.mark.parametrize("word", ["year", "year(4)"])
+def test_a_year_of_mysql_is_one_that_it_knows(word: str) -> None:
+    assert through(ReflectedColumn("y", "integer", word), "mysql", pa.array([0, 1990, None, 9999])) == [1901, 1990, None, 2155]
+
+
+@pytest.mark.parametrize("unit", ["s", "us"])
+def test_a_timestamp_of_mysql_ends_in_2038(unit: str) -> None:
+    early, some, late = datetime(1844, 1, 1), datetime(2020, 2, 29, 12), datetime(2200, 1, 1)
+    values = pa.array([early, some, None, late], type=pa.timestamp(unit))
+    ends = [datetime(1970, 1, 1, 0, 0, 1), some, None, datetime(2038, 1, 19, 3, 14, 7)]
+    assert through(ReflectedColumn("t", "datetime", "timestamp(3)"), "mysql", values) == ends
+    assert through(ReflectedColumn("t", "datetime", "datetime(3)"), "mysql", values) == [early, some, None, late]
+    assert through(ReflectedColumn("t", "datetime", "timestamp(3)"), "postgresql", values) == [early, some, None, late]
 
 
 def test_small_arrays_of_whole_numbers_are_taken_too() -> None:
