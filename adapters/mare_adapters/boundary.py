@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,8 @@ _REMEDIES = {
 }
 _SINK_REMEDIES = {
     **_REMEDIES,
-    NO_RIGHT: "Ask for the right to create tables there (CREATE on the schema; with --replace, ownership of the old tables).",
+    NO_RIGHT: "Ask for the right to create tables there (PostgreSQL: CREATE on the schema; with --replace, ownership of the old "
+    "tables. MySQL: SELECT, INSERT, CREATE, ALTER, DROP and REFERENCES on the database).",
     DISK_FULL: "Make room, or give another target.",
 }
 
@@ -45,7 +46,7 @@ def connecting(location: SqlLocation, fault: type[MareError] = SourceError) -> I
         if isinstance(error, ImportError) or _lacks_cryptography(error):
             verb = "writing to" if fault is SinkError else "reading from"
             raise_alone(MissingExtra(f"{verb} {location.label}", _EXTRAS.get(location.family, location.family)))
-        raise_alone(fault(_refusal(location, error)))
+        raise_alone(fault(_refusal(location, error, _SINK_REMEDIES if fault is SinkError else _REMEDIES)))
 
 
 @contextmanager
@@ -90,7 +91,7 @@ def _foreign_errors() -> tuple[type[Exception], ...]:
     return (SQLAlchemyError, sqlite3.Error, duckdb.Error, pa.ArrowException, OSError, UnicodeError, OverflowError, *drivers)
 
 
-def _refusal(location: SqlLocation, error: Exception) -> str:
+def _refusal(location: SqlLocation, error: Exception, remedies: Mapping[str, str]) -> str:
     if location.family == "sqlite":
         return (
             f"{location.database} cannot be read as a SQLite database ({_kind(error)}). "
@@ -98,7 +99,7 @@ def _refusal(location: SqlLocation, error: Exception) -> str:
         )
     cause = cause_of(error)
     if cause is not None:
-        return f"{location.label}: the server {cause}. {_REMEDIES.get(cause, 'Try again later.')}"
+        return f"{location.label}: the server {cause}. {remedies.get(cause, 'Try again later.')}"
     return (
         f"{location.label}: no connection ({_kind(error)}). Is a server running at "
         f"{location.server or 'the usual place'}, and may this machine reach it?"

@@ -31,7 +31,8 @@ def bound_columns(
         low, high = _least(schema, table, described, filled[name]), _most(schema, table, described, filled[name])
         if column.min is not None and not _ordered(column.min, low):
             told = replace(told, min=None)
-            left.append(f"{column.name} >= {column.min}: the schema does not promise it")
+            if column.min != 0 or "unsigned" not in column.sql_type.lower():  # a type of MySQL's says so itself
+                left.append(f"{column.name} >= {column.min}: the schema does not promise it")
         if column.max is not None and not _ordered(high, column.max):
             told = replace(told, max=None)
             left.append(f"{column.name} <= {column.max}: the schema does not promise it")

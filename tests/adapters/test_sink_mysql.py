@@ -193,6 +193,23 @@ def test_a_user_without_create_rights_is_told_before_the_fit(either_server: Mysq
         write_simple(theirs)
 
 
+def test_a_user_who_may_not_do_all_that_is_needed_is_told_first_and_leaves_nothing(either_server: MysqlServer) -> None:
+    url = either_server.create_database()
+    name, role = url.rpartition("/")[2], either_server.create_role("word")
+    theirs = either_server.url(name, role, "word")
+    needed = ["SELECT", "CREATE", "INSERT", "DROP", "ALTER", *(["REFERENCES"] if either_server.scheme == "mysql" else [])]
+    told = r"no right to do that.*MySQL: SELECT, INSERT, CREATE, ALTER, DROP and REFERENCES"
+    for right in needed:
+        with pytest.raises(SinkError, match=told), open_sink(theirs) as sink:
+            sink.expect(["t"])
+        with pytest.raises(SinkError, match="no right to do that"):
+            write_simple(theirs)
+        assert either_server.rows(url, "SHOW TABLES") == []
+        either_server.run(name, f"GRANT {right} ON `{name}`.* TO {role}")
+    write(theirs)
+    assert set(read(theirs)) == {table.name for table in TABLES}
+
+
 def fill_and_drop(server: MysqlServer, url: str, *, at_the_end: bool) -> None:
     with open_sink(url) as sink:
         fill(sink)

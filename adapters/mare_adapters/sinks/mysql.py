@@ -124,12 +124,8 @@ class MysqlSink:
     def expect(self, tables: Sequence[str]) -> None:
         with writing(self.label, "the target"):
             self._make_sure()
-            kept = self._room_for(tables)[1]
-            if not kept:
-                # There is no asking for the right to create a table; only trying.
-                probe = WORDING.name(self._new_name(0))
-                self._run(f"CREATE TABLE {probe} (a INT)")
-                self._run(f"DROP TABLE {probe}")
+            if not self._room_for(tables)[1]:
+                self._try_rights()
 
     def create(self, tables: Sequence[SinkTable]) -> None:
         layout = lay_out(tables, _LIMITS)
@@ -137,6 +133,8 @@ class MysqlSink:
             self._make_sure()
             self._sweep()
             self._old, kept = self._room_for([table.name for table in layout.tables])
+            if not kept:
+                self._try_rights()
         self._layout = layout
         if kept:
             self._wait_with_keys(kept, WriteOrder.of(tables))
@@ -224,6 +222,22 @@ class MysqlSink:
                 "Create all of them, or drop those that are there, or say --replace."
             )
         return [], held
+
+    def _try_rights(self) -> None:
+        """There is no asking for rights, only trying: all that is done in the end, now, on two tables without rows.
+
+        To drop comes first, when nothing is there: who may create but not drop would leave something behind.
+        """
+        parent, child, moved = (WORDING.name(self._new_name(number)) for number in range(3))
+        self._run(f"DROP TABLE IF EXISTS {child}, {moved}, {parent}")
+        try:
+            self._run(f"CREATE TABLE {parent} (a INT PRIMARY KEY)")
+            self._run(f"CREATE TABLE {child} (a INT)")
+            self._run(f"ALTER TABLE {child} ADD FOREIGN KEY (a) REFERENCES {parent} (a)")
+            self._run(f"INSERT INTO {child} VALUES (NULL)")
+            self._run(f"RENAME TABLE {child} TO {moved}")
+        finally:
+            self._run(f"DROP TABLE IF EXISTS {child}, {moved}, {parent}")
 
     def _refuse_referred(self, held: Sequence[str]) -> None:
         outside = [f"{table} (to {to})" for table, to in self._rows(_REFERENCES) if to in held and table not in held]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 from mare.release.storage import output_tables
@@ -93,6 +94,14 @@ def test_what_the_schema_does_not_promise_is_left_out_with_a_word() -> None:
     assert "ward is one of 2 values" in told
     assert "age <= 60" in told
     assert "UNIQUE (sex, age)" in told
+
+
+def test_that_an_unsigned_number_is_not_negative_goes_without_saying() -> None:
+    for word, low, said in (("int unsigned", 0, False), ("int unsigned", 1, True), ("int", 0, True)):
+        reference = ReflectedColumn("pid", "integer", word, min=low)
+        stays = made(second=replace(STAYS, columns=(STAYS.columns[0], reference, *STAYS.columns[2:])))["stays"]
+        assert column(stays, "pid").min is None
+        assert (f"pid >= {low}" in "\n".join(stays.unread_checks)) == said
 
 
 def test_a_column_that_comes_out_null_passes_any_check() -> None:
