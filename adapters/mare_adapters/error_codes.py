@@ -75,6 +75,8 @@ _BY_MYSQL_CODE = {
     1406: _UNFIT,
     1451: _DEPENDENT,
     1054: _NO_COLUMN,
+    1071: "takes no key of that length: it holds 3072 bytes, four for a letter",
+    3750: "takes no table without a primary key (sql_require_primary_key), and this one has none",
 }
 
 

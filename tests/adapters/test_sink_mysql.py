@@ -99,6 +99,57 @@ def test_keys_that_other_databases_tell_apart_are_told_apart(either_server: Mysq
     assert {name: sorted(map(str, held)) for name, held in read(url).items()} == {n: sorted(map(str, r)) for n, r in rows.items()}
 
 
+def test_a_reference_names_the_columns_of_a_key_in_another_order(either_server: MysqlServer) -> None:
+    pair = (ReflectedColumn("a", "integer", nullable=False), ReflectedColumn("b", "integer", nullable=False))
+    pairs = ReflectedTable("pairs", pair, key=("a", "b"))
+    twins = ReflectedTable(
+        "twins",
+        (ReflectedColumn("of_b", "integer"), ReflectedColumn("of_a", "integer")),
+        foreign_keys=(ReflectedForeignKey(("of_b", "of_a"), "pairs", ("b", "a")),),
+    )
+    url = either_server.create_database()
+    with open_sink(url) as sink:
+        fill(sink, {"pairs": [{"a": 1, "b": 2}], "twins": [{"of_b": 2, "of_a": 1}]}, (pairs, twins))
+    with pytest.raises(Exception, match="foreign key constraint"):
+        either_server.rows(url, "INSERT INTO twins (of_a, of_b) VALUES (2, 1)")
+
+
+@pytest.mark.parametrize("dialect", ["postgresql", "mysql"])
+def test_texts_that_no_row_has_room_for_lose_their_length_not_their_place(either_server: MysqlServer, dialect: str) -> None:
+    wide = [ReflectedColumn(f"c{n}", "string", "varchar(8000)", max_length=8000) for n in range(9)]
+    short = [ReflectedColumn(f"s{n}", "string", "varchar(20)", max_length=20) for n in range(2)]
+    table = ReflectedTable("wide", (*wide, *short), indexes=(("c0",),), uniques=(("s0",),), dialect=dialect)
+    row = {column.name: "ü" * (column.max_length or 0) for column in table.columns}
+    alone = ReflectedTable("one", (ReflectedColumn("c", "string", "varchar(8000)", max_length=8000),), dialect=dialect)
+    url = either_server.create_database()
+    with open_sink(url) as sink:
+        fill(sink, {"wide": [row], "one": []}, (table, alone))
+    assert read(url) == {"wide": [row], "one": []}
+    with open_source(url) as source:
+        types = {c.name: c.sql_type for made in source.reflect() for c in made.columns}
+    assert (types["c0"], types["s1"], types["c"]) == ("longtext", "varchar(20)", "varchar(8000)")
+
+
+def test_a_server_that_demands_keys_and_one_that_makes_its_own(mysql_server: MysqlServer) -> None:
+    url = mysql_server.create_database()
+    keyless = ReflectedTable("keyless", (ReflectedColumn("a", "integer"),))
+    rows: dict[str, list[Row]] = {"t": [{"a": 1}], "keyless": [{"a": 5}, {"a": 5}]}
+    try:
+        mysql_server.run(None, "SET GLOBAL sql_require_primary_key = 1")
+        with pytest.raises(SinkError, match=r"table keyless .*takes no table without a primary key"), open_sink(url) as sink:
+            fill(sink, rows, (SIMPLE, keyless))
+        assert mysql_server.rows(url, "SHOW TABLES") == []
+        write_simple(url)
+        mysql_server.run(None, "SET GLOBAL sql_require_primary_key = 0; SET GLOBAL sql_generate_invisible_primary_key = 1")
+        with open_sink(url, replace=True) as sink:
+            fill(sink, rows, (SIMPLE, keyless))
+        assert mysql_server.rows(url, "SELECT * FROM keyless") == [(5,), (5,)]
+        with open_source(url) as source:
+            assert source.reflect().table("keyless").key == ("my_row_id",)  # type: ignore[union-attr]
+    finally:
+        mysql_server.run(None, "SET GLOBAL sql_require_primary_key = 0; SET GLOBAL sql_generate_invisible_primary_key = 0")
+
+
 def test_chinook_is_copied_with_its_names_cycles_and_keys(either_server: MysqlServer) -> None:
     source, target = str(CHINOOK / "chinook.sqlite"), either_server.create_database()
     for replace in (False, True):

@@ -26,7 +26,7 @@ from mare_adapters.connections import driver_connection
 from mare_adapters.locations import sql_location
 
 from .layout import Layout, Limits, WriteOrder, lay_out
-from .mysql_wording import WORDING, create_table
+from .mysql_wording import WORDING, create_table, foreign_key
 from .values import fitted, seconds
 
 if TYPE_CHECKING:
@@ -232,9 +232,9 @@ class MysqlSink:
         self._run(f"DROP TABLE IF EXISTS {child}, {moved}, {parent}")
         try:
             self._run(f"CREATE TABLE {parent} (a INT PRIMARY KEY)")
-            self._run(f"CREATE TABLE {child} (a INT)")
+            self._run(f"CREATE TABLE {child} (a INT PRIMARY KEY)")  # a server may demand a key of every table
             self._run(f"ALTER TABLE {child} ADD FOREIGN KEY (a) REFERENCES {parent} (a)")
-            self._run(f"INSERT INTO {child} VALUES (NULL)")
+            self._run(f"INSERT INTO {parent} VALUES (1)")
             self._run(f"RENAME TABLE {child} TO {moved}")
         finally:
             self._run(f"DROP TABLE IF EXISTS {child}, {moved}, {parent}")
@@ -305,7 +305,8 @@ class MysqlSink:
             name = WORDING.name(self._staged[table.name])
             for foreign in table.foreign_keys:
                 with writing(self.label, f"the foreign keys of table {table.name}"):
-                    self._run(f"ALTER TABLE {name} ADD {WORDING.foreign_key(foreign, self._staged[foreign.table])}")
+                    clause = foreign_key(foreign, self._layout.table(foreign.table), self._staged[foreign.table])
+                    self._run(f"ALTER TABLE {name} ADD {clause}")
         with writing(self.label, "the target"):
             self._check_keys()
             self._open.commit()

@@ -6,15 +6,17 @@ alone. Their usual collations take `a` for `A`: keys that a source tells apart a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
-from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
 
 from .types import MYSQL, is_listed, own_type, sized
 from .wording import Wording
 
 _LONGEST_TEXT = 16_383
-"""Characters of four bytes each, in a row of 64 KB."""
+"""Characters of four bytes each, in a row of 64 KB: all texts of a declared length share it, those without one do not."""
+_SHORT_TEXT = 40
 _KEY_TEXT = 255
 """Characters that fit into a key with room to spare."""
 _UNINDEXED = ("text", "blob", "json", "geometry")
@@ -32,11 +34,17 @@ def _type(column: ReflectedColumn, table: ReflectedTable, *, mariadb: bool) -> s
         own = None
     word = own or sized(column, MYSQL, "DECIMAL", "VARCHAR", _LONGEST_TEXT)
     if column.name not in _keyed(table):
-        return word
+        return MYSQL["string"] if column.kind == "string" and _has_no_room(column, table) else word
     exact = column.kind == "string" and (table.dialect != "mysql" or word.endswith(_EXACT))
     if any(part in word.lower() for part in _UNINDEXED):
         word = f"VARBINARY({_KEY_TEXT})" if column.kind == "binary" else f"VARCHAR({_KEY_TEXT})"
     return f"{word} COLLATE {_EXACT}" if exact and not word.endswith(_EXACT) else word
+
+
+def _has_no_room(column: ReflectedColumn, table: ReflectedTable) -> bool:
+    """Whether a text's declared length does not fit into a row, in UTF-8; other character sets, and other servers, have more."""
+    lengths = [one.max_length or 0 for one in table.columns if one.kind == "string"]
+    return (column.max_length or 0) > (_SHORT_TEXT if sum(lengths) > _LONGEST_TEXT - 1000 else _LONGEST_TEXT)
 
 
 def _keyed(table: ReflectedTable) -> set[str]:
@@ -66,6 +74,13 @@ def create_table(table: ReflectedTable, name: str, *, mariadb: bool) -> str:
     extra = [*wording.key(table), *map(wording.unique, table.uniques)]
     extra += [f"INDEX ({', '.join(_indexed(column, table, wording) for column in columns)})" for columns in table.indexes]
     return f"{wording.create_table(table, name, extra)} ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4"
+
+
+def foreign_key(foreign: ReflectedForeignKey, referred: ReflectedTable, name: str) -> str:
+    """A foreign key, as a clause. Its columns stand in the order of the key that it refers to: no other order is taken."""
+    order = next(key for key in (referred.key, *referred.uniques) if set(key) == set(foreign.references))
+    there = dict(zip(foreign.references, foreign.columns, strict=True))
+    return WORDING.foreign_key(replace(foreign, columns=tuple(there[column] for column in order), references=order), name)
 
 
 def _indexed(name: str, table: ReflectedTable, wording: Wording) -> str:
