@@ -13,6 +13,8 @@ LOST = "closed the connection"
 READ_ONLY = "is read-only"
 LOCKED = "is in use by somebody else, who did not let go in time"
 
+_BUSY = "has no connection left"
+_EXPIRED = "asks this user for a new password before anything else"
 _FOREIGN = "found a reference to a row that is not there"
 _UNIQUE = "found a key twice"
 _CHECK = "found a row that breaks a CHECK constraint"
@@ -27,7 +29,7 @@ _BY_SQLSTATE = {
     "3D000": NO_DATABASE,
     "42501": NO_RIGHT,
     "53100": DISK_FULL,
-    "53300": "has no connection left",
+    "53300": _BUSY,
     "57P03": "is starting up or shutting down",
     "57P01": LOST,
     "57P02": LOST,
@@ -45,18 +47,29 @@ _BY_SQLSTATE_CLASS = {"08": LOST, "22": _UNFIT}
 _BY_MYSQL_CODE = {
     1045: REFUSED,
     1698: REFUSED,
+    3118: REFUSED,
+    1130: "takes no connection from this machine",
+    3159: "takes connections with TLS only",
+    1820: _EXPIRED,
+    1862: _EXPIRED,
     1049: NO_DATABASE,
     1044: NO_RIGHT,
     1142: NO_RIGHT,
     1143: NO_RIGHT,
-    1040: "has no connection left",
+    1227: NO_RIGHT,
+    1040: _BUSY,
+    1203: _BUSY,
+    1226: _BUSY,
     1021: DISK_FULL,
     1114: DISK_FULL,
+    3675: DISK_FULL,
     1290: READ_ONLY,
     1836: READ_ONLY,
     1205: LOCKED,
     1213: LOCKED,
+    1053: LOST,
     1927: LOST,
+    4031: LOST,
     2006: LOST,
     2013: LOST,
     2055: LOST,
@@ -73,6 +86,7 @@ _BY_MYSQL_CODE = {
     1292: _UNFIT,
     1366: _UNFIT,
     1406: _UNFIT,
+    3140: _UNFIT,
     1451: _DEPENDENT,
     1054: _NO_COLUMN,
     1071: "takes no key of that length: it holds 3072 bytes, four for a letter",

@@ -262,6 +262,23 @@ def test_a_user_who_may_not_do_all_that_is_needed_is_told_first_and_leaves_nothi
     assert set(read(theirs)) == {table.name for table in TABLES}
 
 
+def test_what_mysql_refuses_besides_is_told(mysql_server: MysqlServer) -> None:
+    url = mysql_server.create_database()
+    name, role = url.rpartition("/")[2], mysql_server.create_role("word")
+    mysql_server.run(name, f"GRANT ALL ON `{name}`.* TO {role}")
+    theirs = mysql_server.url(name, role, "word")
+    for state, told in (("PASSWORD EXPIRE", "asks this user for a new password"), ("ACCOUNT LOCK", "refused the user")):
+        mysql_server.run(None, f"ALTER USER {role} {state}")
+        with pytest.raises(SinkError, match=told):
+            open_sink(theirs).__enter__()
+    try:
+        mysql_server.run(None, "SET GLOBAL super_read_only = 1")
+        with pytest.raises(SinkError, match="the target is read-only"), open_sink(url) as sink:
+            sink.expect(["t"])
+    finally:
+        mysql_server.run(None, "SET GLOBAL super_read_only = 0; SET GLOBAL read_only = 0")
+
+
 def fill_and_drop(server: MysqlServer, url: str, *, at_the_end: bool) -> None:
     with open_sink(url) as sink:
         fill(sink)
