@@ -4,6 +4,8 @@ from .coarsening import DIFFERENT, NO_ROW, SAME, Coarsening, Coarsenings, axis_s
 from .codes import CodeArray, Codes, smallest_dtype
 from .domain import Domain
 from .draws import Keys, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
+from .estimate import Estimate
+from .even_draws import EvenDraws
 from .ladder import Ladder
 from .marginal import Axis, Marginal
 from .projection import norm_subtract
@@ -20,6 +22,8 @@ __all__ = [
     "CodeArray",
     "Codes",
     "Domain",
+    "Estimate",
+    "EvenDraws",
     "Keys",
     "Ladder",
     "Marginal",

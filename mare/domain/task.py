@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from .codes import Codes
 from .domain import Domain
+from .estimate import Estimate
 
 OptionValue = bool | int | float | str | None
 
@@ -28,6 +30,12 @@ class Task:
 
     counts: frozenset[str] = frozenset()
     """Columns that say how many rows there will be: what is wrong in their tail is wrong many times over."""
+
+    rows: Estimate | None = None
+    """How many rows there are, where that is known already: as many as there are entities, whose number was paid for."""
+
+    rehearsed: Codes | None = None
+    """History as earlier models draw it, in any number of rows, where that is known already: some columns of it, or all."""
 
     @cached_property
     def domain(self) -> Domain:

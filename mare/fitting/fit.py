@@ -35,6 +35,7 @@ from mare.stage.dropping import drop_rest
 
 from .learning import Learning, weight_of
 from .levels import group_levels
+from .rehearsal import Rehearsal
 from .settling import open_codecs, settle
 from .sizes import measure_sizes
 from .vocabularies import choices, choose_keys, read_public, stage_vocabularies
@@ -137,14 +138,17 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
                 staged.encode(table.name, coded[table.name], related.get(table.name))
             if options.notes is not None:
                 options.notes(replace(staged.notes, outside=dict(staged.outside)))
-            arrays = {}
+            arrays, rehearsal = {}, Rehearsal(sizes.parents)
             # Sizes and domains are paid; whatever the models do not use is left over, never given to a later group.
             for group in settled.groups:
                 tell(f"fitting {group.name}")
                 levels = group_levels(group.group, group.columns, group.history, coded)
                 view = staged.view(group.group, group.columns, group.history, group.sensitivity, levels)
                 curator = gate.curator(view, phases.models * group.share)
-                arrays[group.name] = get_model(group.model).fit(curator, group.task).arrays()
+                known = sizes.known(group.group.table, group.group.part)
+                fitted = get_model(group.model).fit(curator, replace(group.task, rows=known, rehearsed=rehearsal.history(group)))
+                rehearsal.know(group, fitted)
+                arrays[group.name] = fitted.arrays()
     return Release(schema, settled, output, arrays, ledger, public)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
-from mare.domain import Marginal
+from mare.domain import Estimate, Marginal
 from mare.graph.groups import Part
 from mare.models.privbayes.children import settled_children
 from mare.planning.sensitivity import RowBound
@@ -29,6 +30,14 @@ class Sizes:
     entities: int
     tables: Mapping[str, float]
     parents: Mapping[str, str | None]
+    deviation: float = inf
+    """Of the noise in the number of entities."""
+
+    def known(self, table: str, part: Part) -> Estimate | None:
+        """How many rows a group's view has, where it has one per entity: that number alone was measured as such."""
+        entity = next(iter(self.parents))
+        one_each = (self.parents[table] if part == "context" else table) == entity
+        return Estimate(float(self.entities), self.deviation) if one_each else None
 
     def of(self, table: str, part: Part) -> float:
         """n̂ of a group's view: a context has one row per parent row."""
@@ -57,7 +66,7 @@ def measure_sizes(gate: Gate, staged: Staged, bounds: Mapping[str, RowBound], sh
             rows[name] = max(1.0, rows[parent] * per_parent)
         elif name != entity:
             rows[name] = max(1.0, sum(rows[owner] for owner in staged.tables[name].needs.owners))
-    return Sizes(entities, rows, parents)
+    return Sizes(entities, rows, parents, found.standard_deviation)
 
 
 def _mean_children(curator: Curator) -> float:

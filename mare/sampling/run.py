@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray, Codes, Keys, RowDraws, child_keys, purpose_of, smallest_dtype
+from mare.domain import CodeArray, Codes, EvenDraws, Keys, RowDraws, child_keys, purpose_of, smallest_dtype
 from mare.graph.groups import Part
 from mare.release import SettledGroup
 from mare.release.placing import Index, Placed, Rooms, place_children
@@ -88,7 +88,11 @@ class Run:
         history = self.rooms.history(group, settled.history, rows, getattr(model, "looks_at", None))
         space, purpose = self.rooms.space(group.table, group.part), f"{settled.name} {label}"
         if draws_row_by_row(model):
-            return ask(model, history, RowDraws(self.keys[space][rows], purpose_of(purpose)))
+            keys = self.keys[space][rows]
+            # What stands once for an entity decides how much there will be of everything else: no noise that can be spared.
+            if group.part == "context" and space == self.made.tables[0]:
+                return ask(model, history, EvenDraws(keys, self.entities[rows], purpose_of(purpose), self.seed))
+            return ask(model, history, RowDraws(keys, purpose_of(purpose)))
         entities = self.entities[self.whose(space, rows)]
         if self.some and group.table == self.made.tables[0]:
             return ask_whole_blocks(model, history, self.seed, purpose, entities)

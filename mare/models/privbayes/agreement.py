@@ -17,6 +17,8 @@ from mare.domain import Axis, Coarsenings, Task, norm_subtract
 
 from .candidates import Family
 from .children import settled_children
+from .measured import Measured
+from .rehearsed import Rehearsed
 from .settings import Settings
 from .tables import Table, conditional, one_axis, rake, shrink, strongest_first, weighted_mean
 
@@ -27,36 +29,30 @@ Said = dict[Axis, list[tuple[Table, float]]]
 """By axis: distributions as measured (some cells may be negative), each with the variance of its cells."""
 
 
-def total_rows(counts: NoisyCounts) -> float:
-    """Rows of a noisy table: at least what its noise could hide."""
-    noise = counts.rows_deviation * sqrt(counts.values.size)
-    return max(float(counts.rows.sum()), noise, 1e-9)
-
-
 def agreed_conditionals(
     task: Task,
     settings: Settings,
     coarsenings: Coarsenings,
     families: Sequence[Family],
-    singles: Sequence[NoisyCounts],
-    counted: Sequence[NoisyCounts],
+    singles: Sequence[Measured],
+    counted: Sequence[Measured],
 ) -> dict[Axis, Table]:
     """By what it draws, each family's conditional table."""
     said: Said = {}
     for single in singles:
-        total = total_rows(single)
-        said.setdefault(single.marginal.axes[0], []).append((single.rows / total, (single.rows_deviation / total) ** 2))
-    for family, counts in zip(families, counted, strict=True):
-        total, table = total_rows(counts), counts.rows
+        said.setdefault(single.counts.marginal.axes[0], []).append((single.fractions, single.variance))
+    for family, table in zip(families, counted, strict=True):
         for place, axis in enumerate(family.marginal.axes):
-            cells = table.size / table.shape[place]
-            said.setdefault(axis, []).append((one_axis(table, place) / total, cells * (counts.rows_deviation / total) ** 2))
+            cells = table.fractions.size / table.fractions.shape[place]
+            said.setdefault(axis, []).append((one_axis(table.fractions, place), cells * table.variance))
+    rehearsed = Rehearsed(task, coarsenings)
     margins = settled_margins(said, coarsenings, task.counts)
+    margins |= {axis: rehearsed.table((axis,)) for axis in said if rehearsed.knows((axis,))}
     return {
-        family.child: _carried(family, counts)
+        family.child: _carried(table.counts)
         if family.repeats or family.child.new_since
-        else _conditional(settings, family, counts, margins)
-        for family, counts in zip(families, counted, strict=True)
+        else _conditional(settings, family, table, margins, rehearsed)
+        for family, table in zip(families, counted, strict=True)
     }
 
 
@@ -87,18 +83,21 @@ def _brought_together(fine: Table, variance: float, codes: np.ndarray, coarse: T
     return np.asarray(fine + ((wanted - sums) / np.maximum(members, 1))[codes])
 
 
-def _conditional(settings: Settings, family: Family, counts: NoisyCounts, margins: Mapping[Axis, Table]) -> Table:
+def _conditional(
+    settings: Settings, family: Family, measured: Measured, margins: Mapping[Axis, Table], rehearsed: Rehearsed
+) -> Table:
     child = margins[family.child]
     if not family.parents:
         return child[None, :]
-    table, total = counts.rows, total_rows(counts)
-    believed = _believed(table, counts.rows_deviation, child)
-    parents = norm_subtract(table.sum(axis=-1), total)
-    joint = believed * (parents / total)[..., None]
+    believed = _believed(measured.counts.rows, measured.counts.rows_deviation, child)
+    if rehearsed.knows(family.parents):
+        joint = (believed * rehearsed.table(family.parents)[..., None]).reshape(-1, len(child))
+        return conditional(rake(joint, [joint.sum(axis=1), child], settings.raking), child)
+    joint = believed * norm_subtract(measured.fractions.sum(axis=-1))[..., None]
     return conditional(rake(joint, [margins[axis] for axis in family.marginal.axes], settings.raking), child)
 
 
-def _carried(family: Family, counts: NoisyCounts) -> Table:
+def _carried(counts: NoisyCounts) -> Table:
     """Different or the same, given that there is a previous row; or the value, given that it is new.
 
     What cannot be is not looked at: of the first table the rows without a previous one, of the second those that repeat it.

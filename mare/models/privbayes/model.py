@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from mare.domain import Marginal, OptionValue, Task, norm_subtract
 from mare.models.protocol import FittedModel, Workload
 
-from .agreement import agreed_conditionals, total_rows
+from .agreement import agreed_conditionals
 from .candidates import Candidates
 from .carrying import carried_columns
 from .fitted import FittedPrivBayes, load_fitted
+from .measured import Measured, measured_together
 from .network import Evidence, GreedySearch
 from .noisy_scores import NoisyScoreSearch
 from .settings import OPTIONS, Settings
-from .tables import Table
 
 if TYPE_CHECKING:
-    from mare.privacy.curator import ChosenClip, Curator, NoisyCounts
+    from mare.privacy.curator import ChosenClip, Curator
 
 _ENTITIES = 0.005
 """Share for n̂: the penalties of the search need it."""
@@ -52,7 +52,7 @@ class PrivBayesModel:
             return FittedPrivBayes(sizes, (), {})
         entities = max(50.0, float(curator.entities(_ENTITIES).value))
         singles = _one_way(curator, task, settings)
-        one_way = {single.marginal.axes[0].column: _distribution(single) for single in singles}
+        one_way = {single.counts.marginal.axes[0].column: norm_subtract(single.fractions) for single in singles}
         carried = carried_columns(curator, task, settings, one_way, _RATES, _clip(curator, settings))
         rest = max(1e-9, curator.remaining - settings.structure)
         evidence = Evidence(entities, one_way, _expected_noise(task, settings, singles[-1], rest))
@@ -61,7 +61,8 @@ class PrivBayesModel:
         families = search(curator, candidates, settings, evidence).run()
         # What the search did not use goes to the families.
         counted = curator.counts([family.marginal for family in families], curator.remaining, _clip(curator, settings))
-        conditionals = agreed_conditionals(task, settings, curator.coarsenings, families, singles, counted)
+        tables = measured_together(counted, task.rows)
+        conditionals = agreed_conditionals(task, settings, curator.coarsenings, families, singles, tables)
         looked_at = {axis for family in families for axis in family.parents if axis.level}
         levels = {axis: curator.coarsenings[axis.column][axis.level - 1].codes for axis in looked_at}
         return FittedPrivBayes(sizes, tuple(families), conditionals, levels, carried, settings.replacement)
@@ -79,26 +80,23 @@ def _clip(curator: Curator, settings: Settings) -> ChosenClip | None:
     return Clip.chosen(portion=settings.clip_portion, bias=settings.clip_bias)
 
 
-def _one_way(curator: Curator, task: Task, settings: Settings) -> list[NoisyCounts]:
+def _one_way(curator: Curator, task: Task, settings: Settings) -> list[Measured]:
     """Numbers of children on their own, for what is wrong with them is wrong many times over; the other columns together."""
-    found: list[NoisyCounts] = []
+    found: list[Measured] = []
     counts = [name for name in task.columns if name in task.counts]
     for share, names in ((settings.children, counts), (settings.one_way, [n for n in task.columns if n not in counts])):
-        found += curator.counts([Marginal.of(name) for name in names], share, _clip(curator, settings)) if names else []
+        together = curator.counts([Marginal.of(name) for name in names], share, _clip(curator, settings)) if names else []
+        found += measured_together(together, task.rows)
     return found
 
 
-def _distribution(counts: NoisyCounts) -> Table:
-    return norm_subtract(counts.rows / total_rows(counts))
-
-
-def _expected_noise(task: Task, settings: Settings, single: NoisyCounts, share: float) -> float:
+def _expected_noise(task: Task, settings: Settings, single: Measured, share: float) -> float:
     """What a cell of the families will be off by, all measured together with this share, as a fraction of all rows.
 
     Told from a table that was measured: noise goes with √(tables / share) under (ε, δ), with tables / share under pure ε.
     """
     counts = len(task.counts & set(task.columns))
-    own = single.marginal.axes[0].column in task.counts
+    own = single.counts.marginal.axes[0].column in task.counts
     measured = counts / settings.children if own else (len(task.columns) - counts) / settings.one_way
     more = len(task.columns) / share / measured
-    return single.rows_deviation / total_rows(single) * (more if single.mechanism == "discrete laplace" else sqrt(more))
+    return sqrt(single.variance) * (more if single.counts.mechanism == "discrete laplace" else sqrt(more))

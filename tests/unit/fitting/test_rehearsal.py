@@ -1,0 +1,81 @@
+"""What earlier models draw of entities is what a later one is told; and only of what stands once for each of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mare.domain import Codes, Domain
+from mare.fitting.rehearsal import ENTITIES, Rehearsal
+from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
+from mare.release import SettledGroup
+
+PARENTS = {"patients": None, "visits": "patients", "labs": "visits"}
+
+
+class Drawing:
+    """Draws one code everywhere, or its history's."""
+
+    def __init__(self, column: str, look_at: str | None = None) -> None:
+        self.column, self.look_at, self.asked = column, look_at, 0
+
+    def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
+        self.asked += 1
+        codes = history[self.look_at] if self.look_at else (np.arange(history.rows) % 3 == 0).astype(np.uint8)
+        return Codes(history.rows, {self.column: codes})
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {}
+
+
+def group(table: str, part: Part, column: str, *history: HistoryColumn) -> SettledGroup:
+    columns = (GroupColumn(column, "value", column),)
+    seen = Domain.of([(str(one), 2) for one in history])
+    return SettledGroup(ColumnGroup(table, part, columns, history), "any", {}, Domain.of([(column, 2)]), seen, 1, 10.0, 0.5)
+
+
+SEX = HistoryColumn("patients", "rows", "sex", "ancestor")
+COUNT = HistoryColumn("visits", "context", "count", "context")
+PATIENTS = group("patients", "rows", "sex")
+VISITS = group("visits", "context", "count", SEX)
+
+
+def test_history_comes_as_the_earlier_model_draws_it() -> None:
+    rehearsal = Rehearsal(PARENTS)
+    rehearsal.know(PATIENTS, Drawing("sex"))
+    seen = rehearsal.history(VISITS)
+    assert seen is not None
+    assert seen.rows == ENTITIES
+    assert set(seen.columns) == {"patients.sex"}
+    assert abs(seen["patients.sex"].mean() - 1 / 3) < 1e-4
+
+
+def test_what_stands_once_for_each_is_drawn_from_what_was_drawn_before() -> None:
+    rehearsal = Rehearsal({**PARENTS, "drugs": "patients"})
+    rehearsal.know(PATIENTS, Drawing("sex"))
+    rehearsal.know(VISITS, Drawing("count", "patients.sex"))
+    seen = rehearsal.history(group("drugs", "context", "count", SEX, COUNT))
+    assert seen is not None
+    assert np.array_equal(seen["patients.sex"], seen["visits.context.count"])
+
+
+def test_rows_of_which_there_are_many_for_an_entity_are_told_nothing() -> None:
+    rehearsal = Rehearsal(PARENTS)
+    rehearsal.know(PATIENTS, Drawing("sex"))
+    assert rehearsal.history(group("visits", "rows", "kind", SEX)) is None
+    assert rehearsal.history(group("labs", "context", "count", SEX)) is None
+
+
+def test_nobody_is_asked_to_draw_for_nothing() -> None:
+    drawing, rehearsal = Drawing("sex"), Rehearsal(PARENTS)
+    rehearsal.know(PATIENTS, drawing)
+    assert rehearsal.history(group("visits", "context", "count")) is None
+    assert drawing.asked == 0
+
+
+def test_previous_and_unknown_rows_are_not_taken_for_the_entity_s_own() -> None:
+    rehearsal = Rehearsal(PARENTS)
+    rehearsal.know(PATIENTS, Drawing("sex"))
+    for other in (replace(SEX, lag=1, kind="previous"), replace(SEX, kind="reference", reference="referred_by")):
+        assert rehearsal.history(group("visits", "context", "count", other)) is None
