@@ -37,7 +37,7 @@ def fit_bar(progress: FitProgress, quiet: bool) -> Iterator[None]:
 
 
 @contextmanager
-def count_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def count_bar(what: str, quiet: bool) -> Iterator[Callable[[float, int], None]]:
     """A bar over things that are counted, in public numbers. Yields what to tell it: done, total."""
     from time import monotonic
 

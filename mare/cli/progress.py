@@ -28,6 +28,8 @@ _STEP = 0.02
 """Seconds that a step takes at least."""
 _GUESS = 0.04
 """Below this part of the work the pace says nothing."""
+_SOON = 0.5
+"""After so many seconds a guess is better than nothing: two may pass without a word."""
 _ALMOST = 0.97
 """A step that takes longer than expected stands here until it is done."""
 
@@ -43,25 +45,28 @@ class Shown(Protocol):
 
 @dataclass(eq=False)
 class CountProgress:
-    """So many of so many, in public numbers. Between two counts it moves on at the pace so far."""
+    """So many of so many, in public numbers; those in the making count in parts. Between two counts it moves on at the pace so
+    far, which is that since the count began with nothing done: whatever came before says nothing about the rest."""
 
     what: str
     clock: Callable[[], float]
-    done: int = 0
+    done: float = 0.0
     total: int | None = None
     _begun: float = 0.0
     _told: float = 0.0
-    _stride: int = 0
+    _stride: float = 0.0
 
     def __post_init__(self) -> None:
         self._begun = self._told = self.clock()
 
-    def tell(self, done: int, total: int) -> None:
+    def tell(self, done: float, total: int) -> None:
         self._stride, self.done, self.total, self._told = done - self.done, done, total, self.clock()
+        if not done:
+            self._begun = self._told
 
     @property
     def doing(self) -> str:
-        return self.what if self.total is None else f"{self.what} ({self.done:,} of {self.total:,})"
+        return self.what if self.total is None else f"{self.what} ({int(self.done):,} of {self.total:,})"
 
     def fraction(self) -> float | None:
         if not self.total:
@@ -70,9 +75,12 @@ class CountProgress:
         return min(1.0, (self.done + ahead) / self.total)
 
     def left(self) -> float | None:
-        """Seconds, at the pace so far."""
+        """Seconds, at the pace so far; None as long as that would be a guess."""
         fraction = self.fraction()
-        return None if fraction is None or not self._pace or not self.total else (1 - fraction) * self.total * self._pace
+        if fraction is None or not self._pace or not self.total:
+            return None
+        guessed = fraction < _GUESS and self.clock() - self._begun < _SOON
+        return None if guessed else (1 - fraction) * self.total * self._pace
 
     @property
     def _pace(self) -> float:

@@ -67,7 +67,7 @@ def stoppable() -> Iterator[None]:
 
 
 @contextmanager
-def counting(quiet: bool, what: str) -> Iterator[Callable[[int, int], None]]:
+def counting(quiet: bool, what: str) -> Iterator[Callable[[float, int], None]]:
     """A bar with the time left on a terminal, lines in a pipe. Yields what to tell it: done, total."""
     from .bars import count_bar
 
