@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +37,16 @@ class Source(Protocol):
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
         """Look at the values of one column. Only ever called on the user's explicit request."""
+        ...
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """A source that knows before it is read how long that will take. For whoever waits, on their screen: nothing else may hang
+    on it, because it is a true number."""
+
+    def about(self, table: str) -> int | None:
+        """How many rows a table has, about, as far as statistics or a file's head tell. None where only reading would."""
         ...
 
 
