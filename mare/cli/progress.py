@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mare.finding import Location
     from mare.planning import Plan
-    from mare.ports import Source
+    from mare.ports import FinishingStep, Source
     from mare.schema.reflection import Peek, Reflection
 
 _READ, _LEARN, _ENCODE = 0.25e-6, 0.2e-6, 0.02e-6
@@ -29,6 +29,8 @@ _LEARN_COLUMN, _FIT_PAIR, _FIT = 10e-3, 0.4e-3, 0.01e-6
 _TRUST, _TRUST_READING = 0.5, 0.05
 """Seconds of work that have to be seen before what was seen counts as much as what was measured elsewhere. Sources differ more
 than processors do."""
+_FINISH = 0.5e-6
+"""Seconds in which a database goes over a row to index or check it."""
 _STEP = 0.03
 """Seconds that a step takes at least."""
 _GUESS = 0.04
@@ -91,6 +93,54 @@ class CountProgress:
     def _pace(self) -> float:
         """Seconds for one."""
         return (self._told - self._begun) / self.done if self.done else 0.0
+
+
+def seconds_left(before: tuple[float, float], now: tuple[float, float], to_come: float) -> float:
+    """From what the steps before and this one have taken and were expected to take, and what is expected of those to come."""
+    (spent, expected), (running, step) = before, now
+    pace = (_TRUST + spent) / (_TRUST + expected)
+    if running > _ALMOST * pace * step:  # longer than expected: so may be what is to come
+        pace = (_TRUST + spent + running) / (_TRUST + expected + step)
+    return max((1 - _ALMOST) * pace * step, pace * step - running) + pace * to_come
+
+
+@dataclass(eq=False)
+class FinishProgress:
+    """What a target does after the last row. Its steps go over rows that were made: public numbers."""
+
+    what: str
+    clock: Callable[[], float]
+    step: FinishingStep | None = None
+    _begun: float = 0.0
+    _step_begun: float = 0.0
+    _shown: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._begun = self._step_begun = self.clock()
+
+    def tell(self, step: FinishingStep) -> None:
+        self.step, self._step_begun = step, self.clock()
+
+    @property
+    def doing(self) -> str:
+        return self.what if self.step is None else f"{self.what}: {self.step.what}"
+
+    def fraction(self) -> float | None:
+        left = self.left()
+        if left is None:
+            return None
+        spent = self.clock() - self._begun
+        self._shown = max(self._shown, spent / (spent + left) if spent else 0.0)
+        return self._shown
+
+    def left(self) -> float | None:
+        """Seconds; None where the target does not tell, or has nothing to go over."""
+        if self.step is None or not self.step.total:
+            return None
+        done, now, to_come = (
+            rows * _FINISH for rows in (self.step.done, self.step.rows, self.step.total - self.step.done - self.step.rows)
+        )
+        return seconds_left((self._step_begun - self._begun, done), (self.clock() - self._step_begun, now), to_come)
 
 
 @dataclass(eq=False)
@@ -174,15 +224,8 @@ class FitProgress:
             done = self._read_so_far
             pace = (_TRUST_READING + spent) / (_TRUST_READING + done) if done else 1.0
             return pace * max(0.0, expected - done) + to_come
-        pace = self._pace(0.0, 0.0)
-        if spent > _ALMOST * pace * expected:  # longer than expected: so may be what is to come
-            pace = self._pace(spent, expected)
-        return max((1 - _ALMOST) * pace * expected, pace * expected - spent) + pace * to_come
-
-    def _pace(self, spent: float, expected: float) -> float:
-        """Seconds that an expected one takes, of the steps after reading, with these more."""
-        done = sum(self._expected(step) for step in self.steps[1 : self.steps.index(self.step)])
-        return (_TRUST + self._step_begun - self._computing + spent) / (_TRUST + done + expected)
+        done = sum(self._expected(step) for step in self.steps[1:now])
+        return seconds_left((self._step_begun - self._computing, done), (spent, expected), to_come)
 
     @property
     def _read_so_far(self) -> float:

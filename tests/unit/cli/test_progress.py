@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
 
 from mare.cli.bars import EVERY, FIRST, in_words, say_lines, with_time_left
-from mare.cli.progress import CountedSource, CountProgress, FitProgress
+from mare.cli.progress import CountedSource, CountProgress, FinishProgress, FitProgress, seconds_left
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
+from mare.ports import FinishingStep
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from tests.memory_source import MemorySource, hospital_rows, hospital_schema
@@ -201,6 +203,54 @@ def test_a_count_knows_nothing_before_the_first_and_then_goes_on_at_its_pace(clo
     assert counted.fraction() == pytest.approx((1000 + 970) / 4000)
     counted.tell(4000, 4000)
     assert (counted.fraction(), counted.left()) == (1.0, 0)
+
+
+def test_those_in_the_making_count_in_parts_and_what_came_before_does_not(clock: Clock) -> None:
+    counted = CountProgress("sampling", clock)
+    clock.now += 60  # a release is loaded
+    counted.tell(0, 10)
+    clock.now += 0.1
+    counted.tell(0.2, 10)
+    assert counted.doing == "sampling (0 of 10)"
+    assert counted.left() is None  # a tenth of a second says little about the rest
+    clock.now += 0.9
+    counted.tell(0.3, 10)
+    assert counted.left() == pytest.approx(9.7 / 0.3)
+    clock.now += 4
+    counted.tell(2.5, 10)
+    assert (counted.doing, counted.left()) == ("sampling (2 of 10)", pytest.approx(15))
+
+
+def test_a_target_that_does_not_tell_has_no_time_left(clock: Clock) -> None:
+    finishing = FinishProgress("finishing x", clock)
+    clock.now += 5
+    assert (finishing.doing, finishing.fraction(), finishing.left()) == ("finishing x", None, None)
+    finishing.tell(FinishingStep("the folder", 0, 0, 0))
+    assert (finishing.doing, finishing.fraction(), finishing.left()) == ("finishing x: the folder", None, None)
+
+
+def test_a_target_that_tells_has_one_from_its_first_step_and_it_goes_down(clock: Clock) -> None:
+    """A million rows a second here, through four steps of ten million rows."""
+    finishing = FinishProgress("finishing x", clock)
+    rows, lefts, parts = 10_000_000, list[float](), list[float]()
+    for number in range(4):
+        finishing.tell(FinishingStep(f"step {number}", number * rows, rows, 4 * rows))
+        for _ in range(10):
+            lefts.append(finishing.left() or 0.0)
+            parts.append(finishing.fraction() or 0.0)
+            clock.now += 1
+    assert lefts[0] == pytest.approx(20)  # by what was measured elsewhere: twice as fast
+    assert 25 < lefts[10] < 35  # from what the first step has taken
+    later = lefts[10:]
+    assert all(after < before + 1.5 for before, after in pairwise(later))
+    assert later[-1] < 3
+    assert parts == sorted(parts)
+
+
+def test_what_takes_longer_than_expected_never_has_nothing_left() -> None:
+    lefts = [seconds_left((0.0, 0.0), (seconds, 1.0), 2.0) for seconds in (0.0, 0.5, 0.9, 5.0, 50.0)]
+    assert lefts[:3] == pytest.approx([3.0, 2.5, 2.1])
+    assert lefts[2] < lefts[3] < lefts[4]
 
 
 def test_a_line_about_a_count_tells_the_time_left_as_soon_as_it_is_known(clock: Clock) -> None:
