@@ -152,6 +152,7 @@ def sample(
     entity that all of them satisfy (``"age >= 65 and sex = 'F'"``). ``given`` holds rows of one's own, a frame or the path of a
     CSV or Parquet file per table: they come out as they are, and everything that belongs to them is drawn. The same release, seed
     and wishes give the same rows, with any number of ``threads``. ``replace`` allows to overwrite what is at the target.
+    ``progress`` is told how many of how many entities are done, those in the making in parts.
     """
     if not isinstance(release, Release):
         release = load_release(release)
