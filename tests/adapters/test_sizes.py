@@ -124,6 +124,17 @@ def test_postgres_tells_from_its_statistics(postgres_server: PostgresServer) -> 
     assert not about(url, "nobody")
 
 
+def test_a_database_that_refuses_to_tell_is_read_all_the_same(postgres_server: PostgresServer) -> None:
+    url = postgres_server.create_database(POSTGRES)
+    role, name = postgres_server.create_role("secret"), url.rpartition("/")[2]
+    refuse = "REVOKE EXECUTE ON FUNCTION pg_catalog.pg_partition_tree(regclass) FROM PUBLIC"
+    postgres_server.run(name, f'{refuse}; GRANT SELECT ON people TO "{role}"')
+    with open_source(postgres_server.url(name, role, "secret")) as source:
+        assert isinstance(source, Sized)
+        assert source.about("people") is None
+        assert sum(batch.num_rows for batch in source.read("people", ["id"])) == ROWS
+
+
 def test_mariadb_tells_from_its_statistics(mariadb_server: MariadbServer) -> None:
     url = mariadb_server.create_database(
         f"CREATE TABLE people (id integer PRIMARY KEY); INSERT INTO people SELECT seq FROM seq_1_to_{ROWS}; ANALYZE TABLE people;"

@@ -82,8 +82,7 @@ class SqlSource:
 
     def about(self, table: str) -> int | None:
         _, found = self._table(table)
-        with reading(self.label, "the catalogue"):
-            return rows_of_table(self._open, self._location.family, found)
+        return rows_of_table(self._open, self._location.family, found)
 
     @property
     def _open(self) -> Connection:
