@@ -37,6 +37,8 @@ _GUESS = 0.04
 """Below this part of the work the pace says nothing."""
 _SOON = 0.5
 """After so many seconds a guess is better than nothing: two may pass without a word."""
+_LATE = 1.5
+"""After so many seconds even one from elsewhere is, of a source whose first row is still to come: sources differ much."""
 _ALMOST = 0.97
 """A step that takes longer than expected stands here until it is done."""
 
@@ -211,7 +213,7 @@ class FitProgress:
 
     def left(self) -> float | None:
         """Seconds, at the pace so far; None as long as that would be a guess."""
-        begun = any(self.rows.values()) or self.clock() - self._begun > _SOON
+        begun = any(self.rows.values()) or self.clock() - self._begun > _LATE
         return self._left() if self.step != "reading" or begun else None
 
     def _left(self) -> float | None:
