@@ -5,10 +5,10 @@ A source is read once, in one consistent snapshot. A sink appears complete or no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +37,16 @@ class Source(Protocol):
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
         """Look at the values of one column. Only ever called on the user's explicit request."""
+        ...
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """A source that knows before it is read how long that will take. For whoever waits, on their screen: nothing else may hang
+    on it, because it is a true number."""
+
+    def about(self, table: str) -> int | None:
+        """How many rows a table has, about, as far as statistics or a file's head tell. None where only reading would."""
         ...
 
 
@@ -76,6 +86,30 @@ class Sink(Protocol):
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         """Add rows to a created table. Parents of a row come before it, or in the same batch."""
+        ...
+
+
+@dataclass(frozen=True)
+class FinishingStep:
+    """What a sink is doing after the last row, in rows that its steps go over."""
+
+    what: str
+    """In words, as in: the foreign keys of table stays."""
+    done: int
+    """Rows of the steps before."""
+    rows: int
+    total: int
+
+
+Watch = Callable[[FinishingStep], None]
+
+
+@runtime_checkable
+class Finishes(Protocol):
+    """A sink that tells how far it is after the last row: indexes, keys and constraints of many rows take their time."""
+
+    def tell_finishing(self, watch: Watch) -> None:
+        """Tell every step as it begins, from now on."""
         ...
 
 

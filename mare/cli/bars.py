@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Task
 
+    from mare.ports import FinishingStep
+
     from .progress import FitProgress, Shown
 
 FIRST, EVERY = 2.0, 10.0
@@ -26,51 +28,52 @@ _WIDTH = 28
 @contextmanager
 def fit_bar(progress: FitProgress, quiet: bool) -> Iterator[None]:
     """Shows how far the fit is, as long as this is open."""
-    if quiet:
+    with _shown(progress, quiet, lambda: progress.place):
         yield
-    elif not sys.stderr.isatty():
-        with plain_lines(lambda: progress.place):
-            yield
-    else:
-        with _drawn(progress):
-            yield
 
 
 @contextmanager
-def count_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def count_bar(what: str, quiet: bool) -> Iterator[Callable[[float, int], None]]:
     """A bar over things that are counted, in public numbers. Yields what to tell it: done, total."""
     from time import monotonic
 
     from .progress import CountProgress
 
     progress = CountProgress(what, monotonic)
-    if quiet:
+    with _shown(progress, quiet, lambda: with_time_left(progress)):
         yield progress.tell
-    elif not sys.stderr.isatty():
-        with plain_lines(lambda: with_time_left(progress)):
-            yield progress.tell
-    else:
-        with _drawn(progress):
-            yield progress.tell
+
+
+@contextmanager
+def finish_bar(what: str, quiet: bool) -> Iterator[Callable[[FinishingStep], None]]:
+    """What a target does after the last row. Yields what to tell it."""
+    from time import monotonic
+
+    from .progress import FinishProgress
+
+    progress = FinishProgress(what, monotonic)
+    with _shown(progress, quiet, lambda: with_time_left(progress)):
+        yield progress.tell
 
 
 @contextmanager
 def wait_bar(what: str, quiet: bool = False) -> Iterator[None]:
     """For one question to a database, whose answer nobody can tell the time of: what is done, and for how long already."""
+    with count_bar(what, quiet):
+        yield
+
+
+@contextmanager
+def _shown(progress: Shown, quiet: bool, line: Callable[[], str]) -> Iterator[None]:
+    """On a terminal as a bar, in a pipe as this line."""
     if quiet:
         yield
-        return
-    if not sys.stderr.isatty():
-        with plain_lines(lambda: what):
+    elif not sys.stderr.isatty():
+        with plain_lines(line):
             yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        bar.add_task(what, total=None)
-        yield
+    else:
+        with _drawn(progress):
+            yield
 
 
 @contextmanager
@@ -134,8 +137,10 @@ def _drawn(progress: Shown) -> Iterator[None]:
 
     class Left(ProgressColumn):
         def render(self, task: Task) -> Text:
-            left = progress.left()
-            return Text("" if left is None else f"about {in_words(left)} left")
+            left, spent = progress.left(), task.elapsed or 0.0
+            if left is None:
+                return Text(f"{in_words(spent)} so far" if spent > FIRST else "")
+            return Text(f"about {in_words(left)} left")
 
     with Progress(Bar(), Left(), What(), console=Console(stderr=True), transient=True) as bar:
         bar.add_task("", total=None)

@@ -18,16 +18,27 @@ if TYPE_CHECKING:
 
     from mare.finding import Location
     from mare.planning import Plan
-    from mare.ports import Source
+    from mare.ports import FinishingStep, Source
     from mare.schema.reflection import Peek, Reflection
 
-_READ, _LEARN, _ENCODE, _FIT = 0.6e-6, 0.35e-6, 0.15e-6, 0.07e-6
-"""Seconds, roughly, on the machine this was measured on: per row and column; of a fit, per row, column and what it may look at.
-What counts is how they compare; how fast this machine is shows as it goes."""
-_STEP = 0.02
+_READ, _LEARN, _ENCODE = 0.25e-6, 0.2e-6, 0.02e-6
+"""Seconds, roughly, on the machine this was measured on: per row and column. How fast this machine and this source are shows as
+it goes, of either by itself: a slow database says nothing about the models."""
+_LEARN_COLUMN, _FIT_PAIR, _FIT = 10e-3, 0.4e-3, 0.01e-6
+"""Seconds to learn a column, however few rows there are; of a fit, per column and what it may look at, and that per row."""
+_TRUST, _TRUST_READING = 0.5, 0.05
+"""Seconds of work that have to be seen before what was seen counts as much as what was measured elsewhere. Sources differ more
+than processors do."""
+_FINISH = 0.5e-6
+"""Seconds in which a database goes over a row to index or check it."""
+_STEP = 0.03
 """Seconds that a step takes at least."""
 _GUESS = 0.04
 """Below this part of the work the pace says nothing."""
+_SOON = 0.5
+"""After so many seconds a guess is better than nothing: two may pass without a word."""
+_LATE = 1.5
+"""After so many seconds even one from elsewhere is, of a source whose first row is still to come: sources differ much."""
 _ALMOST = 0.97
 """A step that takes longer than expected stands here until it is done."""
 
@@ -43,25 +54,28 @@ class Shown(Protocol):
 
 @dataclass(eq=False)
 class CountProgress:
-    """So many of so many, in public numbers. Between two counts it moves on at the pace so far."""
+    """So many of so many, in public numbers; those in the making count in parts. Between two counts it moves on at the pace so
+    far, which is that since the count began with nothing done: whatever came before says nothing about the rest."""
 
     what: str
     clock: Callable[[], float]
-    done: int = 0
+    done: float = 0.0
     total: int | None = None
     _begun: float = 0.0
     _told: float = 0.0
-    _stride: int = 0
+    _stride: float = 0.0
 
     def __post_init__(self) -> None:
         self._begun = self._told = self.clock()
 
-    def tell(self, done: int, total: int) -> None:
+    def tell(self, done: float, total: int) -> None:
         self._stride, self.done, self.total, self._told = done - self.done, done, total, self.clock()
+        if not done:
+            self._begun = self._told
 
     @property
     def doing(self) -> str:
-        return self.what if self.total is None else f"{self.what} ({self.done:,} of {self.total:,})"
+        return self.what if self.total is None else f"{self.what} ({int(self.done):,} of {self.total:,})"
 
     def fraction(self) -> float | None:
         if not self.total:
@@ -70,14 +84,65 @@ class CountProgress:
         return min(1.0, (self.done + ahead) / self.total)
 
     def left(self) -> float | None:
-        """Seconds, at the pace so far."""
+        """Seconds, at the pace so far; None as long as that would be a guess."""
         fraction = self.fraction()
-        return None if fraction is None or not self._pace or not self.total else (1 - fraction) * self.total * self._pace
+        if fraction is None or not self._pace or not self.total:
+            return None
+        guessed = fraction < _GUESS and self.clock() - self._begun < _SOON
+        return None if guessed else (1 - fraction) * self.total * self._pace
 
     @property
     def _pace(self) -> float:
         """Seconds for one."""
         return (self._told - self._begun) / self.done if self.done else 0.0
+
+
+def seconds_left(before: tuple[float, float], now: tuple[float, float], to_come: float) -> float:
+    """From what the steps before and this one have taken and were expected to take, and what is expected of those to come."""
+    (spent, expected), (running, step) = before, now
+    pace = (_TRUST + spent) / (_TRUST + expected)
+    if running > _ALMOST * pace * step:  # longer than expected: so may be what is to come
+        pace = (_TRUST + spent + running) / (_TRUST + expected + step)
+    return max((1 - _ALMOST) * pace * step, pace * step - running) + pace * to_come
+
+
+@dataclass(eq=False)
+class FinishProgress:
+    """What a target does after the last row. Its steps go over rows that were made: public numbers."""
+
+    what: str
+    clock: Callable[[], float]
+    step: FinishingStep | None = None
+    _begun: float = 0.0
+    _step_begun: float = 0.0
+    _shown: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._begun = self._step_begun = self.clock()
+
+    def tell(self, step: FinishingStep) -> None:
+        self.step, self._step_begun = step, self.clock()
+
+    @property
+    def doing(self) -> str:
+        return self.what if self.step is None else f"{self.what}: {self.step.what}"
+
+    def fraction(self) -> float | None:
+        left = self.left()
+        if left is None:
+            return None
+        spent = self.clock() - self._begun
+        self._shown = max(self._shown, spent / (spent + left) if spent else 0.0)
+        return self._shown
+
+    def left(self) -> float | None:
+        """Seconds; None where the target does not tell, or has nothing to go over."""
+        if self.step is None or not self.step.total:
+            return None
+        done, now, to_come = (
+            rows * _FINISH for rows in (self.step.done, self.step.rows, self.step.total - self.step.done - self.step.rows)
+        )
+        return seconds_left((self._step_begun - self._begun, done), (self.clock() - self._step_begun, now), to_come)
 
 
 @dataclass(eq=False)
@@ -91,14 +156,16 @@ class FitProgress:
     """Rows read so far, by table: true numbers."""
     read: set[str] = field(default_factory=set)
     """Tables that were read to their end."""
-    _done: float = 0.0
-    """What the finished steps were expected to take, in seconds."""
+    about: dict[str, int] = field(default_factory=dict)
+    """Rows of tables, about, as far as the source tells before it is read: true numbers too."""
     _begun: float = 0.0
+    _computing: float = 0.0
+    """When reading was over."""
     _step_begun: float = 0.0
     _shown: float = 0.0
 
     def __post_init__(self) -> None:
-        self._begun = self._step_begun = self.clock()
+        self._begun = self._computing = self._step_begun = self.clock()
 
     @cached_property
     def steps(self) -> list[str]:
@@ -125,45 +192,62 @@ class FitProgress:
 
     def tell(self, what: str) -> None:
         """The next step begins."""
-        if self.step in self.steps:
-            self._done += self._expected(self.step)
+        if self.step == "reading":
+            self._computing = self.clock()
         self.step, self._step_begun = what, self.clock()
 
+    def expect(self, table: str, about: Callable[[str], int | None]) -> None:
+        """A table is about to be read. With the first that is fitted, all of them are asked after."""
+        if table in self._tables and not self.rows.keys() & set(self._tables):
+            self.about |= {one: told for one in self._tables if (told := about(one))}
+            self._step_begun = self.clock()  # how long it took to find the tables says nothing about their rows
+
     def fraction(self) -> float | None:
-        """How much is done, never less than was shown before. None where nobody can tell yet: no table was read."""
-        if self.step not in self.steps or not self.read:
+        """How much is done, never less than was shown before. None where nobody can tell yet: how many rows there are."""
+        left = self._left()
+        if left is None:
             return None
-        whole = sum(self._expected(step) for step in self.steps)
-        self._shown = max(self._shown, min(1.0, (self._done + self._within()) / whole))
+        spent = self.clock() - self._begun
+        self._shown = max(self._shown, spent / (spent + left) if spent else 0.0)
         return self._shown
 
     def left(self) -> float | None:
         """Seconds, at the pace so far; None as long as that would be a guess."""
-        fraction = self.fraction() or 0.0
-        return (self.clock() - self._begun) * (1 - fraction) / fraction if fraction > _GUESS else None
+        begun = any(self.rows.values()) or self.clock() - self._begun > _LATE
+        return self._left() if self.step != "reading" or begun else None
 
-    def _within(self) -> float:
-        """Of the current step, what is done of its expected seconds."""
-        expected = self._expected(self.step)
+    def _left(self) -> float | None:
+        if self.step not in self.steps or not (self.read & set(self._tables) or self.about):
+            return None
+        now = self.steps.index(self.step)
+        to_come = sum(self._expected(step) for step in self.steps[now + 1 :])
+        spent, expected = self.clock() - self._step_begun, self._expected(self.step)
         if self.step == "reading":
-            return sum(self._cells(table, self.rows.get(table, 0)) for table in self._tables) * _READ
-        spent = self._step_begun - self._begun
-        pace = spent / self._done if self._done and spent else 1.0
-        return min(_ALMOST * expected, (self.clock() - self._step_begun) / pace)
+            done = self._read_so_far
+            pace = (_TRUST_READING + spent) / (_TRUST_READING + done) if done else 1.0
+            return pace * max(0.0, expected - done) + to_come
+        done = sum(self._expected(step) for step in self.steps[1:now])
+        return seconds_left((self._step_begun - self._computing, done), (spent, expected), to_come)
+
+    @property
+    def _read_so_far(self) -> float:
+        """What the rows that came so far were expected to take."""
+        return sum(self._cells(table, self.rows.get(table, 0)) for table in self._tables) * _READ
 
     def _expected(self, step: str) -> float:
         verb, _, name = step.partition(" ")
         if step == "reading":
             return _STEP + sum(self._cells(table, self._estimated(table)) for table in self._tables) * _READ
         if step == "learning domains":
-            return _STEP + sum(self._cells(table, self._estimated(table)) for table in self._tables) * _LEARN
+            columns = sum(self._cells(table, 1) for table in self._tables)
+            return columns * _LEARN_COLUMN + sum(self._cells(table, self._estimated(table)) for table in self._tables) * _LEARN
         if verb == "encoding":
             return _STEP + self._cells(name, self._estimated(name)) * _ENCODE
         if verb == "fitting":
             planned = self.plan.group(name)
-            columns, looked_at = len(planned.columns), len(planned.history)
+            pairs = len(planned.columns) * (len(planned.columns) + len(planned.history))
             parent = self._parent(planned.group.table) if planned.group.part == "context" else planned.group.table
-            return _STEP + self._estimated(parent) * columns * (columns + looked_at) * _FIT
+            return _STEP + pairs * (_FIT_PAIR + self._estimated(parent) * _FIT)
         return _STEP
 
     @cached_property
@@ -179,12 +263,15 @@ class FitProgress:
         return rows * (1 + (0 if described is None else len(described.columns)))
 
     def _estimated(self, table: str) -> float:
-        """Rows of a table: as read, or as many as the plan expects beside those that were."""
+        """Rows of a table: as read, as the source tells, or as many as the plan expects beside those."""
         seen, assumed = self.rows.get(table, 0), self._assumed
         if table in self.read:
             return float(seen)
-        known = [other for other in assumed if other in self.read and assumed[other] > 0]
-        scale = self.rows[known[-1]] / assumed[known[-1]] if known else 1.0
+        if table in self.about:
+            return float(max(seen, self.about[table]))
+        told = {**self.about, **{other: self.rows[other] for other in self.read}}
+        known = [other for other in assumed if other in told and assumed[other] > 0]
+        scale = told[known[-1]] / assumed[known[-1]] if known else 1.0
         return max(float(seen), assumed.get(table, 0.0) * scale)
 
     @cached_property
@@ -224,6 +311,7 @@ class CountedSource:
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         rows = self.progress.rows
+        self.progress.expect(table, self._about)
         rows[table] = 0
         for batch in self.source.read(table, columns):
             rows[table] += batch.num_rows
@@ -232,3 +320,8 @@ class CountedSource:
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
         return self.source.peek(table, column, max_values)
+
+    def _about(self, table: str) -> int | None:
+        from mare.ports import Sized
+
+        return self.source.about(table) if isinstance(self.source, Sized) else None

@@ -67,7 +67,7 @@ def stoppable() -> Iterator[None]:
 
 
 @contextmanager
-def counting(quiet: bool, what: str) -> Iterator[Callable[[int, int], None]]:
+def counting(quiet: bool, what: str) -> Iterator[Callable[[float, int], None]]:
     """A bar with the time left on a terminal, lines in a pipe. Yields what to tell it: done, total."""
     from .bars import count_bar
 
@@ -79,14 +79,17 @@ def counting(quiet: bool, what: str) -> Iterator[Callable[[int, int], None]]:
 def open_target(to: str, replace: bool, quiet: bool) -> Iterator[Sink]:
     """The target, entered. Leaving it may take its time: indexes are built, constraints are checked, all is made to appear."""
     from mare.finding import open_sink
+    from mare.ports import Finishes
 
-    from .bars import wait_bar
+    from .bars import finish_bar
 
     with ExitStack() as finishing:
         sink = open_sink(to, replace=replace)
         with sink:
             yield sink
-            finishing.enter_context(wait_bar(f"finishing {sink.label}", quiet))
+            tell = finishing.enter_context(finish_bar(f"finishing {sink.label}", quiet))
+            if isinstance(sink, Finishes):
+                sink.tell_finishing(tell)
 
 
 def page_width() -> int:

@@ -10,22 +10,30 @@ import numpy as np
 from mare.release.placing import Index, Placed, Rooms
 
 from .generator import Chunk, Generator
+from .meter import ChunkWork
 from .row_filling import fill_rows
 from .row_placing import place_children, place_owned
 from .run import Coded, Run, placed_under
 
 
 def generate_chunk(
-    made: Generator, seed: int, entities: Index, tables: tuple[str, ...] | None = None, *, some: bool = False
+    made: Generator,
+    seed: int,
+    entities: Index,
+    tables: tuple[str, ...] | None = None,
+    *,
+    some: bool = False,
+    work: ChunkWork | None = None,
 ) -> Chunk:
     """The coded rows of the entities with these numbers; of all tables, or of the first few. ``some`` says that the numbers are
     some of many: an entity is the same then whoever else is among them."""
     placed: dict[str, Placed] = {}
     given = {} if made.given is None else made.given.chunk(entities)
     chunk = Chunk(Rooms(made.owners, placed), {}, entities, given)
-    run = Run(made, chunk, placed, seed, some)
+    run = Run(made, chunk, placed, seed, some, ChunkWork() if work is None else work)
     for table in made.tables if tables is None else tables:
         _table(run, table)
+        run.work.finished([settled.name for settled in made.plan.groups if settled.group.table == table])
     return chunk
 
 

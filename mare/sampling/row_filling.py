@@ -27,7 +27,9 @@ def fill_context(run: Run, settled: SettledGroup, codes: dict[str, CodeArray], r
     make_room(settled, codes, rows)
     position = run.tables[run.rooms.space(settled.group.table, "context")].position
     looks_back = any(h.lag > 0 and (h.table, h.part) == (settled.group.table, "context") for h in settled.group.history)
-    for step, index in enumerate(by_position(position) if looks_back else [np.arange(rows, dtype=np.int64)]):
+    steps = by_position(position) if looks_back else [np.arange(rows, dtype=np.int64)]
+    run.work.placed(settled, rows, len(steps))
+    for step, index in enumerate(steps):
         run.draw(settled, codes, index, str(step))
 
 
@@ -56,6 +58,8 @@ def fill_rows(run: Run, table: str) -> None:
     steps = [np.arange(placed.rows, dtype=np.int64)]
     if elapsed.advances or _look_back(groups):
         steps = by_position(placed.position)
+    for settled in groups:
+        run.work.placed(settled, placed.rows, len(steps))
     for step, index in enumerate(steps):
         elapsed.begin(index)
         for settled in groups:

@@ -24,8 +24,9 @@ from .chunking import ChunkSizes, chunk_sizes
 from .conditions import entity_condition
 from .given_files import Given
 from .giving import take_given
+from .meter import GroupWork, Meter, Progress, expected_work
 from .preparation import Prepared, prepare
-from .streaming import Job, Progress, chunks_of, stream_batches, who_there_is
+from .streaming import Job, stream_batches, who_there_is
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,19 +70,25 @@ class Sampling:
     entities: int
     chunks: ChunkSizes
     threads: int
+    work: tuple[GroupWork, ...]
+    """What is to be expected, for whoever waits."""
     notes: tuple[str, ...] = ()
     """What the person at the keyboard should know."""
 
     def batches(self, progress: Progress | None = None) -> Iterator[dict[str, pa.RecordBatch]]:
         """The synthetic rows: public tables and pools first, then a chunk of entities at a time."""
-        if self.apart:
-            yield dict(self.apart)
-        done, job = 0, who_there_is(self.job, self.entities, self.chunks)
-        for number, found in stream_batches(job, chunks_of(job, self.entities, self.chunks), self.threads):
+        for _, found in self.metered(progress):
             yield found
-            done += number
-            if progress is not None:
-                progress(done, self.entities)
+
+    def metered(self, progress: Progress | None = None) -> Iterator[tuple[Meter, dict[str, pa.RecordBatch]]]:
+        """The same, each with the meter that can be told which of it was written."""
+        meter = Meter(self.entities, self.work, progress)
+        meter.tell(always=True)
+        if self.apart:
+            yield meter, dict(self.apart)
+        job, meter = who_there_is(self.job, meter, self.chunks)
+        for found in stream_batches(job, meter, self.chunks, self.threads):
+            yield meter, found
 
 
 def start(release: Release, options: SampleOptions | None = None) -> Sampling:
@@ -99,7 +106,7 @@ def start(release: Release, options: SampleOptions | None = None) -> Sampling:
     job = Job(ready.generator, ready.writer, asked.seed, condition)
     threads = default_threads() if asked.threads is None else asked.threads
     sizes = chunk_sizes(release, ready.generator, asked.chunk)
-    return Sampling(job, ready.apart, entities, sizes, threads, _orphans(release))
+    return Sampling(job, ready.apart, entities, sizes, threads, expected_work(release, ready.generator), _orphans(release))
 
 
 def _start_given(release: Release, asked: SampleOptions, ready: Prepared) -> Sampling:
@@ -107,9 +114,9 @@ def _start_given(release: Release, asked: SampleOptions, ready: Prepared) -> Sam
     generator, writer = replace(ready.generator, given=given), replace(ready.writer, given=given)
     threads = default_threads() if asked.threads is None else asked.threads
     sizes = chunk_sizes(release, generator, asked.chunk)
-    return Sampling(
-        Job(generator, writer, asked.seed), ready.apart, given.entities, sizes, threads, (*given.notes, *_orphans(release))
-    )
+    work = expected_work(release, generator)
+    notes = (*given.notes, *_orphans(release))
+    return Sampling(Job(generator, writer, asked.seed), ready.apart, given.entities, sizes, threads, work, notes)
 
 
 def _orphans(release: Release) -> tuple[str, ...]:
@@ -145,6 +152,7 @@ def sample(
     entity that all of them satisfy (``"age >= 65 and sex = 'F'"``). ``given`` holds rows of one's own, a frame or the path of a
     CSV or Parquet file per table: they come out as they are, and everything that belongs to them is drawn. The same release, seed
     and wishes give the same rows, with any number of ``threads``. ``replace`` allows to overwrite what is at the target.
+    ``progress`` is told how many of how many entities are done, those in the making in parts.
     """
     if not isinstance(release, Release):
         release = load_release(release)
@@ -172,10 +180,11 @@ def pour(release: Release, sink: Sink, options: SampleOptions | None = None, pro
     sampling = start(release, options)
     written = {table.name: 0 for table in release.tables}
     sink.create([SinkTable(table, _later(release, table)) for table in release.tables])
-    for made in sampling.batches(progress):
+    for meter, made in sampling.metered(progress):
         for table, batch in made.items():
             sink.write(table, batch)
             written[table] += batch.num_rows
+            meter.wrote(batch.num_rows * batch.num_columns)
     return Poured(written, sampling.notes)
 
 

@@ -86,8 +86,8 @@ def test_a_terminal_shows_bars_with_the_time_left_and_then_the_result_alone(hosp
     code, screen = on_a_terminal("synth", SCHEMA, "--from", hospital, "--to", target, "--epsilon", 20, "--entities", 3000)
     assert code == 0, screen
     seen = plain(screen)
-    assert re.search(r"━+ about \d+ s left fitting admissions", seen), seen
-    assert re.search(r"━+ about \d+ s left sampling \([\d,]+ of 3,000\)", seen), seen
+    assert re.search(r"[━╸╺]+ about \d+ s left fitting admissions", seen), seen
+    assert re.search(r"[━╸╺]+ about \d+ s left sampling \([\d,]+ of 3,000\)", seen), seen
     assert "finishing" in seen
     # Bars go away: below the last control code there is nothing but the result, and the cursor is there again.
     assert screen.rindex("\x1b[?25h") > screen.rindex("\x1b[?25l")

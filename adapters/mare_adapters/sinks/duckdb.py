@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable
+from mare.ports import SinkTable, Watch
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
 from mare_adapters.boundary import writing
 from mare_adapters.engine import open_duckdb
@@ -21,6 +21,7 @@ from mare_adapters.locations import file_location
 from mare_adapters.sources.columnar import arrow_type
 
 from .beside import Beside, refuse_others
+from .finishing import Finishing, Step
 from .layout import Layout, Limits, WriteOrder, lay_out
 from .types import DUCKDB, is_listed, own_type, sized
 from .values import fitted
@@ -43,6 +44,7 @@ class DuckdbSink:
         self._new: Beside | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._layout = Layout(())
+        self._finishing = Finishing()
         self._later: set[tuple[str, ReflectedForeignKey]] = set()
 
     def __repr__(self) -> str:
@@ -109,6 +111,10 @@ class DuckdbSink:
             self._open.register("mare_batch", arrow)
             self._open.execute(f"INSERT INTO {WORDING.name(table)} ({names}) SELECT {values} FROM mare_batch")
             self._open.unregister("mare_batch")
+        self._finishing.rows[table] += batch.num_rows
+
+    def tell_finishing(self, watch: Watch) -> None:
+        self._finishing.watch = watch
 
     @property
     def _open(self) -> duckdb.DuckDBPyConnection:
@@ -134,16 +140,24 @@ class DuckdbSink:
     def _finish(self) -> None:
         connection = self._open
         names = index_names(self._layout.tables)
-        for table in self._layout.tables:
-            for columns in table.indexes:
-                name = WORDING.name(names[table.name, columns])
-                connection.execute(f"CREATE INDEX {name} ON {WORDING.name(table.name)} ({WORDING.names(columns)})")
-        for name, key in self._later:
-            if connection.execute(_orphans(name, key)).fetchone() is not None:
+        indexes = [
+            Step(
+                f"the indexes of table {table.name}",
+                (table.name,),
+                f"CREATE INDEX {WORDING.name(names[table.name, columns])} "
+                f"ON {WORDING.name(table.name)} ({WORDING.names(columns)})",
+            )
+            for table in self._layout.tables
+            for columns in table.indexes
+        ]
+        orphans = {Step(f"the foreign keys of table {n}", (n,), _orphans(n, key)): (n, key) for n, key in self._later}
+        for step in self._finishing.over([*indexes, *orphans, Step("the file", tuple(self._finishing.rows), "CHECKPOINT")]):
+            found = connection.execute(step.statement)
+            if step in orphans and found.fetchone() is not None:
+                name, key = orphans[step]
                 raise SinkError(
                     f"table {name!r} refers to rows of {key.table!r} that are not there. {self._target} was left as it was."
                 )
-        connection.execute("CHECKPOINT")
         connection.close()
         self._connection = None
         if self._new is None:

@@ -16,11 +16,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable
+from mare.ports import SinkTable, Watch
 from mare.secrecy import is_path, require_path
 from mare_adapters.boundary import writing
 
 from .beside import Beside, refuse_others
+from .finishing import Finishing, Step
 from .layout import Layout, Limits, lay_out
 from .table_files import FORMATS, TableFile, open_file
 
@@ -48,6 +49,7 @@ class FolderSink:
         self._new: Beside | None = None
         self._files: dict[str, TableFile] = {}
         self._layout = Layout(())
+        self._finishing = Finishing()
 
     def __repr__(self) -> str:
         return f"FolderSink({self.label!r})"
@@ -73,11 +75,13 @@ class FolderSink:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
             if error is None:
-                for file in self._files.values():
-                    with writing(self.label, file.path.name):
-                        file.close()
-                with writing(self.label, "the folder"):
-                    self._entered.appear()
+                files = {Step(file.path.name, (table,)): file for table, file in self._files.items()}
+                for step in self._finishing.over([*files, Step("the folder", tuple(self._files))]):
+                    with writing(self.label, step.what):
+                        if step in files:
+                            files[step].close()
+                        else:
+                            self._entered.appear()
         finally:
             for file in self._files.values():
                 file.abandon()
@@ -103,6 +107,10 @@ class FolderSink:
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         with writing(self.label, f"table {table}"):
             self._files[table].write(batch)
+        self._finishing.rows[table] += batch.num_rows
+
+    def tell_finishing(self, watch: Watch) -> None:
+        self._finishing.watch = watch
 
     @property
     def _entered(self) -> Beside:

@@ -20,11 +20,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable
+from mare.ports import SinkTable, Watch
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.connections import driver_connection
 from mare_adapters.locations import sql_location
 
+from .finishing import Finishing, Step
 from .layout import Layout, Limits, WriteOrder, lay_out
 from .mysql_wording import WORDING, create_table, foreign_key
 from .values import fitted, seconds
@@ -84,6 +85,7 @@ class MysqlSink:
         self._connection: Connection | None = None
         self._layout = Layout(())
         self._mariadb = False
+        self._finishing = Finishing()
         self._token = ""
         self._staged: dict[str, str] = {}
         """What each table is called for now. Empty where the tables are filled as they are."""
@@ -153,6 +155,10 @@ class MysqlSink:
         rows = _rows(fitted(batch, laid))
         with writing(self.label, f"table {table}"), self._open.cursor() as cursor:
             cursor.executemany(f"{into} VALUES ({', '.join(['%s'] * len(laid.columns))})", list(rows))
+        self._finishing.rows[table] += batch.num_rows
+
+    def tell_finishing(self, watch: Watch) -> None:
+        self._finishing.watch = watch
 
     @property
     def _open(self) -> Connection:
@@ -262,13 +268,14 @@ class MysqlSink:
             self._unchecked = list(found.values())
             self._run("SET SESSION foreign_key_checks = 0")
 
-    def _check_keys(self) -> None:
-        for key in self._unchecked:
-            if self._rows(key.dangling()):
-                raise SinkError(
-                    f"{self.label}: table {key.table} cannot be written: the target found a reference to a row that is not there "
-                    f"(table {key.table}, constraint {key.name}). It was left as it was."
-                )
+    def _check_key(self, key: _Key) -> None:
+        with writing(self.label, "the target"):
+            dangling = self._rows(key.dangling())
+        if dangling:
+            raise SinkError(
+                f"{self.label}: table {key.table} cannot be written: the target found a reference to a row that is not there "
+                f"(table {key.table}, constraint {key.name}). It was left as it was."
+            )
 
     def _sweep(self) -> None:
         """Drop what a killed run has left: staged tables whose run holds its lock no more."""
@@ -301,14 +308,24 @@ class MysqlSink:
                 return
 
     def _finish(self) -> None:
-        for table in self._layout.tables if self._staged else ():
-            name = WORDING.name(self._staged[table.name])
-            for foreign in table.foreign_keys:
-                with writing(self.label, f"the foreign keys of table {table.name}"):
-                    clause = foreign_key(foreign, self._layout.table(foreign.table), self._staged[foreign.table])
-                    self._run(f"ALTER TABLE {name} ADD {clause}")
+        steps = [
+            Step(
+                f"the foreign keys of table {table.name}",
+                (table.name,),
+                f"ALTER TABLE {WORDING.name(self._staged[table.name])} "
+                f"ADD {foreign_key(foreign, self._layout.table(foreign.table), self._staged[foreign.table])}",
+            )
+            for table in (self._layout.tables if self._staged else ())
+            for foreign in table.foreign_keys
+        ]
+        checks = {Step(f"the foreign keys of table {key.table}", (key.table,), key.dangling()): key for key in self._unchecked}
+        for step in self._finishing.over([*steps, *checks]):
+            if step in checks:
+                self._check_key(checks[step])
+                continue
+            with writing(self.label, step.what):
+                self._run(step.statement)
         with writing(self.label, "the target"):
-            self._check_keys()
             self._open.commit()
             if self._staged:
                 aside = {name: self._new_name(len(self._staged) + number) for number, name in enumerate(self._old)}

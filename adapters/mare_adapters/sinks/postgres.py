@@ -7,19 +7,20 @@ could break on the way, by referring to rows that come later, are checked at the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable
+from mare.ports import SinkTable, Watch
 from mare.schema.reflection import ReflectedTable
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.connections import driver_connection
 from mare_adapters.locations import sql_location
 
+from .finishing import Finishing, Step
 from .layout import Layout, Limits, WriteOrder, lay_out
 from .postgres_deferring import Deferring, deferring
 from .postgres_types import Types, known_types
@@ -61,6 +62,7 @@ class PostgresSink:
         self._made: list[ReflectedTable] = []
         """The tables that were created here: one that was there already keeps its own constraints."""
         self._deferring = Deferring()
+        self._finishing = Finishing()
 
     def __repr__(self) -> str:
         return f"PostgresSink({self.label!r})"
@@ -122,6 +124,10 @@ class PostgresSink:
             cursor.copy(statement) as copy,
         ):
             copy.write(rows)
+        self._finishing.rows[table] += batch.num_rows
+
+    def tell_finishing(self, watch: Watch) -> None:
+        self._finishing.watch = watch
 
     @property
     def _open(self) -> psycopg.Connection[tuple[object, ...]]:
@@ -198,20 +204,25 @@ class PostgresSink:
 
     def _finish(self) -> None:
         """Add what the server is to check, and commit when it has."""
-        wording = Wording()
-        with writing(self.label, "the foreign keys of the tables"):
-            for statement in self._deferring.after:
-                self._run(statement)
-        for table in self._made:
-            clauses = [*wording.key(table), *map(wording.unique, table.uniques)]
-            with writing(self.label, f"the keys of table {table.name}"):
-                for clause in clauses:
-                    self._run(f"ALTER TABLE {wording.name(table.name)} ADD {clause}")
-                for columns in table.indexes:
-                    self._run(f"CREATE INDEX ON {wording.name(table.name)} ({wording.names(columns)})")
-        for table in self._made:
-            with writing(self.label, f"the foreign keys of table {table.name}"):
-                for foreign in table.foreign_keys:
-                    self._run(f"ALTER TABLE {wording.name(table.name)} ADD {wording.foreign_key(foreign)}")
+        for step in self._finishing.over(list(self._steps())):
+            with writing(self.label, step.what):
+                self._run(step.statement)
         with writing(self.label, "the target", after=_UNSURE):
             self._run("COMMIT")
+
+    def _steps(self) -> Iterator[Step]:
+        wording = Wording()
+        for number, statement in enumerate(self._deferring.after):
+            # The first checks all that waited.
+            yield Step("the foreign keys of the tables", () if number else tuple(self._finishing.rows), statement)
+        for table in self._made:
+            what, alter = f"the keys of table {table.name}", f"ALTER TABLE {wording.name(table.name)} ADD"
+            for clause in (*wording.key(table), *map(wording.unique, table.uniques)):
+                yield Step(what, (table.name,), f"{alter} {clause}")
+            for columns in table.indexes:
+                index = f"CREATE INDEX ON {wording.name(table.name)} ({wording.names(columns)})"
+                yield Step(f"the indexes of table {table.name}", (table.name,), index)
+        for table in self._made:
+            for foreign in table.foreign_keys:
+                alter = f"ALTER TABLE {wording.name(table.name)} ADD {wording.foreign_key(foreign)}"
+                yield Step(f"the foreign keys of table {table.name}", (table.name,), alter)

@@ -14,12 +14,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable
+from mare.ports import SinkTable, Watch
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.boundary import writing
 from mare_adapters.locations import sql_location
 
 from .beside import Beside, refuse_others
+from .finishing import Finishing, Step
 from .layout import Layout, Limits, lay_out
 from .types import SQLITE, own_type, sized
 from .values import fitted, seconds
@@ -42,6 +43,7 @@ class SqliteSink:
         self._new: Beside | None = None
         self._connection: sqlite3.Connection | None = None
         self._layout = Layout(())
+        self._finishing = Finishing()
 
     def __repr__(self) -> str:
         return f"SqliteSink({self.label!r})"
@@ -94,6 +96,10 @@ class SqliteSink:
         names, marks = WORDING.names(column.name for column in laid.columns), ", ".join("?" * len(laid.columns))
         with writing(self.label, f"table {table}"):
             self._open.executemany(f"INSERT INTO {WORDING.name(table)} ({names}) VALUES ({marks})", _rows(fitted(batch, laid)))
+        self._finishing.rows[table] += batch.num_rows
+
+    def tell_finishing(self, watch: Watch) -> None:
+        self._finishing.watch = watch
 
     @property
     def _open(self) -> sqlite3.Connection:
@@ -120,17 +126,12 @@ class SqliteSink:
     def _finish(self) -> None:
         """Let the database check its own keys, then make the file appear."""
         connection = self._open
-        names = index_names(self._layout.tables)
-        for table in self._layout.tables:
-            for columns in table.indexes:
-                name = WORDING.name(names[table.name, columns])
-                connection.execute(f"CREATE INDEX {name} ON {WORDING.name(table.name)} ({WORDING.names(columns)})")
-        broken = connection.execute("PRAGMA foreign_key_check").fetchone()
-        if broken is not None:
-            raise SinkError(
-                f"table {broken[0]!r} refers to rows of {broken[2]!r} that are not there. {self._target} was left as it was."
-            )
-        connection.execute("COMMIT")
+        for step in self._finishing.over(list(self._steps())):
+            broken = connection.execute(step.statement).fetchone()
+            if broken is not None:
+                raise SinkError(
+                    f"table {broken[0]!r} refers to rows of {broken[2]!r} that are not there. {self._target} was left as it was."
+                )
         connection.close()
         self._connection = None
         if self._new is None:
@@ -140,6 +141,18 @@ class SqliteSink:
                 # A log beside the old file would be taken for the new one's: this writes it back and removes it.
                 old.execute("PRAGMA journal_mode = DELETE").fetchall()
         self._new.appear()
+
+    def _steps(self) -> Iterator[Step]:
+        names = index_names(self._layout.tables)
+        for table in self._layout.tables:
+            for columns in table.indexes:
+                index = f"CREATE INDEX {WORDING.name(names[table.name, columns])} ON {WORDING.name(table.name)}"
+                yield Step(f"the indexes of table {table.name}", (table.name,), f"{index} ({WORDING.names(columns)})")
+        for table in self._layout.tables:
+            if table.foreign_keys:
+                check = f"PRAGMA foreign_key_check({WORDING.name(table.name)})"
+                yield Step(f"the foreign keys of table {table.name}", (table.name,), check)
+        yield Step("the file", tuple(self._finishing.rows), "COMMIT")
 
     def _discard(self) -> None:
         if self._connection is not None:

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_SIZE = (
+    "SELECT estimated_size FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = ? AND table_name = ?"
+)
+
+
 class DuckdbSource:
     """A DuckDB file, as a `mare.ports.Source`."""
 
@@ -83,6 +88,13 @@ class DuckdbSource:
         wanted = find_columns(self.reflect(), reflected, [column])[0]
         with reading(self.label, f"table {table}"):
             return peek_column(self._open, self._relation(reflected), _selected(wanted), wanted.kind, max_values)
+
+    def about(self, table: str) -> int | None:
+        name = find_table(self.reflect(), table).name
+        found = self._found[name]
+        with reading(self.label, "the catalogue"):
+            told = self._open.execute(_SIZE, [found.schema, found.name]).fetchone()
+        return None if told is None else int(told[0])
 
     @property
     def _open(self) -> duckdb.DuckDBPyConnection:

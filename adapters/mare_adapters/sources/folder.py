@@ -21,6 +21,7 @@ from .csv_files import read_header, stream_rows
 from .files import DataFile, find_files
 from .lookup import find_columns, find_table
 from .peeking import peek_batches
+from .sizes import rows_of_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,6 +85,11 @@ class FolderSource:
         wanted = find_columns(self.reflect(), reflected, [column])
         with reading(self.label, f"table {table}"):
             return peek_batches(self._stream(reflected, wanted, [column]), wanted[0].kind, max_values)
+
+    def about(self, table: str) -> int | None:
+        file = self._open[find_table(self.reflect(), table).name]
+        told = [rows_of_file(path, file.format) for path in file.paths]
+        return None if None in told else sum(rows for rows in told if rows is not None)
 
     @property
     def _open(self) -> dict[str, DataFile]:

@@ -81,6 +81,9 @@ class FramesSource:
         with reading(self.label, f"table {table}"):
             return peek_batches(self._stream(reflected, wanted, [column]), wanted[0].kind, max_values)
 
+    def about(self, table: str) -> int | None:
+        return len(self._open[find_table(self.reflect(), table).name])
+
     @property
     def _open(self) -> dict[str, pd.DataFrame]:
         if self._frames is None:

@@ -24,6 +24,7 @@ from .catalogue import Found, unknown_types_allowed
 from .columnar import BATCH_ROWS, record_batches
 from .lookup import find_columns, find_table
 from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_batches
+from .sizes import rows_of_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,6 +79,10 @@ class SqlSource:
             if wanted.kind == "unknown":  # an undeclared column of SQLite: only the values tell
                 return peek_batches(self._stream(reflected, found, [wanted], [column]), wanted.kind, max_values)
             return _peek(self._open, found, wanted, max_values, reflected.name)
+
+    def about(self, table: str) -> int | None:
+        _, found = self._table(table)
+        return rows_of_table(self._open, self._location.family, found)
 
     @property
     def _open(self) -> Connection:

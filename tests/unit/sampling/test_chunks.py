@@ -24,6 +24,7 @@ from mare.privacy.budget import Budget
 from mare.release import Release
 from mare.sampling import SampleOptions, pour, start
 from mare.sampling.chunking import ChunkSizes
+from mare.sampling.meter import Meter
 from mare.sampling.randomness import BLOCK, ask_by_block, stream
 from mare.sampling.streaming import Job, chunks_of
 from mare.schema.loading import load_schema
@@ -82,15 +83,16 @@ def sizes(release: Release) -> ChunkSizes:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_first_chunk_is_small_so_that_the_time_left_is_known_soon(threads: int) -> None:
-    release, told = wide(32), list[tuple[int, int]]()
+    release, told = wide(32), list[tuple[float, int]]()
     entities = 40_000  # less than a full chunk holds
     sampling = start(release, SampleOptions(entities, 5, threads=threads))
     assert sampling.chunks.full > entities
-    for _ in sampling.batches(lambda done, total: told.append((done, total))):
-        pass
-    assert told[0][0] <= entities / 4
+    chunks = [len(chunk["people"]) for chunk in sampling.batches(lambda done, total: told.append((done, total)))]
+    assert chunks[0] <= entities / 4
+    assert told[0] == (0, entities)
+    assert 0 < told[1][0] <= entities / 4
     assert told[-1] == (entities, entities)
-    assert len(told) <= 4  # and the work is in a few chunks still
+    assert len(chunks) <= 4  # and the work is in a few chunks still
 
 
 def test_what_is_quick_is_not_cut_up_and_wide_rows_are() -> None:
@@ -127,7 +129,7 @@ def test_growing_chunks_change_nothing() -> None:
 
 def test_entities_that_satisfy_a_condition_come_in_chunks_too() -> None:
     sampling = start(fitted_hospital(), SampleOptions(3000, 5, where="sex = 'F' or sex = 'M'", threads=1))
-    assert [len(chunk) for chunk in chunks_of(sampling.job, 3000, ChunkSizes(500, 1200))] == [500, 1000, 1200, 300]
+    assert [len(chunk) for chunk in chunks_of(sampling.job, Meter(3000), ChunkSizes(500, 1200))] == [500, 1000, 1200, 300]
 
 
 def test_fewer_entities_are_the_first_of_more() -> None:
@@ -303,7 +305,7 @@ def test_an_interruption_ends_all_threads_and_reaches_the_sink() -> None:
 
 
 def test_an_error_in_a_thread_is_the_one_that_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: Job, entities: np.ndarray) -> None:
+    def broken(self: Job, entities: np.ndarray, work: object) -> None:
         raise PlanError(f"from {int(entities[0])} on")
 
     monkeypatch.setattr(Job, "generate", broken)

@@ -1,0 +1,59 @@
+"""After the last row, every sink tells what it does and how much of it is left."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from mare.finding import open_sink
+from mare.ports import Finishes, FinishingStep, SinkTable
+from tests.targets import ALL, DATABASES, LINES, PATIENTS, ROWS, TABLES, WARDS, batch, fill, make_target
+
+PATIENT_ROWS, LINE_ROWS = len(ROWS["Patients"]), len(ROWS["lines"])
+
+
+def told_by(location: str, *, twice: bool = False) -> list[FinishingStep]:
+    told: list[FinishingStep] = []
+    with open_sink(location) as sink:
+        fill(sink)
+        if twice:
+            sink.write("empty", batch(TABLES[3], [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]))
+            sink.write("empty", batch(TABLES[3], [{"a": 3, "b": "z"}]))
+        assert isinstance(sink, Finishes)
+        sink.tell_finishing(told.append)
+        assert told == []
+    return told
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_steps_add_up_to_what_was_announced(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    told = told_by(make_target(kind, request, tmp_path / "place").location)
+    assert told[0].done == 0
+    assert all(after.done == before.done + before.rows for before, after in pairwise(told))
+    assert {step.total for step in told} == {told[-1].done + told[-1].rows}
+    assert told[-1].total > 0
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_foreign_keys_are_named_with_the_rows_that_they_go_over(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    told = told_by(make_target(kind, request, tmp_path).location)
+    keys = [(step.what, step.rows) for step in told if "foreign keys" in step.what]
+    assert ("the foreign keys of table Patients", PATIENT_ROWS) in keys
+    if kind != "duckdb":  # which checks those that lead to earlier rows as they come
+        assert ("the foreign keys of table lines", LINE_ROWS) in keys
+
+
+def test_rows_of_all_batches_count(tmp_path: Path) -> None:
+    once, twice = told_by(str(tmp_path / "a.sqlite")), told_by(str(tmp_path / "b.sqlite"), twice=True)
+    assert twice[-1].total == once[-1].total + 3
+
+
+def test_a_target_that_nobody_watches_is_finished_all_the_same(tmp_path: Path) -> None:
+    with open_sink(str(tmp_path / "a.sqlite")) as sink:
+        sink.create([SinkTable(table) for table in (WARDS, PATIENTS, LINES)])
+    assert (tmp_path / "a.sqlite").exists()
