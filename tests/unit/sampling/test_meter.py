@@ -90,7 +90,7 @@ def test_few_entities_with_many_steps_are_told_step_by_step_though_they_are_one_
     assert (told[0][0], told[-1][0]) == (0, 40)
     assert all(before <= after for (before, _), (after, _) in pairwise(told))
     assert sink.at[0] > 20  # most of the work is done before a row comes out
-    assert sink.at[0] < sink.at[1] < sink.at[2] < 40  # and writing counts too
+    assert sink.at[0] < sink.at[2] < 40  # and writing counts too, though a few rows are not worth a word
     if threads == 1:  # otherwise the waiting thread looks now and then
         assert len([done for done, _ in told if done < sink.at[0]]) > 12
 
