@@ -8,6 +8,7 @@ nowhere else. What goes into a pipe, which may end in a file, tells the steps al
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
@@ -322,6 +323,10 @@ class CountedSource:
         return self.source.peek(table, column, max_values)
 
     def _about(self, table: str) -> int | None:
+        from mare.errors import SourceError
         from mare.ports import Sized
 
-        return self.source.about(table) if isinstance(self.source, Sized) else None
+        # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it.
+        with suppress(SourceError):
+            return self.source.about(table) if isinstance(self.source, Sized) else None
+        return None

@@ -10,6 +10,7 @@ import pytest
 
 from mare.cli.bars import EVERY, FIRST, in_words, say_lines, with_time_left
 from mare.cli.progress import CountedSource, CountProgress, FinishProgress, FitProgress, seconds_left
+from mare.errors import SourceError
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
 from mare.ports import FinishingStep
@@ -294,3 +295,21 @@ def test_what_is_over_before_says_nothing() -> None:
 )
 def test_time_left_in_words(seconds: float, words: str) -> None:
     assert in_words(seconds) == words
+
+
+def test_a_source_that_cannot_tell_its_size_is_read_all_the_same(progress: FitProgress, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pandas as pd
+
+    from mare_adapters.sources.frames import FramesSource
+
+    asked = []
+
+    def lost(self: FramesSource, table: str) -> int | None:
+        asked.append(table)
+        raise SourceError("the catalogue is gone")
+
+    monkeypatch.setattr(FramesSource, "about", lost)
+    with CountedSource({"patients": pd.DataFrame({"pid": range(7)})}, progress) as source:
+        assert sum(batch.num_rows for batch in source.read("patients", ["pid"])) == 7
+    assert asked
+    assert progress.about == {}
