@@ -323,10 +323,9 @@ class CountedSource:
         return self.source.peek(table, column, max_values)
 
     def _about(self, table: str) -> int | None:
-        from mare.errors import SourceError
         from mare.ports import Sized
 
-        # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it.
-        with suppress(SourceError):
+        # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it, whoever made the source.
+        with suppress(Exception):
             return self.source.about(table) if isinstance(self.source, Sized) else None
         return None

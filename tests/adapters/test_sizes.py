@@ -9,9 +9,11 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pytest
 
+from mare.errors import SourceError
 from mare.finding import Location, open_source
 from mare.ports import Sized
 from tests.servers import MysqlServer, PostgresServer
@@ -92,6 +94,18 @@ def test_what_has_no_row_numbers_is_not_told(tmp_path: Path) -> None:
         assert isinstance(source, Sized)
         assert source.about("people") is None
         assert sum(batch.num_rows for batch in source.read("people", ["id"])) == 1  # and nothing is broken by asking
+
+
+def test_a_damaged_file_is_no_error_yet_and_then_one_in_words(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    packed = bytearray(gzip.compress(b"n\n" + b"".join(b"%d\n" % n for n in rng.integers(0, 2**40, 20_000))))
+    packed[5000:5050] = bytes(50)
+    (tmp_path / "people.csv.gz").write_bytes(packed)
+    with open_source(tmp_path) as source:
+        assert isinstance(source, Sized)
+        assert source.about("people") is None
+        with pytest.raises(SourceError, match=r"people\.csv\.gz is damaged"):
+            list(source.read("people", ["n"]))
 
 
 def test_a_file_that_went_away_is_no_error_yet(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
@@ -65,7 +66,7 @@ def stream_rows(path: Path, header: Sequence[str], separator: str, names: Sequen
                 ),
             )
             yield from reader
-        except (pa.ArrowException, OSError, EOFError) as error:
+        except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
             raise _fault(path, error) from None
 
 
@@ -73,7 +74,7 @@ def _first_line(path: Path) -> str:
     try:
         with _opened(path) as file:
             raw = cast(IO[bytes], file).readline(_HEADER_LIMIT)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise _fault(path, error) from None
     if raw.startswith(b"PAR1"):
         raise SourceError(f"{path} is a Parquet file, not the CSV that its name says. Rename it to end in .parquet.")
@@ -101,6 +102,8 @@ def _fault(path: Path, error: BaseException) -> SourceError:
         return SourceError(f"{path} is not compressed with gzip, as its name says. Rename it to end in .csv.")
     if isinstance(error, EOFError):
         return SourceError(f"{path} ends too early: the compressed file is not complete. Copy it again.")
+    if isinstance(error, zlib.error):
+        return SourceError(f"{path} is damaged: what was compressed cannot be unpacked. Copy it again.")
     row = re.search(r"Row #(\d+)", str(error))
     where = f" row {row[1]}" if row else ""
     if "Expected" in str(error):

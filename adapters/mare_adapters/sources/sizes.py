@@ -7,6 +7,7 @@ says what is wrong.
 from __future__ import annotations
 
 import gzip
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
@@ -39,7 +40,7 @@ def rows_of_file(path: Path, form: str) -> int | None:
     """Parquet counts its rows; of CSV, the head is counted."""
     import pyarrow as pa
 
-    with suppress(OSError, EOFError, pa.ArrowException):
+    with suppress(OSError, EOFError, zlib.error, pa.ArrowException):
         if form == "parquet":
             import pyarrow.parquet as pq
 

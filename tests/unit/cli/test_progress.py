@@ -297,7 +297,10 @@ def test_time_left_in_words(seconds: float, words: str) -> None:
     assert in_words(seconds) == words
 
 
-def test_a_source_that_cannot_tell_its_size_is_read_all_the_same(progress: FitProgress, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("refusal", [SourceError("the catalogue is gone"), ValueError("a source of somebody else's")])
+def test_a_source_that_cannot_tell_its_size_is_read_all_the_same(
+    refusal: Exception, progress: FitProgress, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import pandas as pd
 
     from mare_adapters.sources.frames import FramesSource
@@ -306,7 +309,7 @@ def test_a_source_that_cannot_tell_its_size_is_read_all_the_same(progress: FitPr
 
     def lost(self: FramesSource, table: str) -> int | None:
         asked.append(table)
-        raise SourceError("the catalogue is gone")
+        raise refusal
 
     monkeypatch.setattr(FramesSource, "about", lost)
     with CountedSource({"patients": pd.DataFrame({"pid": range(7)})}, progress) as source:
