@@ -17,6 +17,9 @@ EVEN_BLOCK = 1 << _BITS
 """Rows that share out the interval. A constant of the method: another one gives other rows."""
 
 _LAST = np.uint64(EVEN_BLOCK - 1)
+_WITHIN, _BELOW = np.uint64(53 - _BITS), np.uint64(64 - 53 + _BITS)
+"""A double holds 53 bits: the first say where in the block, the others where in between."""
+_TO_UNIT = 2.0**-53
 _ROUNDS = 3
 
 
@@ -33,10 +36,14 @@ class EvenDraws(RowDraws):
 
     def random(self, size: int | None = None) -> NDArray[np.float64]:
         """A number in [0, 1) a row."""
-        within = super().random(size)
-        within += _shuffled(self._numbers, purpose_of(f"{self._drawn} of {self._seed}", self._purpose))
-        within /= EVEN_BLOCK
-        return within
+        self._check(size)
+        found = self.bits()
+        found >>= _BELOW
+        place = _shuffled(self._numbers, purpose_of(f"{self._drawn} of {self._seed}", self._purpose))
+        # As bits, not as a sum of fractions: that would round up to 1.
+        place <<= _WITHIN
+        place |= found
+        return np.multiply(place, _TO_UNIT, dtype=np.float64)
 
 
 def _shuffled(numbers: NDArray[np.int64], purpose: int) -> NDArray[np.uint64]:

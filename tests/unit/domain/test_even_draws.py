@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mare.domain import EvenDraws, numbered_keys, purpose_of
+from mare.domain import EvenDraws, RowDraws, numbered_keys, purpose_of
 from mare.domain.even_draws import EVEN_BLOCK
 
 NUMBERS = np.arange(4 * EVEN_BLOCK, dtype=np.int64)
@@ -57,3 +57,23 @@ def test_numbers_of_a_few_rows_are_uniform() -> None:
     numbers = np.array([17], dtype=np.int64)
     found = np.sort([float(draws(numbers, label=str(k)).random()[0]) for k in range(4000)])
     assert np.abs(found - (np.arange(4000) + 0.5) / 4000).max() < 2.7 / np.sqrt(4000)
+
+
+@pytest.mark.parametrize("bits", [0, 2**64 - 1])
+def test_the_last_number_of_a_place_stays_in_it(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 1, an inverted distribution has no code left."""
+    wanted = (draws().random() * EVEN_BLOCK).astype(int)
+    monkeypatch.setattr(RowDraws, "bits", lambda one: _counted(one, bits))
+    found = draws().random()
+    assert found.max() < 1
+    assert np.array_equal((found * EVEN_BLOCK).astype(int), wanted)
+
+
+def _counted(one: RowDraws, bits: int) -> np.ndarray:
+    one._drawn += 1
+    return np.full(len(one), bits, dtype=np.uint64)
+
+
+def test_numbers_beyond_all_that_is_sampled_are_shared_out_too() -> None:
+    numbers = np.arange(2**62, 2**62 + EVEN_BLOCK, dtype=np.int64)
+    assert np.array_equal(np.sort((draws(numbers).random() * EVEN_BLOCK).astype(int)), np.arange(EVEN_BLOCK))
