@@ -79,3 +79,20 @@ def test_previous_and_unknown_rows_are_not_taken_for_the_entity_s_own() -> None:
     rehearsal.know(PATIENTS, Drawing("sex"))
     for other in (replace(SEX, lag=1, kind="previous"), replace(SEX, kind="reference", reference="referred_by")):
         assert rehearsal.history(group("visits", "context", "count", other)) is None
+
+
+class Failing(Drawing):
+    def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
+        raise MemoryError("so many rows at once")
+
+
+class Straying(Drawing):
+    def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
+        return Codes(history.rows, {self.column: np.full(history.rows, 2, dtype=np.uint8)})
+
+
+def test_a_model_that_cannot_rehearse_costs_nobody_the_budget() -> None:
+    for model in (Failing("sex"), Straying("sex"), Drawing("another")):
+        rehearsal = Rehearsal(PARENTS)
+        rehearsal.know(PATIENTS, model)
+        assert rehearsal.history(VISITS) is None
