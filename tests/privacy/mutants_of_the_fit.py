@@ -13,16 +13,19 @@ import pytest
 
 import mare.privacy.answers.counts as counts_module
 import mare.privacy.curator as curator_module
-from mare.domain import Axis, Coarsening, Marginal
+from mare.domain import Axis, Coarsening, Codes, Estimate, Marginal
+from mare.fitting.rehearsal import Rehearsal
+from mare.fitting.sizes import Sizes
 from mare.privacy.answers.judging import judge
 from mare.privacy.answers.scoring import exact_scores
 from mare.privacy.answers.selecting import Selected
+from mare.privacy.curator import Gate
 from mare.privacy.learning import Learner
 from mare.release.placing import Rooms
 from mare.stage import TableNeeds, kernel
 from tests.privacy import checks, checks_of_fits
 from tests.privacy.planting import planted
-from tests.privacy.seams import change_rows, change_stage, change_views
+from tests.privacy.seams import change_rows, change_stage, change_views, fit_module
 
 audit_module = import_module("mare.audit.tape")
 
@@ -189,6 +192,43 @@ def numbers_counted_by_rows(patch: pytest.MonkeyPatch) -> None:
         return np.full_like(weights, limit.one), int(till.view.rows_per_entity().sum()) * limit.one
 
     patch.setattr(counts_module, "weighed", unclipped)
+
+
+# ---------------------------------------------------------------------- what models are told beside the answers
+
+
+@planted("a model is told how many rows there truly are", checks_of_fits.benchmark_passes_the_tape, "public was .*, now")
+def true_number_of_rows(patch: pytest.MonkeyPatch) -> None:
+    """Fractions are of the true number of entities: whoever multiplies a released table with it has that number (leak 1)."""
+    original = fit_module.measure_sizes
+
+    def telling(gate: Any, staged: Any, *args: Any) -> Any:
+        class Telling(Sizes):
+            def known(self, table: str, part: Any) -> Estimate | None:
+                noisy = super().known(table, part)
+                return None if noisy is None else Estimate(float(staged.entities), noisy.deviation)
+
+        sizes = original(gate, staged, *args)
+        return Telling(sizes.entities, sizes.tables, sizes.parents, sizes.deviation)
+
+    patch.setattr(fit_module, "measure_sizes", telling)
+
+
+@planted("history is rehearsed with the true rows", checks_of_fits.benchmark_passes_the_tape, "the release is not the same")
+def true_history(patch: pytest.MonkeyPatch) -> None:
+    """What a model is to agree with is its history in the data, not as the models before it draw it (leak 2)."""
+    original, views = Gate.curator, list[Any]()
+
+    def seeing(self: Gate, view: Any, share: float) -> Any:
+        views.append(view)
+        return original(self, view, share)
+
+    def true(self: Rehearsal, settled: Any) -> Codes | None:
+        once, view = self._once(settled) and len(settled.history), views[-1]
+        return Codes(len(view.owner), {name: view._coded.column(name) for name in settled.history}) if once else None
+
+    patch.setattr(Gate, "curator", seeing)
+    patch.setattr(Rehearsal, "history", true)
 
 
 # ---------------------------------------------------------------------- what is told beside the answers
