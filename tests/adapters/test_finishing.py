@@ -9,7 +9,7 @@ import pytest
 
 from mare.finding import open_sink
 from mare.ports import Finishes, FinishingStep, SinkTable
-from tests.targets import ALL, DATABASES, LINES, PATIENTS, ROWS, TABLES, WARDS, batch, fill, make_target
+from tests.targets import ALL, DATABASES, LINES, PATIENTS, ROWS, TABLES, WARDS, batch, fill, make_target, read, write
 
 PATIENT_ROWS, LINE_ROWS = len(ROWS["Patients"]), len(ROWS["lines"])
 
@@ -57,3 +57,44 @@ def test_a_target_that_nobody_watches_is_finished_all_the_same(tmp_path: Path) -
     with open_sink(str(tmp_path / "a.sqlite")) as sink:
         sink.create([SinkTable(table) for table in (WARDS, PATIENTS, LINES)])
     assert (tmp_path / "a.sqlite").exists()
+
+
+class Stopped(BaseException):
+    """As Ctrl-C is: no Exception."""
+
+
+def stopped_at(number: int, location: str) -> bool:
+    """Whether there was such a step."""
+    told: list[FinishingStep] = []
+
+    def stop(step: FinishingStep) -> None:
+        told.append(step)
+        if len(told) > number:
+            raise Stopped
+
+    try:
+        with open_sink(location, replace=True) as sink:
+            fill(sink)
+            assert isinstance(sink, Finishes)
+            sink.tell_finishing(stop)
+    except Stopped:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_whoever_stops_it_at_any_step_finds_the_target_as_it_was(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    (tmp_path / "place").mkdir()
+    target = make_target(kind, request, tmp_path / "place")
+    fewer = {**ROWS, "lines": ROWS["lines"][:1]}
+    write(target.location, fewer)
+    before, files = read(target.location), sorted(tmp_path.rglob("*"))
+    steps = 0
+    while stopped_at(steps, target.location):
+        assert read(target.location) == before
+        assert sorted(tmp_path.rglob("*")) == files
+        steps += 1
+    assert steps > 1
+    assert read(target.location) != before
