@@ -39,7 +39,7 @@ class FittedModel(Protocol):
     """
 
     def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
-        """One row of the task's columns per row of history."""
+        """One row of the task's columns per row of history. Asked while later groups are fitted too (`Task.rehearsed`)."""
         ...
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
