@@ -186,7 +186,7 @@ class FitProgress:
     @property
     def doing(self) -> str:
         """The step; while reading, the table and how many rows of it were read. True numbers."""
-        open_tables = [table for table in self.rows if table not in self.read]
+        open_tables = [table for table in list(self.rows) if table not in self.read]  # the fit may be adding one
         if self.step != "reading" or not open_tables:
             return self.step
         return f"reading {open_tables[-1]}, {self.rows[open_tables[-1]]:,} rows"
@@ -214,7 +214,7 @@ class FitProgress:
 
     def left(self) -> float | None:
         """Seconds, at the pace so far; None as long as that would be a guess."""
-        begun = any(self.rows.values()) or self.clock() - self._begun > _LATE
+        begun = any(list(self.rows.values())) or self.clock() - self._begun > _LATE
         return self._left() if self.step != "reading" or begun else None
 
     def _left(self) -> float | None:
@@ -270,7 +270,7 @@ class FitProgress:
             return float(seen)
         if table in self.about:
             return float(max(seen, self.about[table]))
-        told = {**self.about, **{other: self.rows[other] for other in self.read}}
+        told = {**self.about, **{other: self.rows[other] for other in list(self.read)}}
         known = [other for other in assumed if other in told and assumed[other] > 0]
         scale = told[known[-1]] / assumed[known[-1]] if known else 1.0
         return max(float(seen), assumed.get(table, 0.0) * scale)
