@@ -47,12 +47,14 @@ def _root() -> None:
 
 def main() -> None:
     """Run the command line. A `MareError` is a message and exit code 2; anything else is a bug and shows where."""
+    from mare.cli.stopping import stoppable
     from mare.errors import MareError
 
     try:
-        from mare.cli import commands  # noqa: F401  (registers the verbs)
+        with stoppable():
+            from mare.cli import commands  # noqa: F401  (registers the verbs)
 
-        app()
+            app()
     except MareError as error:
         typer.echo(f"mare: {error}", err=True)
         sys.exit(2)

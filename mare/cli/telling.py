@@ -7,14 +7,11 @@ terminal, or into a file that was asked for, never into a pipe: it may end in a 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import typer
@@ -24,46 +21,6 @@ if TYPE_CHECKING:
     from mare.ports import Sink
     from mare.release import Release
     from mare.schema import Schema
-
-
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
-"""Ctrl-C, a polite kill, and a terminal that was closed."""
-
-
-class _Stop:
-    """What happens on a signal. The first one unwinds, which clears everything away. One that comes meanwhile must not cut that
-    short, or rows of people would stay on the disk; whoever insists ends it at once, and the next run clears away."""
-
-    def __init__(self) -> None:
-        self._times = 0
-
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        self._times += 1
-        if self._times == 1:
-            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
-        if self._times == 2:
-            # Not by way of sys.stderr: this may be in the middle of a write to it.
-            os.write(2, b"mare: clearing away what was begun. Once more ends at once, and leaves that to the next run.\n")
-            return
-        signal.signal(number, signal.SIG_DFL)
-        signal.raise_signal(number)
-
-
-@contextmanager
-def stoppable() -> Iterator[None]:
-    """A polite kill unwinds like Ctrl-C does: the staging file goes away and the target stays as it was. Within another one, that
-    one counts; what whoever started mare has set to be ignored stays ignored (`nohup`, a job in the background)."""
-    before: dict[int, object] = {}
-    stop = _Stop()
-    for number in [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]:
-        now = signal.getsignal(number)
-        if now is not signal.SIG_IGN and not isinstance(now, _Stop):
-            before[number] = signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
 
 
 @contextmanager

@@ -94,7 +94,8 @@ def run(
 
     from mare.cli.bars import fit_bar
     from mare.cli.progress import CountedSource, FitProgress
-    from mare.cli.telling import stoppable, tell_notes
+    from mare.cli.stopping import stoppable
+    from mare.cli.telling import tell_notes
     from mare.fitting import FitOptions, LocalNotes, run_fit
     from mare.privacy.bits import OsBits, SeededBits
 

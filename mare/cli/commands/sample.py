@@ -45,7 +45,8 @@ def sample(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
 ) -> None:
     """Draw a synthetic database from a release."""
-    from mare.cli.telling import open_target, stoppable
+    from mare.cli.stopping import stoppable
+    from mare.cli.telling import open_target
     from mare.release import load_release
     from mare.sampling import SampleOptions
     from mare.sampling.given_files import parse_given

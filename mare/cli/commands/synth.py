@@ -53,7 +53,8 @@ def synth(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
-    from mare.cli.telling import open_target, stoppable
+    from mare.cli.stopping import stoppable
+    from mare.cli.telling import open_target
     from mare.sampling import SampleOptions
     from mare.sampling.conditions import entity_condition
 

@@ -27,7 +27,7 @@ class Measured:
 
     counts: NoisyCounts
     total: float
-    """Rows, noisy: at least what noise could hide."""
+    """Rows, noisy: at least what the noise of its cells could hide, so that a table of noise alone leans to no side."""
 
     @property
     def fractions(self) -> Table:
@@ -49,5 +49,4 @@ def measured_together(together: Sequence[NoisyCounts], known: Estimate | None = 
         return []
     weights = np.array([1 / max(estimate.deviation**2, 1e-300) for estimate in estimates])
     mean = float(weights @ [estimate.value for estimate in estimates] / weights.sum())
-    total = max(mean, float(weights.sum()) ** -0.5, 1e-9)
-    return [Measured(one, total) for one in together]
+    return [Measured(one, max(mean, one.rows_deviation * one.values.size**0.5, 1e-9)) for one in together]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mare.domain import Codes, Domain, Estimate, Marginal, Task
+from mare.domain import Codes, Domain, Estimate, Marginal, Task, norm_subtract
 from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
 from mare.models.privbayes.fitted import FittedPrivBayes
@@ -40,7 +40,11 @@ def test_where_entities_were_scaled_down_their_number_says_nothing() -> None:
 
 
 def test_the_total_is_never_less_than_noise_could_hide() -> None:
+    """However sure it is: forty people under a noise of fifty are no reason to say that all of them are women."""
     assert measured_together([table([-500, 100, 20], 10.0)])[0].total == pytest.approx(10 * 3**0.5)
+    few = measured_together([table([-10, 30], 50.0)], Estimate(40.0, 1.0))[0]
+    assert few.total == pytest.approx(50 * 2**0.5)
+    assert 0 < norm_subtract(few.fractions)[0] < 0.5
 
 
 PATIENTS = 4000

@@ -1,0 +1,94 @@
+"""Ctrl-C, a polite kill, a terminal that was closed: everything unwinds and is cleared away, whenever it comes.
+
+Python raises an interruption wherever it happens to be. Two places are no good: among the locks of its own import machinery,
+where a lock would stay taken for ever and the next thread that imports something would wait for it; and in a callback of its
+garbage collection, which swallows it. In both cases it is sent again a moment later.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import sleep
+from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_IMPORTING = "<frozen importlib"
+"""How the files of the import machinery are called. What a module does while it is imported is in a file of its own."""
+_A_MOMENT = 0.01
+
+
+class _Stop:
+    """What happens on a signal. The first one unwinds, which clears everything away. One that comes meanwhile must not cut that
+    short, or rows of people would stay on the disk; whoever insists ends it at once, and the next run clears away."""
+
+    def __init__(self) -> None:
+        self._times = 0
+        self._number: int = signal.SIGINT
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self._times == 0 and frame is not None and frame.f_code.co_filename.startswith(_IMPORTING):
+            _send_again(number)
+            return
+        self._times += 1
+        if self._times == 1:
+            self._number = number
+            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+        if self._times == 2:
+            # Not by way of sys.stderr: this may be in the middle of a write to it.
+            os.write(2, b"mare: clearing away what was begun. Once more ends at once, and leaves that to the next run.\n")
+            return
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    def swallowed(self, what: type[BaseException]) -> bool:
+        """Whether it was the interruption that a callback swallowed: then it comes again."""
+        if self._times == 0 or not issubclass(what, KeyboardInterrupt | SystemExit):
+            return False
+        self._times = 0
+        _send_again(self._number)
+        return True
+
+
+def _send_again(number: int) -> None:
+    # A bare thread: this may be in the middle of anything, and those of `threading` take locks.
+    _thread.start_new_thread(_after_a_moment, (number,))
+
+
+def _after_a_moment(number: int) -> None:
+    sleep(_A_MOMENT)
+    os.kill(os.getpid(), number)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """A polite kill unwinds like Ctrl-C does: the staging file goes away and the target stays as it was. Within another one, that
+    one counts; what whoever started mare has set to be ignored stays ignored (`nohup`, a job in the background)."""
+    before: dict[int, object] = {}
+    stop, hook = _Stop(), sys.unraisablehook
+
+    def unraisable(told: UnraisableHookArgs) -> None:
+        if not stop.swallowed(told.exc_type):
+            hook(told)
+
+    for number in [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]:
+        now = signal.getsignal(number)
+        if now is not signal.SIG_IGN and not isinstance(now, _Stop):
+            before[number] = signal.signal(number, stop)
+    if before:
+        sys.unraisablehook = unraisable
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        if before:
+            sys.unraisablehook = hook
