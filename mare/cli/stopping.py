@@ -1,8 +1,9 @@
 """Ctrl-C, a polite kill, a terminal that was closed: everything unwinds and is cleared away, whenever it comes.
 
-Python raises an interruption wherever it happens to be. Two places are no good: among the locks of its own import machinery,
-where a lock would stay taken for ever and the next thread that imports something would wait for it; and in a callback of its
-garbage collection, which swallows it. In both cases it is sent again a moment later.
+Python raises an interruption wherever it happens to be. Two places are no good. In the middle of an import, a library that can do
+without the module takes it for a missing one and goes on, and a lock of the import machinery may stay taken: the next thread that
+imports something would wait for ever. And a callback of the garbage collection swallows it. In both cases it is sent again a
+moment later.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _IMPORTING = "<frozen importlib"
-"""How the files of the import machinery are called. What a module does while it is imported is in a file of its own."""
+"""How the files of the import machinery are called."""
 _A_MOMENT = 0.01
+_PATIENCE = 1000
+"""How often it is put off: an import that takes longer than this many moments is no import."""
 
 
 class _Stop:
@@ -31,11 +34,12 @@ class _Stop:
     short, or rows of people would stay on the disk; whoever insists ends it at once, and the next run clears away."""
 
     def __init__(self) -> None:
-        self._times = 0
+        self._times = self._put_off = 0
         self._number: int = signal.SIGINT
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if self._times == 0 and frame is not None and frame.f_code.co_filename.startswith(_IMPORTING):
+        if self._times == 0 and self._put_off < _PATIENCE and _importing(frame):
+            self._put_off += 1
             _send_again(number)
             return
         self._times += 1
@@ -56,6 +60,12 @@ class _Stop:
         self._times = 0
         _send_again(self._number)
         return True
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None and not frame.f_code.co_filename.startswith(_IMPORTING):
+        frame = frame.f_back
+    return frame is not None
 
 
 def _send_again(number: int) -> None:

@@ -19,6 +19,9 @@ from mare.leftovers import hold_folder
 if TYPE_CHECKING:
     import duckdb
 
+_STOPS = ("KeyboardInterrupt", "SystemExit")
+"""What is in an error of DuckDB's, among its words, when a Ctrl-C or a polite kill came while it asked Python for rows."""
+
 
 @contextmanager
 def staging_database(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -69,6 +72,8 @@ def _translated() -> Iterator[None]:
     except duckdb.IOException:
         raise SourceError("the staging file cannot be written: the disk may be full. Set TMPDIR to one with more room.") from None
     except duckdb.Error as error:
+        if any(stop in str(error) for stop in _STOPS):
+            raise KeyboardInterrupt from None
         raise SourceError(f"staging failed ({type(error).__name__}).") from None
     except RuntimeError as error:
         if str(error) == "Query interrupted":

@@ -158,4 +158,6 @@ def test_mysql_and_mariadb_tell_from_their_statistics(either_server: MysqlServer
     url = either_server.create_database(
         f"CREATE TABLE people (id integer PRIMARY KEY); INSERT INTO people SELECT {number} FROM {tables}; ANALYZE TABLE people;"
     )
-    assert about(url) == pytest.approx(8**5, rel=0.2)
+    told = about(url)
+    assert told is not None
+    assert 8**5 / 3 < told < 3 * 8**5  # a few pages stand for all

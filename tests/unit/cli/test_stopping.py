@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 import sys
 import weakref
+from contextlib import suppress
+from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
 
+from mare.cli import stopping
 from mare.cli.stopping import stoppable
 
 SOON = 20.0
@@ -35,19 +39,39 @@ def test_an_interruption_comes_at_once() -> None:
         interrupted(signal.SIGTERM)
 
 
-def interrupted_importing(done: list[str]) -> None:
-    """As the import machinery does it: a lock is taken by one call, and given back by another."""
-    source = "signal.raise_signal(signal.SIGINT)\ndone.append('released')\n"
+MODULE = """
+import signal
+from time import sleep
+
+signal.raise_signal(signal.SIGINT)
+for _ in range(100):
+    sleep(0.001)
+whole = True
+"""
+
+
+def interrupted_importing() -> None:
+    """As libraries do it that can do without a module: whatever keeps it from being imported, they go on."""
     with stoppable():
-        exec(compile(source, "<frozen importlib._bootstrap>", "exec"), {"signal": signal, "done": done})
+        with suppress(BaseException):
+            importlib.import_module("interrupted_module")
         wait_for_it()
 
 
-def test_among_the_locks_of_an_import_it_waits_until_they_are_free() -> None:
-    done: list[str] = []
+def test_in_the_middle_of_an_import_it_waits_until_that_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "interrupted_module.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        interrupted_importing(done)
-    assert done == ["released"]
+        interrupted_importing()
+    assert sys.modules.pop("interrupted_module").whole  # type: ignore[attr-defined]
+
+
+def test_an_import_that_never_ends_can_be_stopped_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "endless_module.py").write_text(MODULE.replace("range(100)", "iter(int, 1)"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(stopping, "_PATIENCE", 5)
+    with pytest.raises(KeyboardInterrupt), stoppable():
+        importlib.import_module("endless_module")
 
 
 class Thing:

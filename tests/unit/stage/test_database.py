@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from mare.errors import SourceError
@@ -52,6 +54,21 @@ def test_its_errors_quote_no_value(tmp_path: Path, kind: type[duckdb.Error], say
     assert VALUE not in str(refused.value)
     assert refused.value.__cause__ is None
     assert refused.value.__suppress_context__
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_a_stop_while_rows_are_asked_for_is_a_stop(tmp_path: Path, stop: type[BaseException]) -> None:
+    def rows() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"a": [1]})
+        raise stop
+
+    def count() -> None:
+        with staging_database(tmp_path) as connection:
+            connection.register("thin", pa.RecordBatchReader.from_batches(pa.schema([("a", pa.int64())]), rows()))
+            connection.execute("SELECT sum(a) FROM thin").fetchall()
+
+    with pytest.raises(KeyboardInterrupt):
+        count()
 
 
 def test_an_interrupted_query_is_a_ctrl_c(tmp_path: Path) -> None:
