@@ -70,3 +70,11 @@ class InternalError(MareError):
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message} (this is a bug in mare, please report it)")
+
+
+def is_a_stop(error: BaseException) -> bool:
+    """Whether this is how DuckDB tells of a Ctrl-C or a polite kill: one that came while it was at work, or while it asked Python
+    for rows. Its text is looked at and goes no further: it may quote a value."""
+    if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
+        return True
+    return "duckdb" in type(error).__module__ and any(stop in str(error) for stop in ("KeyboardInterrupt", "SystemExit"))

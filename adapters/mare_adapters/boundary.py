@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mare.errors import MareError, MissingExtra, SinkError, SourceError
+from mare.errors import MareError, MissingExtra, SinkError, SourceError, is_a_stop
 from mare.secrecy import raise_alone
 
 from .error_codes import DISK_FULL, NO_DATABASE, NO_RIGHT, REFUSED, cause_of, origin_of, place_of
@@ -53,7 +53,8 @@ def connecting(location: SqlLocation, fault: type[MareError] = SourceError) -> I
 def reading(label: str, what: str) -> Iterator[None]:
     """Around a query. ``what`` names the table or the catalogue in the message."""
     try:
-        yield
+        with _stops():
+            yield
     except _foreign_errors() as error:
         cause = cause_of(error)
         if cause is not None:
@@ -65,7 +66,8 @@ def reading(label: str, what: str) -> Iterator[None]:
 def writing(label: str, what: str, after: str = "It was left as it was.") -> Iterator[None]:
     """Around a statement that writes. ``what`` names the table, or what was going on; ``after`` how the target was left."""
     try:
-        yield
+        with _stops():
+            yield
     except _foreign_errors() as error:
         cause = _disk(error) or cause_of(error)
         if cause is None:
@@ -76,6 +78,17 @@ def writing(label: str, what: str, after: str = "It was left as it was.") -> Ite
                 f"{label}: {what} cannot be written: the target {cause}{place_of(error)}. {f'{remedy} ' if remedy else ''}{after}"
             )
         )
+
+
+@contextmanager
+def _stops() -> Iterator[None]:
+    """What DuckDB makes of a Ctrl-C is a Ctrl-C again."""
+    try:
+        yield
+    except Exception as error:
+        if is_a_stop(error):
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _foreign_errors() -> tuple[type[Exception], ...]:

@@ -13,14 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mare.errors import SourceError
+from mare.errors import SourceError, is_a_stop
 from mare.leftovers import hold_folder
 
 if TYPE_CHECKING:
     import duckdb
-
-_STOPS = ("KeyboardInterrupt", "SystemExit")
-"""What is in an error of DuckDB's, among its words, when a Ctrl-C or a polite kill came while it asked Python for rows."""
 
 
 @contextmanager
@@ -72,11 +69,10 @@ def _translated() -> Iterator[None]:
     except duckdb.IOException:
         raise SourceError("the staging file cannot be written: the disk may be full. Set TMPDIR to one with more room.") from None
     except duckdb.Error as error:
-        if any(stop in str(error) for stop in _STOPS):
+        if is_a_stop(error):
             raise KeyboardInterrupt from None
         raise SourceError(f"staging failed ({type(error).__name__}).") from None
     except RuntimeError as error:
-        if str(error) == "Query interrupted":
-            # DuckDB's word for a Ctrl-C (or a polite kill) that came while it was at work.
+        if is_a_stop(error):
             raise KeyboardInterrupt from None
         raise

@@ -8,16 +8,20 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from urllib.parse import quote
 
+import duckdb
+import pyarrow as pa
 import pytest
 
 from mare.errors import InternalError, MareError, SinkError
 from mare.finding import open_sink, open_source
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
-from mare_adapters.boundary import writing
+from mare_adapters.boundary import reading, writing
 from tests.conftest import ROOT
 from tests.servers import PostgresServer
 from tests.targets import LINES, batch, fill, write
@@ -216,3 +220,20 @@ def test_the_command_line_tells_what_was_left_out(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert '"left_out": []' in done.stdout
     assert str(tmp_path / "out") in done.stdout
+
+
+def interrupting_rows() -> Iterator[pa.RecordBatch]:
+    yield pa.record_batch({"a": [1]})
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("around", [writing, reading])
+def test_what_duckdb_makes_of_a_ctrl_c_is_one_again(around: Callable[[str, str], AbstractContextManager[None]]) -> None:
+    with pytest.raises(KeyboardInterrupt), around("here", "table t"):
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="something else"), around("here", "table t"):
+        raise RuntimeError("something else")
+    with duckdb.connect() as connection:
+        connection.register("rows", pa.RecordBatchReader.from_batches(pa.schema([("a", pa.int64())]), interrupting_rows()))
+        with pytest.raises(KeyboardInterrupt), around("here", "table t"):
+            connection.execute("SELECT sum(a) FROM rows").fetchall()
