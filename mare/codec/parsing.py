@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 _NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?$"
 _WHOLE = r"^[-+]?[0-9]{1,18}$"
+_ISO = r"^[1-9][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?)?$"
+"""Moments that Arrow reads as Python does, and never refuses: the last days of a month are left to Python."""
+_MICROSECONDS = 26
+"""Signs of such a moment up to there."""
 _VECTORISED = frozenset("YmdHMSjy")
 """Directives that Arrow formats as Python does."""
 
@@ -77,8 +81,14 @@ def _matching(values: pa.Array, pattern: str) -> pa.Array:
 def moments(values: pa.Array, form: str | None) -> pa.Array:
     """Text as moments, by a strptime format or as ISO 8601."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    return _by_distinct(values, lambda text: _moment(text, form), pa.timestamp("us"))
+    if form is not None:
+        return _by_distinct(values, lambda text: _moment(text, form), pa.timestamp("us"))
+    texts = pc.utf8_trim_whitespace(as_texts(values))
+    plain, none = pc.match_substring_regex(texts, _ISO), pa.scalar(None, texts.type)
+    read = pc.utf8_slice_codeunits(pc.if_else(plain, texts, none), 0, _MICROSECONDS).cast(pa.timestamp("us"))
+    return pc.coalesce(read, _by_distinct(pc.if_else(plain, none, texts), lambda text: _moment(text, None), pa.timestamp("us")))
 
 
 def clocks(values: pa.Array, form: str | None) -> pa.Array:
