@@ -90,18 +90,18 @@ class Sink(Protocol):
 
 
 @dataclass(frozen=True)
-class FinishingStep:
-    """What a sink is doing after the last row, in rows that its steps go over."""
+class WorkStep:
+    """One step of a longer work that is told as it begins, in things that the steps go over: rows, or values."""
 
     what: str
     """In words, as in: the foreign keys of table stays."""
-    done: int
-    """Rows of the steps before."""
-    rows: int
+    before: int
+    """Of the steps that are done."""
+    here: int
     total: int
 
 
-Watch = Callable[[FinishingStep], None]
+Watch = Callable[[WorkStep], None]
 
 
 @runtime_checkable

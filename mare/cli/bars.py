@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Task
 
-    from mare.ports import FinishingStep
+    from mare.ports import Watch
 
     from .progress import FitProgress, Shown
 
 FIRST, EVERY = 2.0, 10.0
 """Seconds before the first plain line, and between two: what was soon over needs no line, and a log should not be full."""
-_WIDTH = 28
+_WIDTH = 20
 
 
 @contextmanager
@@ -45,13 +45,14 @@ def count_bar(what: str, quiet: bool) -> Iterator[Callable[[float, int], None]]:
 
 
 @contextmanager
-def finish_bar(what: str, quiet: bool) -> Iterator[Callable[[FinishingStep], None]]:
-    """What a target does after the last row. Yields what to tell it."""
+def step_bar(what: str, each: float, quiet: bool) -> Iterator[Watch]:
+    """A bar over steps that are told as they begin; ``each`` is how many seconds one of the things they go over takes, about.
+    Yields what to tell it."""
     from time import monotonic
 
-    from .progress import FinishProgress
+    from .progress import StepProgress
 
-    progress = FinishProgress(what, monotonic)
+    progress = StepProgress(what, each, monotonic)
     with _shown(progress, quiet, lambda: with_time_left(progress)):
         yield progress.tell
 
@@ -124,11 +125,12 @@ def _drawn(progress: Shown) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn
     from rich.progress_bar import ProgressBar
+    from rich.table import Column
     from rich.text import Text
 
     class What(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(progress.doing)
+            return Text(progress.doing, no_wrap=True, overflow="ellipsis")
 
     class Bar(ProgressColumn):
         def render(self, task: Task) -> ProgressBar:
@@ -142,6 +144,8 @@ def _drawn(progress: Shown) -> Iterator[None]:
                 return Text(f"{in_words(spent)} so far" if spent > FIRST else "")
             return Text(f"about {in_words(left)} left")
 
-    with Progress(Bar(), Left(), What(), console=Console(stderr=True), transient=True) as bar:
+    # What is done may be long, and is cut where there is no room: a bar is one line, and the time left stands whole.
+    whole = (Column(no_wrap=True), Column(no_wrap=True))
+    with Progress(Bar(whole[0]), Left(whole[1]), What(), console=Console(stderr=True), transient=True) as bar:
         bar.add_task("", total=None)
         yield

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mare.finding import Location
     from mare.planning import Plan
-    from mare.ports import FinishingStep, Source
+    from mare.ports import Source, WorkStep
     from mare.schema.reflection import Peek, Reflection
 
 _READ, _LEARN, _ENCODE = 0.25e-6, 0.2e-6, 0.02e-6
@@ -30,8 +30,12 @@ _LEARN_COLUMN, _FIT_PAIR, _FIT = 10e-3, 0.4e-3, 0.01e-6
 _TRUST, _TRUST_READING = 0.5, 0.05
 """Seconds of work that have to be seen before what was seen counts as much as what was measured elsewhere. Sources differ more
 than processors do."""
-_FINISH = 0.5e-6
+FINISH = 0.5e-6
 """Seconds in which a database goes over a row to index or check it."""
+PEEK = 0.1e-6
+"""Seconds in which a source looks at a value of one column."""
+TAKE = 0.05e-6
+"""Seconds in which one step goes over a value of the rows that are given."""
 _STEP = 0.03
 """Seconds that a step takes at least."""
 _GUESS = 0.04
@@ -108,12 +112,15 @@ def seconds_left(before: tuple[float, float], now: tuple[float, float], to_come:
 
 
 @dataclass(eq=False)
-class FinishProgress:
-    """What a target does after the last row. Its steps go over rows that were made: public numbers."""
+class StepProgress:
+    """Steps that are told as they begin: those of a target after the last row, of rows that are given. They go over rows that
+    were made, or that the user has: nothing here is from the source."""
 
     what: str
+    each: float
+    """Seconds that one of the things takes that the steps go over, roughly. How many it is here shows as it goes."""
     clock: Callable[[], float]
-    step: FinishingStep | None = None
+    step: WorkStep | None = None
     _begun: float = 0.0
     _step_begun: float = 0.0
     _shown: float = 0.0
@@ -121,8 +128,11 @@ class FinishProgress:
     def __post_init__(self) -> None:
         self._begun = self._step_begun = self.clock()
 
-    def tell(self, step: FinishingStep) -> None:
-        self.step, self._step_begun = step, self.clock()
+    def tell(self, step: WorkStep) -> None:
+        self._step_begun = self.clock()
+        if self.step is None:  # whatever came before the first says nothing about the rest
+            self._begun = self._step_begun
+        self.step = step
 
     @property
     def doing(self) -> str:
@@ -137,13 +147,12 @@ class FinishProgress:
         return self._shown
 
     def left(self) -> float | None:
-        """Seconds; None where the target does not tell, or has nothing to go over."""
+        """Seconds; None where no step was told, or there is nothing to go over."""
         if self.step is None or not self.step.total:
             return None
-        done, now, to_come = (
-            rows * _FINISH for rows in (self.step.done, self.step.rows, self.step.total - self.step.done - self.step.rows)
-        )
-        return seconds_left((self._step_begun - self._begun, done), (self.clock() - self._step_begun, now), to_come)
+        before, here = self.each * self.step.before, self.each * self.step.here
+        to_come = self.each * self.step.total - before - here
+        return seconds_left((self._step_begun - self._begun, before), (self.clock() - self._step_begun, here), to_come)
 
 
 @dataclass(eq=False)
@@ -323,9 +332,14 @@ class CountedSource:
         return self.source.peek(table, column, max_values)
 
     def _about(self, table: str) -> int | None:
-        from mare.ports import Sized
+        return rows_about(self.source, table)
 
-        # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it, whoever made the source.
-        with suppress(Exception):
-            return self.source.about(table) if isinstance(self.source, Sized) else None
-        return None
+
+def rows_about(source: Source, table: str) -> int | None:
+    """Rows of a table, as far as the source tells without reading it: a true number."""
+    from mare.ports import Sized
+
+    # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it, whoever made the source.
+    with suppress(Exception):
+        return source.about(table) if isinstance(source, Sized) else None
+    return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,27 +24,19 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def counting(quiet: bool, what: str) -> Iterator[Callable[[float, int], None]]:
-    """A bar with the time left on a terminal, lines in a pipe. Yields what to tell it: done, total."""
-    from .bars import count_bar
-
-    with count_bar(what, quiet) as tell:
-        yield tell
-
-
-@contextmanager
 def open_target(to: str, replace: bool, quiet: bool) -> Iterator[Sink]:
     """The target, entered. Leaving it may take its time: indexes are built, constraints are checked, all is made to appear."""
     from mare.finding import open_sink
     from mare.ports import Finishes
 
-    from .bars import finish_bar
+    from .bars import step_bar
+    from .progress import FINISH
 
     with ExitStack() as finishing:
         sink = open_sink(to, replace=replace)
         with sink:
             yield sink
-            tell = finishing.enter_context(finish_bar(f"finishing {sink.label}", quiet))
+            tell = finishing.enter_context(step_bar(f"finishing {sink.label}", FINISH, quiet))
             if isinstance(sink, Finishes):
                 sink.tell_finishing(tell)
 

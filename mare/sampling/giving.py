@@ -10,6 +10,7 @@ import numpy as np
 from mare.errors import SourceError
 from mare.graph.dag import DatasetDag
 from mare.graph.ownership import parent_link
+from mare.ports import Watch
 from mare.release import Release
 from mare.release.filling import FromAbove
 from mare.release.placing import Index, Placed, Rooms
@@ -21,19 +22,25 @@ from .given import GivenTable, GivenTables, given_table
 from .given_columns import Columns, check_unique, given_columns, key_texts, places_of, unknown_columns
 from .given_files import Given, read_given
 from .given_references import GivenLinks, Surroundings, check_copies, given_links
+from .given_steps import GivenSteps
 from .preparation import Prepared
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def take_given(release: Release, ready: Prepared, given: Given) -> GivenTables:
-    """The given rows, placed and coded; or an error that says what is wrong with them."""
+def take_given(release: Release, ready: Prepared, given: Given, watch: Watch | None = None) -> GivenTables:
+    """The given rows, placed and coded; or an error that says what is wrong with them. ``watch`` is told every step."""
     schema, dag = release.schema, DatasetDag.of(release.schema)
     named = {_table(schema, dag, name): rows for name, rows in given.items()}
     for name in named:
         _check_above(schema, dag, name, named)
-    return _Taking(release, ready, {name: read_given(name, rows) for name, rows in named.items()}).run()
+    steps, tables = GivenSteps(named, watch), dict[str, "pa.Table"]()
+    for name, rows in named.items():
+        steps.begin("reading", name)
+        tables[name] = read_given(name, rows)
+    steps.have_read(tables)
+    return _Taking(release, ready, tables, steps).run()
 
 
 def _table(schema: Schema, dag: DatasetDag, name: str) -> str:
@@ -60,8 +67,9 @@ def _check_above(schema: Schema, dag: DatasetDag, name: str, named: Mapping[str,
 class _Taking:
     """The given tables while they are placed, owners before what they own."""
 
-    def __init__(self, release: Release, ready: Prepared, tables: Mapping[str, pa.Table]) -> None:
+    def __init__(self, release: Release, ready: Prepared, tables: Mapping[str, pa.Table], steps: GivenSteps) -> None:
         self.release, self.schema, self.ready, self.rows = release, release.schema, ready, tables
+        self.steps = steps
         self.stored = {table.name: table for table in release.tables}
         self.done: dict[str, GivenTable] = {}
         self.columns: dict[str, Columns] = {}
@@ -80,6 +88,7 @@ class _Taking:
         self._check_owned()
         around = Surroundings(self.schema, self.release.public, writer.pools, self.columns, self.entities)
         for name in order:
+            self.steps.begin("coding", name)
             related, (_, parent, _) = made.related.get(name, TableRelations()), self.placing[name]
             links = given_links(around, name, writer.fillings[name], related, parent)
             self.done[name], outside = given_table(made, name, self.placing[name], self.columns[name], links, self.done)
@@ -146,7 +155,9 @@ class _Taking:
         import pyarrow as pa
 
         described, filled = self.schema.tables[name], self.ready.writer.fillings[name]
+        self.steps.begin("taking", name)
         columns = self._columns(name)
+        self.steps.begin("placing", name)
         check_unique(name, columns, [*([described.key] if described.key else []), *described.unique])
         owners = self.ready.generator.owners[name]
         rows = self.rows[name].num_rows

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mare.errors import PlanError
 from mare.finding import Location, open_sink
-from mare.ports import Sink, SinkTable
+from mare.ports import Sink, SinkTable, Watch
 from mare.release import Release, load_release
 from mare.release.linking import linked_columns
 from mare.schema.reflection import ReflectedTable
@@ -64,6 +64,7 @@ class SampleOptions:
 class Sampling:
     """A sample that can begin: everything that was asked for has been understood."""
 
+    release: Release
     job: Job
     apart: Mapping[str, pa.RecordBatch]
     """Tables that come out before any entity."""
@@ -91,12 +92,13 @@ class Sampling:
             yield meter, found
 
 
-def start(release: Release, options: SampleOptions | None = None) -> Sampling:
-    """Understand what is asked for, or say why not. Nothing is drawn yet but the pools."""
+def start(release: Release, options: SampleOptions | None = None, watch: Watch | None = None) -> Sampling:
+    """Understand what is asked for, or say why not. Nothing is drawn yet but the pools. ``watch`` is told the steps in which
+    rows that are given are taken."""
     asked = options or SampleOptions()
     if asked.given:
         # What is given may refer to any row that a pool has had in an earlier sample: all are made.
-        return _start_given(release, asked, prepare(release, asked.seed))
+        return _start_given(release, asked, prepare(release, asked.seed), watch)
     entities = release.plan.entities if asked.entities is None else asked.entities
     ready = prepare(release, asked.seed, entities)
     condition = None
@@ -106,17 +108,19 @@ def start(release: Release, options: SampleOptions | None = None) -> Sampling:
     job = Job(ready.generator, ready.writer, asked.seed, condition)
     threads = default_threads() if asked.threads is None else asked.threads
     sizes = chunk_sizes(release, ready.generator, asked.chunk)
-    return Sampling(job, ready.apart, entities, sizes, threads, expected_work(release, ready.generator), _orphans(release))
+    work = expected_work(release, ready.generator)
+    return Sampling(release, job, ready.apart, entities, sizes, threads, work, _orphans(release))
 
 
-def _start_given(release: Release, asked: SampleOptions, ready: Prepared) -> Sampling:
-    given = take_given(release, ready, asked.given)
+def _start_given(release: Release, asked: SampleOptions, ready: Prepared, watch: Watch | None) -> Sampling:
+    given = take_given(release, ready, asked.given, watch)
     generator, writer = replace(ready.generator, given=given), replace(ready.writer, given=given)
     threads = default_threads() if asked.threads is None else asked.threads
     sizes = chunk_sizes(release, generator, asked.chunk)
     work = expected_work(release, generator)
     notes = (*given.notes, *_orphans(release))
-    return Sampling(Job(generator, writer, asked.seed), ready.apart, given.entities, sizes, threads, work, notes)
+    job = Job(generator, writer, asked.seed)
+    return Sampling(release, job, ready.apart, given.entities, sizes, threads, work, notes)
 
 
 def _orphans(release: Release) -> tuple[str, ...]:
@@ -160,10 +164,10 @@ def sample(
     if to is None:
         frames: dict[str, pd.DataFrame] = {}
         with open_sink(frames) as sink:
-            pour(release, sink, options, progress)
+            pour(start(release, options), sink, progress)
         return frames
     with open_sink(to, replace=replace) if isinstance(to, str | Path | Mapping) else to as sink:
-        pour(release, sink, options, progress)
+        pour(start(release, options), sink, progress)
     return None
 
 
@@ -175,9 +179,9 @@ class Poured:
     notes: tuple[str, ...] = ()
 
 
-def pour(release: Release, sink: Sink, options: SampleOptions | None = None, progress: Progress | None = None) -> Poured:
-    """Stream a sample into a sink that was entered."""
-    sampling = start(release, options)
+def pour(sampling: Sampling, sink: Sink, progress: Progress | None = None) -> Poured:
+    """Stream a sample that was started into a sink that was entered."""
+    release = sampling.release
     written = {table.name: 0 for table in release.tables}
     sink.create([SinkTable(table, _later(release, table)) for table in release.tables])
     for meter, made in sampling.metered(progress):

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from mare.finding import open_sink
-from mare.ports import Finishes, FinishingStep, SinkTable
+from mare.ports import Finishes, SinkTable, WorkStep
 from tests.targets import ALL, DATABASES, LINES, PATIENTS, ROWS, TABLES, WARDS, batch, fill, make_target, read, write
 
 PATIENT_ROWS, LINE_ROWS = len(ROWS["Patients"]), len(ROWS["lines"])
 
 
-def told_by(location: str, *, twice: bool = False) -> list[FinishingStep]:
-    told: list[FinishingStep] = []
+def told_by(location: str, *, twice: bool = False) -> list[WorkStep]:
+    told: list[WorkStep] = []
     with open_sink(location) as sink:
         fill(sink)
         if twice:
@@ -31,9 +31,9 @@ def told_by(location: str, *, twice: bool = False) -> list[FinishingStep]:
 def test_the_steps_add_up_to_what_was_announced(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
     told = told_by(make_target(kind, request, tmp_path / "place").location)
-    assert told[0].done == 0
-    assert all(after.done == before.done + before.rows for before, after in pairwise(told))
-    assert {step.total for step in told} == {told[-1].done + told[-1].rows}
+    assert told[0].before == 0
+    assert all(after.before == before.before + before.here for before, after in pairwise(told))
+    assert {step.total for step in told} == {told[-1].before + told[-1].here}
     assert told[-1].total > 0
 
 
@@ -42,7 +42,7 @@ def test_foreign_keys_are_named_with_the_rows_that_they_go_over(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     told = told_by(make_target(kind, request, tmp_path).location)
-    keys = [(step.what, step.rows) for step in told if "foreign keys" in step.what]
+    keys = [(step.what, step.here) for step in told if "foreign keys" in step.what]
     assert ("the foreign keys of table Patients", PATIENT_ROWS) in keys
     if kind != "duckdb":  # which checks those that lead to earlier rows as they come
         assert ("the foreign keys of table lines", LINE_ROWS) in keys
@@ -65,9 +65,9 @@ class Stopped(BaseException):
 
 def stopped_at(number: int, location: str) -> bool:
     """Whether there was such a step."""
-    told: list[FinishingStep] = []
+    told: list[WorkStep] = []
 
-    def stop(step: FinishingStep) -> None:
+    def stop(step: WorkStep) -> None:
         told.append(step)
         if len(told) > number:
             raise Stopped

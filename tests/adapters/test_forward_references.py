@@ -19,7 +19,7 @@ from mare.ports import SinkTable
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.release import Release
-from mare.sampling import SampleOptions, pour
+from mare.sampling import SampleOptions, pour, start
 from mare.schema.loading import load_schema
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
 from tests.datasets import dataset
@@ -95,7 +95,7 @@ SELECT (SELECT count(*) FROM people a LEFT JOIN people b ON a.partner_id = b.pid
 def test_random_partners_are_written_into_tables_that_were_there(engine: Engine) -> None:
     url = engine.database()
     with open_sink(url) as sink:
-        poured = pour(release(), sink, SampleOptions(entities=90, seed=3, chunk=7))
+        poured = pour(start(release(), SampleOptions(entities=90, seed=3, chunk=7)), sink)
     assert engine.rows(url, "SELECT count(*) FROM people") == [(90,)]
     assert engine.rows(url, "SELECT count(*) FROM visits") == [(poured.rows["visits"],)]
     assert engine.rows(url, _DANGLING) == [(0,)]

@@ -54,12 +54,12 @@ def staging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # ---------------------------------------------------------------------- a real terminal
 
 
-def on_a_terminal(*arguments: object, press_at: str | None = None) -> tuple[int, str]:
-    """Run `mare …` on a pseudo-terminal of 100 columns; press Ctrl-C as soon as the screen says ``press_at``."""
+def on_a_terminal(*arguments: object, press_at: str | None = None, columns: int = 100) -> tuple[int, str]:
+    """Run `mare …` on a pseudo-terminal; press Ctrl-C as soon as the screen says ``press_at``."""
     command = [sys.executable, "-W", "error", "-c", "from mare.cli import main; main()", *map(str, arguments)]
     process, screen = pty.fork()
     if process == 0:
-        os.environ |= {"TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
+        os.environ |= {"TERM": "xterm", "COLUMNS": str(columns), "LINES": "30"}
         os.execv(command[0], command)
     shown = b""
     pressed = False
@@ -94,6 +94,18 @@ def test_a_terminal_shows_bars_with_the_time_left_and_then_the_result_alone(hosp
     result = plain(screen[screen.rindex("\x1b[2K") :])
     assert "━" not in result
     assert f"{target}: patients, 3,000 rows" in result
+
+
+def test_a_bar_is_one_line_on_a_narrow_terminal_too(release: Path, tmp_path: Path) -> None:
+    made, given, target = tmp_path / "made", tmp_path / "given.csv", tmp_path / "s.sqlite"
+    assert mare("sample", release, "--to", f"{made}?format=csv", "--entities", 20_000).returncode == 0
+    (made / "patients.csv").rename(given)
+    code, screen = on_a_terminal("sample", release, "--to", target, "--given", f"patients={given}", columns=62)
+    assert code == 0, screen
+    bars = plain(screen[: screen.rindex("\x1b[2K")])
+    assert re.search(r"[━╸╺]+ about \d+ s left given rows: \w+ patien…", bars), bars
+    lines = [line for line in bars.split("\n") if line.strip()]
+    assert not [line for line in lines if not line.startswith(("━", "╸", "╺")) or len(line) > 62]
 
 
 @pytest.mark.slow

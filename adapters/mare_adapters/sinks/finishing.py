@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mare.ports import FinishingStep, Watch
+from mare.ports import Watch, WorkStep
 
 
 @dataclass(frozen=True)
@@ -33,5 +33,5 @@ class Finishing:
         sizes = [sum(self.rows[table] for table in step.tables) for step in steps]
         for number, step in enumerate(steps):
             if self.watch is not None:
-                self.watch(FinishingStep(step.what, sum(sizes[:number]), sizes[number], sum(sizes)))
+                self.watch(WorkStep(step.what, sum(sizes[:number]), sizes[number], sum(sizes)))
             yield step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 from mare.cli.app import app
 
 if TYPE_CHECKING:
-    from mare.ports import Source
+    from mare.ports import Source, WorkStep
     from mare.schema.drafting import Draft
     from mare.schema.reflection import Peek, Reflection
 
@@ -60,21 +61,32 @@ def init(
 
 def _peeks(opened: Source, reflection: Reflection, entity: str | None, *, domains: bool) -> dict[tuple[str, str], Peek]:
     """Types first, because what is drafted as a category depends on them; then the domains of what would be learned."""
-    from mare.cli.bars import count_bar
+    from mare.cli.bars import step_bar
+    from mare.cli.progress import PEEK, rows_about
     from mare.schema.drafting import make_draft, undeclared, untyped
     from mare.schema.reflection import Peek
 
+    rows = {table.name: rows_about(opened, table.name) or 1 for table in reflection}
     found: dict[tuple[str, str], Peek] = {}
-    with count_bar("looking at columns", quiet=False) as tell:
+    with step_bar("looking at columns", PEEK, quiet=False) as tell:
         types = list(untyped(reflection))
-        for done, place in enumerate(types):
-            tell(done, len(types))
+        open_domains = types if domains else []  # at first: which of them will be open, their types say
+        for number, place in enumerate(types):
+            tell(_look(rows, [*types, *open_domains], number))
             found[place] = Peek(kind=opened.peek(*place, max_values=1).kind)
         open_domains = list(undeclared(make_draft(reflection, entity, found))) if domains else []
-        for done, place in enumerate(open_domains, len(types)):
-            tell(done, len(types) + len(open_domains))
+        for number, place in enumerate(open_domains, len(types)):
+            tell(_look(rows, [*types, *open_domains], number))
             found[place] = opened.peek(*place, max_values=_MAX_VALUES)
     return found
+
+
+def _look(rows: Mapping[str, int], places: Sequence[tuple[str, str]], number: int) -> WorkStep:
+    """One of so many looks, each at all rows of a table."""
+    from mare.ports import WorkStep
+
+    sizes = [rows[table] for table, _ in places]
+    return WorkStep(f"{number + 1} of {len(places)}", sum(sizes[:number]), sizes[number], sum(sizes))
 
 
 def _refuse(output: Path, force: bool) -> None:

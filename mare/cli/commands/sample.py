@@ -59,12 +59,15 @@ def sample(
 
 
 def pour_with_progress(release: Release, sink: Sink, options: SampleOptions, quiet: bool) -> Poured:
-    """The sample, with a bar on the error stream. The sink has been entered."""
-    from mare.cli.telling import counting
-    from mare.sampling import pour
+    """The sample, with bars on the error stream. The sink has been entered."""
+    from mare.cli.bars import count_bar, step_bar
+    from mare.cli.progress import TAKE
+    from mare.sampling import pour, start
 
-    with counting(quiet, "sampling") as progress:
-        return pour(release, sink, options, progress)
+    with step_bar("given rows" if options.given else "preparing the sample", TAKE, quiet) as watch:
+        sampling = start(release, options, watch)
+    with count_bar("sampling", quiet) as progress:
+        return pour(sampling, sink, progress)
 
 
 def show(release: Release, sink: Sink, poured: Poured, quiet: bool, as_json: bool) -> None:

@@ -9,11 +9,11 @@ from itertools import pairwise
 import pytest
 
 from mare.cli.bars import EVERY, FIRST, in_words, say_lines, with_time_left
-from mare.cli.progress import CountedSource, CountProgress, FinishProgress, FitProgress, seconds_left
+from mare.cli.progress import CountedSource, CountProgress, FitProgress, StepProgress, seconds_left
 from mare.errors import SourceError
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
-from mare.ports import FinishingStep
+from mare.ports import WorkStep
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from tests.memory_source import MemorySource, hospital_rows, hospital_schema
@@ -224,19 +224,19 @@ def test_those_in_the_making_count_in_parts_and_what_came_before_does_not(clock:
 
 
 def test_a_target_that_does_not_tell_has_no_time_left(clock: Clock) -> None:
-    finishing = FinishProgress("finishing x", clock)
+    finishing = StepProgress("finishing x", 0.5e-6, clock)
     clock.now += 5
     assert (finishing.doing, finishing.fraction(), finishing.left()) == ("finishing x", None, None)
-    finishing.tell(FinishingStep("the folder", 0, 0, 0))
+    finishing.tell(WorkStep("the folder", 0, 0, 0))
     assert (finishing.doing, finishing.fraction(), finishing.left()) == ("finishing x: the folder", None, None)
 
 
 def test_a_target_that_tells_has_one_from_its_first_step_and_it_goes_down(clock: Clock) -> None:
     """A million rows a second here, through four steps of ten million rows."""
-    finishing = FinishProgress("finishing x", clock)
+    finishing = StepProgress("finishing x", 0.5e-6, clock)
     rows, lefts, parts = 10_000_000, list[float](), list[float]()
     for number in range(4):
-        finishing.tell(FinishingStep(f"step {number}", number * rows, rows, 4 * rows))
+        finishing.tell(WorkStep(f"step {number}", number * rows, rows, 4 * rows))
         for _ in range(10):
             lefts.append(finishing.left() or 0.0)
             parts.append(finishing.fraction() or 0.0)

@@ -299,7 +299,7 @@ class _Interrupted:
 def test_an_interruption_ends_all_threads_and_reaches_the_sink() -> None:
     sink = _Interrupted()
     with pytest.raises(KeyboardInterrupt), sink:
-        pour(fitted_hospital(), sink, SampleOptions(5000, chunk=10, threads=3))
+        pour(start(fitted_hospital(), SampleOptions(5000, chunk=10, threads=3)), sink)
     assert sink.left_with is KeyboardInterrupt
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("mare-sample")]
 
@@ -316,5 +316,5 @@ def test_an_error_in_a_thread_is_the_one_that_is_raised(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("target", ["o.duckdb", "o.sqlite"])
 def test_a_database_takes_references_to_rows_that_come_later(target: str, tmp_path: Path) -> None:
     with open_sink(tmp_path / target) as sink:
-        poured = pour(partners(), sink, SampleOptions(200, chunk=10))
+        poured = pour(start(partners(), SampleOptions(200, chunk=10)), sink)
     assert poured.rows["people"] == 200

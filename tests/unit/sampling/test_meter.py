@@ -78,7 +78,7 @@ class Nowhere:
 def told_by(release: Release, options: SampleOptions) -> tuple[Told, Nowhere]:
     told: Told = []
     sink = Nowhere(told)
-    pour(release, sink, options, lambda done, total: told.append((done, total)))  # type: ignore[arg-type]
+    pour(start(release, options), sink, lambda done, total: told.append((done, total)))  # type: ignore[arg-type]
     return told, sink
 
 
@@ -201,7 +201,7 @@ def test_the_time_left_of_one_chunk_is_known_soon_and_goes_down() -> None:
         counted.tell(done, total)
         lefts.append(counted.left())
 
-    pour(fitted(MANY_STEPS), Nowhere([(0, 0)]), SampleOptions(40, 5, threads=1), tell)  # type: ignore[arg-type]
+    pour(start(fitted(MANY_STEPS), SampleOptions(40, 5, threads=1)), Nowhere([(0, 0)]), tell)  # type: ignore[arg-type]
     assert lefts[0] is None  # nothing is done yet
     known = [left for left in lefts[1:] if left is not None]
     assert len(known) == len(lefts) - 1
