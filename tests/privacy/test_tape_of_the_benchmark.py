@@ -52,7 +52,7 @@ def test_no_patient_who_comes_shows_either() -> None:
 
 OTHER_WAYS: dict[str, tuple[dict[str, object], Budget]] = {
     "noisy scores": ({"search": "noisy_scores"}, BUDGET),
-    "carried whatever the rate, wide lags": ({"carry": 0.0, "wide_lags": True}, BUDGET),
+    "carried whatever the rate, all of earlier rows": ({"carry": 0.0, "looks_back": "all"}, BUDGET),
     "caps instead of clips, levels everywhere": ({"clip_portion": 0, "coarsen_above": 1, "carry": 1.0}, BUDGET),
     "pure epsilon": ({}, Budget(2, 0)),
     "pure epsilon, noisy scores": ({"search": "noisy_scores", "replacement": False}, Budget(2, 0)),

@@ -120,6 +120,24 @@ def _sequence(steps: dict[str, tuple[int, ...]]) -> Callable[[], Frames]:
     return made
 
 
+def _one_after_the_other() -> Frames:
+    """What ``y`` is follows from ``x`` of the row before, and ``z`` from its own value two rows before, and from nothing else."""
+
+    def kinds() -> Iterator[tuple[dict[str, list[dict[str, object]]], int]]:
+        for x, last, z in product(product(range(3), repeat=2), range(3), product((0, 1), repeat=4)):
+            y = [0, *(int(code == 0) for code in (*x, last))]
+            weight = (2, 1, 1)[x[0]] * (1, 2, 1)[x[1]] * (2, 1, 1)[last]
+            for before, now in zip(z, z[2:], strict=False):
+                weight *= 3 if before == now else 1
+            rows = zip((*x, last, 0), y, z, strict=True)
+            yield (
+                {"people": [{"a": "a0"}], "visits": [{"n": n, "x": X[i], "y": j, "z": k} for n, (i, j, k) in enumerate(rows)]},
+                weight,
+            )
+
+    return population(kinds(), times=2)
+
+
 def _association() -> Frames:
     def kinds() -> Iterator[tuple[dict[str, list[dict[str, object]]], int]]:
         for (i, a), *taken in product(enumerate(A), *[(0, 1)] * 4):
@@ -149,6 +167,12 @@ def _previous(made: Frames) -> pd.DataFrame:
     return table.dropna()
 
 
+def _earlier(made: Frames, column: str, earlier: str, back: int) -> pd.DataFrame:
+    visits = made["visits"].sort_values(["pid", "n"])
+    table = visits.assign(before=visits.groupby("pid")[earlier].shift(back))[["before", column]]
+    return table.dropna().astype(str)
+
+
 def _lists(made: Frames) -> pd.DataFrame:
     has = pd.crosstab(made["gives"]["pid"], made["gives"]["drug_id"]).clip(upper=1)
     return made["people"].set_index("pid").join(has).fillna(0).rename(columns={key: f"drug {key}" for key in range(4)})
@@ -163,6 +187,7 @@ class Case:
 
 HEAD = "mare: 1\nentity: people\ntables:\n  people: {key: pid, columns: {a: {type: category, values: [a0, a1, a2]}%s}}\n"
 _X = "{type: category, values: [x0, x1, x2]}"
+_BIT = "{type: boolean, true: 1, false: 0}"
 _VISITS = f"""
   visits:
     parent: {{table: people, column: pid, type: sequential, order_by: n, memory: 1, max_rows: 4}}
@@ -202,6 +227,16 @@ CASES = {
     ),
     "a row and the previous one, never the same": Case(
         HEAD % "" + _VISITS, _sequence(FLUID), lambda made: {"previous x, x": _previous(made)}
+    ),
+    "another column of the previous row, and a row before that": Case(
+        HEAD % ""
+        + f"""
+  visits:
+    parent: {{table: people, column: pid, type: sequential, order_by: n, memory: 2, max_rows: 4}}
+    columns: {{n: {{type: position, start: 0}}, x: {_X}, y: {_BIT}, z: {_BIT}}}
+""",
+        _one_after_the_other,
+        lambda made: {"previous x, y": _earlier(made, "y", "x", 1), "z two rows before, z": _earlier(made, "z", "z", 2)},
     ),
     "keys of an association": Case(
         HEAD % ""

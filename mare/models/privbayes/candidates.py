@@ -102,9 +102,12 @@ class Candidates:
         return axis.level > 0 and presence_level(axis.column, self.task, self.coarsenings) == axis.level
 
     def _may_look_back(self, child: str, name: str) -> bool:
-        """Of earlier rows, a column looks at its own previous value only: more is rarely worth the noise (recipe, step 8)."""
-        lag = self.task.lags.get(name)
-        return lag is None or self.settings.wide_lags or lag == (child, 1)
+        """What happened in the row before tells more than one's own value there: a toxicity lowers the next dose. Of rows before
+        that, only one's own is worth it: every candidate more makes all choices a little less sharp."""
+        if (lag := self.task.lags.get(name)) is None:
+            return True
+        (column, distance), wish = lag, self.settings.looks_back
+        return wish == "all" or (column == child and distance == 1) or (wish == "previous" and (distance == 1 or column == child))
 
 
 def presence_level(name: str, task: Task, coarsenings: Coarsenings) -> int | None:

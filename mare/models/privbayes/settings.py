@@ -10,7 +10,8 @@ from types import MappingProxyType
 from mare.domain import OptionValue, Task
 from mare.errors import PlanError
 
-SEARCHES = ("greedy", "noisy_scores")
+WORDS = {"search": ("greedy", "noisy_scores"), "looks_back": ("own", "previous", "all")}
+"""What the options may be that are words."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,9 @@ class Settings:
     """How much cutting an entity is thought to bias a table."""
     carry: float = 0.6
     """Columns that repeat their previous value at least this often are generated as "same as before, or else"; 1: none."""
-    wide_lags: bool = False
-    """Let a column look at all columns of earlier rows, not just at its own value."""
+    looks_back: str = "previous"
+    """What a column may look at of earlier rows: its "own" previous value alone; the whole "previous" row, and its own values
+    before that; or "all" that is remembered."""
     raking: int = 12
     """Rounds of raking family tables to the one-way tables they share."""
     replacement: bool = True
@@ -79,7 +81,7 @@ def _wrong(name: str, value: object, default: object) -> str | None:
     if isinstance(default, bool):
         return None if isinstance(value, bool) else f"{name} is {value!r}; it may be true or false"
     if isinstance(default, str):
-        return None if value in SEARCHES else f"{name} is {value!r}; it may be {' or '.join(SEARCHES)}"
+        return None if value in WORDS[name] else f"{name} is {value!r}; it may be {' or '.join(WORDS[name])}"
     number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
     if isinstance(default, int):
         least = 1 if name == "max_cells" else 0

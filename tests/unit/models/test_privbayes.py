@@ -91,7 +91,7 @@ def test_with_hardly_any_budget_it_still_answers() -> None:
         ({"structure": float("nan")}, "structure is nan"),
         ({"parents": -1}, "parents is -1"),
         ({"max_cells": 0}, "max_cells is 0"),
-        ({"wide_lags": 3}, "wide_lags is 3"),
+        ({"looks_back": "far"}, "own or previous or all"),
         ({"raking": 2.5}, "raking is 2.5"),
     ],
 )

@@ -8,8 +8,9 @@ import pytest
 from mare.domain import Axis, Codes, Domain, Task
 from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
-from mare.models.privbayes.candidates import Family
+from mare.models.privbayes.candidates import Candidates, Family
 from mare.models.privbayes.fitted import FittedPrivBayes, load_fitted, quotas
+from mare.models.privbayes.settings import Settings
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Curator
 from mare.privacy.ledger import Ledger
@@ -121,3 +122,18 @@ def test_quotas_are_uniform_for_each_row_and_even_for_each_distribution() -> Non
     assert (np.sort(np.floor(drawn[:, :10] * 10), axis=1) == np.arange(10)).all()
     assert (np.sort(np.floor(drawn[:, 11:] * 40), axis=1) == np.arange(40)).all()
     assert len(quotas(np.zeros(0, dtype=np.int64), rng)) == 0
+
+
+@pytest.mark.parametrize(
+    ("wish", "seen"),
+    [
+        ("own", {"a[-1]", "above"}),
+        ("previous", {"a[-1]", "b[-1]", "a[-2]", "above"}),
+        ("all", {"a[-1]", "b[-1]", "a[-2]", "b[-2]", "above"}),
+    ],
+)
+def test_what_a_column_may_look_at_of_earlier_rows(wish: str, seen: set[str]) -> None:
+    lags = {f"{name}[-{back}]": (name, back) for name in "ab" for back in (1, 2)}
+    task = Task("t.rows", Domain(("a", "b"), (2, 2)), Domain((*lags, "above"), (3, 3, 3, 3, 2)), {"looks_back": wish}, lags)
+    candidates = Candidates(task, Settings.of(task), {})
+    assert {axis.column for axis in candidates.allowed(candidates.alone("a"), [])} == seen
