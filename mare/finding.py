@@ -7,6 +7,7 @@ or an object in memory (a dictionary of frames). Each maps to an entry-point nam
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from importlib.metadata import entry_points
@@ -38,6 +39,8 @@ def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool)
     if must_exist and not is_there(path):
         hint = "" if is_path(path) else f" ({_GIVE})"
         raise fault(f"{shown(path)} is not there{hint}. Give a URL (postgresql://…), a folder, or a database file that exists.")
+    if not must_exist and _ends_as_a_folder(text):
+        return "folder"
     if path.suffix:
         return f"suffix-{path.suffix.lstrip('.').lower()}"
     if must_exist:
@@ -48,11 +51,22 @@ def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool)
     return "folder"
 
 
+def _ends_as_a_folder(text: str) -> bool:
+    """`run.2/` is a folder, whatever the dot in its name looks like."""
+    return text.partition("?format=")[0].endswith(tuple(filter(None, (os.sep, os.altsep))))
+
+
+def _may_be_a_folder(group: str, name: str) -> bool:
+    return group == "mare.sinks" and name.startswith("suffix-")
+
+
 def _adapter(group: str, name: str, fault: type[MareError]) -> object:
     found = {point.name: point for point in entry_points(group=group)}
     if name not in found:
+        hint = " A new folder with a dot in its name is written with a slash at its end." if _may_be_a_folder(group, name) else ""
         raise fault(
-            f"nothing installed here opens {_described(name)}. Known: {', '.join(map(_described, sorted(found))) or 'none'}."
+            f"nothing installed here opens {_described(name)}. Known: "
+            f"{', '.join(map(_described, sorted(found))) or 'none'}.{hint}"
         )
     return found[name].load()
 

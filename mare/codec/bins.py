@@ -93,7 +93,8 @@ class Bins:
         """Where each bin begins among the fine cells, and what the cells up to there weigh."""
         if not self.cells:
             return np.arange(len(self.edges), dtype=np.intp), np.zeros(0)
-        widths = np.diff(np.asarray(self.cells, dtype=np.float64))
+        # Whole numbers are subtracted as such: beyond 2^53 neighbours are one double, and cells would have no width.
+        widths = np.array([b - a for a, b in pairwise(self.cells)], dtype=np.float64)
         weights = np.asarray(self.weights, dtype=np.float64)
         even = widths / widths.sum() * max(float(weights.sum()), 1.0) * _FAINT
         starts = np.searchsorted(np.asarray(self.cells, dtype=np.int64), np.asarray(self.edges, dtype=np.int64))

@@ -12,6 +12,7 @@ import pytest
 
 from mare.errors import InternalError, SinkError, SourceError
 from mare.finding import open_sink, open_source
+from mare.ports import SinkTable
 from tests.targets import ROWS, TABLES, fill
 
 FRAME = pd.DataFrame(
@@ -161,6 +162,19 @@ def test_a_dictionary_gets_all_frames_or_none() -> None:
     assert [list(frame.columns) for frame in frames.values()] == [  # type: ignore[attr-defined]
         [column.name for column in table.columns] for table in TABLES
     ]
+
+
+def test_whole_numbers_and_missing_ones_come_back_in_the_dtype_that_was_read() -> None:
+    kept = ["whole", "gap", "nullable", "flag", "maybe"]
+    with open_source({"t": FRAME[kept]}) as source:
+        (table,), rows = source.reflect(), pa.Table.from_batches(source.read("t", kept))
+    made: dict[str, pd.DataFrame] = {}
+    with open_sink(made) as sink:
+        sink.create([SinkTable(table)])
+        for batch in rows.to_batches():
+            sink.write("t", batch)
+    assert made["t"].dtypes.astype(str).to_dict() == FRAME[kept].dtypes.astype(str).to_dict()
+    assert made["t"]["nullable"].tolist() == [2**60 + 1, pd.NA, 3]
 
 
 def test_a_dictionary_that_holds_a_table_is_refused_unless_it_may_be_replaced() -> None:

@@ -43,6 +43,13 @@ def test_a_folder_whose_name_has_a_suffix_is_a_folder(tmp_path: Path) -> None:
     assert type(open_source(tmp_path / "export.db")).__name__ == "FolderSource"
 
 
+def test_a_new_folder_with_a_dot_in_its_name_is_written_with_a_slash_at_its_end(tmp_path: Path) -> None:
+    for location in (f"{tmp_path}/run.2/", f"{tmp_path}/run.2/?format=csv"):
+        assert type(open_sink(location)).__name__ == "FolderSink"
+    with pytest.raises(SinkError, match=r"opens a \.2 file\. Known: .* with a slash at its end\."):
+        open_sink(f"{tmp_path}/run.2")
+
+
 def test_what_is_not_there_is_told_with_what_may_be_given(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"gone\.sqlite is not there\. Give a URL"):
         open_source(tmp_path / "gone.sqlite")

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from mare.errors import InternalError, SinkError
 from mare.ports import SinkTable
+from mare.schema.reflection import ReflectedTable
 
 from .layout import Layout, Limits, lay_out
 from .values import fitted
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 _LIMITS = Limits("a dictionary of frames")
+_WITH_MISSING = frozenset(
+    {"boolean", *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)), "Float32", "Float64"}
+)
+"""The dtypes of pandas that hold numbers and missing values side by side, as a frame that was read calls them."""
 
 
 class FramesSink:
@@ -50,7 +56,11 @@ class FramesSink:
         parts, self._parts = self._parts or {}, None
         if error is None:
             # The conversion may fail, the assignment may not: so all frames are made before one is handed over.
-            frames = {name: pa.Table.from_batches(batches).to_pandas() for name, batches in parts.items() if batches}
+            frames = {
+                name: _frame(pa.Table.from_batches(batches), self._layout.table(name))
+                for name, batches in parts.items()
+                if batches
+            }
             self._target.update(frames)
 
     def expect(self, tables: Sequence[str]) -> None:
@@ -67,3 +77,26 @@ class FramesSink:
         if self._parts is None:
             raise InternalError("a sink was written to before it was entered")
         self._parts[table].append(fitted(batch, self._layout.table(table)))
+
+
+def _frame(rows: pa.Table, table: ReflectedTable) -> pd.DataFrame:
+    """The rows as pandas has them by default: whole numbers with missing ones are floats there, and keys read 3.0.
+
+    A frame that was read with dtypes that hold both gets them back.
+    """
+    wanted = {column.name: column.sql_type for column in table.columns if column.nullable and column.sql_type in _WITH_MISSING}
+    frame: pd.DataFrame = rows.drop_columns(list(wanted)).to_pandas() if wanted else rows.to_pandas()
+    for place, name in enumerate(rows.column_names):
+        if name in wanted:
+            frame.insert(place, name, _with_missing(rows.column(name), wanted[name]))
+    return frame
+
+
+def _with_missing(column: pa.ChunkedArray, dtype: str) -> pd.Series[Any]:
+    """By way of pandas' widest dtype of the kind: no whole number passes through a float."""
+    import pandas as pd
+    import pyarrow as pa
+
+    wide = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype()}
+    found: pd.Series[Any] = column.to_pandas(types_mapper=wide.get)
+    return found.astype(pd.api.types.pandas_dtype(dtype))

@@ -58,3 +58,11 @@ def test_declared_edges_are_kept_and_those_outside_ignored() -> None:
 def test_edges_that_are_none_are_refused(edges: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="strictly increasing"):
         Bins(edges)
+
+
+def test_numbers_beyond_what_a_double_tells_apart_are_drawn_as_they_weigh() -> None:
+    low = 2**59
+    bins = Bins((low, low + 4), cells=tuple(range(low, low + 5)), weights=(0.0, 3.0, 1.0, 0.0))
+    drawn = bins.draw(np.zeros(4000, dtype=np.intp), np.random.default_rng(1)) - low
+    assert set(drawn) == {1, 2}
+    assert abs((drawn == 1).mean() - 0.75) < 0.05
