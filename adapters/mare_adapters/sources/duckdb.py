@@ -93,8 +93,9 @@ class DuckdbSource:
         name = find_table(self.reflect(), table).name
         found = self._found[name]
         with reading(self.label, "the catalogue"):
-            told = self._open.execute(_SIZE, [found.schema, found.name]).fetchone()
-        return None if told is None else int(told[0])
+            # To its end: DuckDB 2 streams nothing as long as the last answer is not taken.
+            told = self._open.execute(_SIZE, [found.schema, found.name]).fetchall()
+        return int(told[0][0]) if told else None
 
     @property
     def _open(self) -> duckdb.DuckDBPyConnection:
