@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -188,6 +189,12 @@ def test_types_that_arrow_knows_and_mare_does_not_are_read_as_text(tmp_path: Pat
         str(2**64 - 1),
         "1970-01-01 00:00:00",
     )
+
+
+def test_numbers_of_more_digits_than_arrow_computes_with_are_read(tmp_path: Path) -> None:
+    table = pa.table({"whole": pa.array([7], pa.decimal256(50, 0)), "part": pa.array([Decimal("2.5")], pa.decimal256(60, 10))})
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert rows(tmp_path, "t", "whole", "part") == [{"whole": 7, "part": 2.5}]
 
 
 def test_file_names_that_look_like_patterns_are_names(tmp_path: Path) -> None:

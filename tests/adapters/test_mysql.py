@@ -21,7 +21,7 @@ CREATE TABLE patients (
     age INT CHECK (age BETWEEN 0 AND 120),
     unit VARCHAR(9) CHECK (unit IN ('ICU', 'ward')),
     born DATE, begun DATETIME, ended DATETIME(3),
-    doc JSON, ok BOOLEAN, flag BIT(1), flags BIT(10), clock TIME, year YEAR, big DECIMAL(30, 5), tags SET('x', 'y'), raw BLOB,
+    doc JSON, ok BOOLEAN, flag BIT(1), flags BIT(10), clock TIME, year YEAR, big DECIMAL(30, 5), tags SET('x', 'y'), raw BLOB, place POINT,
     twice INT AS (age * 2) STORED,
     CONSTRAINT ordered CHECK (begun <= ended), CHECK (length(unit) < 9)
 ) COMMENT 'people';
@@ -35,7 +35,7 @@ INSERT INTO patients (id, sex, age, born, begun, ended, doc, ok, flag, flags, cl
     (1, 'F', 5, '1844-01-01', '2000-01-01', '2001-01-01 00:00:00.123', '{"a": 1}', true, 1, 515, '10:30',
     2020, 12345678901234567890.5, 'x,y', x'00ff');
 SET sql_mode = '';
-INSERT INTO patients (id, born, begun) VALUES (2, '0000-00-00', '0000-00-00 00:00:00');
+INSERT INTO patients (id, born, begun, ended) VALUES (2, '0000-00-00', '0000-00-00 00:00:00', '0000-00-00 00:00:00.000');
 INSERT INTO `order` VALUES (7, 1, 'hé');
 """
 MANY = (
@@ -72,6 +72,7 @@ def test_the_catalogue_is_told(either_server: MysqlServer, url: str) -> None:
     )
     kinds = {
         "doc": "json",
+        "place": "other",
         "ok": "boolean",
         "flag": "boolean",
         "clock": "time",
@@ -174,7 +175,7 @@ def test_values_come_through_and_a_zero_date_is_null(url: str) -> None:
         "raw": b"\x00\xff",
         "twice": 10,
     }
-    assert (second["born"], second["begun"]) == (None, None)
+    assert (second["born"], second["begun"], second["ended"]) == (None, None, None)
 
 
 def test_tables_without_rights_are_left_out_with_a_word(either_server: MysqlServer, url: str) -> None:

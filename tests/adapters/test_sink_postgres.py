@@ -36,7 +36,7 @@ def test_a_database_is_written_with_the_sources_own_types(postgres_server: Postg
         CREATE TABLE a (
             id uuid PRIMARY KEY, small smallint, whole numeric(20,0), n numeric(7,3), f real, c char(5), v varchar(7), x text,
             at timestamptz(3), day date, span interval, m "Mood", rare "Mood" CHECK (rare IN ('sad')), list int[], net inet,
-            doc jsonb, raw bytea, paid money
+            doc jsonb, raw bytea, paid money, hundreds numeric(5,-2), long numeric(60,10)
         );
     """)
     with open_source(source) as opened:

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Protocol, cast
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.sources.columnar import arrow_type
 
-from .types import INT64_DIGITS
+from .types import declared_digits
 from .values import fitted, seconds
 
 if TYPE_CHECKING:
@@ -163,9 +163,5 @@ def _parquet_type(column: ReflectedColumn, table: ReflectedTable) -> pa.DataType
             own = pa.type_for_alias(column.sql_type)
             if not pa.types.is_null(own):
                 return own
-    digits = column.digits or 0
-    if column.kind == "number" and 0 < digits <= 38 and column.precision is not None:
-        return pa.decimal128(digits, column.precision)
-    if column.kind == "integer" and digits > INT64_DIGITS:
-        return pa.decimal128(min(digits, 38), 0)
-    return arrow_type(column)
+    size = declared_digits(column)
+    return pa.decimal128(*size) if size else arrow_type(column)
