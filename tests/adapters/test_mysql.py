@@ -21,7 +21,8 @@ CREATE TABLE patients (
     age INT CHECK (age BETWEEN 0 AND 120),
     unit VARCHAR(9) CHECK (unit IN ('ICU', 'ward')),
     born DATE, begun DATETIME, ended DATETIME(3),
-    doc JSON, ok BOOLEAN, flag BIT(1), flags BIT(10), clock TIME, year YEAR, big DECIMAL(30, 5), tags SET('x', 'y'), raw BLOB, place POINT,
+    doc JSON, ok BOOLEAN, flag BIT(1), flags BIT(10), clock TIME, year YEAR, big DECIMAL(30, 5), tags SET('x', 'y'), raw BLOB,
+    place POINT,
     twice INT AS (age * 2) STORED,
     CONSTRAINT ordered CHECK (begun <= ended), CHECK (length(unit) < 9)
 ) COMMENT 'people';

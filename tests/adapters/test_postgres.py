@@ -233,10 +233,35 @@ def test_every_kind_of_type_is_read(postgres_server: PostgresServer) -> None:
     assert [c.kind for c in table.columns if c.name in ("list", "address", "shape")] == ["other"] * 3
 
 
-def test_a_date_that_python_cannot_hold_is_an_error_that_shows_no_value(postgres_server: PostgresServer) -> None:
-    url = postgres_server.create_database("CREATE TABLE t (d date); INSERT INTO t VALUES ('infinity')")
-    with open_source(url) as source, pytest.raises(SourceError, match=r"table t of .* cannot be read.*infinity\): correct it"):
-        list(source.read("t", ["d"]))
+@pytest.mark.parametrize("more", [(), ("span",)])  # read by COPY, and in the other way
+def test_what_lies_further_off_than_python_reaches_is_read_as_the_last_that_it_does(
+    postgres_server: PostgresServer, more: tuple[str, ...]
+) -> None:
+    url = postgres_server.create_database("""
+        CREATE TABLE t (d date, plain timestamp(0), zoned timestamptz, clock time, there timetz, span interval);
+        INSERT INTO t VALUES ('infinity', 'infinity', 'infinity', '24:00', '24:00+02', 'infinity'),
+            ('-infinity', '-infinity', '-infinity', NULL, NULL, '-infinity'),
+            ('0044-03-15 BC', '0044-03-15 BC', '0044-03-15 BC', NULL, NULL, NULL),
+            ('5874897-12-31', '294276-12-31', '294276-12-31', '23:59:59.999999', NULL, '178000000 years');
+    """)
+    first, last = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)
+    with open_source(url) as source:
+        rows = [row for part in source.read("t", ["d", "plain", "zoned", "clock", "there", *more]) for row in part.to_pylist()]
+        assert source.peek("t", "d", 9).max == last.date()
+    assert [(row["d"], row["plain"], row["zoned"]) for row in rows] == [
+        (moment.date(), moment, moment) for moment in (last, first, first, last)
+    ]
+    assert [row["clock"] for row in rows] == [last.time(), None, None, last.time()]
+    if more:
+        assert [row["span"] and row["span"].days for row in rows] == [10**8, -(10**8), None, 10**8]
+
+
+def test_a_number_that_is_none_is_null_among_decimals(postgres_server: PostgresServer) -> None:
+    url = postgres_server.create_database(
+        "CREATE TABLE t (a numeric(20, 5), b numeric(20, 0)); INSERT INTO t VALUES ('NaN', 'NaN'), (1.5, 2)"
+    )
+    with open_source(url) as source:
+        assert next(source.read("t", ["a", "b"])).to_pylist() == [{"a": None, "b": None}, {"a": Decimal("1.5"), "b": 2}]
 
 
 def test_a_large_table_is_streamed_in_batches(postgres_server: PostgresServer) -> None:

@@ -155,8 +155,8 @@ def _parquet_type(column: ReflectedColumn, table: ReflectedTable) -> pa.DataType
     import pyarrow as pa
 
     if table.dialect == "arrow":
-        if size := _DECIMAL.fullmatch(column.sql_type):
-            return pa.decimal128(int(size[1]), int(size[2]))
+        if own_size := _DECIMAL.fullmatch(column.sql_type):
+            return pa.decimal128(int(own_size[1]), int(own_size[2]))
         if zone := re.fullmatch(r"timestamp\[(\w+), tz=[\w/+:-]+\]", column.sql_type):
             return pa.timestamp(zone[1], tz="UTC")
         with suppress(ValueError):
