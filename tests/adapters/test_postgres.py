@@ -107,6 +107,7 @@ def test_what_is_not_a_table_of_its_own_is_left_out_with_a_word(postgres_server:
         CREATE TABLE nurses (ward text) INHERITS (people);
         CREATE SCHEMA archive;
         CREATE TABLE archive.old (id int);
+        CREATE TABLE bare ();
         INSERT INTO visits VALUES (1, '2000-02-02');
         INSERT INTO nurses VALUES (7, 'A');
     """)
@@ -119,7 +120,9 @@ def test_what_is_not_a_table_of_its_own_is_left_out_with_a_word(postgres_server:
             "visits_2000": "a partition",
             "nurses": "inherits from people",
             "schema archive": "1 table outside the search path",
+            "bare": "it has no columns",
         }
+        assert told.left_out[-1].reason.endswith("add ?schema=public,archive to the URL to read them too")
         assert next(source.read("visits", ["id"])).to_pylist() == [{"id": 1}]
         assert next(source.read("people", ["id"])).to_pylist() == [{"id": 7}]
         with pytest.raises(SourceError, match=r"no table 'seen' that can be read \(a view"):
@@ -149,6 +152,19 @@ def test_tables_and_columns_without_rights_are_left_out_with_a_word(postgres_ser
         assert next(source.read("half", ["id"])).to_pylist() == [{"id": 1}]
         with pytest.raises(SourceError, match="no column 'name' that can be read"):
             source.read("half", ["name"])
+
+
+def test_rows_that_a_policy_hides_are_told(postgres_server: PostgresServer) -> None:
+    role = postgres_server.create_role("word")
+    url = postgres_server.create_database(f"""
+        CREATE TABLE t (n int); INSERT INTO t VALUES (1), (2); GRANT SELECT ON t TO {role};
+        ALTER TABLE t ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON t USING (n < 2);
+    """)
+    words = {}
+    for name, address in (("theirs", postgres_server.url(url.rpartition("/")[2], role, "word")), ("ours", url)):
+        with open_source(address) as source:
+            words[name] = [(left.name, left.reason) for left in source.reflect().left_out]
+    assert words == {"theirs": [("rows of t", "row level security hides those that this user may not see")], "ours": []}
 
 
 def test_a_right_taken_away_after_reflection_is_told_without_the_drivers_words(postgres_server: PostgresServer) -> None:

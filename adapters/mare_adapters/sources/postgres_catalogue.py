@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
+from urllib.parse import quote
 
 from mare.errors import SourceError
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
@@ -31,6 +32,8 @@ class _Relation(NamedTuple):
     partition: bool
     extension: str | None
     readable: bool
+    columns: int
+    filtered: bool
 
 
 class _Attribute(NamedTuple):
@@ -46,7 +49,9 @@ SELECT n.nspname, c.relname, c.relkind::text,
        c.relispartition,
        (SELECT e.extname FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
          WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'e' LIMIT 1),
-       pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')
+       pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT'),
+       (SELECT count(*) FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+       pg_catalog.row_security_active(c.oid)
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't'
    AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
@@ -115,11 +120,14 @@ def _sorted_out(relations: Sequence[_Relation], schemas: Sequence[str]) -> tuple
             left_out.append(LeftOut(relation.name, reason))
         else:
             kept.append((relation.schema, relation.name))
+            if relation.filtered:
+                left_out.append(LeftOut(f"rows of {relation.name}", "row level security hides those that this user may not see"))
     for schema, tables in elsewhere.items():
         if tables:
             word = "1 table" if tables == 1 else f"{tables} tables"
+            asked = ",".join(quote(name, safe="") for name in (*schemas, schema))
             left_out.append(
-                LeftOut(f"schema {schema}", f"{word} outside the search path: add ?schema={schema} to the URL to read them")
+                LeftOut(f"schema {schema}", f"{word} outside the search path: add ?schema={asked} to the URL to read them too")
             )
     return labelled(kept), left_out
 
@@ -131,6 +139,8 @@ def _reason(relation: _Relation) -> str | None:
         return f"a partition: its rows are read with {relation.parent}"
     if relation.parent is not None:
         return f"inherits from {relation.parent}: its rows are read with it, without columns of their own"
+    if relation.columns == 0:
+        return "it has no columns"
     if relation.kind in _WORDS:
         return _WORDS[relation.kind]
     return None if relation.readable else "no right to read"
