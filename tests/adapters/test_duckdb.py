@@ -106,6 +106,14 @@ def test_what_lies_further_off_than_python_reaches_is_read_as_the_last_that_it_d
     assert [row["coarse"] for row in rows] == [last, first, None]
 
 
+def test_what_is_unique_by_an_expression_is_told(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (a VARCHAR, b INTEGER); CREATE UNIQUE INDEX x ON t (lower(a))")
+    with open_source(tmp_path / "t.duckdb") as source:
+        (table,) = source.reflect().tables
+    assert (table.uniques, table.unread_checks) == ((), ("UNIQUE ((lower(a)))",))
+
+
 def test_a_file_that_is_not_duckdb_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.duckdb").write_text("no database")
     with pytest.raises(SourceError, match=r"x\.duckdb cannot be opened.*Is it a DuckDB file"):

@@ -116,6 +116,16 @@ def test_checks_are_read_letter_by_letter(either_server: MysqlServer) -> None:
     assert columns["slashed"].values == ("a\\b", "c") or "slashed" in unread
 
 
+def test_what_mysql_makes_unique_by_an_expression_is_told_and_not_taken_for_its_columns(mysql_server: MysqlServer) -> None:
+    url = mysql_server.create_database(
+        "CREATE TABLE t (a VARCHAR(9), b INT, c INT, UNIQUE KEY ((lower(a))), UNIQUE KEY (b, (c + 1)), KEY ((c * 2)))"
+    )
+    with open_source(url) as source:
+        (table,) = source.reflect().tables
+    assert (table.uniques, table.indexes) == ((), ())
+    assert {text.replace("`", "") for text in table.unread_checks} == {"UNIQUE (b, (c + 1))", "UNIQUE (lower(a))"}
+
+
 def test_a_check_that_is_not_enforced_promises_nothing(mysql_server: MysqlServer) -> None:
     url = mysql_server.create_database("CREATE TABLE t (a INT CHECK (a > 0) NOT ENFORCED, b INT CHECK (b > 0))")
     with open_source(url) as source:

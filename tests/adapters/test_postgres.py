@@ -97,6 +97,23 @@ def test_keys_references_uniques_indexes_and_comments(postgres_server: PostgresS
     assert not column(told, "c", "n").generated
 
 
+def test_what_is_unique_in_a_way_that_is_not_kept_is_told(postgres_server: PostgresServer) -> None:
+    url = postgres_server.create_database("""
+        CREATE TABLE t (a text, b int, c int, stay int4range, UNIQUE NULLS NOT DISTINCT (b, c), EXCLUDE USING gist (stay WITH &&));
+        CREATE UNIQUE INDEX ON t (lower(a), b);
+        CREATE UNIQUE INDEX ON t (c) WHERE b > 0;
+    """)
+    with open_source(url) as source:
+        (table,) = source.reflect().tables
+    assert table.uniques == (("b", "c"),)
+    assert table.unread_checks == (
+        "NULLS NOT DISTINCT of UNIQUE (b, c)",
+        "UNIQUE (c) WHERE (b > 0)",
+        "UNIQUE (lower(a), b)",
+        "EXCLUDE USING gist (stay WITH &&)",
+    )
+
+
 def test_what_is_not_a_table_of_its_own_is_left_out_with_a_word(postgres_server: PostgresServer) -> None:
     url = postgres_server.create_database("""
         CREATE TABLE people (id int PRIMARY KEY);

@@ -78,6 +78,13 @@ SELECT n.nspname, c.relname, a.attname,
 """
 """A column's own type, or the one under its domain (and the domains below that), and whether a domain demands a value."""
 
+_EXCLUSIONS = """
+SELECT n.nspname, c.relname, pg_catalog.pg_get_constraintdef(k.oid)
+  FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE k.contype = 'x' ORDER BY k.conname
+"""
+
 _SIZE = re.compile(r"(numeric|character varying|character)\((\d+)(?:,(\d+))?\)")
 
 _WORDS = {
@@ -95,10 +102,14 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
     for schema, name, column, *attribute in connection.exec_driver_sql(_COLUMNS):
         facts[schema, name][column] = _Attribute(*attribute)
     domains = _domain_checks(inspector)
+    exclusions: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for schema, name, text in connection.exec_driver_sql(_EXCLUSIONS):
+        exclusions[schema, name].append(text)
     tables = []
     for one, table in zip(found, reflect_tables(inspector, found), strict=True):
         columns = facts[str(one.schema), one.name]
         told = _with_own_words(table, str(one.schema), columns)
+        told = replace(told, unread_checks=(*told.unread_checks, *exclusions[str(one.schema), one.name]))
         told = _with_domains(told, inspector, one, domains)
         checks = [str(check["sqltext"]) for check in inspector.get_check_constraints(one.name, one.schema)]
         told = apply_checks(told, checks)
