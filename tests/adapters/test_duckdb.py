@@ -10,8 +10,9 @@ import duckdb
 import pytest
 
 from mare.errors import SourceError
-from mare.finding import open_source
-from mare.schema.reflection import ColumnOrder
+from mare.finding import open_sink, open_source
+from mare.ports import SinkTable
+from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
 from mare_adapters.engine import open_duckdb
 
 
@@ -112,6 +113,13 @@ def test_what_is_unique_by_an_expression_is_told(tmp_path: Path) -> None:
     with open_source(tmp_path / "t.duckdb") as source:
         (table,) = source.reflect().tables
     assert (table.uniques, table.unread_checks) == ((), ("UNIQUE ((lower(a)))",))
+
+
+def test_a_type_that_is_not_kept_is_told(tmp_path: Path) -> None:
+    columns = (ReflectedColumn("mood", "string", "ENUM('a', 'b')"), ReflectedColumn("n", "number", "DECIMAL(5,2)"))
+    with open_sink(tmp_path / "t.duckdb") as sink:
+        sink.create([SinkTable(ReflectedTable("t", columns, dialect="duckdb"))])
+    assert sink.notes == ("t.mood is VARCHAR: ENUM('a', 'b') is unknown there, or may not hold every value that comes",)
 
 
 def test_a_file_that_is_not_duckdb_is_refused(tmp_path: Path) -> None:

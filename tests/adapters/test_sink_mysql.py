@@ -42,6 +42,25 @@ def test_a_database_is_written_with_the_sources_own_types(either_server: MysqlSe
     assert made.column("doc").kind == "json"  # type: ignore[union-attr]
 
 
+def test_a_type_that_is_not_kept_is_told(either_server: MysqlServer) -> None:
+    columns = (
+        ReflectedColumn("tags", "string", "set('x','y')"),
+        ReflectedColumn("place", "other", "point", nullable=False),
+        ReflectedColumn("long", "string", "varchar(16000)", max_length=16_000),
+        ReflectedColumn("wide", "string", "VARCHAR(9) COLLATE latin1_german1_ci", max_length=9),
+        ReflectedColumn("doc", "json", "longtext"),
+        ReflectedColumn("plain", "integer", "int unsigned"),
+    )
+    with open_sink(either_server.create_database()) as sink:
+        sink.create([SinkTable(ReflectedTable("t", columns, dialect="mysql"))])
+    assert [note.partition(":")[0] for note in sink.notes] == [
+        "t.tags is LONGTEXT",
+        "t.place is LONGTEXT",
+        "t.long is LONGTEXT",
+    ]
+    assert "set('x','y')" in sink.notes[0]
+
+
 def test_types_that_only_one_of_the_two_knows_stay_there(mariadb_server: MysqlServer, mysql_server: MysqlServer) -> None:
     made = "CREATE TABLE a (id UUID PRIMARY KEY, ip INET6, doc JSON, at DATETIME(6), word VARCHAR(9) COLLATE utf8mb4_general_ci)"
     source = mariadb_server.create_database(

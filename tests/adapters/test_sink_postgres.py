@@ -65,6 +65,7 @@ def test_a_type_that_the_target_does_not_know_becomes_the_nearest_with_a_word(po
     assert [c.sql_type for c in made.columns] == ["text"] * 4
     assert len(sink.notes) == 4
     assert "the target has no type geometry(Point,4326)" in sink.notes[0]
+    assert "integer[] does not take the empty text" in sink.notes[3]
 
 
 def test_an_enum_is_made_once_reused_and_refused_when_it_lists_other_values(postgres_server: PostgresServer) -> None:

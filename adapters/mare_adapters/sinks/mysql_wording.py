@@ -6,12 +6,13 @@ alone. Their usual collations take `a` for `A`: keys that a source tells apart a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
 
-from .types import MYSQL, is_listed, own_type, sized
+from .types import MYSQL, changed_types, is_listed, own_type, sized
 from .wording import Wording
 
 _LONGEST_TEXT = 16_383
@@ -66,6 +67,11 @@ def _wording(*, mariadb: bool) -> Wording:
 
 WORDING = _wording(mariadb=False)
 _OF = {False: WORDING, True: _wording(mariadb=True)}
+
+
+def changed(tables: Iterable[ReflectedTable], *, mariadb: bool) -> tuple[str, ...]:
+    """The types that are not the source's own, in words."""
+    return changed_types(tables, "mysql", _OF[mariadb].type_of)
 
 
 def create_table(table: ReflectedTable, name: str, *, mariadb: bool) -> str:

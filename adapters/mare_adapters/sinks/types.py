@@ -7,7 +7,7 @@ A source's word becomes part of a statement, and a release file may come from an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, StorageKind
 
@@ -63,6 +63,25 @@ def sized(column: ReflectedColumn, words: Mapping[StorageKind, str], decimal: st
     if column.kind == "string" and column.max_length is not None and column.max_length <= longest:
         return f"{text}({column.max_length})"
     return words[column.kind]
+
+
+def changed_types(
+    tables: Iterable[ReflectedTable], dialect: str, type_of: Callable[[ReflectedColumn, ReflectedTable], str]
+) -> tuple[str, ...]:
+    """Where a target of the source's own language gives a column another type than the source did, in words."""
+    notes = []
+    for table in tables:
+        for column in table.columns if table.dialect == dialect else ():
+            word = type_of(column, table)
+            # A document is one whatever a server calls it, and a collation is no other type.
+            if column.sql_type and column.kind != "json" and _bare(word) != _bare(column.sql_type):
+                reason = f"{column.sql_type} is unknown there, or may not hold every value that comes"
+                notes.append(f"{table.name}.{column.name} is {word}: {reason}")
+    return tuple(notes)
+
+
+def _bare(word: str) -> str:
+    return word.lower().partition(" collate ")[0].replace(", ", ",")
 
 
 SQLITE: dict[StorageKind, str] = {

@@ -155,7 +155,11 @@ _NULLS = "NULLS NOT DISTINCT of UNIQUE ({})"
 
 def _options(one: ReflectedUniqueConstraint | ReflectedIndex, ending: str) -> list[object]:
     """What an option of the dialect says, where it says something."""
-    return [value for option, value in one.get("dialect_options", {}).items() if option.endswith(ending) and value is not None and value is not False]
+    return [
+        value
+        for option, value in one.get("dialect_options", {}).items()
+        if option.endswith(ending) and value is not None and value is not False
+    ]
 
 
 def _foreign_keys(
