@@ -61,7 +61,7 @@ def held_orders(
 def held_uniques(
     schema: Schema, table: str, source: ReflectedTable, filled: dict[str, Filling], stored: dict[str, ReflectedColumn]
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    """The uniques that hold by construction: with the key, what the schema calls unique or a fresh value in them, or a parent and a
+    """The uniques that hold by construction: with the key, a unique of the schema or a fresh value in them, or a parent and a
     position under it."""
     logical = {column.name: name for name, column in stored.items()}
     promised = [set(names) for names in (schema.tables[table].key or (), *schema.tables[table].unique) if names]

@@ -99,7 +99,8 @@ def test_keys_references_uniques_indexes_and_comments(postgres_server: PostgresS
 
 def test_what_is_unique_in_a_way_that_is_not_kept_is_told(postgres_server: PostgresServer) -> None:
     url = postgres_server.create_database("""
-        CREATE TABLE t (a text, b int, c int, stay int4range, UNIQUE NULLS NOT DISTINCT (b, c), EXCLUDE USING gist (stay WITH &&));
+        CREATE TABLE t (a text, b int, c int, stay int4range, UNIQUE NULLS NOT DISTINCT (b, c),
+            EXCLUDE USING gist (stay WITH &&));
         CREATE UNIQUE INDEX ON t (lower(a), b);
         CREATE UNIQUE INDEX ON t (c) WHERE b > 0;
     """)
