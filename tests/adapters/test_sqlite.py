@@ -79,6 +79,15 @@ def test_checks_keys_and_generated_columns_are_told_from_the_statement(made: Pat
     assert (table.uniques, table.indexes) == ((("begun", "ended"),), (("unit",),))
 
 
+def test_a_declared_length_binds_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "u.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("CREATE TABLE t (a VARCHAR(3)); INSERT INTO t VALUES ('longer')")
+    with open_source(path) as source:
+        (column,) = source.reflect().tables[0].columns
+    assert (column.sql_type, column.max_length) == ("VARCHAR(3)", None)
+
+
 def test_what_is_unique_in_a_way_that_is_not_kept_is_told(tmp_path: Path) -> None:
     path = tmp_path / "u.sqlite"
     with closing(sqlite3.connect(path)) as database:

@@ -106,7 +106,8 @@ def _with_declared_types(connection: Connection, table: ReflectedTable) -> Refle
                 column,
                 kind="integer" if whole else declared_kind(words),
                 sql_type=words,
-                digits=None,  # a declared size binds nothing: SQLite stores a double
+                digits=None,  # a declared size binds nothing: SQLite stores a double, and a text of any length
+                max_length=None,
                 autoincrement=column.name == counted,
             )
         )
