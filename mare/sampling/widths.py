@@ -1,8 +1,8 @@
 """What a stored type can hold: a synthetic value never breaks out of it, so a release that was paid for can always be written.
 
 A bound that was learned under much noise, or declared too far, may lie beyond a `smallint`, a `numeric(5, 2)` or a TIMESTAMP of
-MySQL, which ends in 2038. Such a value becomes the last one that the type holds, and a text is cut off. Keys are left alone: moved together, they would
-no longer be keys.
+MySQL, which ends in 2038. Such a value becomes the last one that the type holds, and a text is cut off. Keys are left alone:
+moved together, they would no longer be keys.
 """
 
 from __future__ import annotations

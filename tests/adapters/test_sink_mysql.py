@@ -149,6 +149,26 @@ def test_texts_that_no_row_has_room_for_lose_their_length_not_their_place(either
     assert (types["c0"], types["s1"], types["c"]) == ("longtext", "varchar(20)", "varchar(8000)")
 
 
+def test_keys_and_indexes_of_many_texts_find_room(either_server: MysqlServer) -> None:
+    names = ("a", "b", "c", "d", "e")
+    columns = tuple(ReflectedColumn(name, "string", nullable=False) for name in names)
+    sized = tuple(ReflectedColumn(f"{name}2", "string", max_length=255) for name in names)
+    wide = ReflectedTable(
+        "t",
+        columns + sized,
+        key=names,
+        uniques=(("a2",), ("b2",), ("c2",), ("d2",)),
+        indexes=(names[::-1], tuple(f"{name}2" for name in names)),
+    )
+    url = either_server.create_database()
+    with open_sink(url) as sink:
+        sink.create([SinkTable(wide)])
+        sink.write("t", batch(wide, [dict.fromkeys(names, "x" * 150) | {f"{name}2": "y" * 255 for name in names}]))
+    with open_source(url) as source:
+        (made,) = source.reflect().tables
+    assert (made.key, set(made.indexes)) == (wide.key, set(wide.indexes))
+
+
 def test_a_server_that_demands_keys_and_one_that_makes_its_own(mysql_server: MysqlServer) -> None:
     url = mysql_server.create_database()
     keyless = ReflectedTable("keyless", (ReflectedColumn("a", "integer"),))
