@@ -189,6 +189,23 @@ def test_values_come_through_and_a_zero_date_is_null(url: str) -> None:
     assert (second["born"], second["begun"], second["ended"]) == (None, None, None)
 
 
+def test_a_reference_that_is_spelled_otherwise_is_read_as_the_key_that_it_names(either_server: MysqlServer) -> None:
+    url = either_server.create_database("""
+        CREATE TABLE people (code VARCHAR(9), ward INT, PRIMARY KEY (code, ward));
+        CREATE TABLE exact (code VARCHAR(9) COLLATE utf8mb4_bin PRIMARY KEY);
+        CREATE TABLE visits (n INT, who VARCHAR(9), ward INT, boss VARCHAR(9) COLLATE utf8mb4_bin,
+            FOREIGN KEY (who, ward) REFERENCES people (code, ward), FOREIGN KEY (boss) REFERENCES exact (code));
+        INSERT INTO people VALUES ('Müller', 1), ('Müller', 2), ('b', 1);
+        INSERT INTO exact VALUES ('x'), ('X');
+        INSERT INTO visits VALUES (1, 'MÜLLER', 2, 'X'), (2, 'B', 1, 'x'), (3, NULL, 1, NULL), (4, 'b', NULL, NULL);
+        SET foreign_key_checks = 0;
+        INSERT INTO visits VALUES (5, 'Nobody', 1, NULL);
+    """)
+    with open_source(url) as source:
+        rows = [tuple(row.values()) for row in next(source.read("visits", ["n", "who", "boss"])).to_pylist()]
+    assert sorted(rows) == [(1, "Müller", "X"), (2, "b", "x"), (3, None, None), (4, "b", None), (5, "Nobody", None)]
+
+
 def test_tables_without_rights_are_left_out_with_a_word(either_server: MysqlServer, url: str) -> None:
     name, role = url.rpartition("/")[2], either_server.create_role("word")
     either_server.run(

@@ -79,6 +79,23 @@ def test_checks_keys_and_generated_columns_are_told_from_the_statement(made: Pat
     assert (table.uniques, table.indexes) == ((("begun", "ended"),), (("unit",),))
 
 
+def test_a_reference_that_is_spelled_otherwise_is_read_as_the_key_that_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "u.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("""
+            CREATE TABLE people (code TEXT COLLATE NOCASE PRIMARY KEY, boss TEXT REFERENCES people);
+            CREATE TABLE visits (who TEXT REFERENCES people, n INTEGER);
+            INSERT INTO people VALUES ('a', NULL), ('b', 'A');
+            INSERT INTO visits VALUES ('A', 1), ('b', 2), (NULL, 3), ('c', 4);
+        """)
+    with open_source(path) as source:
+        assert [tuple(row.values()) for row in next(source.read("people", ["code", "boss"])).to_pylist()] == [
+            ("a", None),
+            ("b", "a"),
+        ]
+        assert sorted(map(str, next(source.read("visits", ["who"])).column(0).to_pylist())) == ["None", "a", "b", "c"]
+
+
 def test_a_declared_length_binds_nothing(tmp_path: Path) -> None:
     path = tmp_path / "u.sqlite"
     with closing(sqlite3.connect(path)) as database:

@@ -25,6 +25,7 @@ from .columnar import BATCH_ROWS, record_batches
 from .lookup import find_columns, find_table
 from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_batches
 from .sizes import rows_of_table
+from .spelling import joined, loose_references
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -131,10 +132,14 @@ class SqlSource:
                         if driver.broken:  # SQLAlchemy was not there to see it
                             self._open.invalidate()
                     return
-            stored = _stored(found, columns)
-            query = select(*(_plain(stored.c[column.name], column, self._location.family) for column in columns)).select_from(
-                stored
-            )
+            family = self._location.family
+            loose = loose_references(table, columns, self.reflect(), family)
+            needed = [column for column in table.columns if any(column.name in foreign.columns for foreign in loose)]
+            stored = _stored(found, [*columns, *needed]).alias("mare_rows") if loose else _stored(found, columns)
+            whole, spelled = joined(stored, loose, self._found)
+            query = select(
+                *(_plain(spelled.get(column.name, stored.c[column.name]), column, family) for column in columns)
+            ).select_from(whole)
             driver_connection = self._open.connection.driver_connection
             with closing(self._open.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(query)) as rows:
                 try:
