@@ -112,6 +112,20 @@ def test_every_bad_file_is_told_at_once_with_what_to_do(tmp_path: Path) -> None:
         assert wanted in line
 
 
+@pytest.mark.parametrize("first", ["17,F,F,1950-01-02", "1;2;3", "1950-01-02,Smith", "4711", "1,5;x;02.01.1950"])
+def test_a_file_without_a_header_is_refused_before_a_row_becomes_one(tmp_path: Path, first: str) -> None:
+    (tmp_path / "t.csv").write_text(f"{first}\n{first}\n")
+    with pytest.raises(SourceError, match="looks like a row, not like a header") as refused:
+        reflect(tmp_path)
+    assert not any(value in str(refused.value) for value in ("1950", "Smith", "F,", "4711"))
+
+
+@pytest.mark.parametrize("header", ["id,2019,2020,2021", "1st,a,b", "id", "1,name,sex"])
+def test_names_of_years_and_numbers_are_names(tmp_path: Path, header: str) -> None:
+    (tmp_path / "t.csv").write_text(f"{header}\n")
+    assert [column.name for column in reflect(tmp_path).tables[0].columns] == header.split(",")
+
+
 @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
 def test_the_separator_is_told_from_the_header(tmp_path: Path, sign: str) -> None:
     write(tmp_path / "t.csv", f'"a,b;c|d"{sign}second\r\n"1{sign}1"{sign}\r\n')

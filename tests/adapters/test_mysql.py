@@ -206,6 +206,16 @@ def test_a_reference_that_is_spelled_otherwise_is_read_as_the_key_that_it_names(
     assert sorted(rows) == [(1, "Müller", "X"), (2, "b", "x"), (3, None, None), (4, "b", None), (5, "Nobody", None)]
 
 
+@pytest.mark.parametrize(("column", "words"), [("spent", "beyond a day of 24 hours"), ("big", "beyond 63 bits")])
+def test_a_value_beyond_what_mare_reads_is_told_with_what_to_do(either_server: MysqlServer, column: str, words: str) -> None:
+    url = either_server.create_database(
+        "CREATE TABLE t (spent TIME, big BIGINT UNSIGNED); INSERT INTO t VALUES ('100:00:00', 18446744073709551615)"
+    )
+    with open_source(url) as source, pytest.raises(SourceError, match=rf"t\.{column}: .*{words}\..*ignore_columns") as refused:
+        list(source.read("t", [column]))
+    assert not any(shown in str(refused.value) for shown in ("100", "1844"))
+
+
 def test_tables_without_rights_are_left_out_with_a_word(either_server: MysqlServer, url: str) -> None:
     name, role = url.rpartition("/")[2], either_server.create_role("word")
     either_server.run(

@@ -86,6 +86,7 @@ def _array(values: Sequence[object], column: ReflectedColumn, table: str) -> pa.
 
     wanted = arrow_type(column)
     kind: StorageKind = column.kind
+    said = column.sql_type or kind
     try:
         # Arrow would cut 1.5 down to an int64 and take 7 for a date, so only the types that mean the kind go straight through.
         if set(map(type, values)) <= (_DECIMAL if pa.types.is_decimal(wanted) else _NATIVE.get(kind, _TEXT)):
@@ -93,12 +94,16 @@ def _array(values: Sequence[object], column: ReflectedColumn, table: str) -> pa.
         convert = _decimal if pa.types.is_decimal(wanted) else _CONVERT.get(kind, _text)
         return pa.array([None if value is None else convert(value) for value in values], type=wanted)
     except (ValueError, TypeError, OverflowError, InvalidOperation, pa.ArrowException):
+        also = f", or beyond {_BEYOND[kind]}" if kind in _BEYOND else ""
         # `from None`, and no text of the first error: it holds the value.
         raise SourceError(
-            f"{table}.{column.name}: a stored value is not of the declared type ({column.sql_type or kind}, read as {kind}). "
-            "Correct the value in the source, or declare the column as text there."
+            f"{table}.{column.name}: a stored value is not of the declared type ({said}, read as {kind}){also}. "
+            "Correct the value in the source, declare the column as text there, or leave it out (ignore_columns in the schema)."
         ) from None
 
+
+_BEYOND: dict[StorageKind, str] = {"integer": "63 bits", "time": "a day of 24 hours", "date": "the years 1 to 9999"}
+"""Where mare's own reach ends before that of a type: an unsigned BIGINT, a TIME of MySQL, a date of SQLite."""
 
 _TRUE = frozenset({"1", "1.0", "true", "t", "yes", "y"})
 _FALSE = frozenset({"0", "0.0", "false", "f", "no", "n"})
