@@ -211,6 +211,15 @@ def test_numbers_of_more_digits_than_arrow_computes_with_are_read(tmp_path: Path
     assert rows(tmp_path, "t", "whole", "part") == [{"whole": 7, "part": 2.5}]
 
 
+def test_parts_that_store_a_column_in_another_type_are_told_without_a_value(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").mkdir()
+    pq.write_table(pa.table({"n": [1]}), tmp_path / "t.parquet" / "1.parquet")
+    pq.write_table(pa.table({"n": ["topsecret"]}), tmp_path / "t.parquet" / "2.parquet")
+    with pytest.raises(SourceError, match=r"t\.n: .*files stores it as string: write all of them alike") as refused:
+        rows(tmp_path, "t", "n")
+    assert "topsecret" not in str(refused.value)
+
+
 def test_file_names_that_look_like_patterns_are_names(tmp_path: Path) -> None:
     write(tmp_path / "a[1]*.csv", "x\n1\n")
     write(tmp_path / "a1.csv", "x\n2\n")
