@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mare.errors import MareError, MissingExtra, SinkError, SourceError, is_a_stop
 from mare.secrecy import raise_alone
 
-from .error_codes import DISK_FULL, NO_DATABASE, NO_RIGHT, REFUSED, cause_of, origin_of, place_of
+from .error_codes import DISK_FULL, NO_DATABASE, NO_RIGHT, OF_WRITING, REFUSED, STANDBY, STOPPED, cause_of, origin_of, place_of
 
 if TYPE_CHECKING:
     from .locations import SqlLocation
@@ -26,6 +26,8 @@ _REMEDIES = {
     REFUSED: "Check the user name and the password; percent-encode special characters in the URL (@ is %40).",
     NO_DATABASE: "Check the name after the last / of the URL.",
     NO_RIGHT: "Ask for SELECT on the tables that the schema names.",
+    STOPPED: "Ask for more time for this user (ALTER ROLE … SET statement_timeout = 0).",
+    STANDBY: "Try again, read from the primary server, or ask for a longer max_standby_streaming_delay.",
 }
 _SINK_REMEDIES = {
     **_REMEDIES,
@@ -57,7 +59,7 @@ def reading(label: str, what: str) -> Iterator[None]:
             yield
     except _foreign_errors() as error:
         cause = cause_of(error)
-        if cause is not None:
+        if cause is not None and cause not in OF_WRITING:
             raise_alone(SourceError(f"{what} cannot be read: {label} {cause}. {_REMEDIES.get(cause, 'Try again later.')}"))
         raise_alone(SourceError(f"{what} of {label} cannot be read ({_kind(error)}).{_hint(error)}"))
 
@@ -141,5 +143,5 @@ def _hint(error: BaseException) -> str:
     if "Could not decode to UTF-8" in str(origin):
         return " It holds text that is not UTF-8: correct it in the source."
     if type(origin).__name__ == "DataError":
-        return " It holds a date that Python cannot (before year 1, after 9999, or infinity): correct it in the source."
+        return " It holds a value that Python cannot: correct it in the source, or ignore its column in the schema."
     return ""

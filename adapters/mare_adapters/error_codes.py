@@ -22,6 +22,10 @@ _NULL = "found a value missing where none may be"
 _UNFIT = "found a value that does not fit its column's type"
 _DEPENDENT = "holds views or tables that depend on the one to be replaced; drop them first"
 _NO_COLUMN = "already has that table, without a column that it would need"
+OF_WRITING = frozenset({_FOREIGN, _UNIQUE, _CHECK, _NULL, _UNFIT, _DEPENDENT, _NO_COLUMN})
+"""What only a writer can be told in these words."""
+STOPPED = "stopped the statement: it took longer than this server lets one (statement_timeout)"
+STANDBY = "is a standby, which did not keep what was being read"
 
 _BY_SQLSTATE = {
     "28P01": REFUSED,
@@ -33,6 +37,10 @@ _BY_SQLSTATE = {
     "57P03": "is starting up or shutting down",
     "57P01": LOST,
     "57P02": LOST,
+    "57P05": LOST,
+    "25P03": LOST,
+    "57014": STOPPED,
+    "40001": STANDBY,
     "25006": READ_ONLY,
     "55P03": LOCKED,
     "40P01": LOCKED,

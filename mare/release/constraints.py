@@ -61,9 +61,10 @@ def held_orders(
 def held_uniques(
     schema: Schema, table: str, source: ReflectedTable, filled: dict[str, Filling], stored: dict[str, ReflectedColumn]
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    """The uniques that hold by construction: with the key or a fresh value in them, or a parent and a position under it."""
+    """The uniques that hold by construction: with the key, a unique of the schema or a fresh value in them, or a parent and a
+    position under it."""
     logical = {column.name: name for name, column in stored.items()}
-    key = set(schema.tables[table].key or ())
+    promised = [set(names) for names in (schema.tables[table].key or (), *schema.tables[table].unique) if names]
     parent = set(schema.parent_columns(table)) if schema.tables[table].parent is not None else set()
     kept, left = [], []
     for unique in source.uniques:
@@ -72,7 +73,7 @@ def held_uniques(
         names = {logical[column] for column in unique}
         fresh = any(isinstance(filled[name], Fresh) for name in names)
         numbered = any(isinstance(filled[name], Numbered) for name in names) and bool(parent) and parent <= names
-        if fresh or numbered or (key and key <= names):
+        if fresh or numbered or any(columns <= names for columns in promised):
             kept.append(unique)
         else:
             left.append(f"UNIQUE ({', '.join(unique)}): the schema does not promise it")

@@ -107,12 +107,18 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         key=_names(stored, schema.tables[name].key or ()),
         foreign_keys=_foreign_keys(schema, reflection, name, stored),
         # What the schema calls unique is kept so, also where the source does not say it.
-        uniques=tuple(dict.fromkeys((*uniques, *(_names(stored, names) for names in schema.tables[name].unique)))),
+        uniques=_with_own(uniques, [_names(stored, names) for names in schema.tables[name].unique]),
         indexes=tuple(index for index in source.indexes if set(index) <= {c.name for c in stored.values()}),
         orders=orders,
         unread_checks=(*source.unread_checks, *unbound, *unordered, *repeated),
         dialect=source.dialect,
     )
+
+
+def _with_own(uniques: tuple[tuple[str, ...], ...], own: list[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """The source's uniques and the schema's: columns that both name stand in the source's order, once."""
+    held = {frozenset(unique) for unique in uniques}
+    return (*uniques, *(unique for unique in dict.fromkeys(own) if frozenset(unique) not in held))
 
 
 def _plain(column: ReflectedColumn, nullable: bool) -> ReflectedColumn:

@@ -1,8 +1,8 @@
 """What a stored type can hold: a synthetic value never breaks out of it, so a release that was paid for can always be written.
 
 A bound that was learned under much noise, or declared too far, may lie beyond a `smallint`, a `numeric(5, 2)` or a TIMESTAMP of
-MySQL, which ends in 2038. Such a value becomes the last one that the type holds. Keys are left alone: moved together, they would
-no longer be keys.
+MySQL, which ends in 2038. Such a value becomes the last one that the type holds, and a text is cut off. Keys are left alone:
+moved together, they would no longer be keys.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ def within_width(values: pa.Array, column: ReflectedColumn, table: ReflectedTabl
 
     if column.name in _linked(table):
         return values
+    if column.kind == "string" and column.max_length is not None:
+        return _within_length(values, column.max_length)
     if pa.types.is_timestamp(values.type):
         return _within_timestamp(values, column, table.dialect)
     limits = _limits(column, table.dialect)
@@ -45,6 +47,17 @@ def within_width(values: pa.Array, column: ReflectedColumn, table: ReflectedTabl
     kind = pa.int64() if whole else pa.float64()
     low, high = (pa.scalar(int(limit) if whole else limit, kind) for limit in limits)
     return pc.max_element_wise(pc.min_element_wise(values.cast(kind), high, skip_nulls=False), low, skip_nulls=False)
+
+
+def _within_length(values: pa.Array, letters: int) -> pa.Array:
+    """What a template made of a row, or a text that stood for something else, may be longer than its column."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
+    if not pa.types.is_string(texts.type) or (pc.max(pc.utf8_length(texts)).as_py() or 0) <= letters:
+        return values
+    return pc.utf8_slice_codeunits(texts, 0, letters)
 
 
 def _within_timestamp(values: pa.Array, column: ReflectedColumn, dialect: str) -> pa.Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .columns import Boolean, Category, Code, Column, Date, Datetime, Duration, Identifier, Ordinal, Time
+from .columns import Boolean, Category, Code, Column, Date, Datetime, Duration, Identifier, Ordinal, Text, Time
 from .reflection import ReflectedColumn, StorageKind
 
 _FITS: dict[str, tuple[StorageKind, ...]] = {
@@ -71,7 +71,31 @@ def _special(described: Column, stored: ReflectedColumn) -> tuple[str, str] | No
             return f"values are texts, but the source stores {_WORDS[stored.kind]}", "Write them without quotes"
         if len(texts) < len(described.values) and stored.kind == "string":
             return "some values are no texts, but the source stores text", 'Put quotes around them, as in ["1", "2"]'
+    longest = max(map(len, _texts(described)), default=0)
+    if stored.kind == "string" and stored.max_length is not None and longest > stored.max_length:
+        what = f"the schema writes a text of {longest} letters, but the source takes {stored.max_length} ({stored.sql_type})"
+        return what, "Write a shorter one"
     return None
+
+
+def _texts(described: Column) -> list[str]:
+    """What the schema itself puts into the column. (What a template makes of a row is cut off where it does not fit.)"""
+    match described:
+        case Category():
+            return [value for value in (*(described.values or ()), described.other) if isinstance(value, str)]
+        case Code():
+            return [value for value in described.values or () if isinstance(value, str)]
+        case Identifier(generate="uuid"):
+            return ["0" * _UUID]
+        case Identifier(generate="pattern", pattern=str(pattern)):
+            return [pattern.format(n=1)]
+        case Text(fill="constant", value=str(value)):
+            return [value]
+        case _:
+            return []
+
+
+_UUID = 36
 
 
 def _told(described: Column, stored: ReflectedColumn) -> bool:

@@ -43,7 +43,9 @@ def check(reflection: Reflection) -> dict[str, ReflectedTable]:
     assert kinds["total"] == ("number", False)
     assert kinds["billing_state"] == ("string", True)
     lengths = {snake(column.name): column.max_length for column in tables["customer"].columns}
-    assert (lengths["first_name"], lengths["email"], lengths["customer_id"]) == (40, 60, None)
+    # SQLite holds nobody to a declared length.
+    binding = (None, None, None) if reflection.label.endswith(".sqlite") else (40, 60, None)
+    assert (lengths["first_name"], lengths["email"], lengths["customer_id"]) == binding
     prices = {snake(column.name): column.precision for column in tables["track"].columns}
     assert (prices["unit_price"], prices["milliseconds"]) == (2, None)
     assert {tuple(map(snake, index)) for index in tables["track"].indexes} == {("album_id",), ("genre_id",), ("media_type_id",)}

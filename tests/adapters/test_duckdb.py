@@ -10,8 +10,9 @@ import duckdb
 import pytest
 
 from mare.errors import SourceError
-from mare.finding import open_source
-from mare.schema.reflection import ColumnOrder
+from mare.finding import open_sink, open_source
+from mare.ports import SinkTable
+from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
 from mare_adapters.engine import open_duckdb
 
 
@@ -82,6 +83,43 @@ def test_every_kind_of_type_is_read(made: Path) -> None:
         "d": "00000000-0000-0000-0000-000000000001",
     }
     assert peeks == [column.kind for column in columns]
+
+
+def test_what_lies_further_off_than_python_reaches_is_read_as_the_last_that_it_does(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("""
+            CREATE TABLE t (d DATE, plain TIMESTAMP, zoned TIMESTAMPTZ, clock TIME, span INTERVAL, coarse TIMESTAMP_S);
+            INSERT INTO t VALUES ('infinity', 'infinity', 'infinity', '24:00:00', INTERVAL '1000000 years', 'infinity'),
+                ('-infinity', '-infinity', '-infinity', NULL, NULL, '-infinity'),
+                ('0044-03-15 (BC)', '0044-03-15 (BC)', '0044-03-15 (BC) 00:00:00+00', NULL, INTERVAL '-1000000 years', NULL);
+        """)
+    first, last = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)
+    with open_source(tmp_path / "t.duckdb") as source:
+        rows = next(source.read("t", ["d", "plain", "zoned", "clock", "span", "coarse"])).to_pylist()
+    assert [(row["d"], row["plain"], row["zoned"]) for row in rows] == [
+        (moment.date(), moment, moment) for moment in (last, first, first)
+    ]
+    assert [(row["clock"], row["span"] and row["span"].days) for row in rows] == [
+        (last.time(), 10**8),
+        (None, None),
+        (None, -(10**8)),
+    ]
+    assert [row["coarse"] for row in rows] == [last, first, None]
+
+
+def test_what_is_unique_by_an_expression_is_told(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (a VARCHAR, b INTEGER); CREATE UNIQUE INDEX x ON t (lower(a))")
+    with open_source(tmp_path / "t.duckdb") as source:
+        (table,) = source.reflect().tables
+    assert (table.uniques, table.unread_checks) == ((), ("UNIQUE ((lower(a)))",))
+
+
+def test_a_type_that_is_not_kept_is_told(tmp_path: Path) -> None:
+    columns = (ReflectedColumn("mood", "string", "ENUM('a', 'b')"), ReflectedColumn("n", "number", "DECIMAL(5,2)"))
+    with open_sink(tmp_path / "t.duckdb") as sink:
+        sink.create([SinkTable(ReflectedTable("t", columns, dialect="duckdb"))])
+    assert sink.notes == ("t.mood is VARCHAR: ENUM('a', 'b') is unknown there, or may not hold every value that comes",)
 
 
 def test_a_file_that_is_not_duckdb_is_refused(tmp_path: Path) -> None:

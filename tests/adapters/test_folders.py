@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -111,6 +112,20 @@ def test_every_bad_file_is_told_at_once_with_what_to_do(tmp_path: Path) -> None:
         assert wanted in line
 
 
+@pytest.mark.parametrize("first", ["17,F,F,1950-01-02", "1;2;3", "1950-01-02,Smith", "4711", "1,5;x;02.01.1950"])
+def test_a_file_without_a_header_is_refused_before_a_row_becomes_one(tmp_path: Path, first: str) -> None:
+    (tmp_path / "t.csv").write_text(f"{first}\n{first}\n")
+    with pytest.raises(SourceError, match="looks like a row, not like a header") as refused:
+        reflect(tmp_path)
+    assert not any(value in str(refused.value) for value in ("1950", "Smith", "F,", "4711"))
+
+
+@pytest.mark.parametrize("header", ["id,2019,2020,2021", "1st,a,b", "id", "1,name,sex"])
+def test_names_of_years_and_numbers_are_names(tmp_path: Path, header: str) -> None:
+    (tmp_path / "t.csv").write_text(f"{header}\n")
+    assert [column.name for column in reflect(tmp_path).tables[0].columns] == header.split(",")
+
+
 @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
 def test_the_separator_is_told_from_the_header(tmp_path: Path, sign: str) -> None:
     write(tmp_path / "t.csv", f'"a,b;c|d"{sign}second\r\n"1{sign}1"{sign}\r\n')
@@ -188,6 +203,21 @@ def test_types_that_arrow_knows_and_mare_does_not_are_read_as_text(tmp_path: Pat
         str(2**64 - 1),
         "1970-01-01 00:00:00",
     )
+
+
+def test_numbers_of_more_digits_than_arrow_computes_with_are_read(tmp_path: Path) -> None:
+    table = pa.table({"whole": pa.array([7], pa.decimal256(50, 0)), "part": pa.array([Decimal("2.5")], pa.decimal256(60, 10))})
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert rows(tmp_path, "t", "whole", "part") == [{"whole": 7, "part": 2.5}]
+
+
+def test_parts_that_store_a_column_in_another_type_are_told_without_a_value(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").mkdir()
+    pq.write_table(pa.table({"n": [1]}), tmp_path / "t.parquet" / "1.parquet")
+    pq.write_table(pa.table({"n": ["topsecret"]}), tmp_path / "t.parquet" / "2.parquet")
+    with pytest.raises(SourceError, match=r"t\.n: .*files stores it as string: write all of them alike") as refused:
+        rows(tmp_path, "t", "n")
+    assert "topsecret" not in str(refused.value)
 
 
 def test_file_names_that_look_like_patterns_are_names(tmp_path: Path) -> None:

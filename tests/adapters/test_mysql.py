@@ -22,6 +22,7 @@ CREATE TABLE patients (
     unit VARCHAR(9) CHECK (unit IN ('ICU', 'ward')),
     born DATE, begun DATETIME, ended DATETIME(3),
     doc JSON, ok BOOLEAN, flag BIT(1), flags BIT(10), clock TIME, year YEAR, big DECIMAL(30, 5), tags SET('x', 'y'), raw BLOB,
+    place POINT,
     twice INT AS (age * 2) STORED,
     CONSTRAINT ordered CHECK (begun <= ended), CHECK (length(unit) < 9)
 ) COMMENT 'people';
@@ -35,7 +36,7 @@ INSERT INTO patients (id, sex, age, born, begun, ended, doc, ok, flag, flags, cl
     (1, 'F', 5, '1844-01-01', '2000-01-01', '2001-01-01 00:00:00.123', '{"a": 1}', true, 1, 515, '10:30',
     2020, 12345678901234567890.5, 'x,y', x'00ff');
 SET sql_mode = '';
-INSERT INTO patients (id, born, begun) VALUES (2, '0000-00-00', '0000-00-00 00:00:00');
+INSERT INTO patients (id, born, begun, ended) VALUES (2, '0000-00-00', '0000-00-00 00:00:00', '0000-00-00 00:00:00.000');
 INSERT INTO `order` VALUES (7, 1, 'hé');
 """
 MANY = (
@@ -72,6 +73,7 @@ def test_the_catalogue_is_told(either_server: MysqlServer, url: str) -> None:
     )
     kinds = {
         "doc": "json",
+        "place": "other",
         "ok": "boolean",
         "flag": "boolean",
         "clock": "time",
@@ -112,6 +114,16 @@ def test_checks_are_read_letter_by_letter(either_server: MysqlServer) -> None:
     assert "pattern" in unread
     # MariaDB does not tell which of its backslashes escape; such a list is not guessed at.
     assert columns["slashed"].values == ("a\\b", "c") or "slashed" in unread
+
+
+def test_what_mysql_makes_unique_by_an_expression_is_told_and_not_taken_for_its_columns(mysql_server: MysqlServer) -> None:
+    url = mysql_server.create_database(
+        "CREATE TABLE t (a VARCHAR(9), b INT, c INT, UNIQUE KEY ((lower(a))), UNIQUE KEY (b, (c + 1)), KEY ((c * 2)))"
+    )
+    with open_source(url) as source:
+        (table,) = source.reflect().tables
+    assert (table.uniques, table.indexes) == ((), ())
+    assert {text.replace("`", "") for text in table.unread_checks} == {"UNIQUE (b, (c + 1))", "UNIQUE (lower(a))"}
 
 
 def test_a_check_that_is_not_enforced_promises_nothing(mysql_server: MysqlServer) -> None:
@@ -174,7 +186,34 @@ def test_values_come_through_and_a_zero_date_is_null(url: str) -> None:
         "raw": b"\x00\xff",
         "twice": 10,
     }
-    assert (second["born"], second["begun"]) == (None, None)
+    assert (second["born"], second["begun"], second["ended"]) == (None, None, None)
+
+
+def test_a_reference_that_is_spelled_otherwise_is_read_as_the_key_that_it_names(either_server: MysqlServer) -> None:
+    url = either_server.create_database("""
+        CREATE TABLE people (code VARCHAR(9), ward INT, PRIMARY KEY (code, ward));
+        CREATE TABLE exact (code VARCHAR(9) COLLATE utf8mb4_bin PRIMARY KEY);
+        CREATE TABLE visits (n INT, who VARCHAR(9), ward INT, boss VARCHAR(9) COLLATE utf8mb4_bin,
+            FOREIGN KEY (who, ward) REFERENCES people (code, ward), FOREIGN KEY (boss) REFERENCES exact (code));
+        INSERT INTO people VALUES ('Müller', 1), ('Müller', 2), ('b', 1);
+        INSERT INTO exact VALUES ('x'), ('X');
+        INSERT INTO visits VALUES (1, 'MÜLLER', 2, 'X'), (2, 'B', 1, 'x'), (3, NULL, 1, NULL), (4, 'b', NULL, NULL);
+        SET foreign_key_checks = 0;
+        INSERT INTO visits VALUES (5, 'Nobody', 1, NULL);
+    """)
+    with open_source(url) as source:
+        rows = [tuple(row.values()) for row in next(source.read("visits", ["n", "who", "boss"])).to_pylist()]
+    assert sorted(rows) == [(1, "Müller", "X"), (2, "b", "x"), (3, None, None), (4, "b", None), (5, "Nobody", None)]
+
+
+@pytest.mark.parametrize(("column", "words"), [("spent", "beyond a day of 24 hours"), ("big", "beyond 63 bits")])
+def test_a_value_beyond_what_mare_reads_is_told_with_what_to_do(either_server: MysqlServer, column: str, words: str) -> None:
+    url = either_server.create_database(
+        "CREATE TABLE t (spent TIME, big BIGINT UNSIGNED); INSERT INTO t VALUES ('100:00:00', 18446744073709551615)"
+    )
+    with open_source(url) as source, pytest.raises(SourceError, match=rf"t\.{column}: .*{words}\..*ignore_columns") as refused:
+        list(source.read("t", [column]))
+    assert not any(shown in str(refused.value) for shown in ("100", "1844"))
 
 
 def test_tables_without_rights_are_left_out_with_a_word(either_server: MysqlServer, url: str) -> None:

@@ -75,14 +75,32 @@ def test_a_reader_that_gives_up_leaves_the_snapshot(postgres_server: PostgresSer
 
 
 def test_rows_that_the_server_cannot_give_are_an_error_without_their_values(postgres_server: PostgresServer) -> None:
-    url = postgres_server.create_database("""
+    role = postgres_server.create_role("word")
+    url = postgres_server.create_database(f"""
         CREATE TABLE t AS SELECT n FROM generate_series(1, 100000) n;
-        ALTER TABLE t ADD COLUMN d date;
-        UPDATE t SET d = '4713-01-01 BC' WHERE n = 99999;
+        ALTER TABLE t ENABLE ROW LEVEL SECURITY;
+        CREATE POLICY p ON t USING (1000 / (n - 99999) < 1000000);
+        GRANT SELECT ON t TO {role};
     """)
-    with SqlSource(url) as source, pytest.raises(SourceError, match=r"table t of .* cannot be read.*correct it") as refused:
-        list(source.read("t", ["d"]))
-    assert "4713" not in str(refused.value) + repr(refused.value.__context__)
+    theirs = postgres_server.url(url.rpartition("/")[2], role, "word")
+    with (
+        SqlSource(theirs) as source,
+        pytest.raises(SourceError, match=r"table t of .* cannot be read \(DivisionByZero") as refused,
+    ):
+        list(source.read("t", ["n"]))
+    assert "99999" not in str(refused.value) + repr(refused.value.__context__)
+
+
+def test_a_server_that_lets_no_statement_last_is_told_with_what_to_ask_for(postgres_server: PostgresServer) -> None:
+    role = postgres_server.create_role("word")
+    url = postgres_server.create_database(f"""
+        CREATE TABLE t AS SELECT n, repeat('x', 1000) AS x FROM generate_series(1, 200000) n;
+        GRANT SELECT ON t TO {role};
+        ALTER ROLE {role} SET statement_timeout = 100;
+    """)
+    theirs = postgres_server.url(url.rpartition("/")[2], role, "word")
+    with SqlSource(theirs) as source, pytest.raises(SourceError, match=r"took longer than .* lets one.*statement_timeout = 0"):
+        list(source.read("t", ["n", *["x"] * 500]))
 
 
 def test_a_connection_that_drops_in_the_middle_is_told(postgres_server: PostgresServer) -> None:

@@ -42,6 +42,25 @@ def test_a_database_is_written_with_the_sources_own_types(either_server: MysqlSe
     assert made.column("doc").kind == "json"  # type: ignore[union-attr]
 
 
+def test_a_type_that_is_not_kept_is_told(either_server: MysqlServer) -> None:
+    columns = (
+        ReflectedColumn("tags", "string", "set('x','y')"),
+        ReflectedColumn("place", "other", "point", nullable=False),
+        ReflectedColumn("long", "string", "varchar(16000)", max_length=16_000),
+        ReflectedColumn("wide", "string", "VARCHAR(9) COLLATE latin1_german1_ci", max_length=9),
+        ReflectedColumn("doc", "json", "longtext"),
+        ReflectedColumn("plain", "integer", "int unsigned"),
+    )
+    with open_sink(either_server.create_database()) as sink:
+        sink.create([SinkTable(ReflectedTable("t", columns, dialect="mysql"))])
+    assert [note.partition(":")[0] for note in sink.notes] == [
+        "t.tags is LONGTEXT",
+        "t.place is LONGTEXT",
+        "t.long is LONGTEXT",
+    ]
+    assert "set('x','y')" in sink.notes[0]
+
+
 def test_types_that_only_one_of_the_two_knows_stay_there(mariadb_server: MysqlServer, mysql_server: MysqlServer) -> None:
     made = "CREATE TABLE a (id UUID PRIMARY KEY, ip INET6, doc JSON, at DATETIME(6), word VARCHAR(9) COLLATE utf8mb4_general_ci)"
     source = mariadb_server.create_database(
@@ -128,6 +147,26 @@ def test_texts_that_no_row_has_room_for_lose_their_length_not_their_place(either
     with open_source(url) as source:
         types = {c.name: c.sql_type for made in source.reflect() for c in made.columns}
     assert (types["c0"], types["s1"], types["c"]) == ("longtext", "varchar(20)", "varchar(8000)")
+
+
+def test_keys_and_indexes_of_many_texts_find_room(either_server: MysqlServer) -> None:
+    names = ("a", "b", "c", "d", "e")
+    columns = tuple(ReflectedColumn(name, "string", nullable=False) for name in names)
+    sized = tuple(ReflectedColumn(f"{name}2", "string", max_length=255) for name in names)
+    wide = ReflectedTable(
+        "t",
+        columns + sized,
+        key=names,
+        uniques=(("a2",), ("b2",), ("c2",), ("d2",)),
+        indexes=(names[::-1], tuple(f"{name}2" for name in names)),
+    )
+    url = either_server.create_database()
+    with open_sink(url) as sink:
+        sink.create([SinkTable(wide)])
+        sink.write("t", batch(wide, [dict.fromkeys(names, "x" * 150) | {f"{name}2": "y" * 255 for name in names}]))
+    with open_source(url) as source:
+        (made,) = source.reflect().tables
+    assert (made.key, set(made.indexes)) == (wide.key, set(wide.indexes))
 
 
 def test_a_server_that_demands_keys_and_one_that_makes_its_own(mysql_server: MysqlServer) -> None:

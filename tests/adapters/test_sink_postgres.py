@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ def test_a_database_is_written_with_the_sources_own_types(postgres_server: Postg
         CREATE TABLE a (
             id uuid PRIMARY KEY, small smallint, whole numeric(20,0), n numeric(7,3), f real, c char(5), v varchar(7), x text,
             at timestamptz(3), day date, span interval, m "Mood", rare "Mood" CHECK (rare IN ('sad')), list int[], net inet,
-            doc jsonb, raw bytea, paid money
+            doc jsonb, raw bytea, paid money, hundreds numeric(5,-2), long numeric(60,10)
         );
     """)
     with open_source(source) as opened:
@@ -65,6 +66,7 @@ def test_a_type_that_the_target_does_not_know_becomes_the_nearest_with_a_word(po
     assert [c.sql_type for c in made.columns] == ["text"] * 4
     assert len(sink.notes) == 4
     assert "the target has no type geometry(Point,4326)" in sink.notes[0]
+    assert "integer[] does not take the empty text" in sink.notes[3]
 
 
 def test_an_enum_is_made_once_reused_and_refused_when_it_lists_other_values(postgres_server: PostgresServer) -> None:
@@ -128,6 +130,29 @@ def test_tables_that_are_there_and_empty_are_filled_as_they_are(postgres_server:
     url = postgres_server.create_database("CREATE TABLE t (b int)")
     with pytest.raises(SinkError, match="without a column that it would need"):
         write_simple(url)
+
+
+def test_a_table_that_is_filled_as_it_is_keeps_its_constraints_and_counts_on(postgres_server: PostgresServer) -> None:
+    url = postgres_server.create_database("""
+        CREATE TABLE t (a int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "B b" bigserial, c serial, CHECK (a < 5));
+        CREATE TABLE mine (a serial); INSERT INTO mine DEFAULT VALUES;
+    """)
+    columns = tuple(ReflectedColumn(name, "integer") for name in ("a", "B b", "c"))
+    table = ReflectedTable("t", columns, key=("a",), unread_checks=("a < 5",))
+    with open_sink(url) as sink:
+        sink.create([SinkTable(table), SinkTable(dataclasses.replace(table, name="new"))])
+        sink.write("t", batch(table, [{"a": 2, "B b": 7, "c": 1}, {"a": 3, "B b": -5, "c": 1}]))
+    assert sink.notes == ("new: a < 5 (a constraint of the source) was left out",)
+    postgres_server.run(url.rpartition("/")[2], "INSERT INTO t DEFAULT VALUES; INSERT INTO mine DEFAULT VALUES")
+    assert rows(url, "SELECT * FROM t ORDER BY a") == [(2, 7, 1), (3, -5, 1), (4, 8, 2)]
+    assert rows(url, "SELECT a FROM mine") == [(1,), (2,)]
+
+
+def test_a_counter_that_is_not_ours_to_move_stops_nothing(postgres_server: PostgresServer) -> None:
+    role = postgres_server.create_role("word")
+    url = postgres_server.create_database(f"CREATE TABLE t (a serial PRIMARY KEY); GRANT SELECT, INSERT ON t TO {role}")
+    write_simple(postgres_server.url(url.rpartition("/")[2], role, "word"))
+    assert rows(url, "SELECT a FROM t") == [(1,)]
 
 
 def test_what_is_no_table_is_refused_by_name(postgres_server: PostgresServer) -> None:

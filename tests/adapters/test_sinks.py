@@ -71,6 +71,29 @@ def _float(value: Decimal | None) -> float | None:
     return None if value is None else float(value)
 
 
+WIDE = ReflectedTable(
+    "wide",
+    (
+        ReflectedColumn("id", "integer", "numeric(50,0)", nullable=False, digits=50, precision=0),
+        ReflectedColumn("long", "number", "numeric(60,10)", digits=60, precision=10),
+        ReflectedColumn("small", "number", "numeric(3,5)", digits=3, precision=5),
+        ReflectedColumn("round", "number", "numeric(20,-2)", digits=20, precision=-2),
+    ),
+    key=("id",),
+    dialect="postgresql",
+)
+
+
+@every_typed
+def test_numbers_of_more_digits_or_decimals_than_a_target_declares_are_written(target: Target) -> None:
+    row = {"id": 7, "long": 2.5, "small": 0.00125, "round": 1200.0}
+    with open_sink(target.location) as sink:
+        sink.create([SinkTable(WIDE)])
+        sink.write("wide", batch(WIDE, [row]))
+    (held,) = read(target.location)["wide"]
+    assert {name: float(value) for name, value in held.items()} == pytest.approx(row)
+
+
 @pytest.mark.parametrize("target", ["csv", "csv.gz"], indirect=True)
 def test_csv_reads_back_as_text_that_tells_null_from_empty(target: Target) -> None:
     write(target.location)

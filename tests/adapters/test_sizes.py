@@ -78,6 +78,15 @@ def test_sources_tell_how_many_rows_there_are(made: Callable[[Path], Location], 
         assert told == ROWS
 
 
+@pytest.mark.parametrize("made", [parquet, parts, csv, packed, frames, duck, sqlite])
+def test_a_table_can_be_read_after_its_size_was_told(made: Callable[[Path], Location], tmp_path: Path) -> None:
+    with open_source(made(tmp_path)) as source:
+        assert isinstance(source, Sized)
+        for _ in range(2):
+            source.about("people")
+            assert sum(batch.num_rows for batch in source.read("people", ["name"])) == ROWS
+
+
 @pytest.mark.parametrize("rows", [0, 3])
 def test_small_tables_of_sqlite_are_counted(rows: int, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "s.sqlite")) as connection, connection:

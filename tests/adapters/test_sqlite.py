@@ -75,8 +75,49 @@ def test_checks_keys_and_generated_columns_are_told_from_the_statement(made: Pat
     assert (columns["twice"].generated, columns["twice"].sql_type, columns["twice"].kind) == (True, "INTEGER", "integer")
     assert columns["whole"].kind == "integer"
     assert table.orders == (ColumnOrder("begun", "ended", strict=True),)
-    assert table.unread_checks == ("lower(unit) = unit",)
+    assert table.unread_checks == ("UNIQUE (unit) WHERE nights > 3", "lower(unit) = unit")
     assert (table.uniques, table.indexes) == ((("begun", "ended"),), (("unit",),))
+
+
+def test_a_reference_that_is_spelled_otherwise_is_read_as_the_key_that_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "u.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("""
+            CREATE TABLE people (code TEXT COLLATE NOCASE PRIMARY KEY, boss TEXT REFERENCES people);
+            CREATE TABLE visits (who TEXT REFERENCES people, n INTEGER);
+            INSERT INTO people VALUES ('a', NULL), ('b', 'A');
+            INSERT INTO visits VALUES ('A', 1), ('b', 2), (NULL, 3), ('c', 4);
+        """)
+    with open_source(path) as source:
+        assert [tuple(row.values()) for row in next(source.read("people", ["code", "boss"])).to_pylist()] == [
+            ("a", None),
+            ("b", "a"),
+        ]
+        assert sorted(map(str, next(source.read("visits", ["who"])).column(0).to_pylist())) == ["None", "a", "b", "c"]
+
+
+def test_a_declared_length_binds_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "u.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("CREATE TABLE t (a VARCHAR(3)); INSERT INTO t VALUES ('longer')")
+    with open_source(path) as source:
+        (column,) = source.reflect().tables[0].columns
+    assert (column.sql_type, column.max_length) == ("VARCHAR(3)", None)
+
+
+def test_what_is_unique_in_a_way_that_is_not_kept_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "u.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("""
+            CREATE TABLE t (a TEXT, b INTEGER UNIQUE);
+            CREATE UNIQUE INDEX x ON t (lower(a));
+            CREATE UNIQUE INDEX y ON t (a) WHERE b > 0;
+            CREATE INDEX z ON t (upper(a));
+        """)
+    with open_source(path) as source:
+        (table,) = source.reflect().tables
+    assert table.uniques == (("b",),)
+    assert table.unread_checks == ("UNIQUE (a) WHERE b > 0", "CREATE UNIQUE INDEX x ON t (lower(a))")
 
 
 def test_views_and_virtual_tables_are_left_out_with_a_word(made: Path) -> None:

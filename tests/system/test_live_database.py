@@ -46,6 +46,13 @@ CREATE TABLE admissions (
 );
 CREATE INDEX ON admissions (patient_id, admitted);
 """
+DUCKDB = """
+CREATE TABLE patients (patient_id INTEGER PRIMARY KEY, sex VARCHAR NOT NULL, birth_year SMALLINT NOT NULL,
+    insurance VARCHAR NOT NULL, died DATE);
+CREATE TABLE admissions (admission_id INTEGER PRIMARY KEY, patient_id INTEGER NOT NULL REFERENCES patients (patient_id),
+    admitted TIMESTAMP NOT NULL, discharged TIMESTAMP NOT NULL, ward VARCHAR NOT NULL, urgent BOOLEAN NOT NULL,
+    severity TINYINT NOT NULL, crp DECIMAL(5, 1));
+"""
 MYSQL = """
 CREATE TABLE patients (patient_id INT UNSIGNED PRIMARY KEY, sex ENUM('F', 'M') NOT NULL, birth_year INT NOT NULL,
     insurance VARCHAR(10) NOT NULL CHECK (insurance IN ('public', 'private', 'none')), died DATE);
@@ -150,6 +157,23 @@ def test_postgres_into_duckdb(live: str, tmp_path: Path) -> None:
             connection.execute("SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'admissions'").fetchall()
         )
     assert (types["crp"], types["admitted"], types["urgent"]) == ("DECIMAL(5,1)", "TIMESTAMP", "BOOLEAN")
+
+
+def test_duckdb_into_duckdb(hospital: Path, tmp_path: Path) -> None:
+    source, target = tmp_path / "hospital.duckdb", tmp_path / "synthetic.duckdb"
+    with duckdb.connect(str(source)) as connection:
+        connection.execute(DUCKDB)
+        for table in ("patients", "admissions"):
+            rows = rows_of(hospital, table)
+            connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    told = synth(source, target, tmp_path)
+    with open_source(source) as real, open_source(target) as made:
+        for table in real.reflect():
+            ours = made.reflect().table(table.name)
+            assert ours is not None
+            assert [_facts(column) for column in ours.columns] == [_facts(column) for column in table.columns]
+            assert (ours.key, ours.foreign_keys) == (table.key, table.foreign_keys)
+            assert told["rows"][table.name] > 0
 
 
 def test_sqlite_into_parquet_and_csv(hospital: Path, tmp_path: Path) -> None:

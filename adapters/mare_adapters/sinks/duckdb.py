@@ -23,7 +23,7 @@ from mare_adapters.sources.columnar import arrow_type
 from .beside import Beside, refuse_others
 from .finishing import Finishing, Step
 from .layout import Layout, Limits, WriteOrder, lay_out
-from .types import DUCKDB, is_listed, own_type, sized
+from .types import DUCKDB, changed_types, is_listed, own_type, sized
 from .values import fitted
 from .wording import Wording, index_names
 
@@ -57,7 +57,8 @@ class DuckdbSink:
     @property
     def notes(self) -> tuple[str, ...]:
         later = (f"{table} ({', '.join(key.columns)}) refers to {key.table}" for table, key in sorted(self._later, key=str))
-        return (*self._layout.notes, *(f"{words}: it was checked, but DuckDB can declare no such key" for words in later))
+        types = changed_types(self._layout.tables, "duckdb", _type)
+        return (*self._layout.notes, *types, *(f"{words}: it was checked, but DuckDB can declare no such key" for words in later))
 
     def __enter__(self) -> Self:
         if self._target.is_dir():

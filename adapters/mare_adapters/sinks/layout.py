@@ -34,6 +34,13 @@ class Layout:
 
     tables: tuple[ReflectedTable, ...]
     notes: tuple[str, ...] = field(default=())
+    about: tuple[str, ...] = field(default=())
+    """The table that each of the notes is about."""
+
+    def notes_on(self, tables: Iterable[str]) -> tuple[str, ...]:
+        """Those about tables that are made: one that was there already keeps its own constraints."""
+        made = set(tables)
+        return tuple(note for note, table in zip(self.notes, self.about, strict=True) if table in made)
 
     def table(self, name: str) -> ReflectedTable:
         found = next((table for table in self.tables if table.name == name), None)
@@ -47,7 +54,7 @@ def lay_out(tables: Sequence[SinkTable], limits: Limits) -> Layout:
     wanted = [one.table for one in tables]
     check_names(wanted, limits)
     by_name = {table.name: table for table in wanted}
-    notes: list[str] = []
+    notes, about = list[str](), list[str]()
     laid: list[ReflectedTable] = []
     for table in wanted:
         notes += [f"{table.name}: {text} (a constraint of the source) was left out" for text in table.unread_checks]
@@ -56,10 +63,11 @@ def lay_out(tables: Sequence[SinkTable], limits: Limits) -> Layout:
         columns = tuple(_as_referred(table, column, by_name) for column in table.columns)
         uniques = tuple(unique for unique in dict.fromkeys(table.uniques) if set(unique) != set(table.key))
         plain = tuple(index for index in dict.fromkeys(table.indexes) if index not in (table.key, *uniques))
+        about += [table.name] * (len(notes) - len(about))
         laid.append(
             replace(table, columns=columns, foreign_keys=tuple(kept), orders=tuple(orders), uniques=uniques, indexes=plain)
         )
-    return Layout(tuple(laid), tuple(notes))
+    return Layout(tuple(laid), tuple(notes), tuple(about))
 
 
 def check_names(tables: Iterable[ReflectedTable], limits: Limits) -> None:

@@ -27,7 +27,7 @@ from mare_adapters.locations import sql_location
 
 from .finishing import Finishing, Step
 from .layout import Layout, Limits, WriteOrder, lay_out
-from .mysql_wording import WORDING, create_table, foreign_key
+from .mysql_wording import WORDING, changed, create_table, foreign_key
 from .values import fitted, seconds
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class MysqlSink:
         self._mariadb = False
         self._finishing = Finishing()
         self._token = ""
+        self._notes: tuple[str, ...] = ()
         self._staged: dict[str, str] = {}
         """What each table is called for now. Empty where the tables are filled as they are."""
         self._old: list[str] = []
@@ -102,7 +103,7 @@ class MysqlSink:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return self._layout.notes
+        return self._notes
 
     def __enter__(self) -> Self:
         if not self._location.database:
@@ -141,6 +142,7 @@ class MysqlSink:
         if kept:
             self._wait_with_keys(kept, WriteOrder.of(tables))
             return
+        self._notes = (*layout.notes, *changed(layout.tables, mariadb=self._mariadb))
         self._staged = {table.name: self._new_name(number) for number, table in enumerate(layout.tables)}
         for table in layout.tables:
             with writing(self.label, f"table {table.name}"):

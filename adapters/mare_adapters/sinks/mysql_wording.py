@@ -6,19 +6,23 @@ alone. Their usual collations take `a` for `A`: keys that a source tells apart a
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
 
-from .types import MYSQL, is_listed, own_type, sized
+from .types import MYSQL, changed_types, is_listed, own_type, sized
 from .wording import Wording
 
 _LONGEST_TEXT = 16_383
 """Characters of four bytes each, in a row of 64 KB: all texts of a declared length share it, those without one do not."""
 _SHORT_TEXT = 40
 _KEY_TEXT = 255
-"""Characters that fit into a key with room to spare."""
+"""Characters of a text without a length that is part of a key."""
+_KEY_ROOM = 767
+"""Characters of four bytes each that all parts of a key share: it holds 3072 bytes."""
 _UNINDEXED = ("text", "blob", "json", "geometry")
 _OF_MARIADB = frozenset({"uuid", "inet4", "inet6", "xmltype"})
 _OF_MYSQL = frozenset({"vector", "geomcollection"})
@@ -37,7 +41,8 @@ def _type(column: ReflectedColumn, table: ReflectedTable, *, mariadb: bool) -> s
         return MYSQL["string"] if column.kind == "string" and _has_no_room(column, table) else word
     exact = column.kind == "string" and (table.dialect != "mysql" or word.endswith(_EXACT))
     if any(part in word.lower() for part in _UNINDEXED):
-        word = f"VARBINARY({_KEY_TEXT})" if column.kind == "binary" else f"VARCHAR({_KEY_TEXT})"
+        parts = max(len(columns) for columns in _keys(table) if column.name in columns)
+        word = f"{'VARBINARY' if column.kind == 'binary' else 'VARCHAR'}({_share(parts)})"
     return f"{word} COLLATE {_EXACT}" if exact and not word.endswith(_EXACT) else word
 
 
@@ -47,10 +52,18 @@ def _has_no_room(column: ReflectedColumn, table: ReflectedTable) -> bool:
     return (column.max_length or 0) > (_SHORT_TEXT if sum(lengths) > _LONGEST_TEXT - 1000 else _LONGEST_TEXT)
 
 
+def _keys(table: ReflectedTable) -> list[tuple[str, ...]]:
+    """Columns that the server indexes by itself, or is told to, as a whole."""
+    return [table.key, *table.uniques, *(key.columns for key in table.foreign_keys)]
+
+
 def _keyed(table: ReflectedTable) -> set[str]:
-    """Columns that the server indexes by itself, or is told to."""
-    foreign = [key.columns for key in table.foreign_keys]
-    return {name for columns in (table.key, *table.uniques, *foreign) for name in columns}
+    return {name for columns in _keys(table) for name in columns}
+
+
+def _share(parts: int) -> int:
+    """The characters that each of so many texts may take of a key."""
+    return min(_KEY_TEXT, _KEY_ROOM // parts)
 
 
 def _wording(*, mariadb: bool) -> Wording:
@@ -68,11 +81,17 @@ WORDING = _wording(mariadb=False)
 _OF = {False: WORDING, True: _wording(mariadb=True)}
 
 
+def changed(tables: Iterable[ReflectedTable], *, mariadb: bool) -> tuple[str, ...]:
+    """The types that are not the source's own, in words."""
+    return changed_types(tables, "mysql", _OF[mariadb].type_of)
+
+
 def create_table(table: ReflectedTable, name: str, *, mariadb: bool) -> str:
     """The table under a name for now, with its keys and indexes; foreign keys come when all tables are filled."""
     wording = _OF[mariadb]
     extra = [*wording.key(table), *map(wording.unique, table.uniques)]
-    extra += [f"INDEX ({', '.join(_indexed(column, table, wording) for column in columns)})" for columns in table.indexes]
+    for columns in table.indexes:
+        extra.append(f"INDEX ({', '.join(_indexed(column, len(columns), table, wording) for column in columns)})")
     return f"{wording.create_table(table, name, extra)} ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4"
 
 
@@ -83,11 +102,12 @@ def foreign_key(foreign: ReflectedForeignKey, referred: ReflectedTable, name: st
     return WORDING.foreign_key(replace(foreign, columns=tuple(there[column] for column in order), references=order), name)
 
 
-def _indexed(name: str, table: ReflectedTable, wording: Wording) -> str:
-    """A column within an index: of a long text, its beginning."""
+def _indexed(name: str, parts: int, table: ReflectedTable, wording: Wording) -> str:
+    """A column within an index of so many: of a long text, its beginning."""
     column = table.column(name)
     if column is None:
         return wording.name(name)
     word = wording.type_of(column, table).lower()
-    long = any(part in word for part in _UNINDEXED) or ((column.max_length or 0) > _KEY_TEXT and "char" in word)
-    return f"{wording.name(name)}({_KEY_TEXT})" if long else wording.name(name)
+    size = re.match(r"(?:var)?char\((\d+)\)", word)
+    long = any(part in word for part in _UNINDEXED) or (size is not None and int(size[1]) > _share(parts))
+    return f"{wording.name(name)}({_share(parts)})" if long else wording.name(name)

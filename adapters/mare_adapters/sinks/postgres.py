@@ -22,6 +22,7 @@ from mare_adapters.locations import sql_location
 
 from .finishing import Finishing, Step
 from .layout import Layout, Limits, WriteOrder, lay_out
+from .postgres_counting import counted_on
 from .postgres_deferring import Deferring, deferring
 from .postgres_types import Types, known_types
 from .table_files import csv_rows
@@ -61,6 +62,8 @@ class PostgresSink:
         self._types = Types()
         self._made: list[ReflectedTable] = []
         """The tables that were created here: one that was there already keeps its own constraints."""
+        self._notes: tuple[str, ...] = ()
+        self._counting: list[Step] = []
         self._deferring = Deferring()
         self._finishing = Finishing()
 
@@ -73,7 +76,7 @@ class PostgresSink:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self._layout.notes, *self._types.notes)
+        return (*self._notes, *self._types.notes)
 
     def __enter__(self) -> Self:
         if len(self._location.schemas) > 1:
@@ -109,6 +112,11 @@ class PostgresSink:
             with writing(self.label, f"table {table.name}"):
                 self._run(wording.create_table(table))
         self._layout, self._made = layout, bare
+        self._notes = layout.notes_on(table.name for table in bare)
+        self._counting = [
+            Step(f"the counters of table {table}", (table,), statement)
+            for table, statement in counted_on(self._open, schema, kept)
+        ]
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         laid = self._layout.table(table)
@@ -212,6 +220,7 @@ class PostgresSink:
 
     def _steps(self) -> Iterator[Step]:
         wording = Wording()
+        yield from self._counting
         for number, statement in enumerate(self._deferring.after):
             # The first checks all that waited.
             yield Step("the foreign keys of the tables", () if number else tuple(self._finishing.rows), statement)

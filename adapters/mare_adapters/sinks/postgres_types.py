@@ -68,7 +68,10 @@ def known_types(
                 own = Wording().name(name)
             words[at] = own or sized(column, POSTGRES, "numeric", "varchar", _LONGEST_TEXT)
             if own is None and table.dialect == "postgresql" and column.sql_type:
-                notes.append(f"{table.name}.{column.name} is {words[at]}: the target has no type {column.sql_type} for it")
+                reason = f"the target has no type {column.sql_type} for it"
+                if column.kind == "other" and not column.nullable:
+                    reason = f"{column.sql_type} does not take the empty text that stands for what is dropped"
+                notes.append(f"{table.name}.{column.name} is {words[at]}: {reason}")
     statements = [text for name, listed in labels.items() for text in _create(connection, name, tuple(listed), schema, replace)]
     enums = {at: tuple(labels[name]) for at, name in members.items()}
     return Types(words, enums, tuple(statements), tuple(notes))

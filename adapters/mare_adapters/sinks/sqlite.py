@@ -22,7 +22,7 @@ from mare_adapters.locations import sql_location
 from .beside import Beside, refuse_others
 from .finishing import Finishing, Step
 from .layout import Layout, Limits, lay_out
-from .types import SQLITE, own_type, sized
+from .types import SQLITE, changed_types, own_type, sized
 from .values import fitted, seconds
 from .wording import Wording, index_names
 
@@ -54,7 +54,7 @@ class SqliteSink:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return self._layout.notes
+        return (*self._layout.notes, *changed_types(self._layout.tables, "sqlite", _type))
 
     def __enter__(self) -> Self:
         if self._target.is_dir():

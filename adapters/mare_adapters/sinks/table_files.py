@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Protocol, cast
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.sources.columnar import arrow_type
 
-from .types import INT64_DIGITS
+from .types import declared_digits
 from .values import fitted, seconds
 
 if TYPE_CHECKING:
@@ -155,17 +155,13 @@ def _parquet_type(column: ReflectedColumn, table: ReflectedTable) -> pa.DataType
     import pyarrow as pa
 
     if table.dialect == "arrow":
-        if size := _DECIMAL.fullmatch(column.sql_type):
-            return pa.decimal128(int(size[1]), int(size[2]))
+        if own_size := _DECIMAL.fullmatch(column.sql_type):
+            return pa.decimal128(int(own_size[1]), int(own_size[2]))
         if zone := re.fullmatch(r"timestamp\[(\w+), tz=[\w/+:-]+\]", column.sql_type):
             return pa.timestamp(zone[1], tz="UTC")
         with suppress(ValueError):
             own = pa.type_for_alias(column.sql_type)
             if not pa.types.is_null(own):
                 return own
-    digits = column.digits or 0
-    if column.kind == "number" and 0 < digits <= 38 and column.precision is not None:
-        return pa.decimal128(digits, column.precision)
-    if column.kind == "integer" and digits > INT64_DIGITS:
-        return pa.decimal128(min(digits, 38), 0)
-    return arrow_type(column)
+    size = declared_digits(column)
+    return pa.decimal128(*size) if size else arrow_type(column)

@@ -7,13 +7,14 @@ A source's word becomes part of a statement, and a release file may come from an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, StorageKind
 
 INT64_DIGITS = 18
+MOST_DIGITS = 38
 
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?: [A-Za-z0-9_]+)*(?:\s?\(\s*\d+(?:\s*,\s*\d+)?\s*\))?(?: [A-Za-z0-9_]+)*(?:\[\])*")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?: [A-Za-z0-9_]+)*(?:\s?\(\s*\d+(?:\s*,\s*-?\d+)?\s*\))?(?: [A-Za-z0-9_]+)*(?:\[\])*")
 _LISTED = re.compile(r"(?:enum|set)\('(?:[^'\\]|'')*'(?:,\s?'(?:[^'\\]|'')*')*\)", re.IGNORECASE)
 
 Own = Callable[[ReflectedColumn], str | None]
@@ -39,19 +40,48 @@ def own_type(column: ReflectedColumn, table: ReflectedTable, dialect: str) -> st
     return column.sql_type if is_plain(column.sql_type) else None
 
 
+def declared_digits(column: ReflectedColumn) -> tuple[int, int] | None:
+    """(all digits, decimals) of an exact number, where every engine can declare it; None where the kind has to do.
+
+    PostgreSQL alone knows more digits than 38, decimals before the point and more of them than digits.
+    """
+    digits, decimals = column.digits or 0, column.precision
+    if column.kind == "integer" and digits > INT64_DIGITS:
+        return min(digits, MOST_DIGITS), 0
+    if column.kind == "number" and decimals is not None and 0 <= decimals <= digits <= MOST_DIGITS and digits > 0:
+        return digits, decimals
+    return None
+
+
 def sized(column: ReflectedColumn, words: Mapping[StorageKind, str], decimal: str, text: str, longest: int) -> str:
     """The engine's word for the kind, with the size that the source declares.
 
     ``decimal`` is the word for exact numbers, ``text`` for texts of a known length, ``longest`` the largest such length.
     """
-    digits = column.digits or 0
-    if column.kind == "integer" and digits > INT64_DIGITS:
-        return f"{decimal}({digits}, 0)"
-    if column.kind == "number" and 0 < digits <= 38 and column.precision is not None:
-        return f"{decimal}({digits}, {column.precision})"
+    if size := declared_digits(column):
+        return f"{decimal}({size[0]}, {size[1]})"
     if column.kind == "string" and column.max_length is not None and column.max_length <= longest:
         return f"{text}({column.max_length})"
     return words[column.kind]
+
+
+def changed_types(
+    tables: Iterable[ReflectedTable], dialect: str, type_of: Callable[[ReflectedColumn, ReflectedTable], str]
+) -> tuple[str, ...]:
+    """Where a target of the source's own language gives a column another type than the source did, in words."""
+    notes = []
+    for table in tables:
+        for column in table.columns if table.dialect == dialect else ():
+            word = type_of(column, table)
+            # A document is one whatever a server calls it, and a collation is no other type.
+            if column.sql_type and column.kind != "json" and _bare(word) != _bare(column.sql_type):
+                reason = f"{column.sql_type} is unknown there, or may not hold every value that comes"
+                notes.append(f"{table.name}.{column.name} is {word}: {reason}")
+    return tuple(notes)
+
+
+def _bare(word: str) -> str:
+    return word.lower().partition(" collate ")[0].replace(", ", ",")
 
 
 SQLITE: dict[StorageKind, str] = {

@@ -82,9 +82,11 @@ def _conformed(array: pa.Array, column: ReflectedColumn, table: str) -> pa.Array
         # Nanoseconds are cut to microseconds: a clinical time is no finer. Everything else must fit.
         return pc.cast(array, options=pc.CastOptions(target_type=wanted, allow_time_truncate=True))
     except pa.ArrowException:
+        remedy = "Store the column in a narrower type."
+        if kind_of_arrow(array.type) != column.kind:
+            remedy = f"One of the table's files stores it as {array.type}: write all of them alike."
         raise SourceError(
-            f"{table}.{column.name}: a stored value does not fit into {wanted}, in which mare reads {column.sql_type}. "
-            "Store the column in a narrower type."
+            f"{table}.{column.name}: a stored value does not fit into {wanted}, in which mare reads {column.sql_type}. {remedy}"
         ) from None
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable
@@ -49,8 +50,13 @@ def labelled(names: Iterable[tuple[str, str]]) -> list[Found]:
     return [Found(table, schema, table if times[table.casefold()] == 1 else f"{schema}.{table}") for schema, table in pairs]
 
 
-def reflect_tables(inspector: Inspector, found: Sequence[Found]) -> list[ReflectedTable]:
-    """All these tables, in their order. A foreign key to a table that is not among them is left away."""
+def reflect_tables(
+    inspector: Inspector, found: Sequence[Found], computed: Mapping[str, Collection[str]] = MappingProxyType({})
+) -> list[ReflectedTable]:
+    """All these tables, in their order. A foreign key to a table that is not among them is left away.
+
+    ``computed`` names, by table, the indexes of which SQLAlchemy does not see that they hold expressions.
+    """
     labels = {(one.schema, one.name): one.label for one in found}
     by_schema: dict[str | None, list[str]] = defaultdict(list)
     for one in found:
@@ -66,7 +72,11 @@ def reflect_tables(inspector: Inspector, found: Sequence[Found]) -> list[Reflect
         for name in names:
             at = (schema, name)
             key = tuple(keys[at]["constrained_columns"])
-            unique, plain = _uniques_and_indexes(uniques.get(at, []), indexes.get(at, []))
+            odd = computed.get(name, ())
+            unique, plain, unkept = _uniques_and_indexes(
+                [one for one in uniques.get(at, []) if one["name"] not in odd],
+                [one for one in indexes.get(at, []) if one["name"] not in odd],
+            )
             tables[at] = ReflectedTable(
                 name=labels[at],
                 columns=tuple(_column(column, key) for column in columns[at]),
@@ -75,6 +85,7 @@ def reflect_tables(inspector: Inspector, found: Sequence[Found]) -> list[Reflect
                 uniques=unique,
                 indexes=plain,
                 comment=comments.get(at),
+                unread_checks=unkept,
             )
     return [tables[one.schema, one.name] for one in found]
 
@@ -121,16 +132,34 @@ def unknown_types_allowed() -> Iterator[None]:
 
 def _uniques_and_indexes(
     constraints: Sequence[ReflectedUniqueConstraint], indexes: Sequence[ReflectedIndex]
-) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]:
+) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """Uniques, plain indexes, and what is unique in a way that is not kept: in words."""
     uniques = {tuple(constraint["column_names"]) for constraint in constraints}
     plain: set[tuple[str, ...]] = set()
+    unkept = {_NULLS.format(", ".join(one["column_names"])) for one in constraints if _options(one, "_nulls_not_distinct")}
     for index in indexes:
         columns = tuple(name for name in index["column_names"] if name is not None)
-        if len(columns) != len(index["column_names"]):
-            continue  # an index on an expression
-        partial = any(option.endswith("_where") and text is not None for option, text in index.get("dialect_options", {}).items())
-        (uniques if index["unique"] and not partial else plain).add(columns)
-    return tuple(sorted(uniques)), tuple(sorted(plain))
+        computed, where = len(columns) != len(index["column_names"]), _options(index, "_where")
+        if index["unique"] and (computed or where):
+            parts = ", ".join(map(str, index.get("expressions") or columns))
+            unkept.add(f"UNIQUE ({parts})" + "".join(f" WHERE {text}" for text in where))
+        elif index["unique"] and _options(index, "_nulls_not_distinct"):
+            unkept.add(_NULLS.format(", ".join(columns)))
+        if not computed:
+            (uniques if index["unique"] and not where else plain).add(columns)
+    return tuple(sorted(uniques)), tuple(sorted(plain)), tuple(sorted(unkept))
+
+
+_NULLS = "NULLS NOT DISTINCT of UNIQUE ({})"
+
+
+def _options(one: ReflectedUniqueConstraint | ReflectedIndex, ending: str) -> list[object]:
+    """What an option of the dialect says, where it says something."""
+    return [
+        value
+        for option, value in one.get("dialect_options", {}).items()
+        if option.endswith(ending) and value is not None and value is not False
+    ]
 
 
 def _foreign_keys(

@@ -8,7 +8,8 @@ first batch to the last, and an empty table has one too.
     number  → double          time     → time64[us]
     string  → string          duration → duration[us]        binary → binary
 
-A number or integer of more digits than a double or an int64 holds is a decimal128 of its declared size.
+A number or integer of more digits than a double or an int64 holds is a decimal128 of its declared size. One of more digits than
+that holds (PostgreSQL declares up to 1000) is read as a double, and a whole number as far as it fits.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ BATCH_ROWS = 32_768
 
 _FLOAT_DIGITS = 15
 _INT64_DIGITS = 18
+_DECIMAL_DIGITS = 38
 _FIRST_JULIAN, _LAST_JULIAN = 1_721_425.5, 5_373_484.5
 """Years 1 to 9999. What SQLite's modifier 'auto' does: a number among these is a Julian day, any other is Unix seconds."""
-_EMPTY_DATES = ("", "0000-00-00", "0000-00-00 00:00:00")
+_EMPTY_DATE = re.compile(r"(?:0000-00-00(?: 00:00:00(?:\.0+)?)?)?")
 """What files and MySQL leave where a date is missing."""
 
 
@@ -45,9 +47,10 @@ def arrow_type(column: ReflectedColumn) -> pa.DataType:
         case "boolean":
             return pa.bool_()
         case "integer":
-            return pa.int64() if digits <= _INT64_DIGITS else pa.decimal128(digits, 0)
+            return pa.int64() if digits <= _INT64_DIGITS else pa.decimal128(min(digits, _DECIMAL_DIGITS), 0)
         case "number":
-            return pa.float64() if digits <= _FLOAT_DIGITS else pa.decimal128(digits, column.precision or 0)
+            exact = _FLOAT_DIGITS < digits <= _DECIMAL_DIGITS and 0 <= (column.precision or 0) <= digits
+            return pa.decimal128(digits, column.precision or 0) if exact else pa.float64()
         case "date":
             return pa.date32()
         case "datetime":
@@ -83,6 +86,7 @@ def _array(values: Sequence[object], column: ReflectedColumn, table: str) -> pa.
 
     wanted = arrow_type(column)
     kind: StorageKind = column.kind
+    said = column.sql_type or kind
     try:
         # Arrow would cut 1.5 down to an int64 and take 7 for a date, so only the types that mean the kind go straight through.
         if set(map(type, values)) <= (_DECIMAL if pa.types.is_decimal(wanted) else _NATIVE.get(kind, _TEXT)):
@@ -90,12 +94,16 @@ def _array(values: Sequence[object], column: ReflectedColumn, table: str) -> pa.
         convert = _decimal if pa.types.is_decimal(wanted) else _CONVERT.get(kind, _text)
         return pa.array([None if value is None else convert(value) for value in values], type=wanted)
     except (ValueError, TypeError, OverflowError, InvalidOperation, pa.ArrowException):
+        also = f", or beyond {_BEYOND[kind]}" if kind in _BEYOND else ""
         # `from None`, and no text of the first error: it holds the value.
         raise SourceError(
-            f"{table}.{column.name}: a stored value is not of the declared type ({column.sql_type or kind}, read as {kind}). "
-            "Correct the value in the source, or declare the column as text there."
+            f"{table}.{column.name}: a stored value is not of the declared type ({said}, read as {kind}){also}. "
+            "Correct the value in the source, declare the column as text there, or leave it out (ignore_columns in the schema)."
         ) from None
 
+
+_BEYOND: dict[StorageKind, str] = {"integer": "63 bits", "time": "a day of 24 hours", "date": "the years 1 to 9999"}
+"""Where mare's own reach ends before that of a type: an unsigned BIGINT, a TIME of MySQL, a date of SQLite."""
 
 _TRUE = frozenset({"1", "1.0", "true", "t", "yes", "y"})
 _FALSE = frozenset({"0", "0.0", "false", "f", "no", "n"})
@@ -154,7 +162,7 @@ def _datetime(value: object) -> datetime | None:
         return datetime(value.year, value.month, value.day)
     if isinstance(value, str):
         text = value.strip()
-        return None if text in _EMPTY_DATES else _datetime(datetime.fromisoformat(text))
+        return None if _EMPTY_DATE.fullmatch(text) else _datetime(datetime.fromisoformat(text))
     if isinstance(value, (int, float)):
         if _FIRST_JULIAN <= value < _LAST_JULIAN:
             return datetime(2000, 1, 1, 12) + timedelta(days=value - 2_451_545)

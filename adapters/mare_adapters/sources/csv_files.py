@@ -26,6 +26,10 @@ _BLOCK = 1 << 24
 """A row must fit into a block: long notes do."""
 
 
+_VALUE = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)*\s*|\s*\d{1,4}[-./]\d\d?[-./]\d{1,4}(?:[ T].*)?")
+"""A number or a date."""
+
+
 def read_header(path: Path) -> tuple[tuple[ReflectedColumn, ...], str]:
     """The columns that a file's first line names, and its separator. Their kinds are unknown: no other line is read."""
     line = _first_line(path)
@@ -33,6 +37,12 @@ def read_header(path: Path) -> tuple[tuple[ReflectedColumn, ...], str]:
     names = next(csv.reader([line], delimiter=separator), [])
     if not line.strip() or not names:
         raise SourceError(f"{path}: the file is empty. A CSV file begins with a line of column names.")
+    if _VALUE.fullmatch(names[0]) and 2 * sum(_VALUE.fullmatch(name) is not None for name in names) >= len(names):
+        # Names are public, and go into the schema and the release: a row of somebody's must not become them.
+        raise SourceError(
+            f"{path}: the first line looks like a row, not like a header: it begins with a number or a date. "
+            "A CSV file begins with a line of column names: add one."
+        )
     unnamed = [str(number) for number, name in enumerate(names, 1) if not name.strip()]
     if unnamed:
         raise SourceError(f"{path}: column {', '.join(unnamed)} of the header has no name. Give each column a name of its own.")

@@ -24,6 +24,7 @@ from .columnar import BATCH_ROWS, record_batches
 from .duckdb_catalogue import reflect_duckdb
 from .lookup import find_columns, find_table
 from .peeking import peek_column
+from .reach import within_reach
 
 if TYPE_CHECKING:
     import duckdb
@@ -93,8 +94,9 @@ class DuckdbSource:
         name = find_table(self.reflect(), table).name
         found = self._found[name]
         with reading(self.label, "the catalogue"):
-            told = self._open.execute(_SIZE, [found.schema, found.name]).fetchone()
-        return None if told is None else int(told[0])
+            # To its end: DuckDB 2 streams nothing as long as the last answer is not taken.
+            told = self._open.execute(_SIZE, [found.schema, found.name]).fetchall()
+        return int(told[0][0]) if told else None
 
     @property
     def _open(self) -> duckdb.DuckDBPyConnection:
@@ -127,9 +129,11 @@ def _selected(column: ReflectedColumn) -> str:
     """What has no type of its own in Arrow, in one that it has; moments with a zone as UTC, without the ICU extension."""
     name = quoted(column.name)
     if column.kind == "duration":
-        return f"epoch_us({name})"
+        return f"epoch_us({within_reach(name, column.kind)})"
     if column.kind == "datetime" and re.search("WITH TIME ZONE", column.sql_type):
-        return f"make_timestamp(epoch_us({name}))"
-    if column.kind == "time":
-        return f"CAST({name} AS TIME)"
+        return f"make_timestamp(epoch_us({within_reach(name, column.kind, zoned=True)}))"
+    if column.kind == "datetime":  # of nanoseconds or whole seconds, whose own ends are others
+        return within_reach(f"TRY_CAST({name} AS TIMESTAMP)", column.kind)
+    if column.kind in ("date", "time"):
+        return within_reach(f"CAST({name} AS {column.kind})", column.kind)
     return f"CAST({name} AS VARCHAR)" if column.kind in ("string", "uuid", "json", "other") else name

@@ -98,11 +98,14 @@ def _table(
             label = labels.get((str(found.schema), str(target)), str(target))
             foreign.append(ReflectedForeignKey(part, label, _names(references), str(name)))
     plain: list[tuple[str, ...]] = []
+    unkept: list[str] = []
     for unique, expressions in indexes:
         words = str(expressions).removeprefix("[").removesuffix("]").split(", ")
         part = tuple(word.strip("'\"") for word in words)
         if all(any(column.name == word for column in columns) for word in part):
             (uniques if unique else plain).append(part)
+        elif unique:
+            unkept.append(f"UNIQUE ({', '.join(part)})")
     table = ReflectedTable(
         name=found.label,
         columns=columns,
@@ -112,6 +115,7 @@ def _table(
         indexes=tuple(sorted(set(plain))),
         comment=str(comment) if comment else None,
         dialect="duckdb",
+        unread_checks=tuple(sorted(unkept)),
     )
     return apply_checks(table, checks)
 

@@ -22,6 +22,10 @@ _COLUMNS = """
 SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME, PRIVILEGES
   FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()
 """
+_INDEXES = """
+SELECT TABLE_NAME, INDEX_NAME, NON_UNIQUE, COALESCE(COLUMN_NAME, EXPRESSION), EXPRESSION IS NOT NULL
+  FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX
+"""
 _MARIADB_CHECKS = """
 SELECT TABLE_NAME, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE()
  ORDER BY TABLE_NAME, CONSTRAINT_NAME
@@ -54,8 +58,14 @@ def reflect_mysql(connection: Connection, inspector: Inspector) -> Catalogue:
             left_out.append(LeftOut(name, "no right to read all of its columns"))
         else:
             found.append(Found(name, None, name))
-    checks = _mariadb_checks(connection) if getattr(connection.dialect, "is_mariadb", False) else _mysql_checks(connection, found)
-    tables = [_told(table, words[table.name], checks.get(table.name, [])) for table in reflect_tables(inspector, found)]
+    mariadb = getattr(connection.dialect, "is_mariadb", False)
+    checks = _mariadb_checks(connection) if mariadb else _mysql_checks(connection, found)
+    computed = {} if mariadb else _computed_indexes(connection)
+    tables = []
+    for table in reflect_tables(inspector, found, computed):
+        uniques = [text for text in computed.get(table.name, {}).values() if text]
+        told = replace(table, unread_checks=(*table.unread_checks, *uniques))
+        tables.append(_told(told, words[table.name], checks.get(table.name, [])))
     left_out += left_out_references(inspector, found)
     return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
 
@@ -71,6 +81,24 @@ def _readable(connection: Connection, name: str) -> bool:
     except DBAPIError:
         return False
     return True
+
+
+def _computed_indexes(connection: Connection) -> dict[str, dict[str, str]]:
+    """By table, the indexes on expressions, which only MySQL 8 has; and what they make unique, in words."""
+    from sqlalchemy.exc import DBAPIError
+
+    try:
+        rows = connection.exec_driver_sql(_INDEXES).all()
+    except DBAPIError:  # a server that knows no expressions there
+        return {}
+    parts: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for table, index, _, part, _ in rows:
+        parts[table, index].append(str(part))
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for table, index, repeated, _, computed in rows:
+        if computed:
+            found[table][index] = "" if repeated else f"UNIQUE ({', '.join(parts[table, index])})"
+    return found
 
 
 def _mariadb_checks(connection: Connection) -> dict[str, list[str]]:
@@ -117,6 +145,8 @@ def _told_column(column: ReflectedColumn, words: str, *, document: bool) -> Refl
         return replace(told, kind="json")
     if words == "uuid":  # MariaDB's, which SQLAlchemy does not know under MySQL's name
         return replace(told, kind="uuid")
+    if column.kind == "unknown":  # points and shapes: not unknown, only of no kind that mare models
+        return replace(told, kind="other")
     if (bits := re.fullmatch(r"bit\((\d+)\)", words)) and 1 < int(bits[1]) < 64:
         return replace(told, kind="integer", min=0, max=2 ** int(bits[1]) - 1)
     return told

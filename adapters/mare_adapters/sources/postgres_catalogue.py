@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
+from urllib.parse import quote
 
 from mare.errors import SourceError
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
@@ -31,6 +32,8 @@ class _Relation(NamedTuple):
     partition: bool
     extension: str | None
     readable: bool
+    columns: int
+    filtered: bool
 
 
 class _Attribute(NamedTuple):
@@ -46,7 +49,9 @@ SELECT n.nspname, c.relname, c.relkind::text,
        c.relispartition,
        (SELECT e.extname FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
          WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'e' LIMIT 1),
-       pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')
+       pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT'),
+       (SELECT count(*) FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+       pg_catalog.row_security_active(c.oid)
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't'
    AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
@@ -73,6 +78,13 @@ SELECT n.nspname, c.relname, a.attname,
 """
 """A column's own type, or the one under its domain (and the domains below that), and whether a domain demands a value."""
 
+_EXCLUSIONS = """
+SELECT n.nspname, c.relname, pg_catalog.pg_get_constraintdef(k.oid)
+  FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE k.contype = 'x' ORDER BY k.conname
+"""
+
 _SIZE = re.compile(r"(numeric|character varying|character)\((\d+)(?:,(\d+))?\)")
 
 _WORDS = {
@@ -90,10 +102,14 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
     for schema, name, column, *attribute in connection.exec_driver_sql(_COLUMNS):
         facts[schema, name][column] = _Attribute(*attribute)
     domains = _domain_checks(inspector)
+    exclusions: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for schema, name, text in connection.exec_driver_sql(_EXCLUSIONS):
+        exclusions[schema, name].append(text)
     tables = []
     for one, table in zip(found, reflect_tables(inspector, found), strict=True):
         columns = facts[str(one.schema), one.name]
         told = _with_own_words(table, str(one.schema), columns)
+        told = replace(told, unread_checks=(*told.unread_checks, *exclusions[str(one.schema), one.name]))
         told = _with_domains(told, inspector, one, domains)
         checks = [str(check["sqltext"]) for check in inspector.get_check_constraints(one.name, one.schema)]
         told = apply_checks(told, checks)
@@ -115,11 +131,14 @@ def _sorted_out(relations: Sequence[_Relation], schemas: Sequence[str]) -> tuple
             left_out.append(LeftOut(relation.name, reason))
         else:
             kept.append((relation.schema, relation.name))
+            if relation.filtered:
+                left_out.append(LeftOut(f"rows of {relation.name}", "row level security hides those that this user may not see"))
     for schema, tables in elsewhere.items():
         if tables:
             word = "1 table" if tables == 1 else f"{tables} tables"
+            asked = ",".join(quote(name, safe="") for name in (*schemas, schema))
             left_out.append(
-                LeftOut(f"schema {schema}", f"{word} outside the search path: add ?schema={schema} to the URL to read them")
+                LeftOut(f"schema {schema}", f"{word} outside the search path: add ?schema={asked} to the URL to read them too")
             )
     return labelled(kept), left_out
 
@@ -131,6 +150,8 @@ def _reason(relation: _Relation) -> str | None:
         return f"a partition: its rows are read with {relation.parent}"
     if relation.parent is not None:
         return f"inherits from {relation.parent}: its rows are read with it, without columns of their own"
+    if relation.columns == 0:
+        return "it has no columns"
     if relation.kind in _WORDS:
         return _WORDS[relation.kind]
     return None if relation.readable else "no right to read"

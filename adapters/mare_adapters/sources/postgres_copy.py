@@ -17,6 +17,7 @@ from mare_adapters.engine import quoted
 from .arrow_kinds import conformed
 from .catalogue import Found
 from .columnar import BATCH_ROWS, arrow_type, record_batches
+from .reach import within_reach
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,7 +48,7 @@ def copied_batches(
     names: Sequence[str],
 ) -> Iterator[pa.RecordBatch]:
     """All rows, in the batches and the types in which every source gives them."""
-    selected = ", ".join(f"{_expression(column)} AS c{number}" for number, column in enumerate(columns))
+    selected = ", ".join(f"{expression(column)} AS c{number}" for number, column in enumerate(columns))
     query = f"SELECT {selected} FROM {quoted(str(found.schema))}.{quoted(found.name)}"
     empty = True
     with _copying(connection.pgconn, f"COPY ({query}) TO STDOUT (FORMAT csv, ENCODING 'UTF8')") as blocks:
@@ -58,16 +59,18 @@ def copied_batches(
         yield from record_batches([], columns, names, table.name)
 
 
-def _expression(column: ReflectedColumn) -> str:
-    """What has no text that Arrow reads, in one that it does: the same as the slow way asks for."""
+def expression(column: ReflectedColumn) -> str:
+    """What both ways ask for: what has no type of its own in Arrow as text, money as a number, CHAR(5) without its padding."""
     name = quoted(column.name)
     if column.kind in ("other", "json") or column.sql_type.startswith("character("):
         return f"CAST({name} AS text)"
     if column.sql_type == "money":
         return f"CAST({name} AS numeric)"
+    if column.sql_type.startswith("numeric("):
+        return f"NULLIF({name}, 'NaN')"  # which has no place among decimals
     if column.kind == "datetime" and column.sql_type.endswith("with time zone"):
-        return f"({name} AT TIME ZONE 'UTC')"
-    return f"CAST({name} AS time)" if column.kind == "time" else name
+        name = f"({name} AT TIME ZONE 'UTC')"
+    return within_reach(f"CAST({name} AS time)" if column.kind == "time" else name, column.kind)
 
 
 @contextmanager

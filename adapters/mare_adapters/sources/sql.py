@@ -25,6 +25,7 @@ from .columnar import BATCH_ROWS, record_batches
 from .lookup import find_columns, find_table
 from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_batches
 from .sizes import rows_of_table
+from .spelling import joined, loose_references
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +79,7 @@ class SqlSource:
         with reading(self.label, f"table {table}"):
             if wanted.kind == "unknown":  # an undeclared column of SQLite: only the values tell
                 return peek_batches(self._stream(reflected, found, [wanted], [column]), wanted.kind, max_values)
-            return _peek(self._open, found, wanted, max_values, reflected.name)
+            return _peek(self._open, found, wanted, max_values, reflected.name, self._location.family)
 
     def about(self, table: str) -> int | None:
         _, found = self._table(table)
@@ -131,8 +132,14 @@ class SqlSource:
                         if driver.broken:  # SQLAlchemy was not there to see it
                             self._open.invalidate()
                     return
-            stored = _stored(found, columns)
-            query = select(*(_plain(stored.c[column.name], column) for column in columns)).select_from(stored)
+            family = self._location.family
+            loose = loose_references(table, columns, self.reflect(), family)
+            needed = [column for column in table.columns if any(column.name in foreign.columns for foreign in loose)]
+            stored = _stored(found, [*columns, *needed]).alias("mare_rows") if loose else _stored(found, columns)
+            whole, spelled = joined(stored, loose, self._found)
+            query = select(
+                *(_plain(spelled.get(column.name, stored.c[column.name]), column, family) for column in columns)
+            ).select_from(whole)
             driver_connection = self._open.connection.driver_connection
             with closing(self._open.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(query)) as rows:
                 try:
@@ -183,20 +190,22 @@ def _stored(found: Found, columns: Sequence[ReflectedColumn]) -> FromClause:
     return table(quoted_name(found.name, True), *unique.values(), schema=schema)
 
 
-def _plain(stored: ColumnElement[object], column: ReflectedColumn) -> ColumnElement[object]:
-    """What has no type of its own in Arrow is asked for as text, money as a number, CHAR(5) without its padding."""
-    from sqlalchemy import Numeric, Text, cast
+def _plain(stored: ColumnElement[object], column: ReflectedColumn, family: str) -> ColumnElement[object]:
+    """What has no type of its own in Arrow is asked for as text."""
+    from sqlalchemy import Text, cast, literal_column
 
-    if column.kind in ("other", "json") or column.sql_type.startswith("character("):
-        return cast(stored, Text)
-    return cast(stored, Numeric) if column.sql_type == "money" else stored
+    if family == "postgresql":
+        from .postgres_copy import expression
+
+        return literal_column(expression(column))
+    return cast(stored, Text) if column.kind in ("other", "json") else stored
 
 
-def _peek(connection: Connection, found: Found, column: ReflectedColumn, max_values: int, table: str) -> Peek:
+def _peek(connection: Connection, found: Found, column: ReflectedColumn, max_values: int, table: str, family: str) -> Peek:
     from sqlalchemy import func, select
 
     stored = _stored(found, [column])
-    value = _plain(stored.c[column.name], column)
+    value = _plain(stored.c[column.name], column, family)
 
     def converted(values: Sequence[object]) -> list[object]:
         batch = next(record_batches([(v,) for v in values], [column], [column.name], table))
@@ -208,7 +217,7 @@ def _peek(connection: Connection, found: Found, column: ReflectedColumn, max_val
     if column.kind in BOUNDED_KINDS:
         low, high = converted(connection.execute(select(func.min(value), func.max(value)).select_from(stored)).one())
     if column.kind in LISTED_KINDS:
-        query = select(value).distinct().where(value.is_not(None)).order_by(value).limit(max_values + 1)
+        query = select(value).select_from(stored).distinct().where(value.is_not(None)).order_by(value).limit(max_values + 1)
         listed = [row[0] for row in connection.execute(query)]
         values = tuple(as_value(v) for v in converted(listed)) if len(listed) <= max_values else None
     return Peek(kind=column.kind, values=values, min=as_bound(low), max=as_bound(high), has_null=filled < rows)

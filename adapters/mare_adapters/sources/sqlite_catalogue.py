@@ -67,11 +67,28 @@ def reflect_sqlite(connection: Connection, inspector: Inspector) -> Catalogue:
         elif name not in virtual:
             found.append(Found(name, None, name))
     tables = [
-        apply_checks(_with_declared_types(connection, table), check_texts(made[table.name]))
+        apply_checks(_with_computed_uniques(connection, _with_declared_types(connection, table)), check_texts(made[table.name]))
         for table in reflect_tables(inspector, found)
     ]
     left_out += left_out_references(inspector, found)
     return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
+
+
+def _with_computed_uniques(connection: Connection, table: ReflectedTable) -> ReflectedTable:
+    """Unique indexes on expressions, which SQLAlchemy leaves away, as they were written: they are not kept."""
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    listed = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'index'")
+    written = {str(name): str(sql) for name, sql in listed}
+    texts = []
+    for _, name, unique, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})"):
+        columns = connection.exec_driver_sql(f"PRAGMA index_xinfo({quote(name)})").all()
+        if unique and any(row[1] == _EXPRESSION for row in columns):
+            texts.append(" ".join(written[str(name)].split()))
+    return replace(table, unread_checks=(*table.unread_checks, *sorted(texts)))
+
+
+_EXPRESSION = -2
+"""The number that SQLite gives to what is no column."""
 
 
 def _with_declared_types(connection: Connection, table: ReflectedTable) -> ReflectedTable:
@@ -89,7 +106,8 @@ def _with_declared_types(connection: Connection, table: ReflectedTable) -> Refle
                 column,
                 kind="integer" if whole else declared_kind(words),
                 sql_type=words,
-                digits=None,  # a declared size binds nothing: SQLite stores a double
+                digits=None,  # a declared size binds nothing: SQLite stores a double, and a text of any length
+                max_length=None,
                 autoincrement=column.name == counted,
             )
         )

@@ -101,7 +101,7 @@ def _header(survey: Survey) -> Iterator[Note]:
         yield Note(f"left out: {left.name}: {left.reason}")
     for table in survey.reflection:
         for check in table.unread_checks:
-            yield review(f"a CHECK of {table.name} was not understood and is not kept: {check}")
+            yield review(f"a constraint of {table.name} was not understood and is not kept: {check}")
     if any(not link.declared for link in survey.links):
         yield review("links between tables were guessed from column names where the source declares no foreign keys")
     if not survey.tells_nullability:

@@ -82,6 +82,7 @@ def _same_name(table: ReflectedTable, column: ReflectedColumn, owners: Owners, k
         # A key may be another table's key too (1:0..1), but only of the table that it is called after.
         mistaken = own and (bare or stem(table.name) in named_by or stem(target.name) not in named_by)
         mistaken |= _is_common(mine) and stem(target.name) != mine[0]
+        mistaken |= column.autoincrement  # its own number, whatever else is part of its key
         if same and not mistaken and target.name != table.name and _fits(column, key):
             yield target
 

@@ -59,9 +59,10 @@ def relative_times(
         found[end] = _after(table, start, end, declared.get((start, end)), depth)
     if order is not None and order not in found:
         found[order] = _in_sequence(table, order, pairs, depth, above, strict)
+    span = main_interval(table)
     for column in table.columns:
-        if column.name not in found and _is_moment(column) and pairs and any(w in column.name.casefold() for w in _DEATHS):
-            start = pairs[0][0]
+        if column.name not in found and _is_moment(column) and span and any(w in column.name.casefold() for w in _DEATHS):
+            start = span[0]
             note = review(f"never before {start}? cut at a year after it")
             found[column.name] = ({"after": start, "within": "365d"}, (note,))
     return found

@@ -114,6 +114,14 @@ def test_uniques_hold_with_a_fresh_value_the_key_or_a_position_under_the_parent(
     assert tables["stays"].uniques == (("pid", "line"),)
 
 
+def test_a_unique_that_the_schema_names_is_kept_once_and_not_said_to_be_left_out() -> None:
+    schema = load_schema(SCHEMA.replace("    key: sid\n", "    key: sid\n    unique: [[begins, pid]]\n"))
+    stays = replace(STAYS, uniques=(("pid", "begins"), ("pid", "begins", "told")))
+    tables = {table.name: table for table in output_tables(schema, Reflection("here", (patients(), stays)))}
+    assert tables["stays"].uniques == (("pid", "begins"), ("pid", "begins", "told"))
+    assert not [text for text in tables["stays"].unread_checks if "UNIQUE" in text]
+
+
 def test_an_order_is_kept_where_the_schema_keeps_it() -> None:
     table = made()["stays"]
     assert table.orders == (ColumnOrder("begins", "ends"),)

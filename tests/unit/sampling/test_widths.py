@@ -75,5 +75,15 @@ def test_small_arrays_of_whole_numbers_are_taken_too() -> None:
     assert through(ReflectedColumn("x", "number", "numeric(3,0)", digits=3, precision=0), "mysql", pa.array([5000])) == [998]
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_text_is_cut_where_its_type_ends(packed: bool) -> None:
+    column = ReflectedColumn("x", "string", "character varying(3)", max_length=3)
+    values = pa.array(["Müller", "abc", None, ""])
+    values = values.dictionary_encode() if packed else values
+    assert through(column, "postgresql", values) == ["Mül", "abc", None, ""]
+    assert through(column, "postgresql", values, key=("x",)) == ["Müller", "abc", None, ""]
+    assert through(ReflectedColumn("x", "string", "text"), "postgresql", values) == ["Müller", "abc", None, ""]
+
+
 def test_a_key_is_not_moved() -> None:
     assert through(ReflectedColumn("n", "integer", "smallint"), "postgresql", pa.array([99_999]), key=("n",)) == [99_999]

@@ -224,6 +224,24 @@ def test_a_clash_says_what_is_stored_and_what_to_write() -> None:
     assert 'format: "%Y-%m-%d"' in fault.remedy
 
 
+@pytest.mark.parametrize(
+    ("described", "letters"),
+    [
+        ("{type: text, fill: constant, value: (removed)}", 9),
+        ("{type: category, values: [ab, abcde]}", 5),
+        ("{type: category, values: [ab], other: others}", 6),
+        ("{type: code, values: [ab, abcd]}", 4),
+        ('{type: identifier, generate: pattern, pattern: "P{n:08d}"}', 9),
+        ("{type: identifier, generate: uuid}", 36),
+    ],
+)
+def test_a_text_of_the_schema_that_is_too_long_for_the_column_is_an_error(described: str, letters: int) -> None:
+    (fault,) = one_column(described, "string", max_length=3)
+    assert f"a text of {letters} letters, but the source takes 3" in fault.what
+    assert not [f for f in one_column(described, "string", max_length=36) if "letters" in f.what]
+    assert not [f for f in one_column(described, "string") if "letters" in f.what]
+
+
 def test_null_in_the_source_but_not_in_the_schema_is_worth_a_word() -> None:
     (fault,) = one_column("{type: integer, learn: true}", "integer?")
     assert fault.severity == "info"

@@ -194,3 +194,11 @@ def test_nothing_in_a_pool_is_drafted_to_be_learned() -> None:
     learned = [name for name, one in (found["doctors"].columns | found["doctors"].references).items() if getattr(one, "learn", 0)]
     assert learned == []
     assert found["patients"].references["ward_id"].learn
+
+
+def test_a_number_that_counts_by_itself_is_nobody_elses_key() -> None:
+    patient = table("patient", "id integer, sex string", key="id")
+    # A partitioned table has its own number and the day of its partition for a key.
+    visit = table("visit", "id integer, day date", key="id day", id={"autoincrement": True})
+    assert links(patient, visit) == set()
+    assert links(patient, table("visit", "id integer, day date", key="id day")) == {"visit.id → patient"}

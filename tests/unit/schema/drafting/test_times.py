@@ -50,6 +50,15 @@ def test_death_follows_birth_within_a_life() -> None:
     assert (column.after, column.within) == ("birth_date", "120y")  # type: ignore[union-attr]
 
 
+def test_a_death_does_not_follow_a_weight_that_a_check_orders() -> None:
+    patients = table(
+        "patients", "id integer, weight number, height number, died datetime?", key="id", orders=(("weight", "height"),)
+    )
+    draft = drafted(patients)
+    assert getattr(draft.tables["patients"].columns["died"], "after", None) is None
+    assert "left open" not in written(patients)
+
+
 def test_a_death_during_a_stay_follows_its_beginning() -> None:
     admissions = table(
         "admissions",

@@ -26,7 +26,7 @@ def test_what_is_left_out_and_checks_that_were_not_understood_are_listed() -> No
     patients = table("patients", "id integer", key="id", unread_checks=("upper(x)\n = x",))
     text = draft(reflect(patients, left_out=(LeftOut("v_patients", "a view"),)))
     assert "# - left out: v_patients: a view" in text
-    assert "# - REVIEW: a CHECK of patients was not understood and is not kept: upper(x) = x" in text
+    assert "# - REVIEW: a constraint of patients was not understood and is not kept: upper(x) = x" in text
 
 
 def test_names_that_yaml_would_misread_come_back_the_same() -> None:
