@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 import pytest
@@ -286,6 +286,7 @@ def test_what_lies_further_off_than_python_reaches_is_read_as_the_last_that_it_d
         (moment.date(), moment, moment) for moment in (last, first, first, last)
     ]
     assert [row["clock"] for row in rows] == [last.time(), None, None, last.time()]
+    assert [row["there"] for row in rows] == [time(22), None, None, None]  # in UTC, as moments are
     if more:
         assert [row["span"] and row["span"].days for row in rows] == [10**8, -(10**8), None, 10**8]
 

@@ -68,7 +68,7 @@ def expression(column: ReflectedColumn) -> str:
         return f"CAST({name} AS numeric)"
     if column.sql_type.startswith("numeric("):
         return f"NULLIF({name}, 'NaN')"  # which has no place among decimals
-    if column.kind == "datetime" and column.sql_type.endswith("with time zone"):
+    if column.kind in ("datetime", "time") and column.sql_type.endswith("with time zone"):
         name = f"({name} AT TIME ZONE 'UTC')"
     return within_reach(f"CAST({name} AS time)" if column.kind == "time" else name, column.kind)
 
