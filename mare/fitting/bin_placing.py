@@ -21,6 +21,8 @@ from mare.privacy.grids import Grid, fine_cells, linear_grid, log_grid, most_fin
 from mare.privacy.learned import FineHistogram
 from mare.privacy.quantiles import quantile_bins, quantile_count
 
+from .close_looks import Cut, evenly
+
 CLEAR, TAIL = 3.0, 4
 """A cell stands clear of the noise at so many deviations; beyond the last that does, so many cells hold what is left."""
 _EPOCH = datetime(1970, 1, 1)
@@ -52,6 +54,17 @@ def fine_grid(placed: OpenBins, entities: float, calendar: Calendar | None = Non
     # Ends that a double cannot tell apart (beyond 2^53) are one.
     edges = sorted({0.0, *even, *uneven, float(span + 1)})
     return Grid(tuple(edges), "log" if placed.scale == "log" else "linear", 1.0)
+
+
+def cuts_of(placed: OpenBins, calendar: Calendar | None) -> Cut:
+    """How a heavy cell is cut: evenly; dates where months begin, as long as there are no more parts than that."""
+    low, _ = _ends(placed)
+
+    def cut(first: float, last: float, parts: int) -> list[float]:
+        ticks = () if calendar is None else _beginnings(calendar, low + int(first), low + int(last), parts)
+        return [float(tick - low) for tick in ticks] or evenly(first, last, parts)
+
+    return cut
 
 
 def calendar_of(codec: OrdinalCodec | RelativeCodec | FirstCodec) -> Calendar | None:

@@ -37,14 +37,16 @@ from mare.schema import Schema
 from mare.stage import Staged
 from mare.stage.measured import MeasuredColumn
 
-from .bin_placing import Calendar, calendar_of, equal_bins, fine_grid, placed_bins
+from .bin_placing import Calendar, calendar_of, cuts_of, equal_bins, fine_grid, placed_bins
+from .close_looks import counted_closely
 from .learned_bounds import first_grid, learned_order
 from .learned_scales import learn_item_bins, learn_item_bounds
 from .learned_values import learn_values
 
-BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.3, 1.0, 0.3, 1.0, 1.0, 2.0
+BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.3, 1.0, 0.3, 4.0, 1.0, 2.0
 """What each answer weighs when the learning share is split. Bounds are read off few cells, bins off many; how far a sequence has
-come is looked at, never drawn, so that its bins may be rough."""
+come is looked at, never drawn, so that its bins may be rough. A value is listed where it stands several deviations clear of the
+noise, and is lost altogether where it does not."""
 
 
 @dataclass
@@ -157,7 +159,8 @@ class Learning:
         offset = MeasuredColumn(
             measured.name, measured.max_rows_per_entity, measured.entities, measured.owner, measured.ticks - (placed.low or 0)
         )
-        histogram = self.gate.learner(offset, share).histogram(grid)
+        learner = self.gate.learner(offset, share)
+        histogram = counted_closely(learner, grid, cuts_of(placed, calendar)) if drawn else learner.histogram(grid)
         bins = placed_bins(placed, histogram, self.entities)
         self.learned[name] = LearnedOrder(before.low, before.high, bins if drawn else Bins(bins.edges))
 

@@ -172,7 +172,8 @@ class Meter:
 
     def tell(self, *, always: bool = False) -> None:
         """Where it is worth a word; never less than was told before."""
-        done = max(self._told, self.entities * self.base + self.weight * self.worth)
+        worth = min(self.entities, self.entities * self.base + self.weight * self.worth)  # a sum of parts may round up
+        done = max(self._told, worth)
         if self.progress is not None and (always or done - self._told >= self.entities / TELLINGS):
             self._told = done
             self.progress(done, self.entities)

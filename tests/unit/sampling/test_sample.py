@@ -71,7 +71,7 @@ def test_numbers_of_children_come_out_as_the_model_says_whatever_the_seed() -> N
         assert made is not None
         shares.append(1 - made["stays"]["pid"].nunique() / len(made["patients"]))
     assert 0.05 < np.mean(shares) < 0.3
-    assert np.std(shares) < 0.002
+    assert np.std(shares) < 0.003
 
 
 def test_one_way_distributions_approach_the_real_ones_when_epsilon_is_large() -> None:
