@@ -109,7 +109,7 @@ class Plan:
     """In the order in which they are fitted and sampled: history always comes first."""
     tables: tuple[str, ...]
     """Every table that comes out, in generation order: public and pool tables first, parents before children."""
-    allocation: Literal["paper", "error"]
+    allocation: Literal["balanced", "paper", "error"]
     """How the budget is split between groups."""
     phases: Phases
     """How the budget is split between sizes, learning and the models, for the assumed number of entities."""

@@ -2,7 +2,7 @@
 
 The preview gives it declared or assumed sizes, the fit noisy ones: never true ones (a true row count in the
 split is a leak). A share is a fraction of ρ under zCDP and of ε under pure ε. The sensitivity S goes into the
-mechanism (σ ∝ S), so rule "paper" leaves it out of the share.
+mechanism (σ ∝ S), so the paper's rule leaves it out of the share.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from mare.errors import BudgetError
 
-AllocationRule = Literal["paper", "error"]
+AllocationRule = Literal["balanced", "paper", "error"]
 
 RULES: tuple[str, ...] = get_args(AllocationRule)
 
@@ -39,11 +39,12 @@ class GroupDemand:
     """Cells of the largest cross-tab that the model will measure."""
 
 
-def allocate(demands: Sequence[GroupDemand], rule: AllocationRule = "paper", *, pure: bool = False) -> dict[str, float]:
+def allocate(demands: Sequence[GroupDemand], rule: AllocationRule = "balanced", *, pure: bool = False) -> dict[str, float]:
     """The share of each group, by name: all above 0, adding up to 1.
 
-    "paper" is section V of the MARE paper: c·√(c+h)·√n. "error" minimises the summed relative error of the groups:
-    under zCDP ρ ∝ (S·√c·cells/n)^⅔, under pure ε ε ∝ √(S·c·cells/n); it does not starve small tables.
+    "paper" is section V of the MARE paper: c·√(c+h)·√n. It starves small tables beside a large one: 80 products, unrolled, took
+    93 % of the budget, and the customers got 0.2 %. "balanced" gives half of it in equal parts, the other half by the paper.
+    "error" minimises the summed relative error of the groups: under zCDP ρ ∝ (S·√c·cells/n)^⅔, under pure ε ε ∝ √(S·c·cells/n).
     """
     if rule not in RULES:
         raise BudgetError(f"there is no allocation rule {rule!r}. Rules: {', '.join(RULES)}.")
@@ -56,13 +57,14 @@ def allocate(demands: Sequence[GroupDemand], rule: AllocationRule = "paper", *, 
     largest = max(weights)
     raw = [exp(max(weight - largest, _FLOOR)) for weight in weights]
     total = fsum(raw)
-    return {name: value / total for name, value in zip(names, raw, strict=True)}
+    shares = {name: value / total for name, value in zip(names, raw, strict=True)}
+    return shares if rule != "balanced" else {name: (share + 1 / len(names)) / 2 for name, share in shares.items()}
 
 
 def _log_weight(demand: GroupDemand, rule: AllocationRule, pure: bool) -> float:
     # in logarithms, because an upper bound of cells may be far beyond what a float holds
     c, n = log(demand.columns), log(max(demand.rows, 1.0))
-    if rule == "paper":
+    if rule != "error":
         return c + 0.5 * log(demand.columns + demand.history) + 0.5 * n
     per_row = log(demand.sensitivity) + log(demand.cells) - n
     return 0.5 * (per_row + c) if pure else (per_row + 0.5 * c) * 2 / 3

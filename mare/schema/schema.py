@@ -36,8 +36,9 @@ class Schema(Strict):
     """The privacy unit: a table, or a column where no table holds it."""
     model: ModelChoice | None = None
     """The default model of all groups."""
-    allocation: Literal["paper", "error"] = "paper"
-    """How the budget is split between groups."""
+    allocation: Literal["balanced", "paper", "error"] = "balanced"
+    """How the budget is split between groups: by columns, history and rows (`paper`), half so and half in equal parts
+    (`balanced`), or by the noise to expect (`error`)."""
     tables: dict[str, Table]
     """All tables, also the public and the ignored ones."""
 

@@ -31,7 +31,7 @@ def test_a_cell_is_fine_from_four_times_the_noise_and_drowns_below_it(per_cell: 
 
 
 @pytest.mark.parametrize("budget", [BUDGET, PURE], ids=["zcdp", "pure"])
-@pytest.mark.parametrize("rule", ["paper", "error"])
+@pytest.mark.parametrize("rule", ["balanced", "paper", "error"])
 def test_the_groups_share_all_that_the_other_phases_leave(budget: Budget, rule: str) -> None:
     made = planned(hospital(), budget=budget, allocation=rule)
     assert fsum(seen.share for seen in made.preview) == pytest.approx(1)
@@ -40,7 +40,7 @@ def test_the_groups_share_all_that_the_other_phases_leave(budget: Budget, rule: 
 
 
 def test_shares_follow_the_papers_heuristic() -> None:
-    made = planned(hospital())
+    made = planned(hospital(), allocation="paper")
     weight = {}
     for group, seen in zip(made.groups, made.preview, strict=True):
         c, h = len(group.columns), len(group.history)

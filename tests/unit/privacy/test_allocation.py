@@ -38,6 +38,11 @@ def test_the_paper_weighs_columns_history_and_rows() -> None:
     assert shares["visits.rows"] == pytest.approx(two / (one + two))
 
 
+def test_balanced_is_half_the_paper_and_half_in_equal_parts() -> None:
+    paper, found = allocate([PATIENTS, VISITS], "paper"), allocate([PATIENTS, VISITS])
+    assert found == pytest.approx({name: (share + 0.5) / 2 for name, share in paper.items()})
+
+
 def test_the_paper_leaves_sensitivity_to_the_mechanism() -> None:
     assert allocate([PATIENTS, VISITS]) == allocate([PATIENTS, replace(VISITS, sensitivity=500)])
 
@@ -54,7 +59,7 @@ def test_by_error_under_pure_epsilon() -> None:
     assert shares["patients.rows"] == pytest.approx(one / (one + two))
 
 
-@given(demands, st.sampled_from(["paper", "error"]), st.booleans())
+@given(demands, st.sampled_from(["balanced", "paper", "error"]), st.booleans())
 def test_shares_add_up_to_one_and_nobody_gets_nothing(groups: list[GroupDemand], rule: AllocationRule, pure: bool) -> None:
     shares = allocate(groups, rule, pure=pure)
     assert list(shares) == [group.name for group in groups]
