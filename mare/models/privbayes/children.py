@@ -61,7 +61,7 @@ def _tail(noisy: Table, last: int, beyond: Places, deviation: float) -> Table:
     continued = _geometric(noisy, np.concatenate([np.arange(first, last + 1), beyond]))[last + 1 - first :]
     size = float(np.sqrt((continued**2).sum()))
     seen = float(continued @ noisy[beyond]) / max(size, 1e-300)
-    return continued if abs(seen - size) <= CLEAR * deviation else _geometric(noisy, beyond)
+    return continued if abs(seen - size) <= FAR * deviation else _geometric(noisy, beyond)
 
 
 def _geometric(noisy: Table, used: Places) -> Table:

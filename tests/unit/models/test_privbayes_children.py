@@ -47,6 +47,16 @@ def test_the_shape_stays_what_was_measured(shape: str) -> None:
         assert np.abs(settled_children(table, 0.002) - SHAPES[shape]).sum() / 2 < 0.05
 
 
+def test_a_cap_that_is_far_off_makes_no_rows() -> None:
+    """Seeded. A hundred cells of noise, of which a tail of their own was read once in twenty: up to twice the rows."""
+    numbers = np.arange(101)
+    light = np.exp(-1.5) * np.cumprod([1.0, *(1.5 / numbers[1:])])
+    rng = np.random.default_rng(5)
+    means = [float(settled_children(light + rng.normal(0, 0.003, 101), 0.003) @ numbers) for _ in range(200)]
+    assert np.mean(means) == pytest.approx(1.5, rel=0.06)
+    assert np.std(means) < 0.1
+
+
 def test_rows_in_the_tail_are_not_lost() -> None:
     """Cells of half a deviation each: none stands clear of the noise, together they are rows all the same."""
     heavy = 0.25 * 0.75**NUMBERS
