@@ -9,12 +9,14 @@ from mare.planning.planning import plan
 from mare.privacy.bits import OsBits, SeededBits
 from mare.privacy.budget import Budget
 from mare.release import Release
+from mare.schema.table import ModelChoice
 from tests.memory_source import MemorySource, hospital_rows, hospital_schema
 
 
 @cache
-def fitted_hospital(epsilon: float = 50.0, *, private: bool = True) -> Release:
+def fitted_hospital(epsilon: float = 50.0, *, private: bool = True, parents: int = 0) -> Release:
     """At a large ε the noise hardly shows, so tests may look for what is in the data."""
     bits = OsBits() if private else SeededBits(3)
-    made = plan(hospital_schema(), Budget(epsilon, 1e-9))
+    model = ModelChoice(name="privbayes", options={"parents": parents})
+    made = plan(hospital_schema().model_copy(update={"model": model}), Budget(epsilon, 1e-9))
     return run_fit(made, MemorySource.of(hospital_rows(patients=300)), FitOptions(bits=bits))

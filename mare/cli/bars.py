@@ -45,15 +45,15 @@ def count_bar(what: str, quiet: bool) -> Iterator[Callable[[float, int], None]]:
 
 
 @contextmanager
-def step_bar(what: str, each: float, quiet: bool) -> Iterator[Watch]:
+def step_bar(what: str, each: float, quiet: bool, *, true_sizes: bool = False) -> Iterator[Watch]:
     """A bar over steps that are told as they begin; ``each`` is how many seconds one of the things they go over takes, about.
-    Yields what to tell it."""
+    Where their sizes are those of the source (``true_sizes``), the time left is for the screen alone. Yields what to tell it."""
     from time import monotonic
 
     from .progress import StepProgress
 
     progress = StepProgress(what, each, monotonic)
-    with _shown(progress, quiet, lambda: with_time_left(progress)):
+    with _shown(progress, quiet, lambda: progress.doing if true_sizes else with_time_left(progress)):
         yield progress.tell
 
 

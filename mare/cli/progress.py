@@ -113,8 +113,8 @@ def seconds_left(before: tuple[float, float], now: tuple[float, float], to_come:
 
 @dataclass(eq=False)
 class StepProgress:
-    """Steps that are told as they begin: those of a target after the last row, of rows that are given. They go over rows that
-    were made, or that the user has: nothing here is from the source."""
+    """Steps that are told as they begin: those of a target after the last row, of rows that are given, of looks at a source. The
+    last go over true numbers, from which the time left is worked out."""
 
     what: str
     each: float

@@ -113,7 +113,10 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
         if plan.peeked:
             ledger.mark_not_private(f"the schema was filled in by looking at the data: {', '.join(plan.peeked)}")
         gate = Gate(plan.budget, ledger, options.bits, options.tape)
-        ledger.declare("the source's catalogue: names and types of the columns that come out, and which may be NULL")
+        ledger.declare(
+            "the source's catalogue: names and types of the columns that come out, which may be NULL, and the keys, indexes and "
+            "constraints of their tables, as they are written there"
+        )
         keys = stage_vocabularies(tables, schema, public)
         with stage(reader, tables, gate.secret("truncation"), folder=options.folder, vocabularies=keys) as staged:
             tell("measuring sizes")

@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from examples.hospital import simulate_hospital
-from mare.cli.progress import CountedSource, FitProgress
+from mare.cli.progress import CountedSource, FitProgress, StepProgress
 from mare.cli.telling import UNTOLD
+from mare.ports import WorkStep
 from tests.command_line import mare
 from tests.conftest import ROOT
 
@@ -126,6 +127,30 @@ def test_ctrl_c_on_a_terminal_ends_with_a_word(release: Path, tmp_path: Path, st
 
 
 # ---------------------------------------------------------------------- a pipe, silence, JSON
+
+
+def test_looks_at_columns_tell_a_pipe_no_time_left_which_would_be_a_number_of_rows(
+    hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    lines: list[Callable[[], str]] = []
+    tell = StepProgress.tell
+
+    @contextmanager
+    def at_once(text: Callable[[], str]) -> Iterator[None]:
+        lines.append(text)
+        yield
+
+    def told(self: StepProgress, step: WorkStep) -> None:
+        tell(self, step)
+        assert self.left() is not None
+        said.append(lines[-1]())
+
+    monkeypatch.setattr("mare.cli.bars.plain_lines", at_once)
+    monkeypatch.setattr(StepProgress, "tell", told)
+    assert mare("init", hospital, "--peek", "-o", tmp_path / "d.yaml").returncode == 0
+    assert said == [f"looking at columns: {number} of {len(said)}" for number in range(1, len(said) + 1)]
+    assert said
 
 
 def test_a_pipe_gets_lines_without_a_number_from_the_data(

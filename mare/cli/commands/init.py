@@ -68,7 +68,7 @@ def _peeks(opened: Source, reflection: Reflection, entity: str | None, *, domain
 
     rows = {table.name: rows_about(opened, table.name) or 1 for table in reflection}
     found: dict[tuple[str, str], Peek] = {}
-    with step_bar("looking at columns", PEEK, quiet=False) as tell:
+    with step_bar("looking at columns", PEEK, quiet=False, true_sizes=True) as tell:
         types = list(untyped(reflection))
         open_domains = types if domains else []  # at first: which of them will be open, their types say
         for number, place in enumerate(types):

@@ -62,16 +62,18 @@ def test_parents_without_children_stay_and_the_cap_holds() -> None:
     assert (counts == 0).any()
 
 
-def test_numbers_of_children_come_out_as_the_model_says_whatever_the_seed() -> None:
-    """Drawn one by one, the share of the childless among 4,096 patients (a ninth) would differ by .005 from seed to seed."""
-    release = fitted_hospital(private=False)
+@pytest.mark.parametrize(("parents", "spread"), [(1, 0.002), (2, 0.003)])
+def test_numbers_of_children_come_out_as_the_model_says_whatever_the_seed(parents: int, spread: float) -> None:
+    """Drawn one by one, the share of the childless among 4,096 patients (a ninth) would differ by .005 from seed to seed. The
+    more the number hangs on, the less even are the draws for each of it."""
+    release = fitted_hospital(private=False, parents=parents)
     shares = []
     for seed in range(12):
         made = sample(release, entities=4096, seed=seed)
         assert made is not None
         shares.append(1 - made["stays"]["pid"].nunique() / len(made["patients"]))
     assert 0.05 < np.mean(shares) < 0.3
-    assert np.std(shares) < 0.003
+    assert np.std(shares) < spread
 
 
 def test_one_way_distributions_approach_the_real_ones_when_epsilon_is_large() -> None:
