@@ -18,7 +18,7 @@ from mare.models import get_model
 from mare.planning import Plan
 from mare.planning.phases import phase_shares
 from mare.planning.sensitivity import row_bounds
-from mare.ports import Source
+from mare.ports import Forgiving, Source
 from mare.privacy.bits import BitSource, OsBits, SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.budget_file import BudgetFile
@@ -38,7 +38,7 @@ from .levels import group_levels
 from .rehearsal import Rehearsal
 from .settling import open_codecs, settle
 from .sizes import measure_sizes
-from .vocabularies import choices, choose_keys, read_public, stage_vocabularies
+from .vocabularies import choices, choose_keys, compared_keys, read_public, stage_vocabularies
 
 if TYPE_CHECKING:
     from mare.schema import Schema
@@ -117,8 +117,9 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
             "the source's catalogue: names and types of the columns that come out, which may be NULL, and the keys, indexes and "
             "constraints of their tables, as they are written there"
         )
-        keys = stage_vocabularies(tables, schema, public)
-        with stage(reader, tables, gate.secret("truncation"), folder=options.folder, vocabularies=keys) as staged:
+        keys, collations = compared_keys(stage_vocabularies(tables, schema, public), reader, reflection)
+        truncation = gate.secret("truncation")
+        with stage(reader, tables, truncation, folder=options.folder, vocabularies=keys, collations=collations) as staged:
             tell("measuring sizes")
             sizes = measure_sizes(gate, staged, bounds, plan.phases.sizes)
             weight = weight_of(unsettled.values())
@@ -140,7 +141,8 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
                 tell(f"encoding {table.name}")
                 staged.encode(table.name, coded[table.name], related.get(table.name))
             if options.notes is not None:
-                options.notes(replace(staged.notes, outside=dict(staged.outside)))
+                unread = reader.unread if isinstance(reader, Forgiving) else {}
+                options.notes(replace(staged.notes, outside=dict(staged.outside), unread=dict(unread)))
             arrays, rehearsal = {}, Rehearsal(sizes.parents)
             # Sizes and domains are paid; whatever the models do not use is left over, never given to a later group.
             for group in settled.groups:
