@@ -168,6 +168,8 @@ def spelled(value: object) -> str:
     if isinstance(value, float | np.floating):
         number = float(value)
         return str(int(number)) if number.is_integer() and abs(number) < _BEYOND else repr(number)
+    if isinstance(value, complex | np.complexfloating) and value.imag == 0:  # one of them makes all others complex
+        return spelled(value.real)
     if isinstance(value, Decimal) and value.is_finite():
         return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
     if isinstance(value, np.datetime64 | np.timedelta64):
