@@ -11,8 +11,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SourceError
+from mare.ports import Place
 from mare.schema.reflection import LeftOut, Peek, ReflectedColumn, ReflectedTable, Reflection
 from mare.secrecy import shown
+from mare.whereabouts import folder_place
 from mare_adapters.boundary import reading
 
 from .arrow_kinds import conformed, reflected_field
@@ -90,6 +92,9 @@ class FolderSource:
         file = self._open[find_table(self.reflect(), table).name]
         told = [rows_of_file(path, file.format) for path in file.paths]
         return None if None in told else sum(rows for rows in told if rows is not None)
+
+    def place(self) -> Place:
+        return folder_place(self._folder, [path for file in self._open.values() for path in file.paths])
 
     @property
     def _open(self) -> dict[str, DataFile]:
