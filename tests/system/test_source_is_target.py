@@ -184,7 +184,7 @@ FOLDER_DISGUISES: dict[str, Callable[[Path], object]] = {
     "a folder in it": lambda folder: folder / "synthetic",
     "a folder two below": lambda folder: _made(folder / "sub") / "synthetic",
     "the folder around it": lambda folder: folder.parent,
-    "a link to the folder around it": lambda folder: _linked(folder.parent / "s.yaml").parent,
+    "a link to the folder around it": lambda folder: _through_a_linked_folder(folder).parent,
     "a file of it, linked": lambda folder: _hard(folder / "patients.parquet", folder.parent / "x.sqlite"),
     "a folder that holds one of its files": lambda folder: (
         _hard(folder / "patients.parquet", _made(folder.parent / "two") / "patients.parquet").parent
