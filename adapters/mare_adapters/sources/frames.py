@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mare.errors import InternalError, SourceError
+from mare.ports import Place
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection, StorageKind
 from mare_adapters.boundary import reading
 
@@ -87,6 +88,9 @@ class FramesSource:
 
     def about(self, table: str) -> int | None:
         return len(self._open[find_table(self.reflect(), table).name])
+
+    def place(self) -> Place:
+        return Place(frozenset({("dictionary", id(self._given))}))
 
     @property
     def _open(self) -> dict[str, pd.DataFrame]:
