@@ -9,7 +9,7 @@ It may open the stage, because it looks at true rows; nothing of what it finds m
 from .account import account_faults
 from .canary import Session, canary_audit, mechanism_audit, session_audit
 from .entities import Chosen
-from .report import INTERNAL, AuditReport, CanaryReport, EntityAudit, QueryAudit
+from .report import INTERNAL, AuditReport, CanaryReport, ReplayAudit, QueryAudit
 from .tape import tape_audit
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
     "AuditReport",
     "CanaryReport",
     "Chosen",
-    "EntityAudit",
+    "ReplayAudit",
     "QueryAudit",
     "Session",
     "account_faults",
