@@ -137,9 +137,11 @@ class Recording:
         order = self.replayed(reordered(reader, owners, self.seed), moved="not at all")
         return (ReplayAudit(MANY_TIMES, many), ReplayAudit(OTHER_ORDER, order))
 
-    def report(self, entities: Sequence[ReplayAudit], retold: Sequence[ReplayAudit] = (), more: Sequence[str] = ()) -> AuditReport:
+    def report(
+        self, entities: Sequence[ReplayAudit], retold: Sequence[ReplayAudit] = (), more: Sequence[str] = ()
+    ) -> AuditReport:
         queries = tuple(_query(entry, squared) for entry, squared in zip(self.record.entries, self.farthest, strict=True))
-        return AuditReport(queries, tuple(entities), (*self._faults(self.plan.budget), *more), tuple(retold))
+        return AuditReport(queries, tuple(entities), tuple(self._faults(self.plan.budget)), tuple(retold))
 
     def _faults(self, budget: Budget) -> list[str]:
         return [

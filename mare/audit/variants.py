@@ -100,7 +100,7 @@ def _references(needs: TableNeeds) -> Iterator[tuple[Sequence[str], Sequence[int
 
 
 def _renamed(array: pa.Array, copy: int, step: int | None) -> pa.Array:
-    """The keys of one copy, in one type for all copies. Times and truth values stay: another part of the key tells copies apart."""
+    """The keys of one copy, in one type for all copies. Times and truth values stay: another part of the key differs."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
