@@ -93,6 +93,9 @@ def _items() -> MemorySource:
     return MemorySource.of(rows, types)
 
 
+LOOKED_AT = "labs.value[same item]"
+
+
 class _SameItem(Copies):
     """Chooses what looks at the same item, and the smallest clip: whoever is clipped then moves an answer just as far as was paid
     for, and nobody else may move it at all."""
@@ -102,9 +105,7 @@ class _SameItem(Copies):
         if query.mechanism != "exponential choice":
             return released
         first = int(": none; " in query.what)
-        looking = [
-            first + n for n, m in enumerate(query.marginals) if any(axis.column == "labs.value[same item]" for axis in m.axes)
-        ]
+        looking = [first + place for place, m in enumerate(query.marginals) if LOOKED_AT in {axis.column for axis in m.axes}]
         wanted = 0 if not query.marginals else looking[0] if looking else int(released[0][0])
         self.record.entries[-1] = replace(self.record.entries[-1], released=(np.array([wanted]),))
         return [np.array([wanted])]
@@ -115,9 +116,7 @@ def items_pass_the_tape() -> None:
     made = plan(load_schema(ITEMS), Budget(8, 1e-9))
     report = tape_audit(made, _items(), entities=[0, 3, 7], recorder=_SameItem(times=10_000, seed=1))
     assert report.passed, report.render()
-    assert any("labs.value[same item]" in query.what and query.norm == "L2" for query in report.queries), (
-        "no table looks at the same item"
-    )
+    assert any(LOOKED_AT in query.what and query.norm == "L2" for query in report.queries), "no table looks at the same item"
 
 
 LEARNED = """

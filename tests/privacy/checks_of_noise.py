@@ -181,7 +181,7 @@ def listed_values_follow_the_noise() -> None:
     often = sum(one.values == ("b",) for one in found) / runs
     spread = sqrt(chance * (1 - chance) / runs)
     assert abs(often - chance) < 5 * spread, (
-        f"the more frequent value is listed {often:.3f} of the time, by the noise {chance:.3f}"
+        f"the more frequent value is listed in {often:.3f} of all fits, by the noise {chance:.3f}"
     )
 
 

@@ -136,7 +136,7 @@ def forgetful_scores(patch: pytest.MonkeyPatch) -> None:
 
 @planted("a source that winsorises each batch", checks_of_learning.sqlite_neighbours_pass_the_tape, "one entity moves it by")
 def winsorised(patch: pytest.MonkeyPatch) -> None:
-    """Numbers are cut to a quantile of those that come along: a patient moves the values of others (the gate begins at the source)."""
+    """Numbers are cut to a quantile of those that come along: one patient moves the values of others (begins at the source)."""
     original = SqlSource.read
 
     def cut(values: pa.Array) -> pa.Array:
