@@ -44,7 +44,7 @@ tables:
 """
 
 
-def _lists_below() -> MemorySource:
+def lists_below() -> MemorySource:
     """Everybody has four rows, each with three of the words that all share; the first has twelve words of their own."""
     people = range(30)
     words = [[f"own {n} {m}" if p == 0 else f"word {(n + m) % 5}" for n in range(4) for m in range(3)] for p in people]
@@ -60,7 +60,7 @@ def _lists_below() -> MemorySource:
 
 def lists_two_levels_down_pass_the_tape() -> None:
     """Whoever has many parent rows, each with words of its own, still names k₀ words in all."""
-    report = tape_audit(plan(load_schema(LISTS_BELOW), BUDGET), _lists_below(), entities=[0, 7])
+    report = tape_audit(plan(load_schema(LISTS_BELOW), BUDGET), lists_below(), entities=[0, 7])
     assert report.passed, report.render()
     named = [query for query in report.queries if query.what.startswith("values that more than")]
     assert [query.ratio for query in named] == [1.0], "the first one names fewer words than are paid for: nothing was tried"

@@ -4,28 +4,33 @@ answer, and whether what is picked by noisy numbers is picked by these.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+import mare.privacy.bits as bits_module
 from mare.domain import Axis, Domain, Marginal
 from mare.fitting import FitOptions, run_fit
 from mare.planning import Plan
 from mare.planning.planning import plan
-from mare.privacy.bits import SeededBits, Words
+from mare.privacy.bits import OsBits, SeededBits, Words
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Clip, Curator, Gate
 from mare.privacy.ledger import Ledger
+from mare.privacy.noise import prepare_noise
 from mare.privacy.qualities import Tvd
 from mare.privacy.tape import Counts, Entry, Query, Recorder
 from mare.schema.loading import load_schema
 from tests.memory_source import MemorySource
 from tests.privacy.benchmark import benchmark_plan, patients, source
 from tests.privacy.sessions import PURE, ZCDP, everything, wards
+from tests.privacy.test_noise_distributions import gaussian_weight, laplace_weight
 from tests.raw_columns import listed
 from tests.unit.fitting.test_learning import SCHEMA, TYPES, rows
 from tests.views import ArrayView, array_view
@@ -110,9 +115,8 @@ class _Draws(Recorder):
 
 def _covered(recorder: _Draws) -> None:
     for entry, words in zip(recorder.record.entries, recorder.words, strict=True):
-        # A choice throws a coin for a candidate at least; what is listed needs noise where it is not zero, phantoms besides.
-        tables = entry.exact[1::2] if entry.query.listed else entry.exact
-        cells = 1 if entry.query.mechanism == "exponential choice" else sum(table.size for table in tables)
+        # A choice throws a coin for every candidate; what is listed needs noise where it is not zero, phantoms besides.
+        cells = sum(table.size for table in (entry.exact[1::2] if entry.query.listed else entry.exact))
         what = f"{entry.query.what} of {entry.query.view}"
         assert words >= cells, f"{what}: {words} words were drawn for the noise of {cells} cells"
 
@@ -185,10 +189,74 @@ def listed_values_follow_the_noise() -> None:
     )
 
 
+def listed_values_stand_in_canonical_order() -> None:
+    """By themselves, whatever their counts: the order in which values come out tells nothing."""
+    column = listed({patient: ["cab"[0 if patient < 300 else 1 if patient < 500 else 2]] for patient in range(600)})
+    for seed in range(20):
+        found = Gate(ZCDP, Ledger(ZCDP, "one patient"), SeededBits(seed)).learner(column, 1.0, delta_share=1.0).categories()
+        assert found.values == ("a", "b", "c"), f"values come in the order {found.values}"
+
+
+class _Extreme(SeededBits):
+    """The first words are as large as words get: what comes once in 2^63 draws."""
+
+    first = True
+
+    def words(self, count: int) -> Words:
+        found = super().words(count)
+        if self.first:
+            self.first = False
+            return np.full(count, 2**64 - 2, dtype=np.uint64)
+        return found
+
+
+def extreme_bits_draw_extreme_noise() -> None:
+    """Noise has tails far beyond any sample of it: where they are cut, an answer may rule a count out for good."""
+    for mechanism, scale, least in (("discrete gaussian", 9.0, 8.0), ("discrete laplace", 3.0, 10.0)):
+        noise = prepare_noise(mechanism, scale, 5000)  # type: ignore[arg-type]
+        farthest = int(np.abs(noise.draw(_Extreme(1))).max()) / scale
+        assert farthest > least, f"{mechanism} noise ends {farthest:.1f} scales out"
+
+
+def system_bits_are_the_systems_own() -> None:
+    """Every word of noise is eight bytes of the operating system's: nothing stretches them."""
+    served: list[bytes] = []
+    with pytest.MonkeyPatch.context() as patch:
+        original = os.urandom
+        patch.setattr(bits_module.os, "urandom", lambda count: served.append(original(count)) or served[-1])
+        words = np.concatenate([OsBits().words(count) for count in (1, 7, 1000)])
+    assert b"".join(served) == words.tobytes(), "words of noise are not the bytes that the operating system gave"
+
+
+def sparse_cells_follow_dense_noise() -> None:
+    """Thirty cells of one row and thirty of none, listed from a minimum of one row on: by the law of dense noise, all of them."""
+    cells, runs = 30, 300
+    view = array_view(np.arange(cells), {"cell": np.arange(cells)}, Domain.of([("cell", 2 * cells)]), cap=1)
+    for budget, weight in ((Budget(3, 1e-9), gaussian_weight), (Budget(0.5), laplace_weight)):
+        gates = (Gate(budget, Ledger(budget, "one patient"), SeededBits(seed)) for seed in range(runs))
+        found = [gate.curator(view, 1.0).counts([Marginal.of("cell")], minimum=1)[0] for gate in gates]
+        law = {x: weight(found[0].scale)(x) for x in range(-400, 401)}
+        for true, kind in ((1, "cells of one row"), (0, "cells of none")):
+            values = np.concatenate([one.values[(one.cells < cells) == bool(true)] for one in found])
+            kept = {true + x: mass for x, mass in law.items() if true + x >= 1}
+            chance = sum(kept.values()) / sum(law.values())
+            mean = sum(value * mass for value, mass in kept.items()) / sum(kept.values())
+            spread = sqrt(sum((value - mean) ** 2 * mass for value, mass in kept.items()) / sum(kept.values()))
+            often = len(values) / (cells * runs)
+            assert abs(often - chance) < 5 * sqrt(chance * (1 - chance) / (cells * runs)), (
+                f"{kind} are listed {often:.3f} of the time, dense noise would list {chance:.3f}"
+            )
+            assert abs(values.mean() - mean) < 5 * spread / sqrt(len(values)), f"{kind} are listed with {values.mean():.2f} rows"
+
+
 CHECKS = (
     equal_tables_get_unrelated_noise,
     equal_scores_get_unrelated_noise,
     bits_cover_every_cell,
     noise_of_a_fit_is_unrelated,
     listed_values_follow_the_noise,
+    listed_values_stand_in_canonical_order,
+    extreme_bits_draw_extreme_noise,
+    system_bits_are_the_systems_own,
+    sparse_cells_follow_dense_noise,
 )
