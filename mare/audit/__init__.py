@@ -9,7 +9,8 @@ It may open the stage, because it looks at true rows; nothing of what it finds m
 from .account import account_faults
 from .canary import Session, canary_audit, mechanism_audit, session_audit
 from .entities import Chosen
-from .report import INTERNAL, AuditReport, CanaryReport, EntityAudit, QueryAudit
+from .physical import physical_audit
+from .report import INTERNAL, AuditReport, CanaryReport, QueryAudit, ReplayAudit
 from .tape import tape_audit
 
 __all__ = [
@@ -17,12 +18,13 @@ __all__ = [
     "AuditReport",
     "CanaryReport",
     "Chosen",
-    "EntityAudit",
     "QueryAudit",
+    "ReplayAudit",
     "Session",
     "account_faults",
     "canary_audit",
     "mechanism_audit",
+    "physical_audit",
     "session_audit",
     "tape_audit",
 ]

@@ -3,7 +3,7 @@
 Recorded once on D; replayed for every removed entity. The second fit must ask the same questions with the same noise
 scales, draw the same keys, tell the same progress and end in the same release file, and every exact answer must move by
 no more than the sensitivity that its charge paid for. The recorded fit is also checked by itself: its account adds up
-(`account`), and no secret key stands in the release.
+(`account`), and no secret key stands in the release. Two more replays tell the same data otherwise (`variants`).
 """
 
 from __future__ import annotations
@@ -22,16 +22,19 @@ from mare.planning import Plan
 from mare.ports import Source
 from mare.privacy.bits import BitSource, SeededBits
 from mare.privacy.budget import Budget
-from mare.privacy.tape import Counts, Entry, Query, Record, Recorder, Replayer, Tape, TapeMismatch, distance_squared
+from mare.privacy.tape import Counts, Entry, Moved, Query, Record, Recorder, Replayer, Tape, TapeMismatch, distance_squared
 from mare.release import Release
 from mare.stage import needs
 
 from .account import account_faults
-from .artefacts import Artefacts, artefacts, differing, published
+from .artefacts import Artefacts, artefacts, differing, in_any_column_order, published
 from .entities import named, worth_removing
 from .neighbour import HeldSource, WithoutEntity
 from .ownership import Ownership, ownership
-from .report import AuditReport, EntityAudit, QueryAudit
+from .report import AuditReport, QueryAudit, ReplayAudit
+from .variants import reordered, repeated
+
+MANY_TIMES, OTHER_ORDER = "every entity many times over", "rows, batches and columns in another order"
 
 
 def tape_audit(
@@ -43,29 +46,26 @@ def tape_audit(
     seed: int = 0,
     options: FitOptions | None = None,
     recorder: Recorder | None = None,
+    retold: bool = False,
 ) -> AuditReport:
     """Fit the plan to the source and, once per removed entity, to the source without it. Internal, not private.
 
     ``entities`` names them by key (a value, or a tuple where the key has several columns); otherwise the heaviest, one with
     rare and one with extreme values and ``random`` others are chosen. The releases are thrown away. A ``recorder`` of one's
     own may let other answers out than the noise made: the guarantee is for whatever leaves, so small data can be
-    taken where only the answers of large data lead.
+    taken where only the answers of large data lead. ``retold`` adds the two replays of the same data told otherwise.
     """
     options = options or FitOptions()
     with opened(plan, source) as (reader, owners):
+        held = HeldSource(reader)
         chosen = [named(key) for key in entities] if entities is not None else worth_removing(owners, random, seed)
-        first = _Run.recorded(plan, HeldSource(reader), options, seed, recorder or Recorder())
-        farthest = [0] * len(first.record.entries)
+        first = Recording.of(plan, held, options, seed, recorder)
         audited = []
         for removed in chosen:
             neighbour = WithoutEntity(reader, owners, owners.removal(removed.entity))
-            watch = _Watch(Replayer(first.record))
-            differences = _replayed(plan, neighbour, options, seed, first, watch)
-            for place, (entry, exact) in enumerate(zip(first.record.entries, watch.exact, strict=False)):
-                farthest[place] = max(farthest[place], _distance(entry, exact))
-            audited.append(EntityAudit(removed.why, tuple(differences)))
-    queries = tuple(_query(entry, squared) for entry, squared in zip(first.record.entries, farthest, strict=True))
-    return AuditReport(queries, tuple(audited), tuple(first.faults(plan.budget)))
+            audited.append(ReplayAudit(removed.why, first.replayed(neighbour)))
+        told = first.retold(held, owners) if retold else ()
+    return first.report(audited, told)
 
 
 @contextmanager
@@ -83,21 +83,67 @@ def audited(options: FitOptions, bits: BitSource, tape: Tape, tell: Told | None 
 
 
 @dataclass(eq=False)
-class _Run:
-    """The recorded fit: its tape, what it told, what it released."""
+class Recording:
+    """The recorded fit: its tape, what it told, what it released. Replays of it add to how far its answers were moved."""
 
+    plan: Plan
+    options: FitOptions
+    seed: int
     record: Record
     told: list[str]
     release: Release
     released: Artefacts
+    farthest: list[int] = field(init=False)
+    """Of each query, the largest distance so far, squared."""
+
+    def __post_init__(self) -> None:
+        self.farthest = [0] * len(self.record.entries)
 
     @classmethod
-    def recorded(cls, plan: Plan, source: Source, options: FitOptions, seed: int, recorder: Recorder) -> _Run:
+    def of(cls, plan: Plan, source: Source, options: FitOptions, seed: int, recorder: Recorder | None = None) -> Recording:
         told = list[str]()
+        recorder = recorder or Recorder()
         release = run_fit(plan, source, audited(options, SeededBits(seed), recorder, told.append))
-        return cls(recorder.record, told, release, artefacts(release))
+        return cls(plan, options, seed, recorder.record, told, release, artefacts(release))
 
-    def faults(self, budget: Budget) -> list[str]:
+    def replayed(self, source: Source, *, moved: Moved = "paid for") -> tuple[str, ...]:
+        """Everything that the fit does otherwise on this source, beyond what may move."""
+        told: list[str] = []
+        watch = _Watch(Replayer(self.record, moved=moved))
+        # Other bits than the first time: whatever is drawn beside the tape shows as a difference.
+        again = audited(self.options, SeededBits(self.seed + 1), watch, told.append)
+        try:
+            release = run_fit(self.plan, source, again)
+            watch.replayer.finish()
+        except TapeMismatch as mismatch:
+            return mismatch.differences
+        except MareError as error:
+            return (f"the fit ended with {type(error).__name__}, the recorded one did not: {error}",)
+        finally:
+            if moved != "anywhere":
+                for place, (entry, exact) in enumerate(zip(self.record.entries, watch.exact, strict=False)):
+                    self.farthest[place] = max(self.farthest[place], _distance(entry, exact))
+        before, now = self.released, artefacts(release)
+        if moved == "not at all":
+            before, now = in_any_column_order(before), in_any_column_order(now)
+        differences = differing(before, now)
+        if told != self.told:
+            differences.append("the progress that was told is not the same")
+        return tuple(differences)
+
+    def retold(self, reader: HeldSource, owners: Ownership) -> tuple[ReplayAudit, ...]:
+        """The same data, every entity many times over and in another order: the fit may not notice."""
+        many = self.replayed(repeated(reader, owners), moved="anywhere")
+        order = self.replayed(reordered(reader, owners, self.seed), moved="not at all")
+        return (ReplayAudit(MANY_TIMES, many), ReplayAudit(OTHER_ORDER, order))
+
+    def report(
+        self, entities: Sequence[ReplayAudit], retold: Sequence[ReplayAudit] = (), more: Sequence[str] = ()
+    ) -> AuditReport:
+        queries = tuple(_query(entry, squared) for entry, squared in zip(self.record.entries, self.farthest, strict=True))
+        return AuditReport(queries, tuple(entities), tuple(self._faults(self.plan.budget)), tuple(retold))
+
+    def _faults(self, budget: Budget) -> list[str]:
         return [
             *account_faults(self.record, self.release.ledger, budget),
             *published(self.record.secrets, self.released),
@@ -123,23 +169,6 @@ class _Watch:
 
     def secret(self, name: str, draw: Callable[[], bytes]) -> bytes:
         return self.replayer.secret(name, draw)
-
-
-def _replayed(plan: Plan, source: Source, options: FitOptions, seed: int, first: _Run, watch: _Watch) -> list[str]:
-    told: list[str] = []
-    # Other bits than the first time: whatever is drawn beside the tape shows as a difference.
-    again = audited(options, SeededBits(seed + 1), watch, told.append)
-    try:
-        release = run_fit(plan, source, again)
-        watch.replayer.finish()
-    except TapeMismatch as mismatch:
-        return list(mismatch.differences)
-    except MareError as error:
-        return [f"the fit without the entity ended with {type(error).__name__}, the recorded one did not: {error}"]
-    differences = differing(first.released, artefacts(release))
-    if told != first.told:
-        differences.append("the progress that was told is not the same")
-    return differences
 
 
 def _distance(entry: Entry, exact: Sequence[Counts]) -> int:

@@ -17,16 +17,14 @@ from mare.errors import PlanError, SourceError
 from mare.planning.domains import is_learned
 from mare.planning.sensitivity import RowBound
 from mare.ports import Source, compared
-from mare.privacy.answers.clipping import Clip
-from mare.privacy.curator import Gate
+from mare.privacy.curator import Clip
 from mare.release.public import PublicTable, PublicTables, Texts, Vocabulary, in_order, text
 from mare.release.relations import Words, relations
 from mare.schema import Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES
 from mare.schema.references import PublicReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
-from mare.stage import Staged, TableNeeds
-from mare.stage.staged import KEY
+from mare.stage_door import KEY, StageDoor, TableNeeds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -158,14 +156,14 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
 
 
 def choose_keys(
-    gate: Gate, staged: Staged, wanted: list[KeyChoice], bounds: Mapping[str, RowBound], share: float
+    door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, RowBound], share: float
 ) -> dict[str, tuple[int, ...]]:
     """The chosen keys by name. ``share`` of the whole budget is split evenly."""
     found = {}
     for choice in wanted:
-        label = f"{choice.name}.keys"
-        view = staged.key_view(label, choice.table, choice.reference, choice.keys, bounds[choice.table].rows)
-        (answer,) = gate.curator(view, share / len(wanted)).counts([Marginal.of(KEY)], clip=Clip(1.0))
+        label, rows = f"{choice.name}.keys", bounds[choice.table].rows
+        curator = door.public_keys(label, choice.table, choice.reference, choice.keys, rows, share / len(wanted))
+        (answer,) = curator.counts([Marginal.of(KEY)], clip=Clip(1.0))
         counts = answer.rows[:-1]
         order = np.argsort(-counts, kind="stable")[: choice.most]
         clear = order if choice.exactly else order[counts[order] >= CLEAR * answer.rows_deviation]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mare.audit import INTERNAL, AuditReport, EntityAudit, QueryAudit, account_faults, tape_audit
+from mare.audit import INTERNAL, AuditReport, QueryAudit, ReplayAudit, account_faults, tape_audit
 from mare.audit.artefacts import artefacts, differing, published
 from mare.domain import Domain
 from mare.errors import BudgetError, SourceError
@@ -68,7 +68,7 @@ def test_an_audit_spends_nothing_from_a_budget_file_and_tells_nobody() -> None:
 
 def test_a_fault_and_a_difference_are_both_a_failure() -> None:
     query = QueryAudit("counts of x", "t.rows", "L2", 2.0, 3.0)
-    wrong = AuditReport((query,), (EntityAudit("the heaviest", ("moved too far",)), EntityAudit("at random", ())))
+    wrong = AuditReport((query,), (ReplayAudit("the heaviest", ("moved too far",)), ReplayAudit("at random", ())))
     assert not wrong.passed
     assert wrong.tightest == 1.5
     assert wrong.differences == ("the heaviest: moved too far",)

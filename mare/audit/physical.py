@@ -1,0 +1,128 @@
+"""`physical_audit`: the tape on two databases that are really two. It sees what an adapter does, which `tape_audit` cannot.
+
+The proof needs that each row which is read, its type and its order follow from its own entity and public facts. A type inferred
+from values, a key spelled as another row has it, a value that is refused: each happens before the gate, and only shows
+where D and D′ are read through the adapter itself. So both are given here, written by whoever asks. Compared are what the
+catalogues tell, whether one of the two fits is refused, and everything that the tape compares, to the bytes of the release; true
+numbers of what was left out differ between the two, so equal bytes also say that none of them got in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import fields
+from pathlib import Path
+
+from mare.errors import MareError
+from mare.finding import Location, open_source
+from mare.fitting import FitOptions, run_fit
+from mare.planning import Plan
+from mare.ports import Source
+from mare.privacy.bits import SeededBits
+from mare.privacy.tape import Moved, Recorder
+from mare.schema.reflection import ReflectedTable, Reflection
+
+from .neighbour import HeldSource
+from .report import AuditReport, ReplayAudit
+from .tape import Recording, audited
+
+
+def physical_audit(
+    plan: Plan,
+    source: Location | Source,
+    neighbour: Location | Source,
+    *,
+    why: str = "one entity less",
+    seed: int = 0,
+    options: FitOptions | None = None,
+    recorder: Recorder | None = None,
+    moved: Moved = "paid for",
+) -> AuditReport:
+    """Record the fit on D, ``source``, and replay it on D′, ``neighbour``. Internal, not private.
+
+    D′ lacks one entity with all its rows. With ``moved="not at all"`` it holds the same rows in another order, and columns too. A
+    fit that both refuse in the same words raises its error: nothing was audited.
+    """
+    options = options or FitOptions()
+    label = ""
+    with ExitStack() as stack:
+        try:
+            here = stack.enter_context(held(source))
+            label = here.label
+            first = Recording.of(plan, here, options, seed, recorder)
+        except MareError as refusal:
+            return _refused(plan, neighbour, options, seed, why, refusal, label)
+        return first.report([replayed_on(first, here, neighbour, why, moved)])
+
+
+def replayed_on(first: Recording, here: Source, neighbour: Location | Source, why: str, moved: Moved = "paid for") -> ReplayAudit:
+    """One replay on a database of its own, with its own catalogue."""
+    try:
+        with held(neighbour) as there:
+            told = catalogue_differences(here.reflect(), there.reflect(), any_order=moved == "not at all")
+            return ReplayAudit(why, (*told, *first.replayed(there, moved=moved)))
+    except MareError as error:
+        return ReplayAudit(why, (f"the source cannot be read ({type(error).__name__}), the recorded one could: {error}",))
+
+
+@contextmanager
+def held(source: Location | Source) -> Iterator[HeldSource]:
+    """The source, open for as long as the block lasts."""
+    found = open_source(source) if isinstance(source, str | Path | dict) else source
+    with found as reader:  # type: ignore[union-attr]
+        yield HeldSource(reader)
+
+
+def _refused(
+    plan: Plan, neighbour: Location | Source, options: FitOptions, seed: int, why: str, refusal: MareError, label: str
+) -> AuditReport:
+    """The fit on D was refused. Where that on D′ is not, somebody's value decided: the refusal tells it."""
+    label_there = ""
+    try:
+        with held(neighbour) as there:
+            label_there = there.label
+            run_fit(plan, there, audited(options, SeededBits(seed), Recorder()))
+    except MareError as also:
+        # Their messages may name where the two sources lie.
+        if str(also).replace(label_there, "") == str(refusal).replace(label, ""):
+            raise refusal from None
+        difference = f"both fits were refused, for different reasons: {refusal} / {also}"
+    else:
+        difference = f"the fit with the entity ended with {type(refusal).__name__}, the one without it did not: {refusal}"
+    return AuditReport((), (ReplayAudit(why, (difference,)),))
+
+
+def catalogue_differences(before: Reflection, now: Reflection, *, any_order: bool = False) -> list[str]:
+    """Everything that the two catalogues tell otherwise, but where they lie. All of it may reach a release, an order or a key."""
+    names = [[table.name for table in told] for told in (before, now)]
+    if any_order:
+        names = [sorted(told) for told in names]
+    if names[0] != names[1]:
+        return [f"the catalogue tells the tables {names[0]}, now {names[1]}"]
+    differences = [] if before.left_out == now.left_out else ["the catalogue leaves out something else"]
+    for name in names[0]:
+        was, is_now = (next(table for table in told if table.name == name) for told in (before, now))
+        differences += _table_differences(was, is_now, any_order=any_order)
+    return differences
+
+
+def _table_differences(before: ReflectedTable, now: ReflectedTable, *, any_order: bool) -> list[str]:
+    columns = [[column.name for column in table.columns] for table in (before, now)]
+    if any_order:
+        columns = [sorted(names) for names in columns]
+    if columns[0] != columns[1]:
+        return [f"table {before.name} has the columns {columns[0]}, now {columns[1]}"]
+    differences = [f"table {before.name}: {name} is not the same" for name in _unequal(before, now, leave=("columns",))]
+    for name in columns[0]:
+        was, is_now = before.column(name), now.column(name)
+        differences += [
+            f"column {before.name}.{name}: {what} was {getattr(was, what)!r}, now {getattr(is_now, what)!r}"
+            for what in _unequal(was, is_now)
+        ]
+    return differences
+
+
+def _unequal(before: object, now: object, leave: Sequence[str] = ()) -> list[str]:
+    names = [field.name for field in fields(before)]  # type: ignore[arg-type]
+    return [name for name in names if name not in leave and getattr(before, name) != getattr(now, name)]

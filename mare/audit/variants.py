@@ -1,0 +1,152 @@
+"""The same data told otherwise: every entity many times over, or everything in another order. For two replays of the tape audit.
+
+`Repeated`: the answers that leave are the recorded ones, so the fit must not notice that there are now so many more. Removing one
+entity moves a true number of entities by one, which a logarithm, a clamp or a rounding hides; this moves it by a factor.
+`Reordered`: a database promises no order of rows, batches or columns, so nothing at all may follow from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mare.schema.reflection import Reflection
+from mare.stage import TableNeeds
+
+from .neighbour import HeldSource
+from .ownership import Ownership
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MANY = 20_000
+"""Entities that a repeated source has at least: beyond the 10,000 below which shares and numbers of bins stay as they are."""
+_LARGEST = 1 << 62
+_WHOLE = "^(0|-?[1-9][0-9]{0,17})$"
+"""A text that is a whole number as the stage writes one: it refers to a number of the same value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Repeated(HeldSource):
+    """Every entity of a source ``times`` over, with all its rows. The copies have keys of their own."""
+
+    fresh: Mapping[str, frozenset[str]]
+    """Of each table, the columns by which rows know each other: they are others in each copy."""
+    times: int
+    step: int | None
+    """How far the numbers of one copy are from those of the next; None where only texts have room for more."""
+
+    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if table not in self.fresh:
+            yield from self.reader.read(table, columns)
+            return
+        for batch in self.reader.read(table, columns):
+            for copy in range(self.times):
+                yield self._copy(batch, self.fresh[table], copy)
+
+    def _copy(self, batch: pa.RecordBatch, fresh: frozenset[str], copy: int) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        arrays = [
+            _renamed(array, copy, self.step) if field.name in fresh else array
+            for field, array in zip(batch.schema, batch.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def repeated(reader: HeldSource, owners: Ownership, times: int | None = None) -> Repeated:
+    """So often, or else as often as makes many of them: at least twice."""
+    ((entities,),) = owners.connection.execute(f"SELECT count(DISTINCT entity) FROM {owners.relations[0]}").fetchall()
+    times = times or max(2, ceil(MANY / max(1, entities)))
+    largest = 1
+    for relation, needs in zip(owners.relations, owners.tables, strict=True):
+        names = [f"k{i}" for i in range(len(needs.key))]
+        names += [f"f{i}" for i in range(len(needs.foreign))] if needs.held_by is None else []
+        for name in names:
+            asked = f"SELECT max(abs(TRY_CAST({name} AS HUGEINT))) FROM {relation}"
+            ((found,),) = owners.connection.execute(asked).fetchall()
+            largest = max(largest, int(found or 0))
+    step = 2 * largest + 1
+    return Repeated(reader.reader, _fresh(owners.tables), times, step if step * (times + 1) < _LARGEST else None)
+
+
+def _fresh(tables: Sequence[TableNeeds]) -> dict[str, frozenset[str]]:
+    """Keys and whatever refers to them. What leads to a public table is not one's own, nor is a key that is made of it."""
+    public: dict[str, set[str]] = {}
+    for needs in tables:
+        outside = [column for link in needs.links if link.kind == "public" for column in link.columns]
+        public[needs.name] = {*needs.via, *outside}
+    for _ in tables:  # a reference may lead to a table further on
+        for needs in tables:
+            for columns, places, above in _references(needs):
+                keys = next((table.key for table in tables if table.name == above), ())
+                public[needs.name] |= {column for column, at in zip(columns, places, strict=True) if keys[at] in public[above]}
+    own = {
+        needs.name: {*needs.key, *needs.foreign, *(column for link in needs.links for column in link.columns)} for needs in tables
+    }
+    return {needs.name: frozenset(own[needs.name] - public[needs.name]) for needs in tables if needs.held_by is None}
+
+
+def _references(needs: TableNeeds) -> Iterator[tuple[Sequence[str], Sequence[int], str]]:
+    if needs.parent is not None:
+        yield needs.foreign, needs.refers, needs.parent
+    for link in needs.links:
+        if link.kind != "public":
+            yield link.columns, link.refers, link.table
+
+
+def _renamed(array: pa.Array, copy: int, step: int | None) -> pa.Array:
+    """The keys of one copy, in one type for all copies. Times and truth values stay: another part of the key differs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    kind = array.type
+    if pa.types.is_temporal(kind) or pa.types.is_boolean(kind):
+        return array
+    if step is not None and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        wide = pa.int64() if pa.types.is_integer(kind) else pa.float64()
+        return pc.add(array.cast(wide), pa.scalar(step * copy, wide))
+    text = array.cast(pa.binary() if pa.types.is_binary(kind) else pa.string()).cast(pa.string())
+    if not copy:
+        return text
+    renamed = pc.binary_join_element_wise(text, f"~{copy}", "")
+    if step is None:
+        return renamed
+    whole = pc.match_substring_regex(text, _WHOLE)
+    numbers = pc.if_else(whole, text, pa.scalar(None, pa.string())).cast(pa.int64())
+    return pc.if_else(whole, pc.add(numbers, pa.scalar(step * copy, pa.int64())).cast(pa.string()), renamed)
+
+
+@dataclass(frozen=True, eq=False)
+class Reordered(HeldSource):
+    """The same source with its rows, batches, tables and columns in another order. Public tables keep their rows in place:
+    they are released as they stand."""
+
+    private: frozenset[str]
+    seed: int = 0
+    batch_rows: int = 1009
+
+    def reflect(self) -> Reflection:
+        told = self.reader.reflect()
+        return replace(told, tables=tuple(replace(table, columns=table.columns[::-1]) for table in told.tables[::-1]))
+
+    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        batches = [batch.select(list(columns)) for batch in self.reader.read(table, list(columns)[::-1])]
+        if table not in self.private or not batches:
+            yield from batches
+            return
+        whole = pa.Table.from_batches(batches)
+        order = np.random.default_rng(self.seed).permutation(whole.num_rows)
+        yield from whole.take(pa.array(order)).combine_chunks().to_batches(max_chunksize=self.batch_rows) or batches[:1]
+
+
+def reordered(reader: HeldSource, owners: Ownership, seed: int) -> Reordered:
+    return Reordered(reader.reader, frozenset(needs.name for needs in owners.tables), seed)
