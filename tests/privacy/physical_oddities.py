@@ -1,8 +1,7 @@
 """What one patient may be like, format by format: values that a column can hold although nobody would expect them there.
 
-Each is the change of one row of the odd patient's (`physical_hospital.odd_patient`), by table and column. The contract is the same for
-all (privacy.md, "The gate begins at the source"): reading is total, and whatever this patient's rows hold, nobody else's rows, no
-type and no order are others.
+Each is the change of one row of the odd patient's (`physical_hospital.odd_patient`), by table and column. The contract is the same
+for all: reading is total, and whatever this patient's rows hold, nobody else's rows, no type and no order are others.
 """
 
 from __future__ import annotations
@@ -166,10 +165,12 @@ PARQUET: Mapping[str, Odd] = {
     "a moment with a zone": Odd({"stays": {"begins": pa.array([-(2**62)], pa.timestamp("us", tz="+05:30"))}},
                                 {"stays.begins": pa.timestamp("us", tz="+05:30")}),
     "a date beyond all years": Odd(patient(born=pa.array([2**31 - 1], pa.int32()).cast(pa.date32()))),
-    "milliseconds in a date": Odd(patient(born=pa.array([10**15 + 1], pa.int64()).cast(pa.date64())), {"patients.born": pa.date64()}),
+    "milliseconds in a date": Odd(
+        patient(born=pa.array([10**15 + 1], pa.int64()).cast(pa.date64())), {"patients.born": pa.date64()}),
     "the last moment": Odd({"stays": {"begins": pa.array([2**63 - 1], pa.timestamp("us"))}}),
     "64 bits": Odd(patient(visits=2**64 - 1), {"patients.visits": pa.uint64()}),
-    "39 digits and more": Odd(patient(weight=Decimal("9" * 60)), {"patients.weight": pa.decimal256(70, 2)}, {"weight": Decimal("70.5")}),
+    "39 digits and more": Odd(
+        patient(weight=Decimal("9" * 60)), {"patients.weight": pa.decimal256(70, 2)}, {"weight": Decimal("70.5")}),
     "38 digits": Odd(patient(weight=Decimal("9" * 36)), {"patients.weight": pa.decimal128(38, 2)}, {"weight": Decimal("70.5")}),
     "text that is not UTF-8": Odd(patient(town=pa.Array.from_buffers(
         pa.string(), 1, [None, pa.py_buffer(b"\x00\x00\x00\x00\x02\x00\x00\x00"), pa.py_buffer(b"\xff\xfe")]))),

@@ -1,8 +1,8 @@
 """D and D′ are two databases, written by a user's own means and read through mare's adapters: does the odd patient show?
 
-Whatever a format lets one patient's rows hold, neither is refused, the rows of everybody else are read as they are without them, and
-the catalogue, the questions, the scales and the release are the same. Reading is compared for every oddity; whole fits
-for some, and for all of them in `make test-all`.
+Whatever a format lets one patient's rows hold, neither is refused, the rows of everybody else are read as they are without
+them, and the catalogue, the questions, the scales and the release are the same. Reading is compared for every oddity;
+whole fits for some, and for all of them in `make test-all`.
 """
 
 from __future__ import annotations
