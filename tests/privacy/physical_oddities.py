@@ -1,7 +1,7 @@
 """What one patient may be like, format by format: values that a column can hold although nobody would expect them there.
 
-Each is the change of one row of the odd patient's (`physical_hospital.odd_patient`), by table and column. The contract is the same
-for all: reading is total, and whatever this patient's rows hold, nobody else's rows, no type and no order are others.
+Each is the change of one row of the odd patient's (`physical_hospital.odd_patient`), by table and column. The contract is the
+same for all: reading is total, and whatever this patient's rows hold, nobody else's rows, no type and no order are others.
 """
 
 from __future__ import annotations
