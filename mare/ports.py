@@ -100,6 +100,18 @@ class Located(Protocol):
 
 
 @dataclass(frozen=True)
+class RemovedRows:
+    """Rows that a copy of a table is to lack, for audits."""
+
+    columns: tuple[str, ...]
+    """A database may give other columns in another order of rows."""
+    places: frozenset[int]
+    """Of the rows as they came when these columns were read, the first being 0."""
+    rows: int
+    """How many came."""
+
+
+@dataclass(frozen=True)
 class SinkTable:
     """A table that a sink is to create: types, keys and foreign keys."""
 
