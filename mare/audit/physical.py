@@ -60,7 +60,9 @@ def replayed_on(first: Recording, here: Source, neighbour: Location | Source, mo
     """What one replay does otherwise on a database of its own, with its own catalogue."""
     try:
         with held(neighbour) as there:
-            told = catalogue_differences(here.reflect(), there.reflect(), any_order=moved == "not at all")
+            public = [name for name, table in first.plan.schema.tables.items() if table.public]
+            before, now = here.reflect().declared(public), there.reflect().declared(public)
+            told = catalogue_differences(before, now, any_order=moved == "not at all")
             return (*told, *first.replayed(there, moved=moved))
     except MareError as error:
         return (f"the source cannot be read ({type(error).__name__}), the recorded one could: {error}",)

@@ -80,6 +80,8 @@ def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]
     import pyarrow.compute as pc
 
     wanted = arrow_type(column)
+    if pa.types.is_time(array.type):
+        array = _within_a_day(array)
     if array.type == wanted:
         return (array, 0) if not pa.types.is_string(wanted) else (_letters(array), 0)
     if column.kind in ("other", "uuid", "json") and not column.inferred:
@@ -92,6 +94,21 @@ def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]
     except pa.ArrowException:
         # A value beyond the type is among them: each is looked at by itself.
         return (array, 0) if column.inferred else read_values([_value(scalar) for scalar in array], column)
+
+
+def _within_a_day(array: pa.Array) -> pa.Array:
+    """Times of day as a clock shows them: a file may call any number of microseconds a time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    width = pa.int32() if pa.types.is_time32(array.type) else pa.int64()
+    first, last = pa.scalar(0, width), pa.scalar(86_400 * _TICKS[array.type.unit] - 1, width)
+    clock = pc.max_element_wise(array.cast(width), first, skip_nulls=False)
+    return pc.min_element_wise(clock, last, skip_nulls=False).cast(array.type)
+
+
+_TICKS = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
+"""Of a second."""
 
 
 def _letters(array: pa.Array) -> pa.Array:
