@@ -16,8 +16,24 @@ if TYPE_CHECKING:
     from mare.schema.reflection import Peek, ReflectedTable, Reflection
 
 
+COMPARED = " COLLATE "
+
+
+def compared(column: str, collation: str) -> str:
+    """How to ask a source for a column in the form by which its collation compares: equal keys are the same text in it."""
+    return f"{column}{COMPARED}{collation}"
+
+
 class Source(Protocol):
-    """A database or a folder. Entering it opens one consistent, read-only snapshot; leaving it closes everything."""
+    """A database or a folder. Entering it opens one consistent, read-only snapshot; leaving it closes everything.
+
+    **The contract that the guarantee rests on**: each row that is read, its type and its order are a function of that row's own
+    entity and of public facts. So a source never
+    - infers a type from values (`ReflectedColumn.inferred` says where somebody else did);
+    - looks at one row, or one batch, to read another: no join to private rows, no statistics, no clipping to a quantile;
+    - refuses a value: reading is total. What cannot be read is NULL, or the nearest that can, by a rule for that value alone,
+      and is counted in `unread`. Whoever refuses tells that there is such a value (docs/privacy.md, «Not protected»).
+    """
 
     @property
     def label(self) -> str:
@@ -32,7 +48,8 @@ class Source(Protocol):
         ...
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Stream these columns of a table, in batches."""
+        """Stream these columns of a table, in batches. A text column whose reflection names a collation may be asked for in the
+        form by which it is compared (`compared`)."""
         ...
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
@@ -47,6 +64,16 @@ class Sized(Protocol):
 
     def about(self, table: str) -> int | None:
         """How many rows a table has, about, as far as statistics or a file's head tell. None where only reading would."""
+        ...
+
+
+@runtime_checkable
+class Forgiving(Protocol):
+    """A source that counts what it could not read: true numbers, for internal notes alone."""
+
+    @property
+    def unread(self) -> Mapping[str, int]:
+        """By table and column (`stays.begins`), values that became NULL; by table, rows that were left out."""
         ...
 
 

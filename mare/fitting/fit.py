@@ -37,7 +37,7 @@ from .levels import group_levels
 from .rehearsal import Rehearsal
 from .settling import open_codecs, settle
 from .sizes import measure_sizes
-from .vocabularies import choices, choose_keys, read_public, stage_vocabularies
+from .vocabularies import choices, choose_keys, compared_keys, read_public, stage_vocabularies
 
 if TYPE_CHECKING:
     from mare.schema import Schema
@@ -116,8 +116,8 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
             "the source's catalogue: names and types of the columns that come out, which may be NULL, and the keys, indexes and "
             "constraints of their tables, as they are written there"
         )
-        keys = stage_vocabularies(tables, schema, public)
-        with open_stage(reader, tables, gate, folder=options.folder, vocabularies=keys) as door:
+        keys, collations = compared_keys(stage_vocabularies(tables, schema, public), reader, reflection)
+        with open_stage(reader, tables, gate, folder=options.folder, vocabularies=keys, collations=collations) as door:
             tell("measuring sizes")
             sizes = measure_sizes(door, tables, bounds, plan.phases.sizes)
             weight = weight_of(unsettled.values())

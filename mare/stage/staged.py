@@ -49,6 +49,10 @@ class LocalNotes:
     truncated: Mapping[str, Cuts]
     outside: Mapping[str, int] = field(default_factory=dict)
     """By column: values that no domain holds, which were clamped, made `other` or NULL."""
+    unread: Mapping[str, int] = field(default_factory=dict)
+    """By column: values that the source could not read as its own type; by table, rows of a file that it left out."""
+    copies: Mapping[str, int] = field(default_factory=dict)
+    """By table: rows that were made anew because their parents share a key."""
 
 
 @dataclass(frozen=True, eq=False)

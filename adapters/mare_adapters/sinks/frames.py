@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from mare.errors import InternalError, SinkError
 from mare.ports import SinkTable
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LIMITS = Limits("a dictionary of frames")
-_WITH_MISSING = frozenset(
-    {"boolean", *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)), "Float32", "Float64"}
-)
-"""The dtypes of pandas that hold numbers and missing values side by side, as a frame that was read calls them."""
 
 
 class FramesSink:
@@ -80,23 +76,14 @@ class FramesSink:
 
 
 def _frame(rows: pa.Table, table: ReflectedTable) -> pd.DataFrame:
-    """The rows as pandas has them by default: whole numbers with missing ones are floats there, and keys read 3.0.
-
-    A frame that was read with dtypes that hold both gets them back.
-    """
-    wanted = {column.name: column.sql_type for column in table.columns if column.nullable and column.sql_type in _WITH_MISSING}
-    frame: pd.DataFrame = rows.drop_columns(list(wanted)).to_pandas() if wanted else rows.to_pandas()
-    for place, name in enumerate(rows.column_names):
-        if name in wanted:
-            frame.insert(place, name, _with_missing(rows.column(name), wanted[name]))
-    return frame
-
-
-def _with_missing(column: pa.ChunkedArray, dtype: str) -> pd.Series[Any]:
-    """By way of pandas' widest dtype of the kind: no whole number passes through a float."""
+    """Whole numbers and truth values that may be missing in pandas' own dtypes for both: as floats, keys would read 3.0."""
     import pandas as pd
     import pyarrow as pa
 
-    wide = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype()}
-    found: pd.Series[Any] = column.to_pandas(types_mapper=wide.get)
-    return found.astype(pd.api.types.pandas_dtype(dtype))
+    missing = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
+    wanted = {column.name for column in table.columns if column.nullable and column.name not in table.key}
+    frame: pd.DataFrame = rows.to_pandas(types_mapper=missing.get)
+    for name in rows.column_names:
+        if name not in wanted and rows.schema.field(name).type in missing:
+            frame[name] = frame[name].astype(rows.schema.field(name).type.to_pandas_dtype())
+    return frame

@@ -20,7 +20,7 @@ from mare_adapters.locations import file_location
 
 from .arrow_kinds import conformed
 from .catalogue import Found
-from .columnar import BATCH_ROWS, record_batches
+from .columnar import BATCH_ROWS, Unread, record_batches
 from .duckdb_catalogue import reflect_duckdb
 from .lookup import find_columns, find_table
 from .peeking import peek_column
@@ -45,6 +45,7 @@ class DuckdbSource:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._reflection: Reflection | None = None
         self._found: dict[str, Found] = {}
+        self.unread: Unread = Unread()
 
     def __repr__(self) -> str:
         return f"DuckdbSource({self.label!r})"
@@ -118,7 +119,7 @@ class DuckdbSource:
             try:
                 for batch in reader:
                     empty = False
-                    yield conformed(batch, columns, names, table.name)
+                    yield conformed(batch, columns, names, table.name, self.unread)
             finally:
                 reader.close()
             if empty:
