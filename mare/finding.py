@@ -2,23 +2,25 @@
 
 A location is a URL (`postgresql://…`), a folder, a file whose suffix an adapter has claimed (`ehr.sqlite`),
 or an object in memory (a dictionary of frames). Each maps to an entry-point name in the groups
-``mare.sources`` and ``mare.sinks``: the URL's scheme, ``folder``, ``suffix-sqlite``, ``frames``.
+``mare.sources``, ``mare.sinks`` and ``mare.copies``: the URL's scheme, ``folder``, ``suffix-sqlite``, ``frames``.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import cast
 
 from mare.errors import MareError, SinkError, SourceError
-from mare.ports import Sink, Source
-from mare.secrecy import is_path, is_there, require_path, shown
+from mare.ports import RemovedRows, Sink, Source
+from mare.secrecy import is_path, is_there, refuse_file_url, require_path, shown
 
 Location = str | Path | Mapping[str, object]
+Copy = Callable[[Location, Path, Mapping[str, RemovedRows]], Location]
+"""Writes the source at a location into an empty folder, without these rows of its tables. Where the copy is."""
 
 _URL = re.compile(r"([a-zA-Z][a-zA-Z0-9]*)(?:\+\w+)?:(?://|$)")
 _GIVE = "a server is given as a URL, postgresql://user@host/database; jdbc: and host=… are not read"
@@ -28,6 +30,7 @@ def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool)
     if isinstance(location, Mapping):
         return "frames"
     text = str(location)
+    refuse_file_url(text, fault)
     if match := _URL.match(text):
         return match[1].lower()
     path = Path(text)
@@ -90,3 +93,10 @@ def open_sink(location: Location, *, replace: bool = False) -> Sink:
     name = _entry_name(location, SinkError, must_exist=False)
     factory = _adapter("mare.sinks", name, SinkError)
     return cast(Sink, factory(location, replace=replace))  # type: ignore[operator]
+
+
+def find_copy(location: Location) -> Copy | None:
+    """Who copies the source at this location for an audit; None where nothing may be written, as on a server."""
+    name = _entry_name(location, SourceError, must_exist=True)
+    found = [point for point in entry_points(group="mare.copies") if point.name == name]
+    return cast(Copy, found[0].load()) if found else None

@@ -5,7 +5,7 @@ A source is read once, in one consistent snapshot. A sink appears complete or no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
@@ -78,6 +78,40 @@ class Forgiving(Protocol):
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where data lies, as the system itself tells it, so that no other name for it can hide it (`mare.whereabouts`)."""
+
+    own: frozenset[Hashable]
+    """What is read or written: files by device and inode, a schema of a database of a server."""
+    around: frozenset[Hashable] = frozenset()
+    """What holds it, and must not be what the other one reads or writes: the folders above a file."""
+
+    def overlaps(self, other: Place) -> bool:
+        return bool(self.own & other.own or self.own & other.around or self.around & other.own)
+
+
+@runtime_checkable
+class Located(Protocol):
+    """A source or a sink that tells where it is, so that a target is never where the data comes from."""
+
+    def place(self) -> Place:
+        """Where it is. Asked once it is entered; changes nothing."""
+        ...
+
+
+@dataclass(frozen=True)
+class RemovedRows:
+    """Rows that a copy of a table is to lack, for audits."""
+
+    columns: tuple[str, ...]
+    """A database may give other columns in another order of rows."""
+    places: frozenset[int]
+    """Of the rows as they came when these columns were read, the first being 0."""
+    rows: int
+    """How many came."""
+
+
+@dataclass(frozen=True)
 class SinkTable:
     """A table that a sink is to create: types, keys and foreign keys."""
 
@@ -107,8 +141,9 @@ class Sink(Protocol):
         """Refuse now what `create` would refuse of tables with these names: before a budget is spent. Changes nothing."""
         ...
 
-    def create(self, tables: Sequence[SinkTable]) -> None:
-        """Create these tables, parents before children. Refuses a target that already holds one, unless told to replace."""
+    def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
+        """Create these tables, parents before children. Refuses a target that already holds one, unless told to replace, and then
+        too what no sink of mare's has created: so what is created is marked, with the id of the ``release`` it comes from."""
         ...
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:

@@ -1,6 +1,7 @@
 """The audit: runs a fit against itself to see whether one entity shows. Everything it returns is internal, not private.
 
     plan, source ─► tape audit (D against D′, answer by answer) ─► AuditReport
+                 ─► physical audit (the same, D and D′ two databases); source audit (D′ a copy of D without an entity)
                  ─► canary audit (many fits with and without one entity) ─► CanaryReport
 
 It may open the stage, because it looks at true rows; nothing of what it finds may leave the house.
@@ -8,6 +9,7 @@ It may open the stage, because it looks at true rows; nothing of what it finds m
 
 from .account import account_faults
 from .canary import Session, canary_audit, mechanism_audit, session_audit
+from .copies import SourceAudit, source_audit
 from .entities import Chosen
 from .physical import physical_audit
 from .report import INTERNAL, AuditReport, CanaryReport, QueryAudit, ReplayAudit
@@ -21,10 +23,12 @@ __all__ = [
     "QueryAudit",
     "ReplayAudit",
     "Session",
+    "SourceAudit",
     "account_faults",
     "canary_audit",
     "mechanism_audit",
     "physical_audit",
     "session_audit",
+    "source_audit",
     "tape_audit",
 ]

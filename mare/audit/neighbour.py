@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mare.ports import Source
+from mare.ports import RemovedRows, Source
 from mare.stage import TableNeeds
 
 from .ownership import Key, Ownership, Removal, places_text
@@ -70,11 +70,38 @@ class WithoutEntity(HeldSource):
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        needs = next((needs for needs in self.owners.tables if needs.name == table), None)
-        if needs is None or needs.owned_by:
-            # Rows of one's own are nobody's once nobody refers to them: the stage drops them with the row that did.
+        needs = self._needs(table)
+        if needs is None:
             yield from self.reader.read(table, columns)
             return
+        for batch, gone in self._marked(needs, columns):
+            kept = [place for place in range(batch.num_rows) if place not in gone]
+            yield batch.select(list(columns)).take(pa.array(kept[::-1], type=pa.int64()))
+
+    def removed(self) -> dict[str, RemovedRows]:
+        """Of every table that loses rows, which: for whoever makes a copy without them."""
+        found = {}
+        for table in self.owners.tables:
+            needs = None if table.held_by is not None else self._needs(table.name)
+            if needs is None:
+                continue
+            places, rows, asked = list[int](), 0, tuple[str, ...]()
+            for batch, gone in self._marked(needs, ()):
+                places += [rows + place for place in sorted(gone)]
+                rows += batch.num_rows
+                asked = tuple(batch.schema.names)
+            found[needs.name] = RemovedRows(asked, frozenset(places), rows)
+        return found
+
+    def _needs(self, table: str) -> TableNeeds | None:
+        """None where the table stays as it is: rows of one's own are nobody's once nobody refers to them, and the stage drops
+        them with the row that did."""
+        needs = next((needs for needs in self.owners.tables if needs.name == table), None)
+        return None if needs is None or needs.owned_by else needs
+
+    def _marked(self, needs: TableNeeds, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, set[int]]]:
+        """The batches with at least these columns, and in each the places of the rows that go."""
+        table = needs.name
         probe = replace(needs, key=needs.key if needs.parent is None else (), order=(), values=(), via=(), links=())
         whole = self.removal.lone is not None and self.removal.lone[0] == table
         wider = needs if whole else probe
@@ -88,8 +115,7 @@ class WithoutEntity(HeldSource):
                     if [content] == alone:  # the same row may be there twice, as two entities: one of them goes
                         gone.add(place)
                         alone = []
-            kept = [place for place in range(batch.num_rows) if place not in gone]
-            yield batch.select(list(columns)).take(pa.array(kept[::-1], type=pa.int64()))
+            yield batch, gone
 
     def _lost(self, needs: TableNeeds) -> frozenset[Key]:
         """The keys (of the entity) or foreign keys whose rows go."""

@@ -53,17 +53,17 @@ def physical_audit(
             first = Recording.of(plan, here, options, seed, recorder)
         except MareError as refusal:
             return _refused(plan, neighbour, options, seed, why, refusal, label)
-        return first.report([replayed_on(first, here, neighbour, why, moved)])
+        return first.report([ReplayAudit(why, replayed_on(first, here, neighbour, moved))])
 
 
-def replayed_on(first: Recording, here: Source, neighbour: Location | Source, why: str, moved: Moved = "paid for") -> ReplayAudit:
-    """One replay on a database of its own, with its own catalogue."""
+def replayed_on(first: Recording, here: Source, neighbour: Location | Source, moved: Moved = "paid for") -> tuple[str, ...]:
+    """What one replay does otherwise on a database of its own, with its own catalogue."""
     try:
         with held(neighbour) as there:
             told = catalogue_differences(here.reflect(), there.reflect(), any_order=moved == "not at all")
-            return ReplayAudit(why, (*told, *first.replayed(there, moved=moved)))
+            return (*told, *first.replayed(there, moved=moved))
     except MareError as error:
-        return ReplayAudit(why, (f"the source cannot be read ({type(error).__name__}), the recorded one could: {error}",))
+        return (f"the source cannot be read ({type(error).__name__}), the recorded one could: {error}",)
 
 
 @contextmanager
@@ -94,13 +94,14 @@ def _refused(
 
 
 def catalogue_differences(before: Reflection, now: Reflection, *, any_order: bool = False) -> list[str]:
-    """Everything that the two catalogues tell otherwise, but where they lie. All of it may reach a release, an order or a key."""
+    """Everything that the two catalogues tell otherwise of their tables: all of it may reach a release, an order or a key.
+    What they leave out reaches none, nor does where they lie."""
     names = [[table.name for table in told] for told in (before, now)]
     if any_order:
         names = [sorted(told) for told in names]
     if names[0] != names[1]:
         return [f"the catalogue tells the tables {names[0]}, now {names[1]}"]
-    differences = [] if before.left_out == now.left_out else ["the catalogue leaves out something else"]
+    differences: list[str] = []
     for name in names[0]:
         was, is_now = (next(table for table in told if table.name == name) for told in (before, now))
         differences += _table_differences(was, is_now, any_order=any_order)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mare.release.placing import Index
 from mare.schema.reflection import Reflection
 from mare.stage import TableNeeds
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MANY = 20_000
 """Entities that a repeated source has at least: beyond the 10,000 below which shares and numbers of bins stay as they are."""
+_TOGETHER = 32_768
+"""Rows that come in one batch."""
 _LARGEST = 1 << 62
 _WHOLE = "^(0|-?[1-9][0-9]{0,17})$"
 """A text that is a whole number as the stage writes one: it refers to a number of the same value."""
@@ -45,17 +48,20 @@ class Repeated(HeldSource):
             yield from self.reader.read(table, columns)
             return
         for batch in self.reader.read(table, columns):
-            for copy in range(self.times):
-                yield self._copy(batch, self.fresh[table], copy)
+            together = max(1, _TOGETHER // max(1, batch.num_rows))
+            for first in range(0, self.times, together):
+                yield self._copies(batch, self.fresh[table], np.arange(first, min(first + together, self.times)))
 
-    def _copy(self, batch: pa.RecordBatch, fresh: frozenset[str], copy: int) -> pa.RecordBatch:
+    def _copies(self, batch: pa.RecordBatch, fresh: frozenset[str], copies: Index) -> pa.RecordBatch:
         import pyarrow as pa
 
+        rows = batch.take(pa.array(np.tile(np.arange(batch.num_rows), len(copies))))
+        copy = np.repeat(copies, batch.num_rows)
         arrays = [
             _renamed(array, copy, self.step) if field.name in fresh else array
-            for field, array in zip(batch.schema, batch.columns, strict=True)
+            for field, array in zip(rows.schema, rows.columns, strict=True)
         ]
-        return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+        return pa.RecordBatch.from_arrays(arrays, names=rows.schema.names)
 
 
 def repeated(reader: HeldSource, owners: Ownership, times: int | None = None) -> Repeated:
@@ -99,8 +105,8 @@ def _references(needs: TableNeeds) -> Iterator[tuple[Sequence[str], Sequence[int
             yield link.columns, link.refers, link.table
 
 
-def _renamed(array: pa.Array, copy: int, step: int | None) -> pa.Array:
-    """The keys of one copy, in one type for all copies. Times and truth values stay: another part of the key differs."""
+def _renamed(array: pa.Array, copy: Index, step: int | None) -> pa.Array:
+    """The keys of these copies, in one type for all. Times and truth values stay: another part of the key differs."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -109,18 +115,17 @@ def _renamed(array: pa.Array, copy: int, step: int | None) -> pa.Array:
     kind = array.type
     if pa.types.is_temporal(kind) or pa.types.is_boolean(kind):
         return array
+    away = pa.array(copy * (step or 0))
     if step is not None and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         wide = pa.int64() if pa.types.is_integer(kind) else pa.float64()
-        return pc.add(array.cast(wide), pa.scalar(step * copy, wide))
+        return pc.add(array.cast(wide), away.cast(wide))
     text = array.cast(pa.binary() if pa.types.is_binary(kind) else pa.string()).cast(pa.string())
-    if not copy:
-        return text
-    renamed = pc.binary_join_element_wise(text, f"~{copy}", "")
+    renamed = pc.if_else(pa.array(copy == 0), text, pc.binary_join_element_wise(text, pa.array(copy).cast(pa.string()), "~"))
     if step is None:
         return renamed
     whole = pc.match_substring_regex(text, _WHOLE)
     numbers = pc.if_else(whole, text, pa.scalar(None, pa.string())).cast(pa.int64())
-    return pc.if_else(whole, pc.add(numbers, pa.scalar(step * copy, pa.int64())).cast(pa.string()), renamed)
+    return pc.if_else(whole, pc.add(numbers, away).cast(pa.string()), renamed)
 
 
 @dataclass(frozen=True, eq=False)

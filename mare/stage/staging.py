@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mare.errors import InternalError
-from mare.ports import Source
+from mare.ports import Forgiving, Source
 from mare.release.placing import Index
 from mare.release.public import Texts
 
@@ -220,7 +220,8 @@ class _Work:
             name: self._staged_table(needs, relation, sizes[needs.parent or name])
             for name, (relation, needs) in self.placed.items()
         }
-        notes = LocalNotes(self.read, self.orphans, self.truncated, copies=self.copies)
+        unread = dict(self.source.unread) if isinstance(self.source, Forgiving) else {}
+        notes = LocalNotes(self.read, self.orphans, self.truncated, unread=unread, copies=self.copies)
         return Staged(self.connection, tables, self.entities, notes, self.vocabularies, outside=self.outside)
 
     def _staged_table(self, needs: TableNeeds, relation: str, parents: int) -> StagedTable:

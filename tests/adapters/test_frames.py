@@ -14,6 +14,7 @@ from mare.errors import InternalError, SinkError, SourceError
 from mare.finding import open_sink, open_source
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.whereabouts import refuse_overlap
 from tests.targets import ROWS, TABLES, fill
 
 FRAME = pd.DataFrame(
@@ -188,7 +189,25 @@ def test_a_dictionary_that_holds_a_table_is_refused_unless_it_may_be_replaced() 
     frames: dict[str, object] = {"lines": "old", "mine": "kept"}
     with pytest.raises(SinkError, match="already holds lines"), open_sink(frames) as sink:
         fill(sink)
-    with open_sink(frames, replace=True) as sink:
+    with pytest.raises(SinkError, match="holds lines, without the mark"), open_sink(frames, replace=True) as sink:
         fill(sink)
+    assert frames == {"lines": "old", "mine": "kept"}
+    del frames["lines"]
+    for replace in (False, True):
+        with open_sink(frames, replace=replace) as sink:
+            fill(sink)
     assert isinstance(frames["lines"], pd.DataFrame)
     assert frames["mine"] == "kept"
+
+
+def test_frames_that_were_read_are_not_replaced_in_their_own_dictionary() -> None:
+    frames: dict[str, object] = {"lines": pd.DataFrame({"patient": [1], "line": [1]})}
+    before = frames["lines"]
+    with open_source(frames) as source, open_sink(frames, replace=True) as sink:
+        with pytest.raises(SinkError, match="is the source data frames"):
+            refuse_overlap(source, sink)
+        with pytest.raises(SinkError, match="holds lines, without the mark"):
+            sink.create([SinkTable(table) for table in TABLES])
+    assert frames["lines"] is before
+    with open_source(frames) as source, open_sink({}) as sink:
+        refuse_overlap(source, sink)

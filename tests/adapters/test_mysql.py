@@ -231,7 +231,7 @@ def test_a_value_beyond_what_mare_reads_is_the_last_that_it_does(either_server: 
     )
     with open_source(url) as source:
         rows = sorted(tuple(row.values()) for b in source.read("t", ["n", "spent", "big", "flag"]) for row in b.to_pylist())
-    assert rows == [(1, time.max, 2**63 - 1, True), (2, time(10), 5, False), (3, time.min, None, True)]
+    assert rows == [(1, time.max, 2**64 - 1, True), (2, time(10), 5, False), (3, time.min, None, True)]
 
 
 def test_tables_without_rights_are_left_out_with_a_word(either_server: MysqlServer, url: str) -> None:

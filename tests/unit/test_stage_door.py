@@ -15,7 +15,7 @@ import pytest
 
 import mare.fitting
 from mare.audit.neighbour import HeldSource
-from mare.fitting import FitOptions, run_fit
+from mare.fitting import FitOptions, LocalNotes, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
@@ -25,7 +25,7 @@ from mare.schema.loading import load_schema
 from mare.stage.needs import Link, TableNeeds
 from mare.stage_door import StageDoor
 from tests.datasets import dataset
-from tests.memory_source import MemorySource
+from tests.memory_source import MemorySource, hospital_rows, hospital_schema
 from tests.relations import related
 from tests.unit.fitting.test_learning import SCHEMA, TYPES, rows
 
@@ -130,3 +130,15 @@ def test_fitting_itself_reads_public_tables_alone() -> None:
     source = _Watched(dataset(schema, seed=3, entities=10))
     run_fit(plan(schema, Budget(40, 1e-6)), source, FitOptions(bits=SeededBits(1)))
     assert _Watched.by_fitting == {name for name, table in schema.tables.items() if table.public}
+
+
+class _Forgiving(HeldSource):
+    unread: ClassVar[dict[str, int]] = {"stays.begins": 3}
+
+
+def test_what_a_source_could_not_read_is_told_to_whoever_runs_the_fit_and_to_nobody_else() -> None:
+    noted: list[LocalNotes] = []
+    options = FitOptions(bits=SeededBits(1), notes=noted.append)
+    release = run_fit(plan(hospital_schema(), Budget(2, 1e-9)), _Forgiving(MemorySource.of(hospital_rows(6))), options)
+    assert [dict(notes.unread) for notes in noted] == [{"stays.begins": 3}]
+    assert "unread" not in release.ledger.to_json()

@@ -1,4 +1,7 @@
-"""`FramesSink`: a dictionary that gets a pandas frame per table, all of them at the end or none."""
+"""`FramesSink`: a dictionary that gets a pandas frame per table, all of them at the end or none.
+
+The mark of a frame is among its `attrs`. A frame without it (one that was read, say) is not replaced in its dictionary.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable
+from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedTable
 
 from .layout import Layout, Limits, lay_out
+from .marks import is_mark, mark_of, refuse_unmarked
 from .values import fitted
 
 if TYPE_CHECKING:
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LIMITS = Limits("a dictionary of frames")
+_MARK = "mare"
 
 
 class FramesSink:
@@ -30,6 +35,7 @@ class FramesSink:
         self._replace = replace
         self._parts: dict[str, list[pa.RecordBatch]] | None = None
         self._layout = Layout(())
+        self._release = ""
 
     def __repr__(self) -> str:
         return "FramesSink()"
@@ -57,16 +63,24 @@ class FramesSink:
                 for name, batches in parts.items()
                 if batches
             }
+            for name, frame in frames.items():
+                frame.attrs[_MARK] = mark_of(name, self._release)
+            self.expect(list(frames))  # what is there now
             self._target.update(frames)
+
+    def place(self) -> Place:
+        return Place(frozenset({("dictionary", id(self._target))}))
 
     def expect(self, tables: Sequence[str]) -> None:
         held = [name for name in tables if name in self._target]
         if held and not self._replace:
             raise SinkError(f"the dictionary already holds {', '.join(held)}. Give an empty one, or say replace=True.")
+        foreign = [name for name in held if not is_mark(getattr(self._target[name], "attrs", {}).get(_MARK), name)]
+        refuse_unmarked("the dictionary", foreign, "Take it out yourself, or give an empty dictionary.")
 
-    def create(self, tables: Sequence[SinkTable]) -> None:
+    def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         self.expect([one.table.name for one in tables])
-        self._layout = lay_out(tables, _LIMITS)
+        self._layout, self._release = lay_out(tables, _LIMITS), release
         self._parts = {table.name: [] for table in self._layout.tables}
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:

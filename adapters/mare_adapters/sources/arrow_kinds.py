@@ -81,7 +81,7 @@ def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]
 
     wanted = arrow_type(column)
     if array.type == wanted:
-        return array, 0
+        return (array, 0) if not pa.types.is_string(wanted) else (_letters(array), 0)
     if column.kind in ("other", "uuid", "json") and not column.inferred:
         return pa.array([None if value is None else _written(value) for value in array.to_pylist()], type=wanted), 0
     if pa.types.is_dictionary(array.type):
@@ -92,6 +92,18 @@ def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]
     except pa.ArrowException:
         # A value beyond the type is among them: each is looked at by itself.
         return (array, 0) if column.inferred else read_values([_value(scalar) for scalar in array], column)
+
+
+def _letters(array: pa.Array) -> pa.Array:
+    """Texts as Unicode: a file may call any bytes a text."""
+    import pyarrow as pa
+
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        raw = array.cast(pa.binary()).to_pylist()
+        return pa.array([None if value is None else value.decode("utf-8", "replace") for value in raw], type=pa.string())
+    return array
 
 
 def _value(scalar: pa.Scalar) -> object:

@@ -13,7 +13,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SourceError
+from mare.ports import Place
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
+from mare.whereabouts import file_place
 from mare_adapters.boundary import reading
 from mare_adapters.engine import open_duckdb, quoted, stream
 from mare_adapters.locations import file_location
@@ -98,6 +100,9 @@ class DuckdbSource:
             # To its end: DuckDB 2 streams nothing as long as the last answer is not taken.
             told = self._open.execute(_SIZE, [found.schema, found.name]).fetchall()
         return int(told[0][0]) if told else None
+
+    def place(self) -> Place:
+        return file_place(self._path, beside=(".wal",))
 
     @property
     def _open(self) -> duckdb.DuckDBPyConnection:

@@ -13,8 +13,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SourceError
+from mare.ports import Place
 from mare.schema.reflection import LeftOut, Peek, ReflectedColumn, ReflectedTable, Reflection
 from mare.secrecy import shown
+from mare.whereabouts import folder_place
 from mare_adapters.boundary import reading
 
 from .arrow_kinds import conformed, reflected_field
@@ -96,6 +98,9 @@ class FolderSource:
 
     def _skipped(self, table: str) -> None:
         self.unread[table] += 1
+
+    def place(self) -> Place:
+        return folder_place(self._folder, [path for file in self._open.values() for path in file.paths])
 
     @property
     def _open(self) -> dict[str, DataFile]:

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mare.errors import InternalError, SourceError
+from mare.ports import Place
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection, StorageKind
 from mare_adapters.boundary import reading
 
@@ -87,6 +88,9 @@ class FramesSource:
 
     def about(self, table: str) -> int | None:
         return len(self._open[find_table(self.reflect(), table).name])
+
+    def place(self) -> Place:
+        return Place(frozenset({("dictionary", id(self._given))}))
 
     @property
     def _open(self) -> dict[str, pd.DataFrame]:
@@ -168,6 +172,8 @@ def spelled(value: object) -> str:
     if isinstance(value, float | np.floating):
         number = float(value)
         return str(int(number)) if number.is_integer() and abs(number) < _BEYOND else repr(number)
+    if isinstance(value, complex | np.complexfloating) and value.imag == 0:  # one of them makes all others complex
+        return spelled(value.real)
     if isinstance(value, Decimal) and value.is_finite():
         return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
     if isinstance(value, np.datetime64 | np.timedelta64):

@@ -149,6 +149,8 @@ def _told_column(column: ReflectedColumn, words: str, *, document: bool) -> Refl
         return replace(told, kind="json")
     if words == "uuid":  # MariaDB's, which SQLAlchemy does not know under MySQL's name
         return replace(told, kind="uuid")
+    if words.startswith("bigint") and "unsigned" in words:
+        return replace(told, digits=20)  # one more than 64 bits with a sign hold
     if column.kind == "unknown":  # points and shapes: not unknown, only of no kind that mare models
         return replace(told, kind="other")
     if (bits := re.fullmatch(r"bit\((\d+)\)", words)) and 1 < int(bits[1]) < 64:

@@ -15,10 +15,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SourceError
+from mare.ports import Place
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
+from mare.whereabouts import file_place
 from mare_adapters.boundary import connecting, reading
 from mare_adapters.connections import database_engine
 from mare_adapters.locations import SqlLocation, sql_location
+from mare_adapters.server_places import mysql_place, postgres_place
 
 from .catalogue import Found, unknown_types_allowed
 from .columnar import BATCH_ROWS, Unread, record_batches
@@ -84,6 +87,17 @@ class SqlSource:
     def about(self, table: str) -> int | None:
         _, found = self._table(table)
         return rows_of_table(self._open, self._location.family, found)
+
+    def place(self) -> Place:
+        def ask(query: str) -> Sequence[Sequence[object]]:
+            return self._open.exec_driver_sql(query).all()
+
+        with reading(self.label, "where it is"):
+            if self._location.family == "postgresql":
+                return postgres_place(ask, self._schemas)
+            if self._location.family == "mysql":
+                return mysql_place(ask)
+        return file_place(self._location.database, beside=("-wal", "-shm", "-journal"))
 
     @property
     def _open(self) -> Connection:

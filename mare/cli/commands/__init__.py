@@ -2,7 +2,20 @@
 
 from importlib import import_module
 
-_VERBS: tuple[str, ...] = ("init", "check", "schemas", "graph", "plan", "fit", "sample", "synth", "ledger", "budget", "models")
+_VERBS: tuple[str, ...] = (
+    "init",
+    "check",
+    "schemas",
+    "graph",
+    "plan",
+    "fit",
+    "sample",
+    "synth",
+    "ledger",
+    "budget",
+    "audit",
+    "models",
+)
 """Modules of this package, in the order `mare --help` lists them. Each registers itself on `mare.cli.app.app`."""
 
 for _verb in _VERBS:

@@ -1,0 +1,71 @@
+"""`mare audit`: does one entity show through the fit of this schema to this source? Internal, not private."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mare.cli.app import app
+
+from .fit import DEFAULT_DELTA, check_output, make_plan
+
+if TYPE_CHECKING:
+    from mare.audit import SourceAudit
+
+FAILED = 1
+"""The exit code where the guarantee does not hold."""
+
+
+@app.command()
+def audit(
+    schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
+    source: Annotated[str, typer.Option("--from", help="The data: a database URL, a database file or a folder.")],
+    entities: Annotated[int, typer.Option(min=0, help="How many to remove at random, beside those worth removing.")] = 3,
+    epsilon: Annotated[float, typer.Option(help="The budget of the fits that are made, and thrown away.")] = 2.0,
+    delta: Annotated[float, typer.Option(help="How often epsilon may not hold; 0 for pure epsilon.")] = DEFAULT_DELTA,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the whole report into this file. Not to be handed over.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the file if there is one.")] = False,
+    unsafe_peeked: Annotated[
+        bool, typer.Option("--unsafe-peeked", help="Also audit a schema that was filled in by looking at the data.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Another seed, other entities and other noise.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the verdict and errors.")] = False,
+) -> None:
+    """Fit with and without some entities, and see whether one shows. Releases nothing; what it says is internal, not private."""
+    from mare.audit import source_audit
+    from mare.cli.bars import count_bar
+    from mare.cli.stopping import stoppable
+    from mare.fitting import FitOptions
+
+    if output is not None:
+        check_output(output, replace, what="a file for the report")
+    made = make_plan(schema, epsilon, delta)
+    with stoppable(), count_bar("auditing", quiet) as watch:
+        found = source_audit(
+            made, source, random=entities, seed=seed, options=FitOptions(unsafe_peeked=unsafe_peeked), watch=watch
+        )
+    if output is not None:
+        _write(found, output)
+    typer.echo(found.render() if sys.stdout.isatty() and not quiet else _verdict(found))
+    if not found.report.passed:
+        raise typer.Exit(FAILED)
+
+
+def _verdict(found: SourceAudit) -> str:
+    """What a pipe is told: it may end in a log, which many may read, and the report holds true distances."""
+    from mare.audit import INTERNAL
+
+    head, *_ = found.report.render().splitlines()
+    return f"{head}\n{found.how} ({INTERNAL})\nThe report is shown on a terminal; --output FILE writes it. ({INTERNAL})"
+
+
+def _write(found: SourceAudit, file: Path) -> None:
+    """For its owner's eyes only."""
+    from mare.files import write_whole
+
+    write_whole(file, f"INTERNAL, NOT PRIVATE: not to be handed over with a release.\n\n{found.render()}\n", private=True)

@@ -1,0 +1,54 @@
+"""D and D′ on real servers: PostgreSQL, and in `make test-all` MariaDB and MySQL. As `test_physical_neighbours` for files."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.privacy.physical_hospital import SCHEMA, Rows, hospital, odd_patient, own, planned, without
+from tests.privacy.physical_oddities import Odd
+from tests.privacy.physical_servers import MYSQL, POSTGRES, MysqlWriter, PostgresWriter
+from tests.privacy.test_physical_neighbours import nobody_shows, others_are_read_alike
+from tests.servers import MysqlServer, PostgresServer
+
+
+def described(odd: Odd) -> str:
+    usual = "sex: {type: category, values: [F, M], nullable: true}"
+    return SCHEMA.replace(usual, f"sex: {odd.described}") if odd.described else SCHEMA
+
+
+@pytest.mark.parametrize("name", POSTGRES)
+def test_everybody_else_is_read_from_postgresql_as_without_the_odd_patient(name: str, postgres_server: PostgresServer) -> None:
+    odd = POSTGRES[name]
+    write = PostgresWriter(postgres_server, odd.special)
+    there, gone = map(write, odd_patient(odd.changes, odd.everybody))
+    others_are_read_alike(there, gone, own(hospital()))
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == "no number" else [pytest.mark.slow]) for n in POSTGRES])
+def test_an_odd_patient_does_not_show_in_a_fit_from_postgresql(name: str, postgres_server: PostgresServer) -> None:
+    odd = POSTGRES[name]
+    there, gone = map(PostgresWriter(postgres_server, odd.special), odd_patient(odd.changes, odd.everybody))
+    nobody_shows(there, gone, planned(described(odd)))
+
+
+def test_the_only_rows_of_a_partition(postgres_server: PostgresServer) -> None:
+    """Partitions are made when they are needed: without the patient, theirs was never made."""
+    rows = hospital()
+    write = PostgresWriter(postgres_server, partitioned=True)
+    nobody_shows(write(rows), write(without(rows, own(rows))))
+
+
+def test_rows_and_columns_in_another_order_change_nothing_on_a_server(postgres_server: PostgresServer) -> None:
+    rows = hospital()
+    turned: Rows = {name: [dict(reversed(row.items())) for row in content[::-1]] for name, content in reversed(rows.items())}
+    write = PostgresWriter(postgres_server)
+    nobody_shows(write(rows), write(turned), moved="not at all")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MYSQL)
+def test_an_odd_patient_does_not_show_in_mysql(name: str, either_server: MysqlServer) -> None:
+    odd = MYSQL[name]
+    there, gone = map(MysqlWriter(either_server, odd.special), odd_patient(odd.changes, odd.everybody))
+    others_are_read_alike(there, gone, own(hospital()))
+    nobody_shows(there, gone, planned(described(odd)))
