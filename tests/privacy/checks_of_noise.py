@@ -174,7 +174,7 @@ def listed_values_follow_the_noise() -> None:
     """Two values, one of them held by about one deviation more: of a list of one, the noise decides how often it is the other."""
     few, more = 500, 540
     column = listed({patient: ["b" if patient < more else "a"] for patient in range(few + more)})
-    runs = 500
+    runs = 300
     found = [
         Gate(ZCDP, Ledger(ZCDP, "one patient"), SeededBits(seed)).learner(column, 0.0005, delta_share=1.0).categories(most=1)
         for seed in range(runs)

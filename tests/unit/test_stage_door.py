@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from inspect import getmembers, isfunction
 from types import FrameType, GeneratorType, ModuleType
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 import pytest
 
 import mare.fitting
-from mare.fitting import FitOptions, run_fit
+from mare.audit.neighbour import HeldSource
+from mare.fitting import FitOptions, LocalNotes, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
@@ -24,7 +25,7 @@ from mare.schema.loading import load_schema
 from mare.stage.needs import Link, TableNeeds
 from mare.stage_door import StageDoor
 from tests.datasets import dataset
-from tests.memory_source import MemorySource
+from tests.memory_source import MemorySource, hospital_rows, hospital_schema
 from tests.relations import related
 from tests.unit.fitting.test_learning import SCHEMA, TYPES, rows
 
@@ -45,7 +46,7 @@ def test_the_door_shows_nothing_else() -> None:
     shown = [name for name in dir(StageDoor) if not name.startswith("_") and not isfunction(getattr(StageDoor, name))]
     assert shown == []
     with pytest.raises(AttributeError):
-        StageDoor(None, None).entities_there = 7  # type: ignore[arg-type, attr-defined]
+        StageDoor(None, None, None).entities_there = 7  # type: ignore[arg-type, attr-defined]
 
 
 def _rooms() -> list[ModuleType]:
@@ -110,3 +111,34 @@ def test_a_door_that_lets_a_size_out_is_seen(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(StageDoor, "read", telling)
     assert int in {kind for _, _, kind in _fit_watched()}
+
+
+class _Watched(HeldSource):
+    """Knows which tables were read by fitting itself, and not by the stage for it."""
+
+    by_fitting: ClassVar[set[str]] = set()
+
+    def read(self, table: str, columns: Sequence[str]) -> Iterator[Any]:
+        if str(sys._getframe(1).f_globals["__name__"]).startswith("mare.fitting"):
+            self.by_fitting.add(table)
+        return super().read(table, columns)
+
+
+def test_fitting_itself_reads_public_tables_alone() -> None:
+    schema = related("association, the rest as rows")
+    _Watched.by_fitting.clear()
+    source = _Watched(dataset(schema, seed=3, entities=10))
+    run_fit(plan(schema, Budget(40, 1e-6)), source, FitOptions(bits=SeededBits(1)))
+    assert _Watched.by_fitting == {name for name, table in schema.tables.items() if table.public}
+
+
+class _Forgiving(HeldSource):
+    unread: ClassVar[dict[str, int]] = {"stays.begins": 3}
+
+
+def test_what_a_source_could_not_read_is_told_to_whoever_runs_the_fit_and_to_nobody_else() -> None:
+    noted: list[LocalNotes] = []
+    options = FitOptions(bits=SeededBits(1), notes=noted.append)
+    release = run_fit(plan(hospital_schema(), Budget(2, 1e-9)), _Forgiving(MemorySource.of(hospital_rows(6))), options)
+    assert [dict(notes.unread) for notes in noted] == [{"stays.begins": 3}]
+    assert "unread" not in release.ledger.to_json()
