@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,21 @@ def test_the_same_release_is_the_same_bytes(saved: Path, tmp_path: Path) -> None
     again = tmp_path / "again.mare"
     load_release(saved).save(again)
     assert again.read_bytes() == saved.read_bytes()
+
+
+def test_the_id_is_of_what_the_release_holds_and_of_nothing_else(saved: Path, tmp_path: Path) -> None:
+    release = fitted_hospital()
+    assert len(release.id) == 16
+    assert load_release(saved).id == release.id
+    moved = tmp_path / "elsewhere.mare"
+    moved.write_bytes(saved.read_bytes())
+    assert load_release(moved).id == release.id
+    group, arrays = next(iter(release.arrays.items()))
+    copied = {name: values.copy() for name, values in arrays.items()}
+    assert replace(release, arrays={**release.arrays, group: copied}).id == release.id
+    copied[next(iter(copied))].flat[0] += 1
+    assert replace(release, arrays={**release.arrays, group: copied}).id != release.id
+    assert fitted_hospital(private=False).id != release.id
 
 
 def test_not_private_stays_not_private(tmp_path: Path) -> None:
