@@ -22,6 +22,7 @@ from mare.cli.telling import UNTOLD
 from mare.ports import WorkStep
 from tests.command_line import mare
 from tests.conftest import ROOT
+from tests.fitted_hospital import fitted_hospital
 
 SCHEMA = ROOT / "examples" / "hospital.yaml"
 STOPPED = 130
