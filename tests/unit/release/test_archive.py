@@ -174,6 +174,18 @@ def test_a_failed_save_leaves_nothing_and_keeps_what_was_there(saved: Path, monk
     assert list(saved.parent.iterdir()) == [saved]
 
 
+def test_a_release_is_saved_over_a_release_and_nothing_else(saved: Path, tmp_path: Path) -> None:
+    fitted_hospital().save(saved)
+    other, empty = tmp_path / "real.sqlite", tmp_path / "empty"
+    other.write_bytes(b"SQLite format 3\0 and all patients")
+    with pytest.raises(ReleaseError, match=r"real\.sqlite exists already, and is not a release file"):
+        fitted_hospital().save(other)
+    assert other.read_bytes() == b"SQLite format 3\0 and all patients"
+    empty.touch()
+    fitted_hospital().save(empty)
+    assert load_release(empty).id == fitted_hospital().id
+
+
 def test_saving_into_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
     release: Release = fitted_hospital()
     with pytest.raises(ReleaseError, match="cannot be written"):
