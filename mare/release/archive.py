@@ -49,6 +49,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 def save_release(release: Release, path: Path) -> None:
     """All of it or nothing: a reader never meets half a file."""
     require_path(path, ReleaseError, "a release file")
+    refuse_other_file(path)
     try:
         write_whole(path, _packed(_members(release)))
     except OSError as error:
@@ -64,7 +65,13 @@ def release_id(release: Release) -> str:
     return told.hexdigest()[:ID_LETTERS]
 
 
-def is_release_file(path: Path) -> bool:
+def refuse_other_file(path: Path) -> None:
+    """A release is written over a release, and over nothing else: it may be the source that somebody has named."""
+    if path.is_file() and path.stat().st_size and not _is_release_file(path):
+        raise ReleaseError(f"{path} exists already, and is not a release file. It was left as it was: give another path.")
+
+
+def _is_release_file(path: Path) -> bool:
     """Whether a file is one of ours, readable by this mare or not."""
     try:
         with zipfile.ZipFile(path) as archive:

@@ -8,6 +8,7 @@ from mare.errors import SinkError
 from mare.finding import open_sink, open_source
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
+from mare_adapters.sinks.marks import mark_of
 from tests.servers import CHINOOK, MysqlServer
 from tests.targets import LINES, ROWS, TABLES, Row, batch, fill, read, write
 
@@ -262,7 +263,9 @@ def test_an_exception_leaves_tables_that_were_there_empty(either_server: MysqlSe
 
 
 def test_what_a_killed_run_has_left_is_dropped_but_not_what_a_running_one_holds(either_server: MysqlServer) -> None:
-    url = either_server.create_database("CREATE TABLE __mare_0123abcd_1 (a int); CREATE TABLE __mare_mine (a int)")
+    url = either_server.create_database(
+        f"CREATE TABLE __mare_0123abcd_1 (a int) COMMENT = '{mark_of('t', '')}'; CREATE TABLE __mare_mine (a int)"
+    )
     with open_sink(url) as running:
         running.create([SinkTable(LINES)])
         write_simple(url)

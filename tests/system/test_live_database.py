@@ -139,7 +139,11 @@ def test_rows_that_are_there_are_found_before_the_budget_is_spent(
     refused = synth(live, target, tmp_path, "-o", str(release), expect=2)
     assert "already holds rows in patients" in refused["error"]
     assert not release.exists()
-    synth(live, target, tmp_path, "--replace")
+    assert "without the mark of what mare created" in synth(live, target, tmp_path, "--replace", expect=2)["error"]
+    with psycopg.connect(target) as connection:
+        connection.execute("DROP TABLE patients")
+    for again in ((), ("--replace",)):
+        synth(live, target, tmp_path, *again)
     with psycopg.connect(target) as connection:
         assert connection.execute("SELECT count(*) FROM admissions").fetchone() != (0,)
 

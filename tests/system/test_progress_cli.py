@@ -22,6 +22,7 @@ from mare.cli.telling import UNTOLD
 from mare.ports import WorkStep
 from tests.command_line import mare
 from tests.conftest import ROOT
+from tests.fitted_hospital import fitted_hospital
 
 SCHEMA = ROOT / "examples" / "hospital.yaml"
 STOPPED = 130
@@ -269,7 +270,8 @@ def test_a_fit_that_is_stopped_leaves_nothing_and_gives_no_budget_back(
 ) -> None:
     budget, release = tmp_path / "b.json", tmp_path / "r.mare"
     assert mare("budget", "create", budget, "--epsilon", 100).returncode == 0
-    release.write_bytes(b"an earlier release")
+    fitted_hospital().save(release)
+    earlier = release.read_bytes()
     spent = 0
     for moment in MOMENTS:
         with monkeypatch.context() as patch:
@@ -281,7 +283,7 @@ def test_a_fit_that_is_stopped_leaves_nothing_and_gives_no_budget_back(
         spent += moment != "reading"  # said before the first row is looked at, and before the budget is taken
         assert ("stays taken" in done.stderr) == (moment != "reading"), moment
         assert len(json.loads(mare("budget", "show", budget, "--json").stdout)["reservations"]) == spent, moment
-        assert release.read_bytes() == b"an earlier release", moment
+        assert release.read_bytes() == earlier, moment
         assert not list(staging.iterdir()), moment
 
 

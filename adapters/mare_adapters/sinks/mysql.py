@@ -127,7 +127,8 @@ class MysqlSink:
             self._stack.close()
 
     def place(self) -> Place:
-        return mysql_place(self._rows)
+        with writing(self.label, "the target"):
+            return mysql_place(self._rows)
 
     def expect(self, tables: Sequence[str]) -> None:
         with writing(self.label, "the target"):

@@ -97,9 +97,8 @@ class PostgresSink:
             self._stack.close()  # closing without a commit rolls back
 
     def place(self) -> Place:
-        asked = self._location.schemas[0] if self._location.schemas else None
-        (schema,) = self._open.execute("SELECT coalesce(%s::text, current_schema()::text)", (asked,)).fetchone() or (None,)
-        return postgres_place(lambda query: self._open.execute(query).fetchall(), [str(schema)])
+        with writing(self.label, "the target"):
+            return postgres_place(lambda query: self._open.execute(query).fetchall(), [str(self._schema())])
 
     def expect(self, tables: Sequence[str]) -> None:
         with writing(self.label, "the target"):
@@ -199,10 +198,16 @@ class PostgresSink:
             )
         return schema, kept
 
+    def _schema(self) -> object:
+        """The name of the schema to write to; None where there is none on the search path."""
+        asked = self._location.schemas[0] if self._location.schemas else None
+        (schema,) = self._open.execute("SELECT coalesce(%s::text, current_schema()::text)", (asked,)).fetchone() or (None,)
+        return schema
+
     def _enter_schema(self) -> str:
         """The schema to write to, made the first place where names are looked up."""
         asked = self._location.schemas[0] if self._location.schemas else None
-        (schema,) = self._open.execute("SELECT coalesce(%s::text, current_schema()::text)", (asked,)).fetchone() or (None,)
+        schema = self._schema()
         there = self._open.execute("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = %s", (schema,)).fetchone()
         if schema is None or there is None:
             word = f"schema {asked}" if asked else "schema on this user's search path"

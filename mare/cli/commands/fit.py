@@ -129,18 +129,25 @@ def check_notes(file: Path | None, output: Path | None) -> None:
 
     if file is None:
         return
-    check_output(file, replace=True, what="a file for notes", ours=are_notes)
+    _check_path(file, replace=True, what="a file for notes")
+    if file.exists() and file.stat().st_size and not are_notes(file):
+        raise ReleaseError(f"{file} exists already, and is not a file for notes. It was left as it was: give another path.")
     if output is not None and file.resolve() == output.resolve():
         raise ReleaseError(f"{file} is to hold both the release and what must not be released. Give two paths.")
 
 
-def check_output(output: Path, replace: bool, what: str = "a release file", ours: Callable[[Path], bool] | None = None) -> None:
-    """Found out before the budget is spent, not after. Nothing is overwritten but what is of the same kind: ``ours`` tells."""
+def check_output(output: Path, replace: bool) -> None:
+    """Found out before the budget is spent, not after."""
+    from mare.release.archive import refuse_other_file
+
+    _check_path(output, replace, "a release file")
+    refuse_other_file(output)
+
+
+def _check_path(output: Path, replace: bool, what: str) -> None:
     from mare.errors import ReleaseError
-    from mare.release.archive import is_release_file
     from mare.secrecy import require_path
 
-    ours = ours or is_release_file
     require_path(output, ReleaseError, what)
     if output.is_dir():
         raise ReleaseError(f"{output} is a folder. Give the path of a file.")
@@ -148,7 +155,3 @@ def check_output(output: Path, replace: bool, what: str = "a release file", ours
         raise ReleaseError(f"{output.absolute().parent} is not there. Make that folder, or give another path.")
     if output.exists() and not replace:
         raise ReleaseError(f"{output} exists already. Give another path, or say --replace to overwrite it.")
-    if output.exists() and output.stat().st_size and not ours(output):
-        raise ReleaseError(
-            f"{output} exists already, and is not {what}: it is not overwritten. Remove it yourself, or give another path."
-        )

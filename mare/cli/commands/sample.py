@@ -46,8 +46,8 @@ def sample(
 ) -> None:
     """Draw a synthetic database from a release.
 
-    A release knows nothing of where its data came from. So `--replace` goes by the mark alone that targets of mare carry:
-    what has none is refused, and theirs to drop who made it.
+    A release does not know where its data came from. So `--replace` goes by the mark alone that targets of mare carry: anything
+    else is refused. Drop it yourself.
     """
     from mare.cli.stopping import stoppable
     from mare.cli.telling import open_target

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,21 @@ def test_the_same_release_is_the_same_bytes(saved: Path, tmp_path: Path) -> None
     again = tmp_path / "again.mare"
     load_release(saved).save(again)
     assert again.read_bytes() == saved.read_bytes()
+
+
+def test_the_id_is_of_what_the_release_holds_and_of_nothing_else(saved: Path, tmp_path: Path) -> None:
+    release = fitted_hospital()
+    assert len(release.id) == 16
+    assert load_release(saved).id == release.id
+    moved = tmp_path / "elsewhere.mare"
+    moved.write_bytes(saved.read_bytes())
+    assert load_release(moved).id == release.id
+    group, arrays = next(iter(release.arrays.items()))
+    copied = {name: values.copy() for name, values in arrays.items()}
+    assert replace(release, arrays={**release.arrays, group: copied}).id == release.id
+    copied[next(iter(copied))].flat[0] += 1
+    assert replace(release, arrays={**release.arrays, group: copied}).id != release.id
+    assert fitted_hospital(private=False).id != release.id
 
 
 def test_not_private_stays_not_private(tmp_path: Path) -> None:
@@ -156,6 +172,18 @@ def test_a_failed_save_leaves_nothing_and_keeps_what_was_there(saved: Path, monk
         fitted_hospital().save(saved)
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_a_release_is_saved_over_a_release_and_nothing_else(saved: Path, tmp_path: Path) -> None:
+    fitted_hospital().save(saved)
+    other, empty = tmp_path / "real.sqlite", tmp_path / "empty"
+    other.write_bytes(b"SQLite format 3\0 and all patients")
+    with pytest.raises(ReleaseError, match=r"real\.sqlite exists already, and is not a release file"):
+        fitted_hospital().save(other)
+    assert other.read_bytes() == b"SQLite format 3\0 and all patients"
+    empty.touch()
+    fitted_hospital().save(empty)
+    assert load_release(empty).id == fitted_hospital().id
 
 
 def test_saving_into_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
