@@ -128,7 +128,10 @@ def _noted(file: IO[str], lines: list[str]) -> Iterator[str]:
 def _opened(path: Path, mode: str) -> Iterator[IO[str]]:
     """As letters of one byte each, so that whatever is in it comes out as it went in."""
     packed = path.name.lower().endswith(".gz")
-    with path.open(f"{mode}b") as stored, gzip.GzipFile(fileobj=stored) if packed else nullcontext(stored) as plain:
+    with (
+        path.open(f"{mode}b") as stored,
+        gzip.GzipFile(fileobj=stored, mode=f"{mode}b") if packed else nullcontext(stored) as plain,
+    ):
         file = io.TextIOWrapper(cast(IO[bytes], plain), encoding="latin-1", newline="")
         yield file
         file.detach()  # flushes, and leaves it to be closed below
