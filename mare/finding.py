@@ -16,7 +16,7 @@ from typing import cast
 
 from mare.errors import MareError, SinkError, SourceError
 from mare.ports import RemovedRows, Sink, Source
-from mare.secrecy import is_path, is_there, require_path, shown
+from mare.secrecy import is_path, is_there, refuse_file_url, require_path, shown
 
 Location = str | Path | Mapping[str, object]
 Copy = Callable[[Location, Path, Mapping[str, RemovedRows]], Location]
@@ -30,6 +30,7 @@ def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool)
     if isinstance(location, Mapping):
         return "frames"
     text = str(location)
+    refuse_file_url(text, fault)
     if match := _URL.match(text):
         return match[1].lower()
     path = Path(text)

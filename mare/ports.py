@@ -5,7 +5,7 @@ A source is read once, in one consistent snapshot. A sink appears complete or no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
@@ -16,8 +16,24 @@ if TYPE_CHECKING:
     from mare.schema.reflection import Peek, ReflectedTable, Reflection
 
 
+COMPARED = " COLLATE "
+
+
+def compared(column: str, collation: str) -> str:
+    """How to ask a source for a column in the form by which its collation compares: equal keys are the same text in it."""
+    return f"{column}{COMPARED}{collation}"
+
+
 class Source(Protocol):
-    """A database or a folder. Entering it opens one consistent, read-only snapshot; leaving it closes everything."""
+    """A database or a folder. Entering it opens one consistent, read-only snapshot; leaving it closes everything.
+
+    **The contract that the guarantee rests on**: each row that is read, its type and its order are a function of that row's own
+    entity and of public facts. So a source never
+    - infers a type from values (`ReflectedColumn.inferred` says where somebody else did);
+    - looks at one row, or one batch, to read another: no join to private rows, no statistics, no clipping to a quantile;
+    - refuses a value: reading is total. What cannot be read is NULL, or the nearest that can, by a rule for that value alone,
+      and is counted in `unread`. Whoever refuses tells that there is such a value (docs/privacy.md, «Not protected»).
+    """
 
     @property
     def label(self) -> str:
@@ -32,7 +48,8 @@ class Source(Protocol):
         ...
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Stream these columns of a table, in batches."""
+        """Stream these columns of a table, in batches. A text column whose reflection names a collation may be asked for in the
+        form by which it is compared (`compared`)."""
         ...
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
@@ -47,6 +64,38 @@ class Sized(Protocol):
 
     def about(self, table: str) -> int | None:
         """How many rows a table has, about, as far as statistics or a file's head tell. None where only reading would."""
+        ...
+
+
+@runtime_checkable
+class Forgiving(Protocol):
+    """A source that counts what it could not read: true numbers, for internal notes alone."""
+
+    @property
+    def unread(self) -> Mapping[str, int]:
+        """By table and column (`stays.begins`), values that became NULL; by table, rows that were left out."""
+        ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where data lies, as the system itself tells it, so that no other name for it can hide it (`mare.whereabouts`)."""
+
+    own: frozenset[Hashable]
+    """What is read or written: files by device and inode, a schema of a database of a server."""
+    around: frozenset[Hashable] = frozenset()
+    """What holds it, and must not be what the other one reads or writes: the folders above a file."""
+
+    def overlaps(self, other: Place) -> bool:
+        return bool(self.own & other.own or self.own & other.around or self.around & other.own)
+
+
+@runtime_checkable
+class Located(Protocol):
+    """A source or a sink that tells where it is, so that a target is never where the data comes from."""
+
+    def place(self) -> Place:
+        """Where it is. Asked once it is entered; changes nothing."""
         ...
 
 
@@ -92,8 +141,9 @@ class Sink(Protocol):
         """Refuse now what `create` would refuse of tables with these names: before a budget is spent. Changes nothing."""
         ...
 
-    def create(self, tables: Sequence[SinkTable]) -> None:
-        """Create these tables, parents before children. Refuses a target that already holds one, unless told to replace."""
+    def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
+        """Create these tables, parents before children. Refuses a target that already holds one, unless told to replace, and then
+        too what no sink of mare's has created: so what is created is marked, with the id of the ``release`` it comes from."""
         ...
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:

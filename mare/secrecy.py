@@ -51,6 +51,12 @@ def require_path(location: str | Path, fault: type[MareError], what: str) -> Non
         raise fault(f"{NOT_SHOWN} is not taken for {what}. Give a name without @, = and ://.")
 
 
+def refuse_file_url(location: str, fault: type[Exception]) -> None:
+    """A `file:` URL has its own rules for slashes, hosts and options. Taken for a name, it would make a file of that name."""
+    if location.lower().startswith("file:"):
+        raise fault("a file: URL is not read. Give the path itself, as in dir/name.sqlite (./file:… where a file is called so).")
+
+
 def raise_alone(fault: Exception) -> NoReturn:
     """Raise without the error that is being handled: not even as the ``__context__``, where a driver's text would live on."""
     try:

@@ -46,7 +46,10 @@ def _open_file(path: str) -> object:
 
     if not Path(path).is_file():
         raise FileNotFoundError(path)
-    return sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    connection = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    # SQLite stores any bytes as text. The driver would end the whole read at the first that are not UTF-8.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return connection
 
 
 def driver_connection(location: SqlLocation, stack: ExitStack) -> object:

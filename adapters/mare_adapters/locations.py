@@ -13,7 +13,7 @@ from typing import Literal
 from urllib.parse import parse_qsl, quote, unquote
 
 from mare.errors import MareError, SourceError
-from mare.secrecy import is_path, may_hold_password, raise_alone
+from mare.secrecy import is_path, may_hold_password, raise_alone, refuse_file_url
 
 Family = Literal["sqlite", "postgresql", "mysql"]
 
@@ -113,6 +113,7 @@ def _file(location: str | Path, scheme: str) -> str:
         if re.search("[@:]", body.partition("/")[0]):
             raise _Unreadable(f"the URL of a file cannot be read: a file has no user, password or host. Write {begins}///path.")
         text = unquote(body.removeprefix("/"))
+    refuse_file_url(text, _Unreadable)
     if not is_path(text):
         raise _Unreadable(f"the location is no path of a file that is there, and may hold a password: it is not shown. {_ENCODE}")
     return text

@@ -104,7 +104,8 @@ class WithoutEntity(HeldSource):
         table = needs.name
         probe = replace(needs, key=needs.key if needs.parent is None else (), order=(), values=(), via=(), links=())
         whole = self.removal.lone is not None and self.removal.lone[0] == table
-        wanted = list(dict.fromkeys((*columns, *(needs if whole else probe).columns)))
+        wider = needs if whole else probe
+        wanted = list(dict.fromkeys((*columns, *self.owners.reading(wider).columns(wider))))
         lost = self._lost(needs)
         alone = [self.removal.lone[1]] if whole and self.removal.lone is not None else []
         for batch in self.reader.read(table, wanted):

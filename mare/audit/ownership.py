@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 from mare.errors import PlanError, SourceError
 from mare.ports import Source
 from mare.schema import Schema
+from mare.schema.reflection import Reflection
 from mare.stage import TableNeeds
+from mare.stage.comparing import reading_of
 from mare.stage.database import staging_database
-from mare.stage.loading import load_rows, staged_columns
+from mare.stage.loading import Reading, load_rows, staged_columns
 
 if TYPE_CHECKING:
     import duckdb
@@ -51,6 +53,11 @@ class Ownership:
     connection: duckdb.DuckDBPyConnection
     tables: tuple[TableNeeds, ...]
     """Owners before what they own; the entity first, with its key."""
+    reflection: Reflection
+
+    def reading(self, needs: TableNeeds) -> Reading:
+        """In which form its columns are asked for and compared."""
+        return reading_of(needs, self.tables, self.reflection, {})
 
     @property
     def relations(self) -> list[str]:
@@ -81,7 +88,7 @@ class Ownership:
         names = [f"k{i}" for i in range(len(needs.key))] if needs.parent is None else [f"f{i}" for i in range(len(needs.foreign))]
         if content:
             names = [content_of(needs)]
-        load_rows(self.connection, "probe", needs, [batch])
+        load_rows(self.connection, "probe", needs, [batch], reading=self.reading(needs))
         rows = self.connection.execute(f"SELECT {', '.join(names)} FROM probe ORDER BY rowid").fetchall()
         self.connection.execute("DROP TABLE probe")
         return [tuple(row) for row in rows]
@@ -99,14 +106,16 @@ def content_of(needs: TableNeeds) -> str:
 def ownership(reader: Source, schema: Schema, tables: Sequence[TableNeeds]) -> Iterator[Ownership]:
     """Read the tables from an open source and work out who owns what."""
     chain = (_named(schema, tables[0]), *tables[1:])
+    reflection = reader.reflect()
     with staging_database() as connection:
         for number, needs in enumerate(chain):
             # An entity by column has no table: its values are those of the table that holds it.
             holder = next(table for table in chain if table.name == (needs.held_by or needs.name))
-            load_rows(connection, "raw", holder, reader.read(holder.name, holder.columns))
+            reading = reading_of(holder, chain, reflection, {})
+            load_rows(connection, "raw", holder, reader.read(holder.name, reading.columns(holder)), reading=reading)
             connection.execute(f"CREATE TABLE {owned(number)} AS {_select(needs, chain)}")
             connection.execute("DROP TABLE raw")
-        yield Ownership(connection, chain)
+        yield Ownership(connection, chain, reflection)
 
 
 def _select(needs: TableNeeds, chain: Sequence[TableNeeds]) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 INTERNAL = "(internal, not private)"
 
 ORPHANS = "Rows without a parent: `orphans: entity` in that table's `parent:` makes them entities of their own."
+ROWS = "Rows that are not as long as the header: correct the file, or quote fields that hold a separator."
+VALUES = "Values that are not of the column's type: correct them in the source, or declare the column as text there."
+SHARED = "A key that several rows share: each of them has its own copy of what refers to it. Name another `key:` if there is one."
 UNKNOWN_KEYS = "Keys that are not in a public table: add them there, if they may be known."
 # A cap that follows the true count would be data in the schema, and nobody would have paid for it.
 CAPS = (
@@ -50,6 +53,15 @@ def left_out_lines(notes: LocalNotes, schema: Schema) -> Iterator[str]:
 
 
 def _told(notes: LocalNotes, schema: Schema) -> Iterator[Told]:
+    for place, count in notes.unread.items():
+        if place in schema.tables:
+            yield f"{place}: {count:,} rows with more or fewer fields than the header were left out {INTERNAL}", ROWS
+        else:
+            yield f"{place}: {count:,} values that its type in the source cannot hold were read as NULL {INTERNAL}", VALUES
+    for table, rows in notes.copies.items():
+        if rows:
+            parent = parent_name(schema, table)
+            yield f"{table}: {rows:,} copies of rows were made, because rows of {parent} share a key {INTERNAL}", SHARED
     for table, rows in notes.orphans.items():
         if rows and parent_link(schema, table) is None:
             yield f"{table}: {rows:,} rows that nobody refers to were left out {INTERNAL}", None

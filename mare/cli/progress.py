@@ -7,7 +7,7 @@ nowhere else. What goes into a pipe, which may end in a file, tells the steps al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -330,6 +330,12 @@ class CountedSource:
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
         return self.source.peek(table, column, max_values)
+
+    @property
+    def unread(self) -> Mapping[str, int]:
+        from mare.ports import Forgiving
+
+        return self.source.unread if isinstance(self.source, Forgiving) else {}
 
     def _about(self, table: str) -> int | None:
         return rows_about(self.source, table)

@@ -81,13 +81,21 @@ def tell_notes(notes: LocalNotes, quiet: bool, schema: Schema, file: Path | None
         remark(UNTOLD, quiet)
 
 
+_NOTES = "INTERNAL, NOT PRIVATE: true numbers of what the fit left out. Not to be handed over with the release."
+
+
+def are_notes(file: Path) -> bool:
+    """Whether a file holds the notes of an earlier fit."""
+    with file.open("rb") as opened:
+        return opened.read(len(_NOTES)) == _NOTES.encode()
+
+
 def _write_notes(lines: list[str], file: Path) -> None:
     """For its owner's eyes only. The fit is done and paid for by now: a disk that is full must not cost the release."""
     from mare.files import write_whole
 
-    head = "INTERNAL, NOT PRIVATE: true numbers of what the fit left out. Not to be handed over with the release."
     try:
-        write_whole(file, "\n".join([head, *(lines or ["Nothing was left out."]), ""]), private=True)
+        write_whole(file, "\n".join([_NOTES, *(lines or ["Nothing was left out."]), ""]), private=True)
     except OSError as error:
         typer.echo(f"mare: {file} could not be written ({error.strerror}): what was left out is not told.", err=True)
 

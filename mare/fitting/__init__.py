@@ -1,6 +1,6 @@
-"""Fitting: the only step that sees data, and the only room besides the evaluation and the audit that opens the stage."""
+"""Fitting: the only step that sees data, through the stage door, which lets no true number out."""
 
-from mare.stage import Cuts, LocalNotes
+from mare.stage_door import Cuts, LocalNotes
 
 from .fit import FitOptions, fit, run_fit
 

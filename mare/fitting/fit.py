@@ -30,15 +30,14 @@ from mare.release import Release
 from mare.release.filling import fillings
 from mare.release.relations import relations
 from mare.release.storage import output_tables
-from mare.stage import LocalNotes, needs, stage
-from mare.stage.dropping import drop_rest
+from mare.stage_door import LocalNotes, needs, open_stage
 
 from .learning import Learning, weight_of
 from .levels import group_levels
 from .rehearsal import Rehearsal
 from .settling import open_codecs, settle
 from .sizes import measure_sizes
-from .vocabularies import choices, choose_keys, read_public, stage_vocabularies
+from .vocabularies import choices, choose_keys, compared_keys, read_public, stage_vocabularies
 
 if TYPE_CHECKING:
     from mare.schema import Schema
@@ -117,37 +116,38 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
             "the source's catalogue: names and types of the columns that come out, which may be NULL, and the keys, indexes and "
             "constraints of their tables, as they are written there"
         )
-        keys = stage_vocabularies(tables, schema, public)
-        with stage(reader, tables, gate.secret("truncation"), folder=options.folder, vocabularies=keys) as staged:
+        keys, collations = compared_keys(stage_vocabularies(tables, schema, public), reader, reflection)
+        with open_stage(reader, tables, gate, folder=options.folder, vocabularies=keys, collations=collations) as door:
             tell("measuring sizes")
-            sizes = measure_sizes(gate, staged, bounds, plan.phases.sizes)
+            sizes = measure_sizes(door, tables, bounds, plan.phases.sizes)
             weight = weight_of(unsettled.values())
             phases = phase_shares(sizes.entities, learns=bool(wanted) or weight > 0)
             one = phases.learn / max(len(wanted) + weight, 1e-9)
             tell("learning domains")
-            chosen = choose_keys(gate, staged, wanted, bounds, one * len(wanted))
+            chosen = choose_keys(door, wanted, bounds, one * len(wanted))
             related = relations(schema, public, chosen)
             for name, links in related.items():
                 if links.unrolling is not None:
-                    drop_rest(staged, name, links.unrolling)
+                    door.drop_rest(name, links.unrolling)
             learning = Learning(
-                schema, {n: tuple(c.columns) for n, c in unsettled.items()}, gate, staged, bounds, sizes.entities, one * weight,
-                public, related,
+                schema, {n: tuple(c.columns) for n, c in unsettled.items()}, door, bounds, sizes.entities, one * weight, public,
+                related,
             )  # fmt: skip
             coded = learning.run()
             settled = settle(plan, tables, coded, sizes, related, chosen, learning.learned)
             for table in tables:
                 tell(f"encoding {table.name}")
-                staged.encode(table.name, coded[table.name], related.get(table.name))
+                door.encode(table.name, coded[table.name], related.get(table.name))
             if options.notes is not None:
-                options.notes(replace(staged.notes, outside=dict(staged.outside)))
+                door.note(options.notes)
             arrays, rehearsal = {}, Rehearsal(sizes.parents)
             # Sizes and domains are paid; whatever the models do not use is left over, never given to a later group.
             for group in settled.groups:
                 tell(f"fitting {group.name}")
                 levels = group_levels(group.group, group.columns, group.history, coded)
-                view = staged.view(group.group, group.columns, group.history, group.sensitivity, levels)
-                curator = gate.curator(view, phases.models * group.share)
+                curator = door.group(
+                    group.group, group.columns, group.history, group.sensitivity, levels, phases.models * group.share
+                )
                 known = sizes.known(group.group.table, group.group.part)
                 fitted = get_model(group.model).fit(curator, replace(group.task, rows=known, rehearsed=rehearsal.history(group)))
                 rehearsal.know(group, fitted)

@@ -6,18 +6,19 @@ rows to tell gets the bounds of all.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import numpy as np
 
-from mare.codec import LearnedOrder, OpenBins, ScaledCodec
+from mare.codec import LearnedOrder, OpenBins, ScaledCodec, TableCodec
 from mare.domain import Marginal
 from mare.privacy.bounds import noisy_bounds
-from mare.privacy.curator import Clip, Gate, NoisyCounts
+from mare.privacy.curator import Clip, NoisyCounts
 from mare.privacy.grids import Grid
 from mare.privacy.learned import FineHistogram
-from mare.stage.measured import ITEM, MeasuredColumn
+from mare.stage_door import ITEM, StageDoor
 
 from .bin_placing import equal_bins, fine_grid, placed_bins
 from .learned_bounds import learned_order, signed_powers
@@ -26,13 +27,25 @@ FINEST = 64
 """Cells of an item's own grid at most: there are many items."""
 
 
-def learn_item_bounds(gate: Gate, column: MeasuredColumn, codec: ScaledCodec, share: float) -> tuple[LearnedOrder, ...]:
+@dataclass(frozen=True)
+class ItemColumn:
+    """A number whose scale depends on another column: where it stands, and its codec as far as it is known."""
+
+    door: StageDoor
+    table: str
+    name: str
+    codec: TableCodec
+    scaled: ScaledCodec
+    most_rows: int
+
+
+def learn_item_bounds(column: ItemColumn, share: float) -> tuple[LearnedOrder, ...]:
     """Bounds of every item that the schema gives none."""
-    grid = signed_powers()
-    table = _counted(gate, column, [grid] * len(codec.items), share)
-    together = noisy_bounds(_histogram(grid, table.rows.sum(axis=0), table, np.sqrt(len(codec.items))))
+    grid, items = signed_powers(), column.scaled.items
+    table = _counted(column, [grid] * len(items), [0] * len(items), share)
+    together = noisy_bounds(_histogram(grid, table.rows.sum(axis=0), table, np.sqrt(len(items))))
     found = []
-    for item, rows in zip(codec.items, table.rows, strict=True):
+    for item, rows in zip(items, table.rows, strict=True):
         placed = item.placed
         if not isinstance(placed, OpenBins) or placed.low is not None:
             found.append(LearnedOrder())
@@ -43,15 +56,14 @@ def learn_item_bounds(gate: Gate, column: MeasuredColumn, codec: ScaledCodec, sh
 
 
 def learn_item_bins(
-    gate: Gate, column: MeasuredColumn, codec: ScaledCodec, known: tuple[LearnedOrder, ...], share: float, entities: float
+    column: ItemColumn, known: tuple[LearnedOrder, ...], share: float, entities: float
 ) -> tuple[LearnedOrder, ...]:
     """Bins of every item that has none yet."""
-    grids = [_grid(item.placed, entities) for item in codec.items]
-    offsets = np.array([_low(item.placed) for item in codec.items], dtype=np.int64)
-    items = column.items if column.items is not None else np.zeros(len(column.ticks), dtype=np.int64)
-    table = _counted(gate, replace(column, ticks=column.ticks - offsets[items]), grids, share)
+    items = column.scaled.items
+    grids = [_grid(item.placed, entities) for item in items]
+    table = _counted(column, grids, [_low(item.placed) for item in items], share)
     found = []
-    for item, grid, rows, order in zip(codec.items, grids, table.rows, known, strict=True):
+    for item, grid, rows, order in zip(items, grids, table.rows, known, strict=True):
         placed = item.placed
         if not isinstance(placed, OpenBins):
             found.append(order)
@@ -73,12 +85,13 @@ def _low(placed: object) -> int:
     return placed.low or 0 if isinstance(placed, OpenBins) else 0
 
 
-def _counted(gate: Gate, column: MeasuredColumn, grids: list[Grid], share: float) -> NoisyCounts:
+def _counted(column: ItemColumn, grids: Sequence[Grid], lows: Sequence[int], share: float) -> NoisyCounts:
     fingerprint = sha256(" ".join(grid.words for grid in grids).encode()).hexdigest()[:8]
-    label = f"{column.name} on {max(grid.cells for grid in grids)} cells an item, grids {fingerprint}"
-    view = column.by_item([grid.edges for grid in grids], label)
-    clip = Clip(1.0) if column.max_rows_per_entity > 1 else None
-    (answer,) = gate.curator(view, share).counts([Marginal.of(ITEM, label)], 1.0, clip)
+    label = f"{column.table}.{column.name} on {max(grid.cells for grid in grids)} cells an item, grids {fingerprint}"
+    edges, rows = [grid.edges for grid in grids], column.most_rows
+    curator = column.door.numbers_by_item(column.table, column.name, column.codec, rows, share, edges, lows, label)
+    clip = Clip(1.0) if rows > 1 else None
+    (answer,) = curator.counts([Marginal.of(ITEM, label)], 1.0, clip)
     return answer
 
 

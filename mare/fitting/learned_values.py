@@ -8,21 +8,17 @@ from math import isqrt
 import numpy as np
 
 from mare.codec import LearnedValues, OpenCodec
-from mare.codec.category import coded_by_value
-from mare.domain import Domain, Marginal, smallest_dtype
+from mare.domain import Marginal
 from mare.errors import InternalError
-from mare.privacy.curator import Clip, Gate
+from mare.privacy.curator import Clip
 from mare.release.public import PublicTables
 from mare.schema import Schema
 from mare.schema.columns import Code
-from mare.stage import Staged, StagedColumn, StagedView
-
-CODE = "code"
+from mare.stage_door import CODE, StageDoor
 
 
 def learn_values(
-    gate: Gate,
-    staged: Staged,
+    door: StageDoor,
     schema: Schema,
     table: str,
     name: str,
@@ -36,14 +32,14 @@ def learn_values(
     described = schema.tables[table].columns[name]
     listed, levels = _listed(described, name, wanted, public)
     if listed is None:
-        learner = gate.learner(StagedColumn(staged, table, name, most_rows), share, 1 / lists)
+        learner = door.unlisted(table, name, most_rows, share, 1 / lists)
         # Each entity names a few of its values: more of them find rarer values, and need more noise.
         found = learner.categories(wanted.most, per_entity=max(1, min(most_rows, isqrt(wanted.most))))
         order = np.argsort(-found.counts, kind="stable")
         return LearnedValues(tuple(found.values[place] for place in order))
     if len(listed) <= wanted.most:
         return LearnedValues(listed, (), levels)
-    counts = _counted(gate, staged, table, name, listed, most_rows, share)
+    counts = _counted(door, table, name, listed, most_rows, share)
     return _kept(listed, levels, counts, wanted.most, _kin(described, listed, levels))
 
 
@@ -76,24 +72,10 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _counted(
-    gate: Gate, staged: Staged, table: str, name: str, listed: tuple[str, ...], most_rows: int, share: float
-) -> np.ndarray:
-    """Noisy counts of every code of the list; a value outside it is the last code."""
-    codes, _ = coded_by_value(
-        staged.values(table)[name], {text: code for code, text in enumerate(listed)}, len(listed), len(listed), len(listed) + 1
-    )
-    known = staged.known(table)
-    view = StagedView(
-        f"{table}.{name}",
-        Domain((CODE,), (len(listed) + 1,)),
-        most_rows,
-        staged.entities,
-        staged.tables[table].entity[known],
-        {CODE: codes[known].astype(smallest_dtype(len(listed) + 1))},
-    )
+def _counted(door: StageDoor, table: str, name: str, listed: tuple[str, ...], most_rows: int, share: float) -> np.ndarray:
+    """Noisy counts of every code of the list."""
     clip = Clip(1.0) if most_rows > 1 else None
-    (answer,) = gate.curator(view, share).counts([Marginal.of(CODE)], 1.0, clip)
+    (answer,) = door.listed(table, name, listed, most_rows, share).counts([Marginal.of(CODE)], 1.0, clip)
     return answer.rows[:-1]
 
 

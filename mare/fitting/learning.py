@@ -9,11 +9,8 @@ were paid for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-
-import numpy as np
 
 from mare.codec import (
     Bins,
@@ -22,25 +19,23 @@ from mare.codec import (
     LearnedScales,
     OpenBins,
     OpenCodec,
-    ReadTable,
     ScaledCodec,
     TableCodec,
     table_codec,
 )
 from mare.errors import InternalError
+from mare.graph.ownership import parent_name
 from mare.planning.sensitivity import RowBound
-from mare.privacy.curator import Gate
 from mare.release.labels import reference_labels
 from mare.release.public import PublicTables
 from mare.release.relations import Relations, TableRelations
 from mare.schema import Schema
-from mare.stage import Staged
-from mare.stage.measured import MeasuredColumn
+from mare.stage_door import Measure, StageDoor
 
 from .bin_placing import Calendar, calendar_of, cuts_of, equal_bins, fine_grid, placed_bins
 from .close_looks import counted_closely
 from .learned_bounds import first_grid, learned_order
-from .learned_scales import learn_item_bins, learn_item_bounds
+from .learned_scales import ItemColumn, learn_item_bins, learn_item_bounds
 from .learned_values import learn_values
 
 BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.3, 1.0, 0.3, 4.0, 1.0, 2.0
@@ -56,8 +51,7 @@ class Learning:
     schema: Schema
     columns: Mapping[str, tuple[str, ...]]
     """Per table, parents before children, its modelled columns."""
-    gate: Gate
-    staged: Staged
+    door: StageDoor
     bounds: Mapping[str, RowBound]
     entities: float
     """n̂: noisy."""
@@ -90,106 +84,72 @@ class Learning:
         lists = sum(1 for *_, one in wanted if not one.listed and one.vocabulary is None)
         for table, name, one in wanted:
             self.learned[f"{table}.{name}"] = learn_values(
-                self.gate, self.staged, self.schema, table, name, one, self.bounds[table].rows, share, lists, self.public
+                self.door, self.schema, table, name, one, self.bounds[table].rows, share, lists, self.public
             )
 
     def _orders(self, share: float) -> None:
         """Bounds first; then everything is read again, in the ticks that it has from now on, and bins are placed."""
         if any(_unbounded(self.codec(table)) for table in self.columns):
-            for table, read in self._read():
-                self._bounds(table, read, share)
-        for table, read in self._read():
-            self._bins(table, read, share)
-
-    def _read(self) -> Iterator[tuple[str, ReadTable]]:
+            for table in self.columns:
+                self.door.read(table, self.codec(table), self.related.get(table))
+                self._bounds(table, share)
         for table in self.columns:
-            yield table, self.staged.read(table, self.codec(table), self.related.get(table))
+            self.door.read(table, self.codec(table), self.related.get(table))
+            self._bins(table, share)
 
-    def _bounds(self, table: str, read: ReadTable, share: float) -> None:
+    def _bounds(self, table: str, share: float) -> None:
         codec = self.codec(table)
         for name, one in codec.ordered.items():
             if isinstance(one.placed, OpenBins) and None in (one.placed.low, one.placed.high):
-                column = self._measured(table, name, read)
-                learner = self.gate.learner(column, share * BOUNDS)
+                learner = self.door.numbers(table, name, "values", codec, self.bounds[table].rows, share * BOUNDS)
                 self.learned[f"{table}.{name}"] = learned_order(learner.bounds(first_grid(one, one.placed)), one.placed)
         for name, scaled in _scaled(codec):
             if any(isinstance(item.placed, OpenBins) and item.placed.low is None for item in scaled.items):
-                column = self._measured(table, name, read)
-                found = learn_item_bounds(self.gate, column, scaled, share * ITEM_BOUNDS)
+                found = learn_item_bounds(self._items(table, name, codec, scaled), share * ITEM_BOUNDS)
                 self.learned[f"{table}.{name}"] = LearnedScales(found)
 
-    def _bins(self, table: str, read: ReadTable, share: float) -> None:
+    def _bins(self, table: str, share: float) -> None:
         codec = self.codec(table)
         for name, one in codec.ordered.items():
             if isinstance(one.placed, OpenBins):
-                measured = partial(self._measured, table, name, read)
-                self._place(f"{table}.{name}", one.placed, measured, share * BINS, calendar_of(one))
+                self._place(table, name, "values", one.placed, share * BINS, calendar_of(one))
         for name, first in codec.firsts.items():
             if isinstance(first.placed, OpenBins):
-                begun = partial(self._first, table, name, read)
-                self._place(f"{table}.first({name})", first.placed, begun, share * BINS, calendar_of(first))
+                self._place(table, name, "first", first.placed, share * BINS, calendar_of(first))
             if isinstance(first.lasting, OpenBins):
-                elapsed = partial(self._elapsed, table, name, read)
-                self._place(f"{table}.elapsed({name})", first.lasting, elapsed, share * ELAPSED, drawn=False)
+                self._place(table, name, "elapsed", first.lasting, share * ELAPSED)
         for name, scaled in _scaled(codec):
             if any(isinstance(item.placed, OpenBins) for item in scaled.items):
                 known = self.learned.get(f"{table}.{name}")
                 before = known.items if isinstance(known, LearnedScales) else tuple(LearnedOrder() for _ in scaled.items)
-                column = self._measured(table, name, read)
-                found = learn_item_bins(self.gate, column, scaled, before, share * ITEM_BINS, self.entities)
+                found = learn_item_bins(self._items(table, name, codec, scaled), before, share * ITEM_BINS, self.entities)
                 self.learned[f"{table}.{name}"] = LearnedScales(found)
 
     def _place(
-        self,
-        name: str,
-        placed: OpenBins,
-        column: Callable[[], MeasuredColumn],
-        share: float,
-        calendar: Calendar | None = None,
-        *,
-        drawn: bool = True,
+        self, table: str, column: str, measure: Measure, placed: OpenBins, share: float, calendar: Calendar | None = None
     ) -> None:
+        name = f"{table}.{column}" if measure == "values" else f"{table}.{measure}({column})"
         known = self.learned.get(name)
         before = known if isinstance(known, LearnedOrder) else LearnedOrder()
         if placed.wanted is not None:
             self.learned[name] = LearnedOrder(before.low, before.high, equal_bins(placed))
             return
+        # How far a sequence has come is looked at, never drawn.
+        drawn = measure != "elapsed"
         grid = fine_grid(placed, self.entities, calendar)
-        measured = column()
-        offset = MeasuredColumn(
-            measured.name, measured.max_rows_per_entity, measured.entities, measured.owner, measured.ticks - (placed.low or 0)
-        )
-        learner = self.gate.learner(offset, share)
+        rows = self._most_rows(table, measure)
+        learner = self.door.numbers(table, column, measure, self.codec(table), rows, share, placed.low or 0)
         histogram = counted_closely(learner, grid, cuts_of(placed, calendar)) if drawn else learner.histogram(grid)
         bins = placed_bins(placed, histogram, self.entities)
         self.learned[name] = LearnedOrder(before.low, before.high, bins if drawn else Bins(bins.edges))
 
-    def _measured(self, table: str, name: str, read: ReadTable) -> MeasuredColumn:
-        """The rows that have a number, of those that are counted at all."""
-        reading, staged = read.readings[name], self.staged.tables[table]
-        counted = reading.ordinary if staged.unknown is None else reading.ordinary & ~staged.unknown
-        at = np.flatnonzero(counted)
-        codec = self.codec(table).columns[name]
-        items = codec.item_of(read.codes)[at] if isinstance(codec, ScaledCodec) else None
-        rows = self.bounds[table].rows
-        return MeasuredColumn(f"{table}.{name}", rows, self.staged.entities, staged.entity[at], reading.measure[at], items)
+    def _most_rows(self, table: str, measure: Measure) -> int:
+        """S: sequences begin once for each row above, all else is measured of each row."""
+        above = parent_name(self.schema, table) if measure == "first" else table
+        return self.bounds[above].rows if above is not None and above in self.bounds else 1
 
-    def _elapsed(self, table: str, name: str, read: ReadTable) -> MeasuredColumn:
-        """How far sequences have come when their rows begin: one number for each row."""
-        at, owner = self.staged.known(table), self.staged.tables[table].entity
-        rows = self.bounds[table].rows
-        return MeasuredColumn(f"{table}.elapsed({name})", rows, self.staged.entities, owner[at], read.elapsed[name][at])
-
-    def _first(self, table: str, name: str, read: ReadTable) -> MeasuredColumn:
-        """The first values of the sequences: one for each parent row that has any."""
-        first, parent = read.firsts[name], self.staged.tables[table].needs.parent
-        if parent is None:
-            raise InternalError(f"table {table!r} has sequences but no parent")
-        above = self.staged.tables[parent]
-        at = first.ordinary if above.unknown is None else first.ordinary & ~above.unknown[first.parents]
-        owner = above.entity[first.parents[at]]
-        rows = self.bounds[parent].rows if parent in self.bounds else 1
-        return MeasuredColumn(f"{table}.first({name})", rows, self.staged.entities, owner, first.measure[at])
+    def _items(self, table: str, name: str, codec: TableCodec, scaled: ScaledCodec) -> ItemColumn:
+        return ItemColumn(self.door, table, name, codec, scaled, self.bounds[table].rows)
 
 
 def weight_of(codecs: Iterable[TableCodec]) -> float:

@@ -11,7 +11,7 @@ from mare.planning import Plan
 from mare.privacy.allocation import GroupDemand, allocate
 from mare.release import SettledGroup, SettledPlan
 from mare.release.relations import Relations
-from mare.stage import TableNeeds
+from mare.stage_door import TableNeeds
 
 from .nodes import settled_domains
 from .sizes import Sizes

@@ -6,7 +6,7 @@ threshold would leak (privacy.md, leak 1).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -16,8 +16,8 @@ from mare.domain import Estimate, Marginal
 from mare.graph.groups import Part
 from mare.models.privbayes.children import settled_children
 from mare.planning.sensitivity import RowBound
-from mare.privacy.curator import Clip, Curator, Gate
-from mare.stage import Staged
+from mare.privacy.curator import Clip, Curator
+from mare.stage_door import StageDoor, TableNeeds
 
 ENTITIES = 0.5
 """Of the sizes' share, what the number of entities gets; the numbers of children share the rest."""
@@ -50,22 +50,22 @@ class Sizes:
         return {name: self.tables[name] / self.tables[parent] for name, parent in self.parents.items() if parent is not None}
 
 
-def measure_sizes(gate: Gate, staged: Staged, bounds: Mapping[str, RowBound], share: float) -> Sizes:
+def measure_sizes(door: StageDoor, tables: Sequence[TableNeeds], bounds: Mapping[str, RowBound], share: float) -> Sizes:
     """Measure, with this share of the whole budget. Rows of one's own are as many as the rows that may refer to them."""
-    parents = {name: table.needs.parent for name, table in staged.tables.items()}
+    parents = {table.name: table.parent for table in tables}
+    owners = {table.name: table.owners for table in tables}
     entity = next(iter(parents))
     children = [name for name, parent in parents.items() if parent is not None]
     own = share * ENTITIES if children else share
-    found = gate.curator(staged.entity_view(f"{entity}.sizes", entity), own).entities()
+    found = door.entities(entity, own).entities()
     entities = max(1, found.value)
     rows: dict[str, float] = {entity: float(entities)}
     for name, parent in parents.items():
         if parent is not None:
-            view = staged.count_view(f"{name}.sizes", name, bounds[parent].rows)
-            per_parent = _mean_children(gate.curator(view, (share - own) / len(children)))
+            per_parent = _mean_children(door.children(name, bounds[parent].rows, (share - own) / len(children)))
             rows[name] = max(1.0, rows[parent] * per_parent)
         elif name != entity:
-            rows[name] = max(1.0, sum(rows[owner] for owner in staged.tables[name].needs.owners))
+            rows[name] = max(1.0, sum(rows[owner] for owner in owners[name]))
     return Sizes(entities, rows, parents, found.standard_deviation)
 
 

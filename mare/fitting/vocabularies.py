@@ -6,7 +6,7 @@ is a noisy histogram over all keys, one unit of weight per entity, charged to th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,17 +16,15 @@ from mare.domain import Marginal
 from mare.errors import PlanError, SourceError
 from mare.planning.domains import is_learned
 from mare.planning.sensitivity import RowBound
-from mare.ports import Source
-from mare.privacy.answers.clipping import Clip
-from mare.privacy.curator import Gate
-from mare.release.public import PublicTable, PublicTables, Texts, in_order
+from mare.ports import Source, compared
+from mare.privacy.curator import Clip
+from mare.release.public import PublicTable, PublicTables, Texts, Vocabulary, in_order, text
 from mare.release.relations import Words, relations
 from mare.schema import Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES
 from mare.schema.references import PublicReference
-from mare.schema.reflection import ReflectedTable, Reflection
-from mare.stage import Staged, TableNeeds
-from mare.stage.staged import KEY
+from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
+from mare.stage_door import KEY, StageDoor, TableNeeds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,18 +73,44 @@ def _refuse_sizes(schema: Schema, public: PublicTables) -> None:
         )
 
 
-def stage_vocabularies(tables: tuple[TableNeeds, ...], schema: Schema, public: PublicTables) -> dict[str, tuple[Texts, ...]]:
+def compared_keys(
+    keys: Mapping[str, Vocabulary], reader: Source, reflection: Reflection
+) -> tuple[dict[str, tuple[Texts, ...]], dict[str, tuple[str, ...]]]:
+    """The keys by who refers to them, in the form in which the source compares them, and the collations of that form."""
+    found, collations = {}, {}
+    for name, vocabulary in keys.items():
+        found[name] = vocabulary.keys
+        stored = reflection.table(vocabulary.table)
+        columns = [] if stored is None else [column for column in map(stored.column, vocabulary.columns) if column is not None]
+        if any(column.collation for column in columns):
+            collations[name] = tuple(column.collation for column in columns)
+            found[name] = _forms(vocabulary, columns, reader)
+    return found, collations
+
+
+def _forms(vocabulary: Vocabulary, columns: Sequence[ReflectedColumn], reader: Source) -> tuple[Texts, ...]:
+    names = [column.name for column in columns]
+    asked = [compared(column.name, column.collation) if column.collation else column.name for column in columns]
+    forms: dict[Texts, Texts] = {}
+    for batch in reader.read(vocabulary.table, [*names, *asked]):
+        rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        known = [[text(value) for value in row] for row in rows if None not in row]
+        forms |= {tuple(row[: len(names)]): tuple(row[len(names) :]) for row in known}
+    return tuple(forms[key] for key in vocabulary.keys)
+
+
+def stage_vocabularies(tables: tuple[TableNeeds, ...], schema: Schema, public: PublicTables) -> dict[str, Vocabulary]:
     """The public keys that the stage looks for, by who refers to them."""
     related = relations(schema, public, {})
-    found: dict[str, tuple[Texts, ...]] = {}
+    found: dict[str, Vocabulary] = {}
     for needs in tables:
         if needs.held_by is not None:
             continue
         if (unrolling := related[needs.name].unrolling) is not None:
-            found[needs.name] = unrolling.vocabulary.keys
+            found[needs.name] = unrolling.vocabulary
         for link in needs.links:
             if isinstance(words := related[needs.name].reference(link.name), Words):
-                found[f"{needs.name}.{link.name}"] = words.vocabulary.keys
+                found[f"{needs.name}.{link.name}"] = words.vocabulary
     return found
 
 
@@ -132,14 +156,14 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
 
 
 def choose_keys(
-    gate: Gate, staged: Staged, wanted: list[KeyChoice], bounds: Mapping[str, RowBound], share: float
+    door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, RowBound], share: float
 ) -> dict[str, tuple[int, ...]]:
     """The chosen keys by name. ``share`` of the whole budget is split evenly."""
     found = {}
     for choice in wanted:
-        label = f"{choice.name}.keys"
-        view = staged.key_view(label, choice.table, choice.reference, choice.keys, bounds[choice.table].rows)
-        (answer,) = gate.curator(view, share / len(wanted)).counts([Marginal.of(KEY)], clip=Clip(1.0))
+        label, rows = f"{choice.name}.keys", bounds[choice.table].rows
+        curator = door.public_keys(label, choice.table, choice.reference, choice.keys, rows, share / len(wanted))
+        (answer,) = curator.counts([Marginal.of(KEY)], clip=Clip(1.0))
         counts = answer.rows[:-1]
         order = np.argsort(-counts, kind="stable")[: choice.most]
         clear = order if choice.exactly else order[counts[order] >= CLEAR * answer.rows_deviation]

@@ -10,6 +10,7 @@ public/N.arrow      the N-th public table of the schema, whole
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -39,15 +40,42 @@ MIMETYPE = "application/x-mare-release"
 FORMAT = 1
 """Version of the file's layout. A newer one is refused: half understood is not understood."""
 LARGEST_MEMBER = 1 << 32
+ID_LETTERS = 16
+"""Of a release's id: enough to tell releases apart, short enough to read."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """Every member's time: the same release is the same bytes."""
 
 
 def save_release(release: Release, path: Path) -> None:
     """All of it or nothing: a reader never meets half a file."""
+    require_path(path, ReleaseError, "a release file")
+    try:
+        write_whole(path, _packed(_members(release)))
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be written ({error.strerror}). Nothing was left there.") from None
+
+
+def release_id(release: Release) -> str:
+    """What a target's mark calls the release: a hash of all that its file holds, and of nothing else."""
+    told = hashlib.sha256()
+    for name, content in _members(release).items():
+        told.update(f"{name} {len(content)}\n".encode())
+        told.update(content)
+    return told.hexdigest()[:ID_LETTERS]
+
+
+def is_release_file(path: Path) -> bool:
+    """Whether a file is one of ours, readable by this mare or not."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.read("mimetype") == MIMETYPE.encode()
+    except (OSError, KeyError, RuntimeError, zipfile.BadZipFile):
+        return False
+
+
+def _members(release: Release) -> dict[str, bytes]:
     from safetensors.numpy import save
 
-    require_path(path, ReleaseError, "a release file")
     members: dict[str, bytes] = {
         "mimetype": MIMETYPE.encode(),
         "release.json": write_document(release, FORMAT).encode(),
@@ -59,10 +87,7 @@ def save_release(release: Release, path: Path) -> None:
         members[f"models/{number}.safetensors"] = save(arrays)
     for number, name in enumerate(_public_names(release.schema)):
         members[f"public/{number}.arrow"] = write_public(release.public[name])
-    try:
-        write_whole(path, _packed(members))
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be written ({error.strerror}). Nothing was left there.") from None
+    return members
 
 
 def _packed(members: dict[str, bytes]) -> bytes:

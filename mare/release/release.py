@@ -40,6 +40,13 @@ class Release:
     """The public tables, whole: they come out as they are, and others refer to them."""
 
     @property
+    def id(self) -> str:
+        """A hash of the release: targets carry it, so that one can tell where they came from."""
+        from .archive import release_id
+
+        return release_id(self)
+
+    @property
     def status(self) -> Literal["PRIVATE", "NOT PRIVATE"]:
         return self.ledger.status
 

@@ -20,7 +20,9 @@ from .linking import Linked
 
 
 def output_tables(schema: Schema, reflection: Reflection) -> tuple[ReflectedTable, ...]:
-    """What to create, referred before referring. Column order is the source's; the schema says which columns there are."""
+    """What to create, referred before referring. Column order is the source's; the schema says which columns there are, and
+    their types where the source's were inferred from values."""
+    reflection = reflection.declared([name for name, table in schema.tables.items() if table.public])
     made = {
         name: _public(schema, reflection, name) if table.public else _output(schema, reflection, name)
         for name, table in schema.tables.items()
@@ -101,7 +103,9 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
     return ReflectedTable(
         name=name,
         columns=tuple(
-            replace(_plain(column, _nullable(schema, name, logical, column)), kind=_kind(schema, name, logical, column))
+            replace(
+                _plain(column, _nullable(schema, name, logical, column)), kind=_kind(schema, reflection, name, logical, column)
+            )
             for logical, column in columns
         ),
         key=_names(stored, schema.tables[name].key or ()),
@@ -123,28 +127,29 @@ def _with_own(uniques: tuple[tuple[str, ...], ...], own: list[tuple[str, ...]]) 
 
 def _plain(column: ReflectedColumn, nullable: bool) -> ReflectedColumn:
     """What a sink needs to create the column, with the values and bounds that are to be checked. Comments stay behind."""
-    return replace(column, nullable=nullable, autoincrement=False, generated=False, comment=None)
+    return replace(column, nullable=nullable, autoincrement=False, generated=False, comment=None, collation="", inferred=False)
 
 
-def _kind(schema: Schema, table: str, name: str, column: ReflectedColumn) -> StorageKind:
-    """The source's kind; where it tells none (CSV), the one that the schema's word for the column makes."""
+def _kind(schema: Schema, reflection: Reflection, table: str, name: str, column: ReflectedColumn) -> StorageKind:
+    """The source's kind; where it tells none (CSV, frames), the one that the schema's word for the column makes."""
     if column.kind != "unknown":
         return column.kind
-    return _kind_of_filling(schema, table, name, fillings(schema, table)[name])
+    return _kind_of_filling(schema, reflection, table, name, fillings(schema, table)[name])
 
 
-def _kind_of_filling(schema: Schema, table: str, name: str, filling: Filling) -> StorageKind:
+def _kind_of_filling(schema: Schema, reflection: Reflection, table: str, name: str, filling: Filling) -> StorageKind:
     match filling:
         case Linked(table=other, column=column):
             if schema.tables[other].public:
-                return "string"
-            return _kind_of_filling(schema, other, column, fillings(schema, other)[column])
+                public = _found(reflection, other).column(column)
+                return "string" if public is None or public.kind == "unknown" else public.kind
+            return _kind_of_filling(schema, reflection, other, column, fillings(schema, other)[column])
         case Modelled():
             return _kind_of_type(schema.tables[table].columns[name])
         case Fresh(generate):
             return "uuid" if generate == "uuid" else "string" if generate == "pattern" else "integer"
         case FromAbove(above, column):
-            return _kind_of_filling(schema, above, column, fillings(schema, above)[column])
+            return _kind_of_filling(schema, reflection, above, column, fillings(schema, above)[column])
         case Numbered():
             return "integer"
         case Constant():

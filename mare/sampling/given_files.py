@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from mare.errors import SourceError
+from mare.ports import Sink
 from mare.secrecy import require_path
+from mare.whereabouts import refuse_files_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +47,11 @@ def read_given(table: str, rows: GivenRows) -> pa.Table:
     if twice:
         raise SourceError(f"given {table}: the columns {', '.join(twice)} are there more than once.")
     return found.combine_chunks()
+
+
+def refuse_given_in(sink: Sink, given: Given) -> None:
+    """A target that is replaced must not take along the files that somebody gives."""
+    refuse_files_in(sink, ((f"given for {table}", Path(rows)) for table, rows in given.items() if isinstance(rows, str | Path)))
 
 
 def parse_given(options: list[str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from mare.schema.reflection import ReflectedTable
 
 from .chunking import ChunkSizes, chunk_sizes
 from .conditions import entity_condition
-from .given_files import Given
+from .given_files import Given, refuse_given_in
 from .giving import take_given
 from .meter import GroupWork, Meter, Progress, expected_work
 from .preparation import Prepared, prepare
@@ -155,8 +155,9 @@ def sample(
     ``entities`` is how many to make (as many as the source had, noisily, unless said), ``where`` a condition on columns of the
     entity that all of them satisfy (``"age >= 65 and sex = 'F'"``). ``given`` holds rows of one's own, a frame or the path of a
     CSV or Parquet file per table: they come out as they are, and everything that belongs to them is drawn. The same release, seed
-    and wishes give the same rows, with any number of ``threads``. ``replace`` allows to overwrite what is at the target.
-    ``progress`` is told how many of how many entities are done, those in the making in parts.
+    and wishes give the same rows, with any number of ``threads``. ``replace`` allows to overwrite what is at the target, where
+    mare created it: a release knows nothing of its source, so the mark that targets of mare carry decides. ``progress`` is told
+    how many of how many entities are done, those in the making in parts.
     """
     if not isinstance(release, Release):
         release = load_release(release)
@@ -167,6 +168,7 @@ def sample(
             pour(start(release, options), sink, progress)
         return frames
     with open_sink(to, replace=replace) if isinstance(to, str | Path | Mapping) else to as sink:
+        refuse_given_in(sink, options.given)
         pour(start(release, options), sink, progress)
     return None
 
@@ -183,7 +185,7 @@ def pour(sampling: Sampling, sink: Sink, progress: Progress | None = None) -> Po
     """Stream a sample that was started into a sink that was entered."""
     release = sampling.release
     written = {table.name: 0 for table in release.tables}
-    sink.create([SinkTable(table, _later(release, table)) for table in release.tables])
+    sink.create([SinkTable(table, _later(release, table)) for table in release.tables], release.id)
     for meter, made in sampling.metered(progress):
         for table, batch in made.items():
             sink.write(table, batch)

@@ -6,8 +6,8 @@ dictionaries are data and have no place here; what was peeked at stands apart in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Literal
 
@@ -44,6 +44,11 @@ class ReflectedColumn:
     generated: bool = False
     """Computed by the database from the row's other columns: nothing to model, nothing to write."""
     comment: str | None = None
+    collation: str = ""
+    """The rule by which the source takes two texts for one key (`p1` and `P1`), in its own words. Empty: letter by letter."""
+    inferred: bool = False
+    """Whether the type was inferred from the values, by pandas or whoever wrote a file with it: one value may have decided it. A
+    draft may propose it; nothing that is released, ordered or compared may depend on it (`Reflection.declared`)."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,10 @@ class ReflectedTable:
     dialect: str = ""
     """Whose words `sql_type` are: postgresql, mysql, sqlite, duckdb, arrow. Empty where the source has no types of its own."""
 
+    def declared(self) -> ReflectedTable:
+        """The same table, what was inferred of its columns forgotten."""
+        return replace(self, columns=tuple(ReflectedColumn(c.name, "unknown") if c.inferred else c for c in self.columns))
+
     def column(self, name: str) -> ReflectedColumn | None:
         """By name; case does not matter where it is unambiguous."""
         exact = [c for c in self.columns if c.name == name]
@@ -107,6 +116,12 @@ class Reflection:
 
     def __iter__(self) -> Iterator[ReflectedTable]:
         return iter(self.tables)
+
+    def declared(self, public: Collection[str] = ()) -> Reflection:
+        """What of this does not depend on a value: inferred types are unknown, but for those of public tables."""
+        known = {name.casefold() for name in public}
+        tables = (table if table.name.casefold() in known else table.declared() for table in self.tables)
+        return replace(self, tables=tuple(tables))
 
     def table(self, name: str) -> ReflectedTable | None:
         """By name; case does not matter where it is unambiguous."""

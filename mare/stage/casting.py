@@ -33,8 +33,9 @@ def sql_type(declared: AnyColumn | None, *, for_value: bool) -> str:
     return "VARCHAR"
 
 
-def typed(column: str, declared: AnyColumn | None, raw: pa.DataType, *, for_value: bool) -> str:
-    """The column as declared; ``for_value`` keeps words among numbers, an order has no place for them."""
+def typed(column: str, declared: AnyColumn | None, raw: pa.DataType, *, for_value: bool, spelled: bool = False) -> str:
+    """The column as declared; ``for_value`` keeps words among numbers, an order has no place for them. A text that was
+    ``spelled`` may be a moment, though the schema says how texts write it."""
     if declared is None or isinstance(declared, Category | Boolean | Code) or (for_value and is_kept_as_text(declared)):
         return as_text(column, raw)
     if isinstance(declared, Integer | Position):
@@ -42,31 +43,52 @@ def typed(column: str, declared: AnyColumn | None, raw: pa.DataType, *, for_valu
     if isinstance(declared, Number):
         return f"TRY_CAST({column} AS DOUBLE)"
     if isinstance(declared, Date | Datetime):
-        moment = _parsed(column, declared.format, raw, "TIMESTAMP")
+        moment = _parsed(column, declared.format, raw, "TIMESTAMP", spelled)
         moment = f"CASE WHEN isfinite({moment}) THEN {moment} END"
         return f"TRY_CAST({moment} AS DATE)" if isinstance(declared, Date) else moment
     if isinstance(declared, Time):
-        return f"TRY_CAST({_parsed(column, declared.format, raw, 'TIME')} AS TIME)"
+        return f"TRY_CAST({_parsed(column, declared.format, raw, 'TIME', spelled)} AS TIME)"
     if isinstance(declared, Duration):
         return _length(column, declared, raw)
     return as_text(column, raw)
 
 
+_FIRST, _LAST = -(2**63), 2**63 - 1
+_FAR = "9.223372036854775e18"
+"""Just within 64 bits, as a double has it."""
+
+
 def _whole(column: str, raw: pa.DataType) -> str:
+    """A whole number; one with decimals is rounded, one beyond 64 bits is the last within. In a text as in a number."""
     import pyarrow as pa
 
     if pa.types.is_integer(raw):
-        return f"TRY_CAST({column} AS BIGINT)"
-    return f"coalesce(TRY_CAST({column} AS BIGINT), TRY_CAST(TRY_CAST({column} AS DOUBLE) AS BIGINT))"
+        return f"coalesce(TRY_CAST({column} AS BIGINT), CASE WHEN {column} > 0 THEN {_LAST} END)"
+    number = f"TRY_CAST({column} AS DOUBLE)"
+    rounded = (
+        f"CASE WHEN {number} >= {_FAR} THEN {_LAST} WHEN {number} <= -{_FAR} THEN {_FIRST} ELSE TRY_CAST({number} AS BIGINT) END"
+    )
+    if not is_text(raw):
+        return f"CASE WHEN isnan({number}) THEN NULL ELSE coalesce({_exactly(column)}, {rounded}) END"
+    digits = f"CASE WHEN regexp_full_match(trim({column}), '[-+]?[0-9]+') THEN TRY_CAST({column} AS BIGINT) END"
+    words = f"CASE {column} WHEN 'true' THEN 1 WHEN 'false' THEN 0 END"
+    return f"coalesce({digits}, CASE WHEN NOT isnan({number}) THEN {rounded} END, {words})"
 
 
-def _parsed(column: str, form: str | None, raw: pa.DataType, target: str) -> str:
+def _exactly(column: str) -> str:
+    return f"CASE WHEN {column} = trunc({column}) THEN TRY_CAST({column} AS BIGINT) END"
+
+
+def _parsed(column: str, form: str | None, raw: pa.DataType, target: str, spelled: bool) -> str:
     import pyarrow as pa
 
     if form is None or not (is_text(raw) or pa.types.is_integer(raw)):
         return f"TRY_CAST({column} AS {target})"
     escaped = form.replace("'", "''")
-    return f"try_strptime(CAST({column} AS VARCHAR), '{escaped}')"
+    written = f"try_strptime(CAST({column} AS VARCHAR), '{escaped}')"
+    if spelled and target == "TIME":
+        return f"coalesce(TRY_CAST({written} AS TIME), TRY_CAST({column} AS TIME))"
+    return f"coalesce({written}, TRY_CAST({column} AS TIMESTAMP))" if spelled else written
 
 
 def _length(column: str, declared: Duration, raw: pa.DataType) -> str:
@@ -90,18 +112,35 @@ def as_text(column: str, raw: pa.DataType) -> str:
     return f"CAST({column} AS VARCHAR)"
 
 
-def ordered(column: str, raw: pa.DataType) -> str:
-    """An order column that the schema does not describe: numbers as numbers, times as times, the rest as text.
+_NUMBER = r"[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?"
 
-    A file tells no types: there a whole number is a text of digits, which stands in its place when zeros fill it up. That is
-    decided by the value itself, never by the column: another entity's value could decide it.
+
+def order_number(column: str, raw: pa.DataType) -> str:
+    """An order column that the schema does not describe: numbers as numbers, times as times; of a text, the number that it says.
+
+    A file tells no types. What a text says is decided by the value itself, never by the column: another entity's value could
+    decide it.
     """
-    import pyarrow as pa
-
-    if pa.types.is_integer(raw) or pa.types.is_floating(raw) or pa.types.is_temporal(raw) or pa.types.is_decimal(raw):
+    if _tells_order(raw):
         return column
     text = f"CAST({column} AS VARCHAR)"
+    number = f"WHEN regexp_full_match({text}, '{_NUMBER}') THEN TRY_CAST({text} AS DOUBLE)"
+    return f"CASE {number} WHEN {column} IS NOT NULL THEN 'infinity'::DOUBLE END"  # words stand after the numbers
+
+
+def order_text(column: str, raw: pa.DataType) -> str:
+    """What stands after the number: the text, whole numbers filled up with zeros so that long ones stand in their place."""
+    if _tells_order(raw):
+        return "CAST(NULL AS VARCHAR)"
+    text = f"CAST({column} AS VARCHAR)"
     return f"CASE WHEN regexp_full_match({text}, '[0-9]{{1,38}}') THEN lpad({text}, 38, '0') ELSE {text} END"
+
+
+def _tells_order(raw: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    return bool(types.is_integer(raw) or types.is_floating(raw) or types.is_temporal(raw) or types.is_decimal(raw))
 
 
 def is_text(raw: pa.DataType) -> bool:

@@ -3,16 +3,20 @@
 Columns get neutral names (k0, f0, o0, v0; a0 for an association's key, r0_0 for a reference): no name of the source is ever
 part of a statement, so `order` and quotes in names are as good as any. What does not fit a declared type becomes NULL here,
 and the codec clamps it.
+
+Where the type of a column was inferred from its values (frames), each value is first spelled as a text: in whatever type a column
+happens to come, because of another entity's value, a row is staged as the same row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mare.schema.columns import AnyColumn, Identifier
 
-from .casting import as_text, is_text, ordered, sql_type, typed
+from .casting import as_text, is_text, order_number, order_text, sql_type, typed
 from .needs import TableNeeds
 
 if TYPE_CHECKING:
@@ -23,37 +27,75 @@ STRETCH = 1 << 19
 """Rows that go into the staging database at a time."""
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How the columns of one table are asked for, and what is known of their types."""
+
+    forms: Mapping[str, str] = field(default_factory=dict)
+    """By staged name, how a column is asked for that is compared in a form of its own (`mare.ports.compared`)."""
+    inferred: frozenset[str] = frozenset()
+    """Columns whose types somebody inferred from the values."""
+
+    def columns(self, needs: TableNeeds) -> tuple[str, ...]:
+        """What to ask the source for, everything once."""
+        return tuple(dict.fromkeys(self.forms.get(staged, name) for staged, name, _ in staged_columns(needs)))
+
+
+def order_columns(needs: TableNeeds) -> list[str]:
+    """The staged columns by which siblings stand: an order that the schema does not describe is a number, and then a text."""
+    return [staged for staged, _, _ in _orders(needs)]
+
+
+def _orders(needs: TableNeeds) -> list[tuple[str, str, AnyColumn | None]]:
+    found: list[tuple[str, str, AnyColumn | None]] = []
+    for i, name in enumerate(needs.order):
+        says = needs.described.get(name)
+        if says is None or isinstance(says, Identifier):
+            found += [(f"o{i}", name, None), (f"ot{i}", name, None)]
+        else:
+            found.append((f"o{i}", name, says))
+    return found
+
+
 def staged_columns(needs: TableNeeds) -> list[tuple[str, str, AnyColumn | None]]:
     """(staged name, source name, declaration) of every staged column; keys and foreign keys are compared as text."""
     keys = [(f"k{i}", name, None) for i, name in enumerate(needs.key)]
     foreign = [(f"f{i}", name, None) for i, name in enumerate(needs.foreign)]
-    described = {name: None if isinstance(says, Identifier) else says for name, says in needs.described.items()}
-    order = [(f"o{i}", name, described.get(name)) for i, name in enumerate(needs.order)]
     values = [(f"v{i}", name, needs.described[name]) for i, name in enumerate(needs.values)]
     via = [(f"a{i}", name, None) for i, name in enumerate(needs.via)]
     linked = [(f"r{n}_{i}", name, None) for n, link in enumerate(needs.links) for i, name in enumerate(link.columns)]
-    return [*keys, *foreign, *order, *values, *via, *linked]
+    return [*keys, *foreign, *_orders(needs), *values, *via, *linked]
 
 
 def load_rows(
-    connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds, batches: Iterable[pa.RecordBatch], key: bytes = b""
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    needs: TableNeeds,
+    batches: Iterable[pa.RecordBatch],
+    key: bytes = b"",
+    reading: Reading | None = None,
 ) -> dict[str, int]:
-    """Stage the batches as ``table``; an empty source gives an empty table. Each row gets a hash ``h`` of everything that is
-    staged of it, under ``key``. Of each column, how many values are there that say nothing it can hold (text in a number
-    column): true numbers, hence secret."""
-    place = {name: f"c{i}" for i, name in enumerate(needs.columns)}
+    """Stage the batches, which hold what ``reading`` asks for, as ``table``; an empty source gives an empty table.
+
+    Each row gets a hash ``h`` of everything that is staged of it, under ``key``. Of each column, how many values are there that
+    say nothing it can hold (text in a number column): true numbers, hence secret.
+    """
+    reading = reading or Reading()
+    columns = list(reading.columns(needs))
+    place = {name: f"c{i}" for i, name in enumerate(columns)}
     names = [staged for staged, _, _ in staged_columns(needs)]
     created = False
     unread: dict[str, int] = {}
-    renamed = (_plain(batch.select(list(needs.columns)).rename_columns(list(place.values()))) for batch in batches)
+    spelled = {place[name] for name in columns if name in reading.inferred}
+    renamed = (_plain(batch.select(columns).rename_columns(list(place.values())), spelled) for batch in batches)
     for stretch in _stretches(renamed):
-        select = _select(needs, place, stretch.schema)
+        select = _select(needs, place, stretch.schema, reading)
         connection.register("batch", stretch)
         verb = f"INSERT INTO {table}" if created else f"CREATE TABLE {table} AS"
         # Hashed twice: the first hash ends in an exclusive or with the last column, by which some values would always win.
         hashed = f"hash(hash({', '.join(['$1', *names])}))"
         connection.execute(f"{verb} SELECT *, {hashed} AS h FROM (SELECT {select} FROM batch)", [key.hex()])
-        for name, count in _unread(connection, needs, place, stretch.schema).items():
+        for name, count in _unread(connection, needs, place, stretch.schema, reading).items():
             unread[name] = unread.get(name, 0) + count
         connection.unregister("batch")
         created = True
@@ -78,37 +120,50 @@ def _stretches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def _unread(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, place: dict[str, str], arrow: pa.Schema) -> dict[str, int]:
+def _unread(
+    connection: duckdb.DuckDBPyConnection, needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: Reading
+) -> dict[str, int]:
     """Only text may say nothing: everything else has a type already."""
-    texts = [name for name in needs.values if is_text(arrow.field(place[name]).type)]
-    casts = {name: typed(place[name], needs.described[name], arrow.field(place[name]).type, for_value=True) for name in texts}
-    told = {name: cast for name, cast in casts.items() if cast != as_text(place[name], arrow.field(place[name]).type)}
+    told = {}
+    for name in needs.values:
+        column, raw = _as_read(place[name], arrow, spell=name in reading.inferred)
+        cast = typed(column, needs.described[name], raw, for_value=True, spelled=name in reading.inferred)
+        if is_text(raw) and cast != as_text(column, raw):
+            told[name] = f"count({column}) - count({cast})"
     if not told:
         return {}
-    counts = ", ".join(f"count({place[name]}) - count({cast})" for name, cast in told.items())
-    (row,) = connection.execute(f"SELECT {counts} FROM batch").fetchall()
+    (row,) = connection.execute(f"SELECT {', '.join(told.values())} FROM batch").fetchall()
     return dict(zip(told, map(int, row), strict=True))
 
 
-def _select(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema) -> str:
+def _select(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: Reading) -> str:
     parts = []
     for staged, name, declared in staged_columns(needs):
-        column = place[name]
-        raw = arrow.field(column).type
-        expression = typed(column, declared, raw, for_value=staged[0] == "v")
+        column, raw = _as_read(place[reading.forms.get(staged, name)], arrow, spell=name in reading.inferred)
+        expression = typed(column, declared, raw, for_value=staged[0] == "v", spelled=name in reading.inferred)
         if staged[0] == "o" and declared is None:
-            expression = ordered(column, raw)
+            expression = (order_text if staged.startswith("ot") else order_number)(column, raw)
         parts.append(f"{expression} AS {staged}")
     return ", ".join(parts) or "0 AS nothing"
 
 
-def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Types that DuckDB would need an extension for, as their plain forms: moments with a zone become UTC."""
+def _as_read(column: str, arrow: pa.Schema, *, spell: bool) -> tuple[str, pa.DataType]:
+    """A column of the batch and its type; as text where its type was inferred."""
     import pyarrow as pa
 
+    raw = arrow.field(column).type
+    return (as_text(column, raw), pa.string()) if spell and not is_text(raw) else (column, raw)
+
+
+def _plain(batch: pa.RecordBatch, spelled: Collection[str] = ()) -> pa.RecordBatch:
+    """Types that DuckDB would need an extension for, as their plain forms: moments with a zone become UTC. A length of time that
+    is to be spelled says what it counts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     arrays, fields = [], []
-    for field, array in zip(batch.schema, batch.columns, strict=True):
-        kind = field.type
+    for named, array in zip(batch.schema, batch.columns, strict=True):
+        kind = named.type
         if pa.types.is_dictionary(kind):
             array, kind = array.dictionary_decode(), kind.value_type
         if pa.types.is_timestamp(kind) and kind.tz is not None:
@@ -117,6 +172,9 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
         if pa.types.is_duration(kind):
             kind = pa.int64()
             array = array.cast(pa.duration("us"), safe=False).cast(kind)
+            if named.name in spelled:
+                kind = pa.string()
+                array = pc.binary_join_element_wise(array.cast(kind), "microseconds", " ")
         arrays.append(array)
-        fields.append(pa.field(field.name, kind))
+        fields.append(pa.field(named.name, kind))
     return pa.record_batch(arrays, schema=pa.schema(fields))

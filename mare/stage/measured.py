@@ -43,15 +43,15 @@ class MeasuredColumn:
         coded = {label: codes.astype(smallest_dtype(cells + 1))}
         return StagedView(self.name, Domain((label,), (cells + 1,)), self.max_rows_per_entity, self.entities, self.owner, coded)
 
-    def by_item(self, edges: Sequence[Sequence[float]], label: str) -> StagedView:
-        """The item of each row, and the cell that it falls into on the grid of its item."""
+    def by_item(self, edges: Sequence[Sequence[float]], lows: Sequence[int], label: str) -> StagedView:
+        """The item of each row, and the cell that it falls into on the grid of its item, counted from the item's low end."""
         if self.items is None:
             raise InternalError(f"{self.name} has no items")
         cells = max(len(own) - 1 for own in edges)
         codes = np.zeros(len(self.ticks), dtype=np.int64)
-        for item, own in enumerate(edges):
+        for item, (own, low) in enumerate(zip(edges, lows, strict=True)):
             at = np.flatnonzero(self.items == item) if len(edges) > 1 else slice(None)
-            codes[at] = np.searchsorted(_inner(own), self.ticks[at], side="right")
+            codes[at] = np.searchsorted(_inner(own), self.ticks[at] - low, side="right")
         coded = {ITEM: self.items.astype(smallest_dtype(len(edges))), label: codes.astype(smallest_dtype(cells))}
         domain = Domain((ITEM, label), (len(edges), cells))
         return StagedView(self.name, domain, self.max_rows_per_entity, self.entities, self.owner, coded)

@@ -5,9 +5,9 @@ Worked out from the schema and its graph, with the caps that will be enforced; b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from mare.errors import PlanError
 from mare.graph.dag import DatasetDag
@@ -56,7 +56,7 @@ class TableNeeds:
     refers: tuple[int, ...] = ()
     """For each column of the foreign key, the place in the parent's ``key``."""
     uniques: tuple[tuple[int, ...], ...] = ()
-    """Places in ``key`` that have to be unique together: what makes another row somebody's."""
+    """Of the entity, places in ``key`` that tell one from another: whoever is there twice would count for two."""
     orphans: Literal["drop", "entity"] = "drop"
     via: tuple[str, ...] = ()
     """Associative: the foreign key to the public table."""
@@ -83,10 +83,8 @@ class TableNeeds:
         return next((number, link) for number, link in enumerate(self.links) if link.name == name)
 
 
-class _Refer(Protocol):
-    """Has these columns of a table staged as something to refer to; their places in its key."""
-
-    def __call__(self, table: str, columns: tuple[str, ...], *, one: bool = True) -> tuple[int, ...]: ...
+_Refer = Callable[[str, tuple[str, ...]], tuple[int, ...]]
+"""Has these columns of a table staged as something to refer to; their places in its key."""
 
 
 def needs(schema: Schema, groups: Sequence[ColumnGroup]) -> tuple[TableNeeds, ...]:
@@ -94,27 +92,28 @@ def needs(schema: Schema, groups: Sequence[ColumnGroup]) -> tuple[TableNeeds, ..
     dag = DatasetDag.of(schema)
     names = [name for name in dag.generation_order() if dag.node(name).role in ("entity", "private", "owned")]
     keys: dict[str, list[str]] = {name: [] for name in (dag.entity.name, *names)}
-    uniques: dict[str, set[tuple[str, ...]]] = {name: set() for name in keys}
+    referred: set[tuple[str, ...]] = set()
 
-    def refer(table: str, columns: tuple[str, ...], *, one: bool = True) -> tuple[int, ...]:
+    def refer(table: str, columns: tuple[str, ...]) -> tuple[int, ...]:
         if table not in keys:
             raise PlanError(f"{table!r} is referred to, but is no table of the entity.")
         keys[table] += [column for column in columns if column not in keys[table]]
-        if one:
-            uniques[table].add(columns)
+        if table == dag.entity.name:
+            referred.add(columns)
         return tuple(keys[table].index(column) for column in columns)
 
     drafts = [_table(schema, dag, name, groups, refer) for name in names]
     if not isinstance(schema.entity, EntityByColumn) and (key := schema.tables[dag.entity.name].key):
-        # Whoever is there twice would count for two, whether or not another table refers to them.
+        # The key tells whether or not another table refers to it; where there is none, what others refer to has to.
         refer(dag.entity.name, tuple(key))
+        referred = {tuple(key)}
     if isinstance(schema.entity, EntityByColumn):
         refer(dag.entity.name, (schema.entity.by,))
         drafts.insert(0, TableNeeds(dag.entity.name, None, (), (), (), (), {}, held_by=schema.entity.table))
-    return tuple(_with_keys(draft, keys[draft.name], uniques[draft.name]) for draft in drafts)
+    return tuple(_with_keys(draft, keys[draft.name], () if draft.owners else referred) for draft in drafts)
 
 
-def _with_keys(draft: TableNeeds, key: Sequence[str], uniques: set[tuple[str, ...]]) -> TableNeeds:
+def _with_keys(draft: TableNeeds, key: Sequence[str], uniques: Collection[tuple[str, ...]]) -> TableNeeds:
     places = sorted(tuple(key.index(column) for column in columns) for columns in uniques)
     return replace(draft, key=tuple(key), uniques=tuple(places))
 
@@ -159,8 +158,7 @@ def _links(schema: Schema, name: str, refer: _Refer) -> list[Link]:
         if says.kind == "public":
             found.append(Link(reference, "public", says.table, columns))
         elif says.kind in ("earlier", "owned") or (says.kind == "same_entity" and says.by == "position"):
-            # Only what owns or is owned has to be one row; of others the first that fits is as good.
-            there = refer(says.table, _referred(schema, says.table, says.column), one=says.kind == "owned")
+            there = refer(says.table, _referred(schema, says.table, says.column))
             found.append(Link(reference, says.kind, says.table, columns, there))
     return found
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mare.release.placing import Index
 
-from .loading import staged_columns
+from .loading import order_columns, staged_columns
 from .needs import TableNeeds
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def sorted_rows(connection: duckdb.DuckDBPyConnection, raw: str, owned: str, nee
     Rows that the order leaves equal come by their hash, rows of one hash by all they hold: those that are still equal are the
     same row twice, and either may stand first. The source's own order never decides: another entity could move it.
     """
-    orders = [f"o{i}" for i in range(len(needs.order))]
+    orders = order_columns(needs)
     by = ["parent", *(f"{order} ASC NULLS FIRST" for order in orders), "h"]
     table = connection.sql(
         f"SELECT o.*, r.h{''.join(f', r.{order}' for order in orders)} FROM ({owned}) o JOIN {raw} r ON r.rowid = o.row "

@@ -1,6 +1,8 @@
 """Whose rows they are, where the foreign key alone does not say: rows of one's own, entities by column, orphans.
 
 Every row gets one owner, and every copy of a row counts for one (privacy.md, leaks 7 and 8):
+- where two rows share a key, a row that refers to it is made anew for each: whose it is could only be decided by looking at the
+  other one, which may be another entity's, and to refuse it would tell that there is such a key;
 - a row that references own is made anew for each of them, as the plan counts it: two customers at one address have two;
 - an entity by column is one for each value of the column;
 - orphans that the schema calls entities get a parent that stands in for the missing one. It is marked unknown: what is above
@@ -32,18 +34,18 @@ def place_by_column(connection: duckdb.DuckDBPyConnection, raw: str, target: str
     )
 
 
-def check_unique(connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds) -> None:
-    """A key that two rows share would give a child two owners, or one entity two rows: refused, no entity could be told apart."""
+def check_entities(connection: duckdb.DuckDBPyConnection, table: str, needs: TableNeeds) -> None:
+    """An entity that is there twice is refused: nobody could tell whom to protect. It is the one refusal that depends on values
+    (docs/privacy.md, «Not protected»)."""
     for places in needs.uniques:
         keys = [f"k{place}" for place in places]
         there = " AND ".join(f"{key} IS NOT NULL" for key in keys)
         twice = f"SELECT 1 FROM {table} WHERE {there} GROUP BY {', '.join(keys)} HAVING count(*) > 1 LIMIT 1"
         if connection.execute(twice).fetchall():
             named = ", ".join(needs.key[place] for place in places)
-            why = "the rows that refer to it have no one owner" if needs.owners else "nobody could be told apart as one entity"
             raise SourceError(
-                f"table {needs.name!r}: its key ({named}) is not unique, so {why}. Correct the source, or name the right key in "
-                "the schema."
+                f"table {needs.name!r}: its key ({named}) is not unique, so nobody could be told apart as one entity. "
+                "Correct the source, or name the right key in the schema."
             )
 
 
@@ -58,6 +60,32 @@ def owned_by_parent(raw: str, parent: str, needs: TableNeeds) -> str:
     return (
         f"SELECT r.rowid AS row, p.entity AS entity, p.place AS parent FROM {raw} r JOIN {parent} p ON {join} WHERE NOT p.unknown"
     )
+
+
+MOST_COPIES, FREE_COPIES = 10, 1_000_000
+"""So many copies of each row, and so many besides, are made of rows whose parents share a key."""
+
+
+def count_shared(connection: duckdb.DuckDBPyConnection, raw: str, parent: str, needs: TableNeeds) -> int:
+    """How many copies of rows there are to be because their parents share a key: a true number, hence secret.
+
+    Where the key is none at all (a stay's number within its patient), every row would be everybody's: that is refused, because it
+    could not be joined (docs/privacy.md, «Not protected»).
+    """
+    foreign, keys = [f"f{i}" for i in range(len(needs.refers))], [f"k{place}" for place in needs.refers]
+    shared = (
+        f"SELECT {', '.join(keys)}, count(*) AS times FROM {parent} WHERE NOT unknown GROUP BY {', '.join(keys)} HAVING times > 1"
+    )
+    join = " AND ".join(f"r.{mine} = p.{theirs}" for mine, theirs in zip(foreign, keys, strict=True))
+    counted = f"SELECT count(*), coalesce(sum(p.times), 0) FROM {raw} r JOIN ({shared}) p ON {join}"
+    ((rows, copies),) = connection.execute(counted).fetchall()
+    if copies > MOST_COPIES * rows + FREE_COPIES:
+        names = ", ".join(needs.foreign)
+        raise SourceError(
+            f"table {needs.name!r}: what {names} refers to in {needs.parent!r} is no key there: most rows of different entities "
+            "share it. Name the right key in the schema; it may need the entity's own key as well."
+        )
+    return int(copies) - int(rows)
 
 
 def with_public_keys(owned: str, raw: str, vocabulary: str, needs: TableNeeds) -> str:
@@ -76,9 +104,12 @@ def owned_by_reference(raw: str, needs: TableNeeds, tables: Mapping[str, tuple[s
         relation, owner = tables[table]
         at, link = owner.link(reference)
         join = " AND ".join(f"r.k{place} = p.r{at}_{i}" for i, place in enumerate(link.refers))
+        keys = ", ".join(f"k{place}" for place in link.refers)
+        # A reference leads to one row: where several have the key, to the one that is first by what it holds.
+        first = f"QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY h, {_everything(needs)}) = 1"
         parts.append(
-            f"SELECT r.rowid AS row, p.entity AS entity, p.place AS parent, {number} AS owner FROM {raw} r "
-            f"JOIN {relation} p ON {join} WHERE NOT p.unknown"
+            f"SELECT r.row, p.entity AS entity, p.place AS parent, {number} AS owner "
+            f"FROM (SELECT rowid AS row, * FROM {raw} {first}) r JOIN {relation} p ON {join} WHERE NOT p.unknown"
         )
     return " UNION ALL ".join(parts)
 
@@ -141,9 +172,8 @@ def adopt_orphans(
         [key.hex()],
     )
     named = _count(connection, "missing")
-    everything = ", ".join(name for name, _, _ in staged_columns(needs))
     connection.execute(
-        f"CREATE TABLE lone AS SELECT rowid AS row, row_number() OVER (ORDER BY h, {everything}) - 1 + {named} AS n "
+        f"CREATE TABLE lone AS SELECT rowid AS row, row_number() OVER (ORDER BY h, {_everything(needs)}) - 1 + {named} AS n "
         f"FROM {raw} r WHERE NOT ({there})"
     )
     added = named + _count(connection, "lone")
@@ -178,6 +208,10 @@ def _stand_in(
             f"n + {entities} AS entity, true AS unknown{owner}{keys} "
             f"FROM range({added}) AS numbers(n) LEFT JOIN missing m USING (n) ORDER BY n"
         )
+
+
+def _everything(needs: TableNeeds) -> str:
+    return ", ".join(name for name, _, _ in staged_columns(needs))
 
 
 def _count(connection: duckdb.DuckDBPyConnection, relation: str) -> int:

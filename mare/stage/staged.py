@@ -2,7 +2,7 @@
 
     source ─► **stage** ─► views ─► curator
 
-Only `fit`, the evaluation and the audit come here. Everything in this room is exact, hence secret.
+Only the stage door (`mare.stage_door`) and the audit come here. Everything in this room is exact, hence secret.
 """
 
 from __future__ import annotations
@@ -49,6 +49,10 @@ class LocalNotes:
     truncated: Mapping[str, Cuts]
     outside: Mapping[str, int] = field(default_factory=dict)
     """By column: values that no domain holds, which were clamped, made `other` or NULL."""
+    unread: Mapping[str, int] = field(default_factory=dict)
+    """By column: values that the source could not read as its own type; by table, rows of a file that it left out."""
+    copies: Mapping[str, int] = field(default_factory=dict)
+    """By table: rows that were made anew because their parents share a key."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,12 +177,17 @@ class Staged:
             unknown=staged.unknown,
         )
 
-    def read(self, table: str, codec: TableCodec, related: TableRelations | None = None) -> ReadTable:
-        """Ticks and codes of a table whose bins may still be open. Tables above it have been read."""
+    def read(self, table: str, codec: TableCodec, related: TableRelations | None = None) -> None:
+        """Ticks and codes of a table whose bins may still be open, kept until it is encoded. Tables above it have been read."""
         staged, related = self.tables[table], related or TableRelations()
         given = dict[str, CodeArray]()
         self._encode_references(staged, related, given, {})
         self._reads[table] = self._read(staged, codec, related, given)
+
+    def as_read(self, table: str) -> ReadTable:
+        """What `read` found."""
+        if table not in self._reads:
+            raise InternalError(f"table {table!r} is measured before it is read")
         return self._reads[table]
 
     def _read(

@@ -15,18 +15,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mare.errors import InternalError
-from mare.ports import Source
+from mare.ports import Forgiving, Source
 from mare.release.placing import Index
 from mare.release.public import Texts
 
 from .associations import load_vocabulary
+from .comparing import Collations, reading_of
 from .database import staging_database
 from .loading import load_rows
 from .needs import TableNeeds
 from .ordering import OwnedRows, sorted_rows
 from .owners import (
     adopt_orphans,
-    check_unique,
+    check_entities,
+    count_shared,
     entities_themselves,
     note_owned,
     owned_by_parent,
@@ -52,13 +54,15 @@ def stage(
     *,
     folder: Path | None = None,
     vocabularies: Vocabularies | None = None,
+    collations: Collations | None = None,
 ) -> Iterator[Staged]:
     """Read the tables from an open source, once, and truncate them. ``key`` is the fit's secret: it decides which rows stay.
+    The keys of ``vocabularies`` are in the form that ``collations`` names.
 
     The staging database is gone when this is left, also after an error.
     """
     with staging_database(folder) as connection:
-        work = _Work(connection, source, key, tables)
+        work = _Work(connection, source, key, tables, collations or {})
         for name, keys in (vocabularies or {}).items():
             work.vocabulary(name, keys)
         for needs in tables:
@@ -72,6 +76,7 @@ class _Work:
     source: Source
     key: bytes
     tables: tuple[TableNeeds, ...]
+    collations: Collations = field(default_factory=dict)
     entities: int = 0
     raw: dict[str, str] = field(default_factory=dict)
     """Tables as they were read: the values stay there."""
@@ -87,6 +92,7 @@ class _Work:
     orphans: dict[str, int] = field(default_factory=dict)
     truncated: dict[str, Cuts] = field(default_factory=dict)
     outside: dict[str, int] = field(default_factory=dict)
+    copies: dict[str, int] = field(default_factory=dict)
 
     def vocabulary(self, name: str, keys: Sequence[Texts]) -> None:
         self.vocabularies[name] = f"vocabulary_{len(self.vocabularies)}"
@@ -160,9 +166,12 @@ class _Work:
             return self._raw(next(table for table in self.tables if table.name == needs.held_by))
         if needs.name not in self.raw:
             raw = self.raw[needs.name] = f"raw_{len(self.raw)}"
-            unread = load_rows(self.connection, raw, needs, self.source.read(needs.name, needs.columns), self.key)
+            reading = reading_of(needs, self.tables, self.source.reflect(), self.collations)
+            batches = self.source.read(needs.name, reading.columns(needs))
+            unread = load_rows(self.connection, raw, needs, batches, self.key, reading)
             self.outside |= {f"{needs.name}.{name}": count for name, count in unread.items()}
-            check_unique(self.connection, raw, needs)
+            if not needs.owners:
+                check_entities(self.connection, raw, needs)
             self.read[needs.name] = self._rows(raw)
         return self.raw[needs.name]
 
@@ -178,6 +187,7 @@ class _Work:
             self.reread |= {above.name for _, above in chain}
             owned = f"FROM {target}"
         else:
+            self.copies[needs.name] = count_shared(self.connection, raw, self.placed[needs.parent][0], needs)
             owned = owned_by_parent(raw, self.placed[needs.parent][0], needs)
         return with_public_keys(owned, raw, self.vocabularies[needs.name], needs) if needs.via else owned
 
@@ -210,7 +220,8 @@ class _Work:
             name: self._staged_table(needs, relation, sizes[needs.parent or name])
             for name, (relation, needs) in self.placed.items()
         }
-        notes = LocalNotes(self.read, self.orphans, self.truncated)
+        unread = dict(self.source.unread) if isinstance(self.source, Forgiving) else {}
+        notes = LocalNotes(self.read, self.orphans, self.truncated, unread=unread, copies=self.copies)
         return Staged(self.connection, tables, self.entities, notes, self.vocabularies, outside=self.outside)
 
     def _staged_table(self, needs: TableNeeds, relation: str, parents: int) -> StagedTable:

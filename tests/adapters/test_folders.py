@@ -13,6 +13,7 @@ import pytest
 
 from mare.errors import SourceError
 from mare.finding import open_source
+from mare.ports import Forgiving
 from mare.schema.reflection import Reflection
 
 
@@ -144,18 +145,18 @@ def test_an_empty_line_is_a_null_in_a_single_column_and_nothing_elsewhere(tmp_pa
     assert rows(tmp_path, "two", "a", "b") == [{"a": "1", "b": "2"}]
 
 
-@pytest.mark.parametrize(
-    ("content", "wanted"),
-    [
-        (b"a,b\n1,2\ntopsecret\n", r"t\.csv: row 3 has more or fewer fields"),
-        (b"a,b\n1,2\ntop\xff,3\n", r"t\.csv: row 3 holds text that is not UTF-8"),
-    ],
-)
-def test_a_bad_row_is_told_by_its_number_and_not_shown(tmp_path: Path, content: bytes, wanted: str) -> None:
-    write(tmp_path / "t.csv", content)
-    with pytest.raises(SourceError, match=wanted) as refused:
-        rows(tmp_path, "t", "a", "b")
-    assert "top" not in str(refused.value)
+def test_a_row_of_other_fields_is_left_out_and_counted_and_the_others_are_read(tmp_path: Path) -> None:
+    write(tmp_path / "t.csv", b"a,b\n1,2\nlonely\n3,4,5\n6,7\n")
+    with open_source(tmp_path) as source:
+        read = pa.Table.from_batches(source.read("t", ["a", "b"])).to_pylist()
+        assert isinstance(source, Forgiving)
+        assert dict(source.unread) == {"t": 2}
+    assert read == [{"a": "1", "b": "2"}, {"a": "6", "b": "7"}]
+
+
+def test_what_is_not_utf8_is_read_with_a_mark_and_the_others_as_they_are(tmp_path: Path) -> None:
+    write(tmp_path / "t.csv", b"a,b\nm\xc3\xbc,2\nto\xffp,3\n")
+    assert rows(tmp_path, "t", "a", "b") == [{"a": "mü", "b": "2"}, {"a": "to\ufffdp", "b": "3"}]
 
 
 def test_a_compressed_file_that_was_cut_off_is_told(tmp_path: Path) -> None:
@@ -211,13 +212,23 @@ def test_numbers_of_more_digits_than_arrow_computes_with_are_read(tmp_path: Path
     assert rows(tmp_path, "t", "whole", "part") == [{"whole": 7, "part": 2.5}]
 
 
-def test_parts_that_store_a_column_in_another_type_are_told_without_a_value(tmp_path: Path) -> None:
+def test_parts_that_declare_a_column_in_another_type_are_refused_before_a_row_is_read(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").mkdir()
     pq.write_table(pa.table({"n": [1]}), tmp_path / "t.parquet" / "1.parquet")
     pq.write_table(pa.table({"n": ["topsecret"]}), tmp_path / "t.parquet" / "2.parquet")
-    with pytest.raises(SourceError, match=r"t\.n: .*files stores it as string: write all of them alike") as refused:
-        rows(tmp_path, "t", "n")
+    with open_source(tmp_path) as source, pytest.raises(SourceError, match=r"stores n as string, 1\.parquet as int64") as refused:
+        source.reflect()
     assert "topsecret" not in str(refused.value)
+
+
+def test_parts_that_pandas_wrote_may_differ_in_types_because_it_inferred_them(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").mkdir()
+    pd.DataFrame({"n": [1]}).to_parquet(tmp_path / "t.parquet" / "1.parquet")
+    pd.DataFrame({"n": [2, "x"]}, dtype=object).astype(str).to_parquet(tmp_path / "t.parquet" / "2.parquet")
+    with open_source(tmp_path) as source:
+        assert all(column.inferred for column in source.reflect().tables[0].columns)
+        read = [value for batch in source.read("t", ["n"]) for value in batch.column(0).to_pylist()]
+    assert read == [1, "2", "x"]
 
 
 def test_file_names_that_look_like_patterns_are_names(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ import pytest
 from mare.errors import InternalError, SinkError, SourceError
 from mare.finding import open_sink, open_source
 from mare.ports import SinkTable
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.whereabouts import refuse_overlap
 from tests.targets import ROWS, TABLES, fill
 
 FRAME = pd.DataFrame(
@@ -57,11 +59,11 @@ def read_all(frames: dict[str, pd.DataFrame], table: str, columns: list[str]) ->
         return pa.Table.from_batches(source.read(table, columns)).to_pylist()
 
 
-def test_dtypes_are_catalogue_and_every_column_may_be_null() -> None:
+def test_dtypes_are_told_as_inferred_and_every_column_may_be_null() -> None:
     with open_source({"t": FRAME}) as source:
         (table,) = source.reflect().tables
     assert {column.name: column.kind for column in table.columns} == KINDS
-    assert all(column.nullable for column in table.columns)
+    assert all(column.nullable and column.inferred for column in table.columns)
     assert source.label == "data frames"
 
 
@@ -164,24 +166,48 @@ def test_a_dictionary_gets_all_frames_or_none() -> None:
     ]
 
 
-def test_whole_numbers_and_missing_ones_come_back_in_the_dtype_that_was_read() -> None:
-    kept = ["whole", "gap", "nullable", "flag", "maybe"]
-    with open_source({"t": FRAME[kept]}) as source:
-        (table,), rows = source.reflect(), pa.Table.from_batches(source.read("t", kept))
+def test_whole_numbers_and_truth_values_that_may_be_missing_have_dtypes_that_hold_both() -> None:
+    columns = {"key": "integer", "whole": "integer", "gap": "number", "flag": "boolean"}
+    table = ReflectedTable("t", tuple(ReflectedColumn(n, k, nullable=n != "key") for n, k in columns.items()), key=("key",))  # type: ignore[arg-type]
     made: dict[str, pd.DataFrame] = {}
     with open_sink(made) as sink:
         sink.create([SinkTable(table)])
-        for batch in rows.to_batches():
-            sink.write("t", batch)
-    assert made["t"].dtypes.astype(str).to_dict() == FRAME[kept].dtypes.astype(str).to_dict()
-    assert made["t"]["nullable"].tolist() == [2**60 + 1, pd.NA, 3]
+        sink.write("t", pa.RecordBatch.from_pylist([{"key": 1, "whole": 2**60 + 1, "gap": 1.5, "flag": True}]))
+        sink.write(
+            "t", pa.RecordBatch.from_pylist([{"key": 2, "whole": None, "gap": None, "flag": None}], schema=_arrow(columns))
+        )
+    assert made["t"].dtypes.astype(str).to_dict() == {"key": "int64", "whole": "Int64", "gap": "float64", "flag": "boolean"}
+    assert made["t"]["whole"].tolist() == [2**60 + 1, pd.NA]
+
+
+def _arrow(kinds: dict[str, str]) -> pa.Schema:
+    types = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
+    return pa.schema([(name, types[kind]) for name, kind in kinds.items()])
 
 
 def test_a_dictionary_that_holds_a_table_is_refused_unless_it_may_be_replaced() -> None:
     frames: dict[str, object] = {"lines": "old", "mine": "kept"}
     with pytest.raises(SinkError, match="already holds lines"), open_sink(frames) as sink:
         fill(sink)
-    with open_sink(frames, replace=True) as sink:
+    with pytest.raises(SinkError, match="holds lines, without the mark"), open_sink(frames, replace=True) as sink:
         fill(sink)
+    assert frames == {"lines": "old", "mine": "kept"}
+    del frames["lines"]
+    for replace in (False, True):
+        with open_sink(frames, replace=replace) as sink:
+            fill(sink)
     assert isinstance(frames["lines"], pd.DataFrame)
     assert frames["mine"] == "kept"
+
+
+def test_frames_that_were_read_are_not_replaced_in_their_own_dictionary() -> None:
+    frames: dict[str, object] = {"lines": pd.DataFrame({"patient": [1], "line": [1]})}
+    before = frames["lines"]
+    with open_source(frames) as source, open_sink(frames, replace=True) as sink:
+        with pytest.raises(SinkError, match="is the source data frames"):
+            refuse_overlap(source, sink)
+        with pytest.raises(SinkError, match="holds lines, without the mark"):
+            sink.create([SinkTable(table) for table in TABLES])
+    assert frames["lines"] is before
+    with open_source(frames) as source, open_sink({}) as sink:
+        refuse_overlap(source, sink)

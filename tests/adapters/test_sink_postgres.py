@@ -163,14 +163,14 @@ def test_what_is_no_table_is_refused_by_name(postgres_server: PostgresServer) ->
 
 
 def test_a_table_that_others_depend_on_is_not_replaced_and_that_is_found_before_the_fit(postgres_server: PostgresServer) -> None:
-    url = postgres_server.create_database(
-        "CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t VALUES (7); CREATE TABLE mine (a int REFERENCES t)"
-    )
+    url = postgres_server.create_database()
+    write_simple(url)
+    postgres_server.run(url.rpartition("/")[2], "CREATE TABLE mine (a int REFERENCES t)")
     with pytest.raises(SinkError, match="views or tables that depend on the one"):
         write_simple(url, replace=True)
     with pytest.raises(SinkError, match="views or tables that depend on the one"), open_sink(url, replace=True) as sink:
         sink.expect(["t"])
-    assert rows(url, "SELECT a FROM t") == [(7,)]
+    assert rows(url, "SELECT a FROM t") == [(1,)]
 
 
 def test_the_schema_is_that_of_the_url_or_the_first_of_the_search_path(postgres_server: PostgresServer) -> None:
@@ -196,7 +196,8 @@ def test_a_user_without_create_rights_is_told_before_the_fit(postgres_server: Po
 
 
 def test_a_user_may_not_replace_what_is_not_theirs(postgres_server: PostgresServer) -> None:
-    url = postgres_server.create_database("GRANT ALL ON SCHEMA public TO public; CREATE TABLE t (a int)")
+    url = postgres_server.create_database("GRANT ALL ON SCHEMA public TO public")
+    write_simple(url)
     theirs = postgres_server.url(url.rpartition("/")[2], postgres_server.create_role("word"), "word")
     with pytest.raises(SinkError, match=r"no right to do that.*ownership"):
         write_simple(theirs, replace=True)

@@ -6,7 +6,15 @@
 from __future__ import annotations
 
 # Importing plants them.
-from tests.privacy import mutants_of_the_answers, mutants_of_the_fit, mutants_of_the_gate, mutants_of_the_stage  # noqa: F401
+from tests.privacy import (  # noqa: F401
+    mutants_of_the_answers,
+    mutants_of_the_draws,
+    mutants_of_the_fit,
+    mutants_of_the_gate,
+    mutants_of_the_rows,
+    mutants_of_the_stage,
+    mutants_that_survived,
+)
 from tests.privacy.planting import PLANTED, Mutant
 
 MUTANTS: tuple[Mutant, ...] = tuple(PLANTED)

@@ -202,13 +202,13 @@ def true_number_of_rows(patch: pytest.MonkeyPatch) -> None:
     """Fractions are of the true number of entities: whoever multiplies a released table with it has that number (leak 1)."""
     original = fit_module.measure_sizes
 
-    def telling(gate: Any, staged: Any, *args: Any) -> Any:
+    def telling(door: Any, *args: Any) -> Any:
         class Telling(Sizes):
             def known(self, table: str, part: Any) -> Estimate | None:
                 noisy = super().known(table, part)
-                return None if noisy is None else Estimate(float(staged.entities), noisy.deviation)
+                return None if noisy is None else Estimate(float(door._staged.entities), noisy.deviation)
 
-        sizes = original(gate, staged, *args)
+        sizes = original(door, *args)
         return Telling(sizes.entities, sizes.tables, sizes.parents, sizes.deviation)
 
     patch.setattr(fit_module, "measure_sizes", telling)

@@ -15,6 +15,7 @@ from mare.privacy.answers.sizes import NoisySize
 from mare.privacy.curator import Gate
 from mare.stage import Staged, StagedView, TableNeeds
 from mare.stage.raw import StagedColumn
+from mare.stage_door import StageDoor
 from tests.privacy import checks
 from tests.privacy.planting import planted
 from tests.privacy.seams import change_rows, change_stage, fit_module
@@ -90,9 +91,9 @@ def true_sizes(patch: pytest.MonkeyPatch) -> None:
     """The budget is split by true row counts, so every noise scale tells them (leak 1)."""
     original = fit_module.measure_sizes
 
-    def measure(gate: Any, staged: Staged, *args: Any) -> Sizes:
-        noisy = original(gate, staged, *args)
-        return replace(noisy, tables={name: max(1.0, float(len(table.entity))) for name, table in staged.tables.items()})
+    def measure(door: StageDoor, *args: Any) -> Sizes:
+        noisy, tables = original(door, *args), door._staged.tables
+        return replace(noisy, tables={name: max(1.0, float(len(table.entity))) for name, table in tables.items()})
 
     patch.setattr(fit_module, "measure_sizes", measure)
 
@@ -102,9 +103,9 @@ def true_count_in_the_ledger(patch: pytest.MonkeyPatch) -> None:
     """A line meant for the screen ends up in the ledger (leak 10)."""
     original = fit_module.measure_sizes
 
-    def measure(gate: Gate, staged: Staged, *args: Any) -> Sizes:
-        gate.ledger.declare(f"{staged.entities} patients were read")
-        return original(gate, staged, *args)
+    def measure(door: StageDoor, *args: Any) -> Sizes:
+        door._gate.ledger.declare(f"{door._staged.entities} patients were read")
+        return original(door, *args)
 
     patch.setattr(fit_module, "measure_sizes", measure)
 

@@ -20,6 +20,7 @@ from mare.privacy.curator import Gate
 from mare.stage import Staged, TableNeeds
 
 fit_module = import_module("mare.fitting.fit")  # the room offers the verb `fit` under the same name
+door_module = import_module("mare.stage_door")
 
 Tables = tuple[TableNeeds, ...]
 
@@ -32,7 +33,7 @@ def change_stage(
     key: Callable[[bytes], bytes] = lambda drawn: drawn,
 ) -> None:
     """The fit's stage reads another source, enforces other caps or hashes with another key than the fit told it."""
-    original = fit_module.stage
+    original = door_module.stage
 
     @contextmanager
     def changed(reader: Source, tables: Tables, secret: bytes, **named: Any) -> Iterator[Staged]:
@@ -41,7 +42,7 @@ def change_stage(
                 staged.tables[table.name] = replace(staged.tables[table.name], needs=table)
             yield staged
 
-    patch.setattr(fit_module, "stage", changed)
+    patch.setattr(door_module, "stage", changed)
 
 
 def change_views(patch: pytest.MonkeyPatch, change: Callable[[Any], Any]) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from mare.errors import PrivacyError
-from tests.privacy import checks, checks_of_fits
+from tests.privacy import checks, checks_of_fits, checks_of_learning, checks_of_noise, checks_of_prices, checks_of_rows
 from tests.privacy.mutants import MUTANTS
 from tests.privacy.planting import Mutant
 
-CHECKS = (*checks.CHECKS, *checks_of_fits.CHECKS)
+ROOMS = (checks, checks_of_fits, checks_of_noise, checks_of_learning, checks_of_prices, checks_of_rows)
+CHECKS = tuple(check for room in ROOMS for check in room.CHECKS)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -56,7 +56,7 @@ def test_a_terminal_that_cannot_draw_lines_still_gets_an_answer(small: Path) -> 
 
 def test_a_picture_is_drawn_into_a_file_and_replaces_the_one_before(tmp_path: Path) -> None:
     target = tmp_path / "graph.svg"
-    target.write_text("an earlier picture")
+    target.write_text("<svg >an earlier picture</svg>")
     done = mare("graph", TWENTY, "-o", target)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
@@ -64,6 +64,15 @@ def test_a_picture_is_drawn_into_a_file_and_replaces_the_one_before(tmp_path: Pa
     assert drawn.tag == "{http://www.w3.org/2000/svg}svg"
     assert "chartevents" in [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert [p.name for p in tmp_path.iterdir()] == ["graph.svg"]  # nothing half-written beside it
+
+
+def test_what_is_no_drawing_is_not_drawn_over(tmp_path: Path) -> None:
+    target = tmp_path / "patients.txt"
+    target.write_bytes(b"SQLite format 3\0 and somebody's data")
+    refused = mare("graph", TWENTY, "-o", target)
+    assert refused.returncode == 2
+    assert "is no drawing of a schema" in refused.stderr
+    assert target.read_bytes() == b"SQLite format 3\0 and somebody's data"
 
 
 def test_text_goes_into_a_txt_file(small: Path, tmp_path: Path) -> None:

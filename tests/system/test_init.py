@@ -67,11 +67,11 @@ def test_the_draft_goes_to_the_terminal_and_the_summary_beside_it() -> None:
 
 def test_an_existing_file_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     target = tmp_path / "schema.yaml"
-    target.write_text("somebody's work")
+    target.write_text("# somebody's work\nmare: 1\n")
     refused = mare("init", CHINOOK_FILE, "-o", target)
     assert refused.returncode == 2
     assert "is there already" in refused.stderr
-    assert target.read_text() == "somebody's work"
+    assert target.read_text() == "# somebody's work\nmare: 1\n"
     assert mare("init", CHINOOK_FILE, "-o", target, "--force").returncode == 0
     assert load_schema(target).entity == "Customer"
 

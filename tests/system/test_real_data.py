@@ -48,7 +48,7 @@ def run_whole(source: object, schema: Path, folder: Path, *options: object) -> N
         done = command("sample", release, "--to", folder / target, "--quiet", *options, folder=folder)
         assert done.returncode == 0, done.stderr
     described = load_schema(schema)
-    parquet = {file.stem: pq.read_table(file).to_pandas() for file in (folder / "out").iterdir()}
+    parquet = {file.stem: pq.read_table(file).to_pandas() for file in (folder / "out").glob("*.parquet")}
     with closing(sqlite3.connect(folder / "out.sqlite")) as made, duckdb.connect(str(folder / "out.duckdb")) as other:
         assert made.execute("PRAGMA foreign_key_check").fetchall() == []
         assert made.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

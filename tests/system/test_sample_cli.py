@@ -22,7 +22,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sampled(release: Path, target: Path, *options: str) -> dict[str, pd.DataFrame]:
     done = mare("sample", release, "--to", target, "--quiet", *options)
     assert done.returncode == 0, done.stderr
-    return {path.stem: pd.read_parquet(path) for path in target.iterdir()}
+    return {path.stem: pd.read_parquet(path) for path in target.glob("*.parquet")}
 
 
 def test_so_many_entities_that_satisfy_a_condition(release: Path, tmp_path: Path) -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mare.errors import SinkError
 from mare.leftovers import hold_folder
 from mare_adapters.boundary import writing
+
+from .marks import refuse_unmarked
 
 
 class Beside:
@@ -69,6 +71,19 @@ def refuse_others(target: Path, held: Sequence[str], written: Sequence[str], wha
     if others:
         shown = ", ".join(others[:8]) + (f" and {len(others) - 8} more" if len(others) > 8 else "")
         raise SinkError(f"{target} also holds {what} {shown}, which would be lost. It was left as it was: give another path.")
+
+
+def refuse_what_is_there(target: Path, held: Mapping[str, bool], *, replace: bool) -> None:
+    """Nothing is overwritten that nobody said to replace, nor anything that mare did not create: ``held`` tells which it did."""
+    foreign = [name for name, ours in held.items() if not ours]
+    if held and not replace:
+        what = (
+            "and mare did not create it. Give another path."
+            if foreign
+            else "Give another path, or say --replace to overwrite it."
+        )
+        raise SinkError(f"{target} exists already{',' if foreign else '.'} {what}")
+    refuse_unmarked(str(target), foreign, "Remove it yourself, or give another path.")
 
 
 def _exchange(new: Path, old: Path) -> None:

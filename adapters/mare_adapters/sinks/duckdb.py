@@ -6,6 +6,7 @@ add no foreign key later: one that refers to its own table or to a later one is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,16 +14,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable, Watch
+from mare.ports import Place, SinkTable, Watch
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
+from mare.whereabouts import file_place
 from mare_adapters.boundary import writing
 from mare_adapters.engine import open_duckdb
 from mare_adapters.locations import file_location
 from mare_adapters.sources.columnar import arrow_type
 
-from .beside import Beside, refuse_others
+from .beside import Beside, refuse_others, refuse_what_is_there
 from .finishing import Finishing, Step
 from .layout import Layout, Limits, WriteOrder, lay_out
+from .marks import is_mark, mark_of
 from .types import DUCKDB, changed_types, is_listed, own_type, sized
 from .values import fitted
 from .wording import Wording, index_names
@@ -32,7 +35,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LIMITS = Limits("DuckDB", folds_case=True)
-_HELD = "SELECT table_name FROM information_schema.tables WHERE table_catalog = current_database() ORDER BY 1"
+_HELD = """
+SELECT schema_name, table_name, comment FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal
+ UNION ALL
+SELECT schema_name, view_name, NULL FROM duckdb_views() WHERE database_name = current_database() AND NOT internal ORDER BY 1, 2
+"""
 
 
 class DuckdbSink:
@@ -63,8 +70,8 @@ class DuckdbSink:
     def __enter__(self) -> Self:
         if self._target.is_dir():
             raise SinkError(f"{self._target} is a folder. Give the path of a file.")
-        if self._target.exists() and not self._replace and self._held():
-            raise SinkError(f"{self._target} exists already. Give another path, or say --replace to overwrite it.")
+        if not self._replace:
+            refuse_what_is_there(self._target, self._held(), replace=False)
         self._new = Beside(self._target)
         with self._new.opening(self.label):
             self._connection = open_duckdb(str(self._new.path))
@@ -72,17 +79,21 @@ class DuckdbSink:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            if error is None:
+            if error is None and self._layout.tables:
                 with writing(self.label, "the file"):
                     self._finish()
         finally:
             self._discard()
 
-    def expect(self, tables: Sequence[str]) -> None:
-        if self._target.exists():
-            refuse_others(self._target, self._held(), tables, "the tables")
+    def place(self) -> Place:
+        return file_place(self._target, within_folder=False)
 
-    def create(self, tables: Sequence[SinkTable]) -> None:
+    def expect(self, tables: Sequence[str]) -> None:
+        held = self._held()
+        refuse_others(self._target, list(held), tables, "the tables")
+        refuse_what_is_there(self._target, held, replace=self._replace)
+
+    def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         self.expect([one.table.name for one in tables])
         self._layout = lay_out(tables, _LIMITS)
         order = WriteOrder.of(tables)
@@ -97,6 +108,7 @@ class DuckdbSink:
             extra += [WORDING.foreign_key(key) for key in table.foreign_keys if (table.name, key) not in self._later]
             with writing(self.label, f"table {table.name}"):
                 self._open.execute(WORDING.create_table(table, extra=extra))
+                self._open.execute(f"COMMENT ON TABLE {WORDING.name(table.name)} IS '{mark_of(table.name, release)}'")
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         import pyarrow as pa
@@ -123,15 +135,24 @@ class DuckdbSink:
             raise InternalError("a sink was written to before it was entered")
         return self._connection
 
-    def _held(self) -> list[str]:
-        """What the file at the target holds. One that is not DuckDB's is nobody's to overwrite."""
+    def _held(self) -> dict[str, bool]:
+        """What the file at the target holds, and whether mare created it. One that is not DuckDB's is nobody's to overwrite."""
         import duckdb
 
-        if not self._target.stat().st_size:
-            return []
+        real = Path(os.path.realpath(self._target))
+        if (log := real.with_name(f"{real.name}.wal")).exists():
+            # DuckDB would take it for the new file's, and refuse to open either.
+            raise SinkError(
+                f"{log} lies beside the target: somebody has {self._target} open, or did not close it. Close it (or open it once "
+                "with DuckDB, which writes the log back), or give another path."
+            )
+        if not self._target.exists() or not self._target.stat().st_size:
+            return {}
         try:
             with open_duckdb(str(self._target), read_only=True) as connection:
-                return [name for (name,) in connection.execute(_HELD).fetchall()]
+                # A table of another schema is never mare's, whatever it is called.
+                listed = connection.execute(_HELD).fetchall()
+                return {n if at == "main" else f"{n} of schema {at}": at == "main" and is_mark(said, n) for at, n, said in listed}
         except duckdb.Error as error:
             raise SinkError(
                 f"{self._target} exists already and cannot be replaced ({type(error).__name__}): it is no DuckDB file, or "
@@ -163,6 +184,7 @@ class DuckdbSink:
         self._connection = None
         if self._new is None:
             raise InternalError("a sink was finished before it was entered")
+        self.expect([table.name for table in self._layout.tables])  # what is there now: somebody may have come meanwhile
         self._new.appear()
 
     def _discard(self) -> None:

@@ -4,11 +4,13 @@
     out?format=csv          CSV: NULL is an empty field, the empty string a quoted one
     out?format=csv.gz       the same, compressed
 
-Files hold no keys. NULL where none may be is refused; keys and references hold because the sampler made them so.
+Files hold no keys. NULL where none may be is refused; keys and references hold because the sampler made them so. The
+folder's mark is a hidden file that lists what mare wrote there, each file with its size: one that has changed is somebody's.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,11 +18,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable, Watch
+from mare.ports import Place, SinkTable, Watch
 from mare.secrecy import is_path, require_path
+from mare.whereabouts import folder_place
 from mare_adapters.boundary import writing
 
-from .beside import Beside, refuse_others
+from .beside import Beside, refuse_others, refuse_what_is_there
 from .finishing import Finishing, Step
 from .layout import Layout, Limits, lay_out
 from .table_files import FORMATS, TableFile, open_file
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 _LIMITS = Limits("a folder of files", length=240, measure=lambda name: len(name.encode()), unit="bytes", folds_case=True)
 
 
+_MARK = ".mare.json"
+"""Hidden, so that whoever reads the folder (mare, Spark, Arrow) takes it for no table."""
 _FILE = re.compile(r"(.+)\.(?:parquet|csv|csv\.gz)", re.IGNORECASE)
 
 
@@ -49,6 +54,7 @@ class FolderSink:
         self._new: Beside | None = None
         self._files: dict[str, TableFile] = {}
         self._layout = Layout(())
+        self._release = ""
         self._finishing = Finishing()
 
     def __repr__(self) -> str:
@@ -65,8 +71,8 @@ class FolderSink:
     def __enter__(self) -> Self:
         if self._target.exists() and not self._target.is_dir():
             raise SinkError(f"{self._target} is a file. Give the path of a folder.")
-        if self._target.is_dir() and not self._replace and self._held():
-            raise SinkError(f"{self._target} exists already and is not empty. Give another path, or say --replace.")
+        if not self._replace:
+            refuse_what_is_there(self._target, self._held(), replace=False)
         self._new = Beside(self._target)
         with self._new.opening(self.label):
             self._new.path.mkdir()
@@ -74,14 +80,14 @@ class FolderSink:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            if error is None:
+            if error is None and self._layout.tables:
                 files = {Step(file.path.name, (table,)): file for table, file in self._files.items()}
                 for step in self._finishing.over([*files, Step("the folder", tuple(self._files))]):
                     with writing(self.label, step.what):
                         if step in files:
                             files[step].close()
                         else:
-                            self._entered.appear()
+                            self._appear()
         finally:
             for file in self._files.values():
                 file.abandon()
@@ -94,12 +100,17 @@ class FolderSink:
         faults = [name for name in tables if "/" in name or "\\" in name or name.startswith(".")]
         if faults:
             raise SinkError(f"no file can be called {', '.join(map(repr, faults))}. Write to a database instead.")
-        if self._target.is_dir():
-            refuse_others(self._target, self._held(), tables, "")
+        held = self._held()
+        named = {match[1] if (match := _FILE.fullmatch(name)) else name: name for name in held}
+        refuse_others(self._target, list(named), tables, "")
+        refuse_what_is_there(self._target, held, replace=self._replace)
 
-    def create(self, tables: Sequence[SinkTable]) -> None:
+    def place(self) -> Place:
+        return folder_place(self._target, [self._target / name for name in self._held()])
+
+    def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         self.expect([one.table.name for one in tables])
-        self._layout = lay_out(tables, _LIMITS)
+        self._layout, self._release = lay_out(tables, _LIMITS), release
         for table in self._layout.tables:
             with writing(self.label, table.name):
                 self._files[table.name] = open_file(self._entered.path, table, self._format)
@@ -118,7 +129,28 @@ class FolderSink:
             raise InternalError("a sink was written to before it was entered")
         return self._new
 
-    def _held(self) -> list[str]:
-        """What the folder holds: tables under their names, anything else under the file's."""
-        entries = sorted(self._target.iterdir())
-        return [match[1] if entry.is_file() and (match := _FILE.fullmatch(entry.name)) else entry.name for entry in entries]
+    def _appear(self) -> None:
+        folder = self._entered.path
+        sizes = {file.name: file.stat().st_size for file in sorted(folder.iterdir())}
+        mark = {"created by": "mare", "synthetic": True, "release": self._release or "unknown", "files": sizes}
+        (folder / _MARK).write_text(json.dumps(mark, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        self.expect([table.name for table in self._layout.tables])  # what is there now: somebody may have come meanwhile
+        self._entered.appear()
+
+    def _held(self) -> dict[str, bool]:
+        """What the folder holds by the names of the files, and whether it is what mare wrote."""
+        if not self._target.is_dir():
+            return {}
+        sizes = _marked(self._target / _MARK)
+        entries = [entry for entry in sorted(self._target.iterdir()) if entry.name != _MARK or sizes is None]
+        return {entry.name: entry.is_file() and (sizes or {}).get(entry.name) == entry.stat().st_size for entry in entries}
+
+
+def _marked(file: Path) -> dict[str, object] | None:
+    """The files that a folder's mark lists, with their sizes; None where it is no mark of mare's."""
+    try:
+        told = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    files = told.get("files") if isinstance(told, dict) and told.get("created by") == "mare" else None
+    return files if isinstance(files, dict) else None

@@ -1,16 +1,20 @@
-"""`FramesSink`: a dictionary that gets a pandas frame per table, all of them at the end or none."""
+"""`FramesSink`: a dictionary that gets a pandas frame per table, all of them at the end or none.
+
+The mark of a frame is among its `attrs`. A frame without it (one that was read, say) is not replaced in its dictionary.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable
+from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedTable
 
 from .layout import Layout, Limits, lay_out
+from .marks import is_mark, mark_of, refuse_unmarked
 from .values import fitted
 
 if TYPE_CHECKING:
@@ -18,10 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LIMITS = Limits("a dictionary of frames")
-_WITH_MISSING = frozenset(
-    {"boolean", *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)), "Float32", "Float64"}
-)
-"""The dtypes of pandas that hold numbers and missing values side by side, as a frame that was read calls them."""
+_MARK = "mare"
 
 
 class FramesSink:
@@ -34,6 +35,7 @@ class FramesSink:
         self._replace = replace
         self._parts: dict[str, list[pa.RecordBatch]] | None = None
         self._layout = Layout(())
+        self._release = ""
 
     def __repr__(self) -> str:
         return "FramesSink()"
@@ -61,16 +63,24 @@ class FramesSink:
                 for name, batches in parts.items()
                 if batches
             }
+            for name, frame in frames.items():
+                frame.attrs[_MARK] = mark_of(name, self._release)
+            self.expect(list(frames))  # what is there now
             self._target.update(frames)
+
+    def place(self) -> Place:
+        return Place(frozenset({("dictionary", id(self._target))}))
 
     def expect(self, tables: Sequence[str]) -> None:
         held = [name for name in tables if name in self._target]
         if held and not self._replace:
             raise SinkError(f"the dictionary already holds {', '.join(held)}. Give an empty one, or say replace=True.")
+        foreign = [name for name in held if not is_mark(getattr(self._target[name], "attrs", {}).get(_MARK), name)]
+        refuse_unmarked("the dictionary", foreign, "Take it out yourself, or give an empty dictionary.")
 
-    def create(self, tables: Sequence[SinkTable]) -> None:
+    def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         self.expect([one.table.name for one in tables])
-        self._layout = lay_out(tables, _LIMITS)
+        self._layout, self._release = lay_out(tables, _LIMITS), release
         self._parts = {table.name: [] for table in self._layout.tables}
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
@@ -80,23 +90,14 @@ class FramesSink:
 
 
 def _frame(rows: pa.Table, table: ReflectedTable) -> pd.DataFrame:
-    """The rows as pandas has them by default: whole numbers with missing ones are floats there, and keys read 3.0.
-
-    A frame that was read with dtypes that hold both gets them back.
-    """
-    wanted = {column.name: column.sql_type for column in table.columns if column.nullable and column.sql_type in _WITH_MISSING}
-    frame: pd.DataFrame = rows.drop_columns(list(wanted)).to_pandas() if wanted else rows.to_pandas()
-    for place, name in enumerate(rows.column_names):
-        if name in wanted:
-            frame.insert(place, name, _with_missing(rows.column(name), wanted[name]))
-    return frame
-
-
-def _with_missing(column: pa.ChunkedArray, dtype: str) -> pd.Series[Any]:
-    """By way of pandas' widest dtype of the kind: no whole number passes through a float."""
+    """Whole numbers and truth values that may be missing in pandas' own dtypes for both: as floats, keys would read 3.0."""
     import pandas as pd
     import pyarrow as pa
 
-    wide = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype()}
-    found: pd.Series[Any] = column.to_pandas(types_mapper=wide.get)
-    return found.astype(pd.api.types.pandas_dtype(dtype))
+    missing = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
+    wanted = {column.name for column in table.columns if column.nullable and column.name not in table.key}
+    frame: pd.DataFrame = rows.to_pandas(types_mapper=missing.get)
+    for name in rows.column_names:
+        if name not in wanted and rows.schema.field(name).type in missing:
+            frame[name] = frame[name].astype(rows.schema.field(name).type.to_pandas_dtype())
+    return frame

@@ -20,13 +20,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable, Watch
+from mare.ports import Place, SinkTable, Watch
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.connections import driver_connection
 from mare_adapters.locations import sql_location
+from mare_adapters.server_places import mysql_place
 
 from .finishing import Finishing, Step
 from .layout import Layout, Limits, WriteOrder, lay_out
+from .marks import has_mark, is_mark, mark_of, refuse_unmarked
 from .mysql_wording import WORDING, changed, create_table, foreign_key
 from .values import fitted, seconds
 
@@ -42,7 +44,7 @@ _SESSION = (
     "unique_checks = 1",
     "lock_wait_timeout = 60",  # somebody who reads the old tables is waited for, but not forever
 )
-_HELD = "SELECT TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()"
+_HELD = "SELECT TABLE_NAME, TABLE_TYPE, TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()"
 _REFERENCES = """
 SELECT DISTINCT TABLE_NAME, REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE
  WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_SCHEMA = DATABASE()
@@ -124,13 +126,16 @@ class MysqlSink:
             self._connection, self._staged = None, {}
             self._stack.close()
 
+    def place(self) -> Place:
+        return mysql_place(self._rows)
+
     def expect(self, tables: Sequence[str]) -> None:
         with writing(self.label, "the target"):
             self._make_sure()
             if not self._room_for(tables)[1]:
                 self._try_rights()
 
-    def create(self, tables: Sequence[SinkTable]) -> None:
+    def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         layout = lay_out(tables, _LIMITS)
         with writing(self.label, "the target"):
             self._make_sure()
@@ -146,7 +151,8 @@ class MysqlSink:
         self._staged = {table.name: self._new_name(number) for number, table in enumerate(layout.tables)}
         for table in layout.tables:
             with writing(self.label, f"table {table.name}"):
-                self._run(create_table(table, self._staged[table.name], mariadb=self._mariadb))
+                mark = mark_of(table.name, release)
+                self._run(create_table(table, self._staged[table.name], mark, mariadb=self._mariadb))
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         laid = self._layout.table(table)
@@ -209,25 +215,30 @@ class MysqlSink:
         """The tables that are to be replaced, and those to be filled as they are. Refuses what is neither."""
         ((folding,),) = self._rows("SELECT @@lower_case_table_names")
         wanted = {name.casefold() if folding else name: name for name in names}
-        found = [(str(name), str(kind)) for name, kind in self._rows(_HELD)]
-        found = [(name, kind) for name, kind in found if (name.casefold() if folding else name) in wanted]
-        others = [f"{name} ({kind.lower()})" for name, kind in found if kind != "BASE TABLE"]
+        found = [(str(name), str(kind), said) for name, kind, said in self._rows(_HELD)]
+        found = [(name, kind, said) for name, kind, said in found if (name.casefold() if folding else name) in wanted]
+        others = [f"{name} ({kind.lower()})" for name, kind, _ in found if kind != "BASE TABLE"]
         if others:
             raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
-        held = [name for name, _ in found]
+        held = [name for name, _, _ in found]
+        foreign = [name for name, _, said in found if not is_mark(said, name)]
+        filled = [n for n in (foreign if self._replace else held) if self._rows(f"SELECT 1 FROM {WORDING.name(n)} LIMIT 1")]
         if self._replace:
-            self._refuse_referred(held)
-            return held, []
-        if filled := [name for name in held if self._rows(f"SELECT 1 FROM {WORDING.name(name)} LIMIT 1")]:
+            # One RENAME shows all tables at once: some that are made anew cannot appear together with some that are only filled.
+            refuse_unmarked(self.label, filled or (foreign if len(foreign) < len(held) else []))
+        elif filled:
             raise SinkError(
                 f"{self.label} already holds rows in {', '.join(filled)}. It was left as it was: give another target, "
-                "or say --replace to drop these tables and write them anew."
+                "or say --replace to drop these tables and write them anew, where mare created them."
             )
+        if self._replace and not foreign:
+            self._refuse_referred(held)
+            return held, []
         if held and len(held) < len(wanted):
             missing = [name for key, name in wanted.items() if key not in {h.casefold() if folding else h for h in held}]
             raise SinkError(
                 f"{self.label} holds {', '.join(held)}, without rows, but not {', '.join(missing)}. "
-                "Create all of them, or drop those that are there, or say --replace."
+                "Create all of them, or drop those that are there."
             )
         return [], held
 
@@ -239,8 +250,9 @@ class MysqlSink:
         parent, child, moved = (WORDING.name(self._new_name(number)) for number in range(3))
         self._run(f"DROP TABLE IF EXISTS {child}, {moved}, {parent}")
         try:
-            self._run(f"CREATE TABLE {parent} (a INT PRIMARY KEY)")
-            self._run(f"CREATE TABLE {child} (a INT PRIMARY KEY)")  # a server may demand a key of every table
+            mark = mark_of("a trial", "")
+            self._run(f"CREATE TABLE {parent} (a INT PRIMARY KEY) COMMENT = '{mark}'")
+            self._run(f"CREATE TABLE {child} (a INT PRIMARY KEY) COMMENT = '{mark}'")  # a server may demand a key of every table
             self._run(f"ALTER TABLE {child} ADD FOREIGN KEY (a) REFERENCES {parent} (a)")
             self._run(f"INSERT INTO {parent} VALUES (1)")
             self._run(f"RENAME TABLE {child} TO {moved}")
@@ -253,6 +265,10 @@ class MysqlSink:
             raise SinkError(
                 f"{self.label}: other tables refer to those to be replaced: {', '.join(outside)}. Drop their foreign keys first."
             )
+
+    def _refuse_new_owner(self) -> None:
+        """What is to be replaced was mare's when the write began. Somebody may have put a table of theirs in its place."""
+        refuse_unmarked(self.label, [str(n) for n, _, said in self._rows(_HELD) if n in self._old and not is_mark(said, str(n))])
 
     def _wait_with_keys(self, kept: Sequence[str], order: WriteOrder) -> None:
         """Check the foreign keys of these tables at the end, where rows lead ahead."""
@@ -280,10 +296,10 @@ class MysqlSink:
             )
 
     def _sweep(self) -> None:
-        """Drop what a killed run has left: staged tables whose run holds its lock no more."""
+        """Drop what a killed run has left: staged tables whose run holds its lock no more. What only looks so has no mark."""
         left: dict[str, list[str]] = defaultdict(list)
-        for name, _ in self._rows(_HELD):
-            if match := _STAGED.fullmatch(str(name)):
+        for name, _, said in self._rows(_HELD):
+            if (match := _STAGED.fullmatch(str(name))) and has_mark(said):
                 left[match[1]].append(str(name))
         for token, names in left.items():
             if self._rows(f"SELECT IS_FREE_LOCK('mare_{token}')") == [(1,)]:
@@ -330,6 +346,7 @@ class MysqlSink:
         with writing(self.label, "the target"):
             self._open.commit()
             if self._staged:
+                self._refuse_new_owner()
                 aside = {name: self._new_name(len(self._staged) + number) for number, name in enumerate(self._old)}
                 moves = [*aside.items(), *((staged, name) for name, staged in self._staged.items())]
                 self._run(f"RENAME TABLE {', '.join(f'{WORDING.name(a)} TO {WORDING.name(b)}' for a, b in moves)}")

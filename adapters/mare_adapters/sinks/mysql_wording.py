@@ -86,13 +86,13 @@ def changed(tables: Iterable[ReflectedTable], *, mariadb: bool) -> tuple[str, ..
     return changed_types(tables, "mysql", _OF[mariadb].type_of)
 
 
-def create_table(table: ReflectedTable, name: str, *, mariadb: bool) -> str:
-    """The table under a name for now, with its keys and indexes; foreign keys come when all tables are filled."""
+def create_table(table: ReflectedTable, name: str, mark: str, *, mariadb: bool) -> str:
+    """The table under a name for now, with its keys, indexes and mark; foreign keys come when all tables are filled."""
     wording = _OF[mariadb]
     extra = [*wording.key(table), *map(wording.unique, table.uniques)]
     for columns in table.indexes:
         extra.append(f"INDEX ({', '.join(_indexed(column, len(columns), table, wording) for column in columns)})")
-    return f"{wording.create_table(table, name, extra)} ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4"
+    return f"{wording.create_table(table, name, extra)} ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COMMENT = '{mark}'"
 
 
 def foreign_key(foreign: ReflectedForeignKey, referred: ReflectedTable, name: str) -> str:

@@ -14,14 +14,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable, Watch
+from mare.ports import Place, SinkTable, Watch
 from mare.schema.reflection import ReflectedTable
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.connections import driver_connection
 from mare_adapters.locations import sql_location
+from mare_adapters.server_places import postgres_place
 
 from .finishing import Finishing, Step
 from .layout import Layout, Limits, WriteOrder, lay_out
+from .marks import is_mark, mark_of, refuse_unmarked
 from .postgres_counting import counted_on
 from .postgres_deferring import Deferring, deferring
 from .postgres_types import Types, known_types
@@ -43,7 +45,8 @@ _SETTINGS = (
     "lock_timeout = '60s'",  # somebody who reads the old tables is waited for, but not forever
 )
 _HELD = """
-SELECT c.relname, c.relkind::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+SELECT c.relname, c.relkind::text, pg_catalog.obj_description(c.oid, 'pg_class')
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE n.nspname = %s AND c.relname = ANY(%s) ORDER BY 1
 """
 _KINDS = {"v": "a view", "m": "a materialised view", "f": "a foreign table", "i": "an index", "S": "a sequence"}
@@ -93,17 +96,22 @@ class PostgresSink:
             self._connection, self._made = None, []
             self._stack.close()  # closing without a commit rolls back
 
+    def place(self) -> Place:
+        asked = self._location.schemas[0] if self._location.schemas else None
+        (schema,) = self._open.execute("SELECT coalesce(%s::text, current_schema()::text)", (asked,)).fetchone() or (None,)
+        return postgres_place(lambda query: self._open.execute(query).fetchall(), [str(schema)])
+
     def expect(self, tables: Sequence[str]) -> None:
         with writing(self.label, "the target"):
             self._begin(tables)
             self._run("ROLLBACK")
 
-    def create(self, tables: Sequence[SinkTable]) -> None:
+    def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         layout = lay_out(tables, _LIMITS)
         with writing(self.label, "the target"):
             schema, kept = self._begin([table.name for table in layout.tables])
             bare = [table for table in layout.tables if table.name not in kept]
-            self._types = known_types(self._open, bare, schema, replace=self._replace)
+            self._types = known_types(self._open, bare, schema, release, replace=self._replace)
             self._deferring = deferring(self._open, schema, kept, WriteOrder.of(tables))
             for statement in (*self._types.statements, *self._deferring.before):
                 self._run(statement)
@@ -111,6 +119,7 @@ class PostgresSink:
         for table in bare:
             with writing(self.label, f"table {table.name}"):
                 self._run(wording.create_table(table))
+                self._run(f"COMMENT ON TABLE {wording.name(table.name)} IS '{mark_of(table.name, release)}'")
         self._layout, self._made = layout, bare
         self._notes = layout.notes_on(table.name for table in bare)
         self._counting = [
@@ -171,14 +180,17 @@ class PostgresSink:
             self._run(f"SET LOCAL {setting}")
         schema = self._enter_schema()
         held = self._held(schema, names)
-        if self._replace and held:
-            self._run(f"DROP TABLE {Wording().names(held)}")
-        elif filled := [name for name in held if self._has_rows(name)]:
+        kept = [name for name, ours in held.items() if not (self._replace and ours)]
+        filled = [name for name in kept if self._has_rows(name)]
+        if self._replace:
+            refuse_unmarked(self.label, filled)
+        elif filled:
             raise SinkError(
                 f"{self.label} already holds rows in {', '.join(filled)}. It was left as it was: give another target, "
-                "or say --replace to drop these tables and write them anew."
+                "or say --replace to drop these tables and write them anew, where mare created them."
             )
-        kept = [] if self._replace else held
+        if dropped := [name for name in held if name not in kept]:
+            self._run(f"DROP TABLE {Wording().names(dropped)}")
         may_create = self._open.execute("SELECT pg_catalog.has_schema_privilege(%s, 'CREATE')", (schema,)).fetchone()
         if set(names) - set(kept) and may_create == (False,):
             raise SinkError(
@@ -199,12 +211,13 @@ class PostgresSink:
         self._open.execute(path, (schema,))
         return str(schema)
 
-    def _held(self, schema: str, names: Sequence[str]) -> list[str]:
-        found = [(str(name), str(kind)) for name, kind in self._open.execute(_HELD, (schema, list(names)))]
-        others = [f"{name} ({_KINDS.get(kind, 'not a table')})" for name, kind in found if kind not in "rp"]
+    def _held(self, schema: str, names: Sequence[str]) -> dict[str, bool]:
+        """The tables of these names that are there, and whether mare created them."""
+        found = [(str(name), str(kind), said) for name, kind, said in self._open.execute(_HELD, (schema, list(names)))]
+        others = [f"{name} ({_KINDS.get(kind, 'not a table')})" for name, kind, _ in found if kind not in "rp"]
         if others:
             raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
-        return [name for name, _ in found]
+        return {name: is_mark(said, name) for name, _, said in found}
 
     def _has_rows(self, name: str) -> bool:
         query = f"SELECT EXISTS (SELECT 1 FROM {Wording().name(name)})"

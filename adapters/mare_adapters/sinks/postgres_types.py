@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
+from .marks import is_mark, mark_of
 from .types import POSTGRES, is_plain, sized
 from .wording import Wording
 
@@ -24,7 +25,8 @@ SELECT t.typtype::text, n.nspname FROM pg_catalog.pg_type t JOIN pg_catalog.pg_n
  WHERE t.oid = pg_catalog.to_regtype(%s)
 """
 _LABELS = """
-SELECT e.enumlabel FROM pg_catalog.pg_enum e JOIN pg_catalog.pg_type t ON t.oid = e.enumtypid
+SELECT e.enumlabel, pg_catalog.obj_description(t.oid, 'pg_type')
+  FROM pg_catalog.pg_enum e JOIN pg_catalog.pg_type t ON t.oid = e.enumtypid
   JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
  WHERE t.typname = %s AND n.nspname = %s ORDER BY e.enumsortorder
 """
@@ -49,7 +51,12 @@ class Types:
 
 
 def known_types(
-    connection: psycopg.Connection[tuple[object, ...]], tables: Sequence[ReflectedTable], schema: str, *, replace: bool
+    connection: psycopg.Connection[tuple[object, ...]],
+    tables: Sequence[ReflectedTable],
+    schema: str,
+    release: str,
+    *,
+    replace: bool,
 ) -> Types:
     """Settle the type of every column against what the target knows. Changes nothing."""
     words: dict[tuple[str, str], str] = {}
@@ -72,7 +79,9 @@ def known_types(
                 if column.kind == "other" and not column.nullable:
                     reason = f"{column.sql_type} does not take the empty text that stands for what is dropped"
                 notes.append(f"{table.name}.{column.name} is {words[at]}: {reason}")
-    statements = [text for name, listed in labels.items() for text in _create(connection, name, tuple(listed), schema, replace)]
+    statements = []
+    for name, listed in labels.items():
+        statements += _create(connection, name, tuple(listed), schema, mark_of(name, release), replace)
     enums = {at: tuple(labels[name]) for at, name in members.items()}
     return Types(words, enums, tuple(statements), tuple(notes))
 
@@ -104,17 +113,23 @@ def _enum_name(column: ReflectedColumn, table: ReflectedTable) -> str | None:
 
 
 def _create(
-    connection: psycopg.Connection[tuple[object, ...]], name: str, labels: tuple[str, ...], schema: str, replace: bool
+    connection: psycopg.Connection[tuple[object, ...]], name: str, labels: tuple[str, ...], schema: str, mark: str, replace: bool
 ) -> list[str]:
-    held = tuple(str(label) for (label,) in connection.execute(_LABELS, (name, schema)))
+    found = connection.execute(_LABELS, (name, schema)).fetchall()
+    held = tuple(str(label) for label, _ in found)
     if held == labels:
         return []
     wording = Wording()
-    create = f"CREATE TYPE {wording.name(name)} AS ENUM ({', '.join(map(wording.constant, labels))})"
+    create = [
+        f"CREATE TYPE {wording.name(name)} AS ENUM ({', '.join(map(wording.constant, labels))})",
+        f"COMMENT ON TYPE {wording.name(name)} IS '{mark}'",
+    ]
     if not held:
-        return [create]
-    if replace:
-        return [f"DROP TYPE {wording.name(name)}", create]
+        return create
+    ours = is_mark(found[0][1], name)
+    if replace and ours:
+        return [f"DROP TYPE {wording.name(name)}", *create]
     raise SinkError(
-        f"the target has a type {name} with other values than the source's. It was left as it was: drop it, or say --replace."
+        f"the target has a type {name} with other values than the source's. It was left as it was: drop it"
+        f"{', or say --replace.' if ours else ' yourself: mare did not create it.'}"
     )

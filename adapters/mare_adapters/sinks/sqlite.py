@@ -2,6 +2,7 @@
 
 Everything is written to a new file beside the target; when SQLite itself has found all keys and foreign keys in order,
 the file is renamed into place. Foreign keys are part of CREATE TABLE and checked at the end, so that cycles are no matter.
+The mark of a table stands in its CREATE TABLE, which SQLite keeps as it was written, and the file's application_id says "mare".
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SinkError
-from mare.ports import SinkTable, Watch
+from mare.ports import Place, SinkTable, Watch
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.whereabouts import file_place
 from mare_adapters.boundary import writing
 from mare_adapters.locations import sql_location
 
-from .beside import Beside, refuse_others
+from .beside import Beside, refuse_others, refuse_what_is_there
 from .finishing import Finishing, Step
 from .layout import Layout, Limits, lay_out
+from .marks import is_mark, mark_of
 from .types import SQLITE, changed_types, own_type, sized
 from .values import fitted, seconds
 from .wording import Wording, index_names
@@ -31,7 +34,8 @@ if TYPE_CHECKING:
 
 _LIMITS = Limits("SQLite", folds_case=True)
 _LONGEST_TEXT = 1_000_000_000
-_TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+_APPLICATION = int.from_bytes(b"mare")
+_TABLES = "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 
 
 class SqliteSink:
@@ -59,35 +63,40 @@ class SqliteSink:
     def __enter__(self) -> Self:
         if self._target.is_dir():
             raise SinkError(f"{self._target} is a folder. Give the path of a file.")
-        if self._target.exists() and not self._replace and self._held():
-            raise SinkError(f"{self._target} exists already. Give another path, or say --replace to overwrite it.")
+        if not self._replace:
+            refuse_what_is_there(self._target, self._held(), replace=False)
         self._new = Beside(self._target)
         with self._new.opening(self.label):
             self._connection = sqlite3.connect(self._new.path, isolation_level=None)
             # No other process can see the file, and it is thrown away on any error: a journal would protect nothing.
             self._connection.execute("PRAGMA journal_mode = OFF")
             self._connection.execute("PRAGMA synchronous = OFF")
+            self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             self._connection.execute("BEGIN")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            if error is None:
+            if error is None and self._layout.tables:
                 with writing(self.label, "the file"):
                     self._finish()
         finally:
             self._discard()
 
-    def expect(self, tables: Sequence[str]) -> None:
-        if self._target.exists():
-            refuse_others(self._target, self._held(), tables, "the tables")
+    def place(self) -> Place:
+        return file_place(self._target, within_folder=False)
 
-    def create(self, tables: Sequence[SinkTable]) -> None:
+    def expect(self, tables: Sequence[str]) -> None:
+        held = self._held()
+        refuse_others(self._target, list(held), tables, "the tables")
+        refuse_what_is_there(self._target, held, replace=self._replace)
+
+    def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         self.expect([one.table.name for one in tables])
         self._layout = lay_out(tables, _LIMITS)
         for table in self._layout.tables:
             with writing(self.label, f"table {table.name}"):
-                self._open.execute(create_table(table))
+                self._open.execute(create_table(table, mark_of(table.name, release)))
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         laid = self._layout.table(table)
@@ -107,13 +116,14 @@ class SqliteSink:
             raise InternalError("a sink was written to before it was entered")
         return self._connection
 
-    def _held(self) -> list[str]:
-        """What the file at the target holds. One that is not SQLite's is nobody's to overwrite."""
-        if not self._target.stat().st_size:
-            return []
+    def _held(self) -> dict[str, bool]:
+        """What the file at the target holds, and whether mare created it. One that is not SQLite's is nobody's to overwrite."""
+        if not self._target.exists() or not self._target.stat().st_size:
+            return {}
         try:
             with closing(self._old("ro")) as connection:
-                return [name for (name,) in connection.execute(_TABLES)]
+                ours = connection.execute("PRAGMA application_id").fetchone() == (_APPLICATION,)
+                return {name: ours and is_mark(sql, name) for name, sql in connection.execute(_TABLES)}
         except sqlite3.Error as error:
             raise SinkError(
                 f"{self._target} exists already, and is not a SQLite database that can be replaced ({type(error).__name__}). "
@@ -136,6 +146,7 @@ class SqliteSink:
         self._connection = None
         if self._new is None:
             raise InternalError("a sink was finished before it was entered")
+        self.expect([table.name for table in self._layout.tables])  # what is there now: somebody may have come meanwhile
         if self._target.exists() and self._target.stat().st_size:
             with closing(self._old("rw")) as old:
                 # A log beside the old file would be taken for the new one's: this writes it back and removes it.
@@ -171,11 +182,11 @@ def _type(column: ReflectedColumn, table: ReflectedTable) -> str:
 WORDING = Wording(type_of=_type, booleans=("0", "1"))
 
 
-def create_table(table: ReflectedTable) -> str:
+def create_table(table: ReflectedTable, mark: str) -> str:
     """The statement that creates it, with its key, uniques and foreign keys: SQLite can add none later."""
     extra = [*WORDING.key(table), *map(WORDING.unique, table.uniques)]
     extra += [f"{WORDING.foreign_key(foreign)} DEFERRABLE INITIALLY DEFERRED" for foreign in table.foreign_keys]
-    return WORDING.create_table(table, extra=extra)
+    return WORDING.create_table(table, extra=extra, remark=mark)
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:

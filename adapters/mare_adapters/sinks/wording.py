@@ -42,11 +42,13 @@ class Wording:
             text = text.replace("\\", "\\\\")
         return "'" + text.replace("'", "''") + "'"
 
-    def create_table(self, table: ReflectedTable, name: str | None = None, extra: Sequence[str] = ()) -> str:
-        """The table with its columns, its checks and whatever clauses are given. Keys are clauses, or added later."""
+    def create_table(self, table: ReflectedTable, name: str | None = None, extra: Sequence[str] = (), remark: str = "") -> str:
+        """The table with its columns, its checks and whatever clauses are given. Keys are clauses, or added later. A ``remark``
+        stands within the statement itself, for an engine that keeps the statement and knows no comments."""
         parts = [self.column(column, table) for column in table.columns]
         parts += [f"CHECK ({check})" for check in self.checks(table)]
-        return f"CREATE TABLE {self.name(name or table.name)} ({', '.join([*parts, *extra])})"
+        said = f"/* {remark} */ " if remark else ""
+        return f"CREATE TABLE {self.name(name or table.name)} ({said}{', '.join([*parts, *extra])})"
 
     def column(self, column: ReflectedColumn, table: ReflectedTable) -> str:
         null = self.null if column.nullable and column.name not in table.key else " NOT NULL"

@@ -9,10 +9,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mare.errors import SourceError
 from mare.schema.reflection import ReflectedColumn, StorageKind
 
-from .columnar import arrow_type
+from .columnar import Unread, arrow_type, read_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,34 +59,59 @@ def kind_of_arrow(stored: pa.DataType) -> StorageKind:
     return next((kind for kind, known in tests if any(callable(test) and test(stored) for test in known)), "other")
 
 
-def conformed(batch: pa.RecordBatch, columns: Sequence[ReflectedColumn], names: Sequence[str], table: str) -> pa.RecordBatch:
-    """The batch, whose columns stand in this order, under these names and in the types of their kinds."""
+def conformed(
+    batch: pa.RecordBatch, columns: Sequence[ReflectedColumn], names: Sequence[str], table: str, unread: Unread | None = None
+) -> pa.RecordBatch:
+    """The batch, whose columns stand in this order, under these names and in the types of their kinds. One whose type was
+    inferred comes in that type where every value fits, otherwise as it is: the stage spells its values whatever their type."""
     import pyarrow as pa
 
-    arrays = [_conformed(array, column, table) for array, column in zip(batch.columns, columns, strict=True)]
-    fields = [pa.field(name, arrow_type(column)) for name, column in zip(names, columns, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+    arrays = []
+    for array, column in zip(batch.columns, columns, strict=True):
+        fitting, missed = _conformed(array, column)
+        arrays.append(fitting)
+        if missed and unread is not None:
+            unread[f"{table}.{column.name}"] += missed
+    return pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
-def _conformed(array: pa.Array, column: ReflectedColumn, table: str) -> pa.Array:
+def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     wanted = arrow_type(column)
     if array.type == wanted:
-        return array
-    if column.kind in ("other", "uuid", "json"):
-        return pa.array([None if value is None else _written(value) for value in array.to_pylist()], type=wanted)
+        return (array, 0) if not pa.types.is_string(wanted) else (_letters(array), 0)
+    if column.kind in ("other", "uuid", "json") and not column.inferred:
+        return pa.array([None if value is None else _written(value) for value in array.to_pylist()], type=wanted), 0
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
     try:
         # Nanoseconds are cut to microseconds: a clinical time is no finer. Everything else must fit.
-        return pc.cast(array, options=pc.CastOptions(target_type=wanted, allow_time_truncate=True))
+        return pc.cast(array, options=pc.CastOptions(target_type=wanted, allow_time_truncate=True)), 0
     except pa.ArrowException:
-        remedy = "Store the column in a narrower type."
-        if kind_of_arrow(array.type) != column.kind:
-            remedy = f"One of the table's files stores it as {array.type}: write all of them alike."
-        raise SourceError(
-            f"{table}.{column.name}: a stored value does not fit into {wanted}, in which mare reads {column.sql_type}. {remedy}"
-        ) from None
+        # A value beyond the type is among them: each is looked at by itself.
+        return (array, 0) if column.inferred else read_values([_value(scalar) for scalar in array], column)
+
+
+def _letters(array: pa.Array) -> pa.Array:
+    """Texts as Unicode: a file may call any bytes a text."""
+    import pyarrow as pa
+
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        raw = array.cast(pa.binary()).to_pylist()
+        return pa.array([None if value is None else value.decode("utf-8", "replace") for value in raw], type=pa.string())
+    return array
+
+
+def _value(scalar: pa.Scalar) -> object:
+    """As Python has it; a moment beyond Python's years as the text of its number, which says nothing."""
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError):
+        return str(scalar.value)
 
 
 def _written(value: object) -> str:

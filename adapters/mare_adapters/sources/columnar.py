@@ -10,18 +10,23 @@ first batch to the last, and an empty table has one too.
 
 A number or integer of more digits than a double or an int64 holds is a decimal128 of its declared size. One of more digits than
 that holds (PostgreSQL declares up to 1000) is read as a double, and a whole number as far as it fits.
+
+Reading is total. A value that its declared type does not hold is read by a rule that looks at that value alone, never at the
+batch: a number with decimals among whole ones is rounded, one beyond the type is its last, any number but 0 is true, and what
+says nothing at all (`unknown` among dates) is NULL. A refusal would tell everybody that somebody has such a value.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, localcontext
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from mare.errors import SourceError
 from mare.schema.reflection import ReflectedColumn, StorageKind
 
 if TYPE_CHECKING:
@@ -32,6 +37,7 @@ BATCH_ROWS = 32_768
 _FLOAT_DIGITS = 15
 _INT64_DIGITS = 18
 _DECIMAL_DIGITS = 38
+_BEYOND = 1 << 63
 _FIRST_JULIAN, _LAST_JULIAN = 1_721_425.5, 5_373_484.5
 """Years 1 to 9999. What SQLite's modifier 'auto' does: a number among these is a Julian day, any other is Unix seconds."""
 _EMPTY_DATE = re.compile(r"(?:0000-00-00(?: 00:00:00(?:\.0+)?)?)?")
@@ -65,8 +71,16 @@ def arrow_type(column: ReflectedColumn) -> pa.DataType:
             return pa.string()
 
 
+Unread = Counter[str]
+"""By table and column, how many values said nothing that their type can hold: true numbers, for internal notes alone."""
+
+
 def record_batches(
-    rows: Iterable[Sequence[object]], columns: Sequence[ReflectedColumn], names: Sequence[str], table: str
+    rows: Iterable[Sequence[object]],
+    columns: Sequence[ReflectedColumn],
+    names: Sequence[str],
+    table: str,
+    unread: Unread | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Pack rows into batches under these names. One empty batch when there is no row: the types are always told."""
     import pyarrow as pa
@@ -77,33 +91,55 @@ def record_batches(
     while (chunk := list(islice(cursor, BATCH_ROWS))) or first:
         first = False
         turned = list(zip(*chunk, strict=True)) if chunk else [()] * len(columns)
-        arrays = [_array(values, column, table) for values, column in zip(turned, columns, strict=True)]
+        arrays = []
+        for values, column in zip(turned, columns, strict=True):
+            array, missed = read_values(values, column)
+            arrays.append(array)
+            if missed and unread is not None:
+                unread[f"{table}.{column.name}"] += missed
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _array(values: Sequence[object], column: ReflectedColumn, table: str) -> pa.Array:
+def read_values(values: Sequence[object], column: ReflectedColumn) -> tuple[pa.Array, int]:
+    """The values in the Arrow type of their column, and how many became NULL because they say nothing it can hold."""
     import pyarrow as pa
 
     wanted = arrow_type(column)
-    kind: StorageKind = column.kind
-    said = column.sql_type or kind
+    decimal = pa.types.is_decimal(wanted)
     try:
         # Arrow would cut 1.5 down to an int64 and take 7 for a date, so only the types that mean the kind go straight through.
-        if set(map(type, values)) <= (_DECIMAL if pa.types.is_decimal(wanted) else _NATIVE.get(kind, _TEXT)):
-            return pa.array(values, type=wanted)
-        convert = _decimal if pa.types.is_decimal(wanted) else _CONVERT.get(kind, _text)
-        return pa.array([None if value is None else convert(value) for value in values], type=wanted)
-    except (ValueError, TypeError, OverflowError, InvalidOperation, pa.ArrowException):
-        also = f", or beyond {_BEYOND[kind]}" if kind in _BEYOND else ""
-        # `from None`, and no text of the first error: it holds the value.
-        raise SourceError(
-            f"{table}.{column.name}: a stored value is not of the declared type ({said}, read as {kind}){also}. "
-            "Correct the value in the source, declare the column as text there, or leave it out (ignore_columns in the schema)."
-        ) from None
+        if set(map(type, values)) <= (_DECIMAL if decimal else _NATIVE.get(column.kind, _TEXT)):
+            return pa.array(values, type=wanted), 0
+    except (ValueError, TypeError, OverflowError, pa.ArrowException):
+        pass  # a value beyond the type's reach is among them: each is looked at by itself
+    convert = partial(_within_decimal, wanted) if decimal else _CONVERT.get(column.kind, _text)
+    found = [None if value is None else _attempt(convert, value) for value in values]
+    missed = sum(1 for value, read in zip(values, found, strict=True) if read is None and not _is_missing(value))
+    return pa.array(found, type=wanted), missed
 
 
-_BEYOND: dict[StorageKind, str] = {"integer": "63 bits", "time": "a day of 24 hours", "date": "the years 1 to 9999"}
-"""Where mare's own reach ends before that of a type: an unsigned BIGINT, a TIME of MySQL, a date of SQLite."""
+def _attempt(convert: Callable[[object], object], value: object) -> object:
+    try:
+        return convert(value)
+    except (ValueError, TypeError, OverflowError, InvalidOperation):
+        return None
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value says by itself that there is none: what files and MySQL write for it."""
+    return value is None or (isinstance(value, str) and _EMPTY_DATE.fullmatch(value.strip()) is not None)
+
+
+def _within_decimal(wanted: pa.DataType, value: object) -> Decimal | None:
+    """Rounded to the decimals of the type, and no further off than its digits reach."""
+    number = _decimal(value)
+    if number is None or number.is_nan():
+        return None
+    with localcontext(prec=2 * _DECIMAL_DIGITS):
+        unit = Decimal(1).scaleb(-wanted.scale)
+        last = Decimal(10) ** (wanted.precision - wanted.scale) - unit
+        return last.copy_sign(number) if abs(number) > last else number.quantize(unit, rounding=ROUND_HALF_EVEN)
+
 
 _TRUE = frozenset({"1", "1.0", "true", "t", "yes", "y"})
 _FALSE = frozenset({"0", "0.0", "false", "f", "no", "n"})
@@ -117,18 +153,19 @@ def _boolean(value: object) -> bool | None:
         return None
     if word in _TRUE or word in _FALSE:
         return word in _TRUE
-    raise ValueError("not a truth value")
+    number = Decimal(word)
+    return None if number.is_nan() else number != 0  # as the databases have it that store truth values as numbers
 
 
 def _integer(value: object) -> int | None:
     if isinstance(value, bytes):  # BIT(8) of MySQL
-        return int.from_bytes(value, "big")
+        value = int.from_bytes(value, "big")
     number = _decimal(value)
-    if number is None:
+    if number is None or number.is_nan():
         return None
-    if number != number.to_integral_value():
-        raise ValueError("not whole")
-    return int(number)
+    if abs(number) >= _BEYOND:
+        return _BEYOND - 1 if number > 0 else -_BEYOND
+    return int(number.to_integral_value(ROUND_HALF_EVEN))
 
 
 def _number(value: object) -> float | None:
@@ -175,23 +212,22 @@ def _time(value: object) -> time | None:
         return value.time()
     if isinstance(value, time):
         return value.replace(tzinfo=None)
-    if isinstance(value, timedelta):  # pymysql gives the time of a day as the time since its midnight
-        if not timedelta(0) <= value < timedelta(days=1):
-            raise ValueError("not within a day")
-        return (datetime(1970, 1, 1) + value).time()
+    if isinstance(value, timedelta):  # pymysql gives the time of a day as the time since its midnight, and MySQL knows 838 hours
+        return time.min if value < timedelta(0) else time.max if value >= _DAY else (datetime(1970, 1, 1) + value).time()
     if isinstance(value, str):
         return time.fromisoformat(value.strip()).replace(tzinfo=None) if value.strip() else None
     raise TypeError("not a time")
 
 
+_DAY, _LONGEST = timedelta(days=1), timedelta(days=100_000_000)
 _CLOCK = re.compile(r"(?:(-?\d+) days?,? ?)?(?:(-?)(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?)?")
 
 
 def _duration(value: object) -> timedelta | None:
-    if isinstance(value, timedelta):
-        return value
+    if isinstance(value, timedelta):  # Python's reach further than 64 bits of microseconds do
+        return max(-_LONGEST, min(value, _LONGEST))
     if isinstance(value, (int, float)):
-        return timedelta(seconds=value)
+        return _duration(timedelta(seconds=value))
     text = str(value).strip()
     if not text:
         return None
@@ -200,20 +236,21 @@ def _duration(value: object) -> timedelta | None:
         raise ValueError("not a duration")
     days, sign, hours, minutes, seconds = match.groups()
     clock = timedelta(hours=int(hours or 0), minutes=int(minutes or 0), seconds=float(seconds or 0))
-    return timedelta(days=int(days or 0)) + (-clock if sign else clock)
+    return _duration(timedelta(days=int(days or 0)) + (-clock if sign else clock))
 
 
 def _text(value: object) -> str:
     if isinstance(value, bytes):
-        return value.decode("utf-8")
+        return value.decode("utf-8", "replace")
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    # A text that is no Unicode (half a pair of surrogates) has no place in Arrow.
+    return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
 def _binary(value: object) -> bytes:
     if isinstance(value, str):
-        return value.encode("utf-8")
+        return value.encode("utf-8", "replace")
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     raise TypeError("not bytes")

@@ -1,5 +1,9 @@
 """CSV as a source: the header is read for the names, the rows as text. An unquoted empty field is NULL, a quoted one is empty.
 
+No row ends the read, because a refusal tells everybody that there is such a row: one of more or fewer fields than the header is
+left out, and what is not UTF-8 is read with a mark in its place. (A quote that is opened and never closed swallows the rows after
+it: no reader of CSV can tell.)
+
 UTF-8, with or without a byte-order mark; separated by a comma, semicolon, tab or bar, whichever the header holds most.
 """
 
@@ -10,7 +14,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -52,10 +56,16 @@ def read_header(path: Path) -> tuple[tuple[ReflectedColumn, ...], str]:
     return tuple(ReflectedColumn(name, "unknown") for name in names), separator
 
 
-def stream_rows(path: Path, header: Sequence[str], separator: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """These columns of every row, as text."""
+def stream_rows(
+    path: Path, header: Sequence[str], separator: str, names: Sequence[str], skipped: Callable[[], None]
+) -> Iterator[pa.RecordBatch]:
+    """These columns of every row, as text. ``skipped`` is told of each row that has not the header's fields."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
+
+    def skip(row: object) -> str:
+        skipped()
+        return "skip"
 
     with _opened(path) as file:
         try:
@@ -65,19 +75,30 @@ def stream_rows(path: Path, header: Sequence[str], separator: str, names: Sequen
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=separator,
                     newlines_in_values=True,
+                    invalid_row_handler=skip,
                     ignore_empty_lines=len(header) > 1,  # in a single column, an empty line is a NULL
                 ),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types={name: pa.string() for name in header},
+                    column_types={name: pa.binary() for name in header},
                     include_columns=list(dict.fromkeys(names)),
                     null_values=[""],
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
                 ),
             )
-            yield from reader
+            for batch in reader:
+                yield pa.RecordBatch.from_arrays([_texts(column) for column in batch.columns], names=batch.schema.names)
         except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
             raise _fault(path, error) from None
+
+
+def _texts(column: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowException:
+        return pa.array([None if raw is None else raw.decode("utf-8", "replace") for raw in column.to_pylist()], type=pa.string())
 
 
 def _first_line(path: Path) -> str:
@@ -107,17 +128,11 @@ def _outside_quotes(line: str) -> str:
 
 
 def _fault(path: Path, error: BaseException) -> SourceError:
-    """What is wrong and in which row: Arrow's message goes on with the row itself, so only the number is taken from it."""
+    """What is wrong with the file. Arrow's message holds a row of it, so nothing of that is told."""
     if isinstance(error, gzip.BadGzipFile):
         return SourceError(f"{path} is not compressed with gzip, as its name says. Rename it to end in .csv.")
     if isinstance(error, EOFError):
         return SourceError(f"{path} ends too early: the compressed file is not complete. Copy it again.")
     if isinstance(error, zlib.error):
         return SourceError(f"{path} is damaged: what was compressed cannot be unpacked. Copy it again.")
-    row = re.search(r"Row #(\d+)", str(error))
-    where = f" row {row[1]}" if row else ""
-    if "Expected" in str(error):
-        return SourceError(f"{path}:{where} has more or fewer fields than the header. Correct the row, or quote its fields.")
-    if "UTF8" in str(error):
-        return SourceError(f"{path}:{where} holds text that is not UTF-8. Save the file in UTF-8.")
-    return SourceError(f"{path}:{where} cannot be read as CSV ({type(error).__name__}). Check its quotes and line ends.")
+    return SourceError(f"{path} cannot be read as CSV ({type(error).__name__}). Check its quotes and line ends.")

@@ -13,14 +13,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SourceError
+from mare.ports import Place
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
+from mare.whereabouts import file_place
 from mare_adapters.boundary import reading
 from mare_adapters.engine import open_duckdb, quoted, stream
 from mare_adapters.locations import file_location
 
 from .arrow_kinds import conformed
 from .catalogue import Found
-from .columnar import BATCH_ROWS, record_batches
+from .columnar import BATCH_ROWS, Unread, record_batches
 from .duckdb_catalogue import reflect_duckdb
 from .lookup import find_columns, find_table
 from .peeking import peek_column
@@ -45,6 +47,7 @@ class DuckdbSource:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._reflection: Reflection | None = None
         self._found: dict[str, Found] = {}
+        self.unread: Unread = Unread()
 
     def __repr__(self) -> str:
         return f"DuckdbSource({self.label!r})"
@@ -98,6 +101,9 @@ class DuckdbSource:
             told = self._open.execute(_SIZE, [found.schema, found.name]).fetchall()
         return int(told[0][0]) if told else None
 
+    def place(self) -> Place:
+        return file_place(self._path, beside=(".wal",))
+
     @property
     def _open(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
@@ -118,7 +124,7 @@ class DuckdbSource:
             try:
                 for batch in reader:
                     empty = False
-                    yield conformed(batch, columns, names, table.name)
+                    yield conformed(batch, columns, names, table.name, self.unread)
             finally:
                 reader.close()
             if empty:

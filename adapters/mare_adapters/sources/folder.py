@@ -6,17 +6,21 @@ Files have no snapshot. Instead, a file that changed between opening the folder 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SourceError
+from mare.ports import Place
 from mare.schema.reflection import LeftOut, Peek, ReflectedColumn, ReflectedTable, Reflection
 from mare.secrecy import shown
+from mare.whereabouts import folder_place
 from mare_adapters.boundary import reading
 
 from .arrow_kinds import conformed, reflected_field
-from .columnar import BATCH_ROWS, record_batches
+from .columnar import BATCH_ROWS, Unread, record_batches
 from .csv_files import read_header, stream_rows
 from .files import DataFile, find_files
 from .lookup import find_columns, find_table
@@ -39,6 +43,7 @@ class FolderSource:
         self._left_out: list[LeftOut] = []
         self._stamps: dict[Path, tuple[int, int]] = {}
         self._reflection: Reflection | None = None
+        self.unread: Unread = Unread()
 
     def __repr__(self) -> str:
         return f"FolderSource({self.label!r})"
@@ -91,6 +96,12 @@ class FolderSource:
         told = [rows_of_file(path, file.format) for path in file.paths]
         return None if None in told else sum(rows for rows in told if rows is not None)
 
+    def _skipped(self, table: str) -> None:
+        self.unread[table] += 1
+
+    def place(self) -> Place:
+        return folder_place(self._folder, [path for file in self._open.values() for path in file.paths])
+
     @property
     def _open(self) -> dict[str, DataFile]:
         if self._files is None:
@@ -100,8 +111,15 @@ class FolderSource:
     def _reflect_file(self, file: DataFile) -> tuple[ReflectedColumn, ...]:
         columns = _columns(file.format, file.paths[0])
         for part in file.paths[1:]:
-            if [column.name for column in _columns(file.format, part)] != [column.name for column in columns]:
+            others = _columns(file.format, part)
+            if [column.name for column in others] != [column.name for column in columns]:
                 raise SourceError(f"{part} has other columns than {file.paths[0].name}, though both are parts of one table.")
+            for mine, other in zip(columns, others, strict=True):
+                if mine.kind != other.kind and not (mine.inferred or other.inferred):
+                    raise SourceError(
+                        f"{part} stores {mine.name} as {other.sql_type}, {file.paths[0].name} as {mine.sql_type}, though "
+                        "both are parts of one table. Write all of them alike."
+                    )
         return columns
 
     def _stream(
@@ -113,19 +131,19 @@ class FolderSource:
         for path in file.paths:
             if _stamp(path) != self._stamps[path]:
                 raise _changed(path)
-            for batch in self._batches(file, path, asked):
+            for batch in self._batches(file, path, asked, table.name):
                 empty = False
                 # A name may be asked for twice, and a file gives its columns in its own order.
-                yield conformed(batch.select(asked), columns, names, table.name)
+                yield conformed(batch.select(asked), columns, names, table.name, self.unread)
             if _stamp(path) != self._stamps[path]:
                 raise _changed(path)
         if empty:
             yield from record_batches([], columns, names, table.name)
 
-    def _batches(self, file: DataFile, path: Path, asked: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _batches(self, file: DataFile, path: Path, asked: Sequence[str], table: str) -> Iterator[pa.RecordBatch]:
         if file.format == "csv":
             columns, separator = read_header(path)
-            yield from stream_rows(path, [column.name for column in columns], separator, asked)
+            yield from stream_rows(path, [column.name for column in columns], separator, asked, partial(self._skipped, table))
             return
         import pyarrow.parquet as pq
 
@@ -149,7 +167,9 @@ def _columns(form: str, path: Path) -> tuple[ReflectedColumn, ...]:
     twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
     if twice:
         raise SourceError(f"{path}: more than one column is called {', '.join(twice)}. Give each column a name of its own.")
-    return tuple(reflected_field(field) for field in schema)
+    # A file that pandas wrote has the types that pandas inferred from the values of the frame.
+    inferred = b"pandas" in (schema.metadata or {})
+    return tuple(replace(reflected_field(field), inferred=inferred) for field in schema)
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -1,16 +1,21 @@
 """`FramesSource`: a dictionary of pandas frames, a table each.
 
-What a frame's columns are (their dtypes) counts as catalogue; what they hold does not: the categories of a categorical column
-were collected from data, so they are not taken for its domain. The index is no column: `reset_index()` makes it one.
+A dtype is no catalogue: pandas infers it from the values, and one odd value turns a column of whole numbers into objects. So a
+dtype is told as inferred; what comes out has the types of the schema. The categories of a categorical column were collected from
+data too, and are not taken for its domain. The index is no column: `reset_index()` makes it one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mare.errors import InternalError, SourceError
+from mare.ports import Place
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection, StorageKind
 from mare_adapters.boundary import reading
 
@@ -84,6 +89,9 @@ class FramesSource:
     def about(self, table: str) -> int | None:
         return len(self._open[find_table(self.reflect(), table).name])
 
+    def place(self) -> Place:
+        return Place(frozenset({("dictionary", id(self._given))}))
+
     @property
     def _open(self) -> dict[str, pd.DataFrame]:
         if self._frames is None:
@@ -100,7 +108,7 @@ class FramesSource:
             yield from record_batches([], columns, names, table.name)
         for start in range(0, len(frame), BATCH_ROWS):
             part = frame.iloc[start : start + BATCH_ROWS]
-            arrays = [_array(part[column.name], column, table.name) for column in columns]
+            arrays = [_array(part[column.name], column) for column in columns]
             batch = pa.RecordBatch.from_arrays(arrays, names=[f"c{number}" for number in range(len(arrays))])
             yield conformed(batch, columns, names, table.name)
 
@@ -115,13 +123,7 @@ def _faults(name: str, frame: pd.DataFrame) -> list[str]:
 
 def _column(name: str, dtype: Dtype) -> ReflectedColumn:
     """Any column may hold NULL: pandas tells nothing else."""
-    return ReflectedColumn(name, _kind(dtype), sql_type="" if _is_category(dtype) else str(dtype))
-
-
-def _is_category(dtype: Dtype) -> bool:
-    import pandas as pd
-
-    return isinstance(dtype, pd.CategoricalDtype)
+    return ReflectedColumn(name, _kind(dtype), inferred=True)
 
 
 def _kind(dtype: Dtype) -> StorageKind:
@@ -145,16 +147,49 @@ def _kind(dtype: Dtype) -> StorageKind:
     return next((kind for kind, told in tests if told), "unknown")
 
 
-def _array(values: pd.Series[Any], column: ReflectedColumn, table: str) -> pa.Array:
+def _array(values: pd.Series[Any], column: ReflectedColumn) -> pa.Array:
     import pandas as pd
     import pyarrow as pa
 
-    try:
-        if column.kind == "unknown":
-            texts = [None if missing else str(value) for value, missing in zip(values, pd.isna(values), strict=True)]
-            return pa.array(texts, type=pa.string())
-        array = pa.Array.from_pandas(values)
-        return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    except (ValueError, TypeError, pa.ArrowException):
-        # No text of the first error: it holds the value.
-        raise SourceError(f"{table}.{column.name}: a value is not of the column's dtype ({values.dtype}).") from None
+    if column.kind != "unknown":
+        with suppress(ValueError, TypeError, OverflowError, pa.ArrowException):
+            array = pa.Array.from_pandas(values)
+            return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    texts = [None if missing else spelled(value) for value, missing in zip(values, pd.isna(values), strict=True)]
+    return pa.array(texts, type=pa.string())
+
+
+def spelled(value: object) -> str:
+    """An object as the stage spells the same value where its column has a type (`mare.stage.casting.as_text`): whether a column
+    is one of objects may depend on another patient's value."""
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and abs(number) < _BEYOND else repr(number)
+    if isinstance(value, complex | np.complexfloating) and value.imag == 0:  # one of them makes all others complex
+        return spelled(value.real)
+    if isinstance(value, Decimal) and value.is_finite():
+        return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        value = pd.Timestamp(value) if isinstance(value, np.datetime64) else pd.Timedelta(value)
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        return _trimmed(moment.isoformat(" ", "microseconds"))
+    if isinstance(value, time):
+        return _trimmed(value.replace(tzinfo=None).isoformat("microseconds"))
+    if isinstance(value, timedelta):
+        return f"{value // timedelta(microseconds=1)} microseconds"
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else spelled(str(value))
+
+
+_BEYOND = 1 << 63
+
+
+def _trimmed(clock: str) -> str:
+    return clock.rstrip("0").rstrip(".") if "." in clock else clock

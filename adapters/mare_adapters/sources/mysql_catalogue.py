@@ -13,6 +13,7 @@ from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
 from .catalogue import Catalogue, Found, left_out_references, reflect_tables
 from .check_grammar import check_texts
 from .checks import apply_checks
+from .key_forms import known_collations
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
@@ -41,9 +42,11 @@ _JSON = re.compile(r"\(?json_valid\(`((?:[^`]|``)+)`\)\)?", re.IGNORECASE)
 def reflect_mysql(connection: Connection, inspector: Inspector) -> Catalogue:
     """The tables of the connection's database that can be read."""
     words: dict[str, dict[str, str]] = defaultdict(dict)
+    collations: dict[str, dict[str, str]] = defaultdict(dict)
     hidden: set[str] = set()
     for name, column, words_of_type, collation, privileges in connection.exec_driver_sql(_COLUMNS):
         words[name][column] = words_of_type + _exactness(words_of_type, collation or "")
+        collations[name][column] = collation or ""
         if "select" not in privileges.lower():
             hidden.add(name)
     found, left_out = [], []
@@ -64,7 +67,8 @@ def reflect_mysql(connection: Connection, inspector: Inspector) -> Catalogue:
     tables = []
     for table in reflect_tables(inspector, found, computed):
         uniques = [text for text in computed.get(table.name, {}).values() if text]
-        told = replace(table, unread_checks=(*table.unread_checks, *uniques))
+        columns = known_collations(table.columns, "mysql", collations[table.name])
+        told = replace(table, columns=columns, unread_checks=(*table.unread_checks, *uniques))
         tables.append(_told(told, words[table.name], checks.get(table.name, [])))
     left_out += left_out_references(inspector, found)
     return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
@@ -145,6 +149,8 @@ def _told_column(column: ReflectedColumn, words: str, *, document: bool) -> Refl
         return replace(told, kind="json")
     if words == "uuid":  # MariaDB's, which SQLAlchemy does not know under MySQL's name
         return replace(told, kind="uuid")
+    if words.startswith("bigint") and "unsigned" in words:
+        return replace(told, digits=20)  # one more than 64 bits with a sign hold
     if column.kind == "unknown":  # points and shapes: not unknown, only of no kind that mare models
         return replace(told, kind="other")
     if (bits := re.fullmatch(r"bit\((\d+)\)", words)) and 1 < int(bits[1]) < 64:

@@ -18,6 +18,7 @@ from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
 
 from .catalogue import Catalogue, Found, labelled, left_out_references, reflect_tables, without_columns
 from .checks import apply_checks, apply_domain
+from .key_forms import CITEXT
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
@@ -180,6 +181,7 @@ def _own_words(column: ReflectedColumn, schema: str, attribute: _Attribute) -> R
         digits=digits,
         precision=precision,
         max_length=length,
+        collation=CITEXT if attribute.words.rpartition(".")[2] == "citext" else "",
     )
 
 

@@ -16,7 +16,8 @@ from mare_adapters.engine import quoted
 
 from .arrow_kinds import conformed
 from .catalogue import Found
-from .columnar import BATCH_ROWS, arrow_type, record_batches
+from .columnar import BATCH_ROWS, Unread, arrow_type, record_batches
+from .key_forms import Asked, key_form
 from .reach import within_reach
 
 if TYPE_CHECKING:
@@ -44,17 +45,20 @@ def copied_batches(
     connection: psycopg.Connection[object],
     table: ReflectedTable,
     found: Found,
-    columns: Sequence[ReflectedColumn],
+    asked: Sequence[Asked],
     names: Sequence[str],
+    unread: Unread,
 ) -> Iterator[pa.RecordBatch]:
     """All rows, in the batches and the types in which every source gives them."""
-    selected = ", ".join(f"{expression(column)} AS c{number}" for number, column in enumerate(columns))
+    columns = [one.delivered for one in asked]
+    forms = [str(key_form(one, "postgresql")) if one.collation else expression(one.stored) for one in asked]
+    selected = ", ".join(f"{form} AS c{number}" for number, form in enumerate(forms))
     query = f"SELECT {selected} FROM {quoted(str(found.schema))}.{quoted(found.name)}"
     empty = True
     with _copying(connection.pgconn, f"COPY ({query}) TO STDOUT (FORMAT csv, ENCODING 'UTF8')") as blocks:
         for block in blocks:
             empty = False
-            yield conformed(_parsed(block, columns), columns, names, table.name)
+            yield conformed(_parsed(block, columns), columns, names, table.name, unread)
     if empty:
         yield from record_batches([], columns, names, table.name)
 
@@ -140,27 +144,32 @@ def _blocks(server: PGconn, state: dict[str, bool]) -> Iterator[memoryview]:
 
 def _parsed(block: memoryview, columns: Sequence[ReflectedColumn]) -> pa.RecordBatch:
     import pyarrow as pa
-    from psycopg import DataError
+
+    try:
+        return _read_block(block, [arrow_type(column) for column in columns])
+    except pa.ArrowException:
+        # A value beyond its Arrow type is among them: as texts, each is looked at by itself.
+        return _read_block(block, [pa.string()] * len(columns))
+
+
+def _read_block(block: memoryview, types: Sequence[pa.DataType]) -> pa.RecordBatch:
+    import pyarrow as pa
     from pyarrow import csv
 
-    names = [f"c{number}" for number in range(len(columns))]
-    try:
-        parsed = csv.read_csv(
-            pa.BufferReader(pa.py_buffer(block)),
-            read_options=csv.ReadOptions(column_names=names, block_size=len(block) + 1),
-            parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(columns) > 1),
-            convert_options=csv.ConvertOptions(
-                column_types={name: arrow_type(column) for name, column in zip(names, columns, strict=True)},
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                true_values=["t"],
-                false_values=["f"],
-            ),
-        )
-    except pa.ArrowException:
-        # What the driver says of such a value on the slow way; none of Arrow's text, which holds the value.
-        raise DataError from None
+    names = [f"c{number}" for number in range(len(types))]
+    parsed = csv.read_csv(
+        pa.BufferReader(pa.py_buffer(block)),
+        read_options=csv.ReadOptions(column_names=names, block_size=len(block) + 1),
+        parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(types) > 1),
+        convert_options=csv.ConvertOptions(
+            column_types=dict(zip(names, types, strict=True)),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            true_values=["t"],
+            false_values=["f"],
+        ),
+    )
     return parsed.combine_chunks().to_batches(max_chunksize=None)[0]
 
 

@@ -15,17 +15,20 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import InternalError, SourceError
+from mare.ports import Place
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
+from mare.whereabouts import file_place
 from mare_adapters.boundary import connecting, reading
 from mare_adapters.connections import database_engine
 from mare_adapters.locations import SqlLocation, sql_location
+from mare_adapters.server_places import mysql_place, postgres_place
 
 from .catalogue import Found, unknown_types_allowed
-from .columnar import BATCH_ROWS, record_batches
+from .columnar import BATCH_ROWS, Unread, record_batches
+from .key_forms import Asked, asked_columns, key_form
 from .lookup import find_columns, find_table
 from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_batches
 from .sizes import rows_of_table
-from .spelling import joined, loose_references
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +45,7 @@ class SqlSource:
         self._reflection: Reflection | None = None
         self._found: dict[str, Found] = {}
         self._schemas: tuple[str, ...] = ()
+        self.unread: Unread = Unread()
 
     def __repr__(self) -> str:
         return f"SqlSource({self.label!r})"
@@ -70,20 +74,30 @@ class SqlSource:
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         reflected, found = self._table(table)
-        wanted = find_columns(self.reflect(), reflected, columns)
-        return self._stream(reflected, found, wanted, columns)
+        return self._stream(reflected, found, asked_columns(self.reflect(), reflected, columns), columns)
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
         reflected, found = self._table(table)
         wanted = find_columns(self.reflect(), reflected, [column])[0]
         with reading(self.label, f"table {table}"):
             if wanted.kind == "unknown":  # an undeclared column of SQLite: only the values tell
-                return peek_batches(self._stream(reflected, found, [wanted], [column]), wanted.kind, max_values)
+                return peek_batches(self._stream(reflected, found, [Asked(wanted)], [column]), wanted.kind, max_values)
             return _peek(self._open, found, wanted, max_values, reflected.name, self._location.family)
 
     def about(self, table: str) -> int | None:
         _, found = self._table(table)
         return rows_of_table(self._open, self._location.family, found)
+
+    def place(self) -> Place:
+        def ask(query: str) -> Sequence[Sequence[object]]:
+            return self._open.exec_driver_sql(query).all()
+
+        with reading(self.label, "where it is"):
+            if self._location.family == "postgresql":
+                return postgres_place(ask, self._schemas)
+            if self._location.family == "mysql":
+                return mysql_place(ask)
+        return file_place(self._location.database, beside=("-wal", "-shm", "-journal"))
 
     @property
     def _open(self) -> Connection:
@@ -117,33 +131,28 @@ class SqlSource:
         return table, self._found[table.name]
 
     def _stream(
-        self, table: ReflectedTable, found: Found, columns: Sequence[ReflectedColumn], names: Sequence[str]
+        self, table: ReflectedTable, found: Found, asked: Sequence[Asked], names: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         from sqlalchemy import select
 
+        family, columns = self._location.family, [one.delivered for one in asked]
         with reading(self.label, f"table {table.name}"):
-            if self._location.family == "postgresql":
+            if family == "postgresql":
                 from .postgres_copy import copied_batches, copying_connection
 
                 if (driver := copying_connection(self._open, columns)) is not None:
                     try:
-                        yield from copied_batches(driver, table, found, columns, names)
+                        yield from copied_batches(driver, table, found, asked, names, self.unread)
                     finally:
                         if driver.broken:  # SQLAlchemy was not there to see it
                             self._open.invalidate()
                     return
-            family = self._location.family
-            loose = loose_references(table, columns, self.reflect(), family)
-            needed = [column for column in table.columns if any(column.name in foreign.columns for foreign in loose)]
-            stored = _stored(found, [*columns, *needed]).alias("mare_rows") if loose else _stored(found, columns)
-            whole, spelled = joined(stored, loose, self._found)
-            query = select(
-                *(_plain(spelled.get(column.name, stored.c[column.name]), column, family) for column in columns)
-            ).select_from(whole)
+            stored = _stored(found, [one.stored for one in asked])
+            query = select(*(_plain(stored.c[one.stored.name], one, family) for one in asked)).select_from(stored)
             driver_connection = self._open.connection.driver_connection
             with closing(self._open.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(query)) as rows:
                 try:
-                    yield from record_batches(rows, columns, names, table.name)
+                    yield from record_batches(rows, columns, names, table.name, self.unread)
                 finally:
                     _forget_lost_rows(driver_connection)
 
@@ -190,22 +199,24 @@ def _stored(found: Found, columns: Sequence[ReflectedColumn]) -> FromClause:
     return table(quoted_name(found.name, True), *unique.values(), schema=schema)
 
 
-def _plain(stored: ColumnElement[object], column: ReflectedColumn, family: str) -> ColumnElement[object]:
+def _plain(stored: ColumnElement[object], asked: Asked, family: str) -> ColumnElement[object]:
     """What has no type of its own in Arrow is asked for as text."""
     from sqlalchemy import Text, cast, literal_column
 
+    if asked.collation:
+        return key_form(asked, family)
     if family == "postgresql":
         from .postgres_copy import expression
 
-        return literal_column(expression(column))
-    return cast(stored, Text) if column.kind in ("other", "json") else stored
+        return literal_column(expression(asked.stored))
+    return cast(stored, Text) if asked.stored.kind in ("other", "json") else stored
 
 
 def _peek(connection: Connection, found: Found, column: ReflectedColumn, max_values: int, table: str, family: str) -> Peek:
     from sqlalchemy import func, select
 
     stored = _stored(found, [column])
-    value = _plain(stored.c[column.name], column, family)
+    value = _plain(stored.c[column.name], Asked(column), family)
 
     def converted(values: Sequence[object]) -> list[object]:
         batch = next(record_batches([(v,) for v in values], [column], [column.name], table))

@@ -11,6 +11,7 @@ from mare.schema.reflection import LeftOut, ReflectedTable, StorageKind
 from .catalogue import Catalogue, Found, left_out_references, reflect_tables
 from .check_grammar import check_texts
 from .checks import apply_checks
+from .key_forms import known_collations
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
@@ -111,4 +112,15 @@ def _with_declared_types(connection: Connection, table: ReflectedTable) -> Refle
                 autoincrement=column.name == counted,
             )
         )
-    return replace(table, columns=tuple(columns))
+    return replace(table, columns=known_collations(columns, "sqlite", _collations(connection, table)))
+
+
+def _collations(connection: Connection, table: ReflectedTable) -> dict[str, str]:
+    """By column, the collation by which a key or unique tells its values apart; where two do, any but letter by letter."""
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    found: dict[str, str] = {}
+    for _, name, unique, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})").all():
+        for _, _, column, _, collation, part in connection.exec_driver_sql(f"PRAGMA index_xinfo({quote(name)})").all():
+            if unique and part and column is not None and found.get(column, "BINARY") == "BINARY":
+                found[column] = collation
+    return found

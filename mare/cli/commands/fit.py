@@ -35,7 +35,7 @@ def fit(
         Path | None,
         typer.Option("--internal-notes", help="Write what was left out, in true numbers, into this file. Not to be handed over."),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the release file if there is one.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the release file, if there is one.")] = False,
     unsafe_peeked: Annotated[
         bool, typer.Option("--unsafe-peeked", help="Accept a schema that was filled in by looking at the data. NOT PRIVATE.")
     ] = False,
@@ -124,20 +124,23 @@ def run(
 
 def check_notes(file: Path | None, output: Path | None) -> None:
     """Notes of an earlier fit are replaced: they are no result. What is written beside a release must not be the release."""
+    from mare.cli.telling import are_notes
     from mare.errors import ReleaseError
 
     if file is None:
         return
-    check_output(file, replace=True, what="a file for notes")
+    check_output(file, replace=True, what="a file for notes", ours=are_notes)
     if output is not None and file.resolve() == output.resolve():
         raise ReleaseError(f"{file} is to hold both the release and what must not be released. Give two paths.")
 
 
-def check_output(output: Path, replace: bool, what: str = "a release file") -> None:
-    """Found out before the budget is spent, not after."""
+def check_output(output: Path, replace: bool, what: str = "a release file", ours: Callable[[Path], bool] | None = None) -> None:
+    """Found out before the budget is spent, not after. Nothing is overwritten but what is of the same kind: ``ours`` tells."""
     from mare.errors import ReleaseError
+    from mare.release.archive import is_release_file
     from mare.secrecy import require_path
 
+    ours = ours or is_release_file
     require_path(output, ReleaseError, what)
     if output.is_dir():
         raise ReleaseError(f"{output} is a folder. Give the path of a file.")
@@ -145,3 +148,7 @@ def check_output(output: Path, replace: bool, what: str = "a release file") -> N
         raise ReleaseError(f"{output.absolute().parent} is not there. Make that folder, or give another path.")
     if output.exists() and not replace:
         raise ReleaseError(f"{output} exists already. Give another path, or say --replace to overwrite it.")
+    if output.exists() and output.stat().st_size and not ours(output):
+        raise ReleaseError(
+            f"{output} exists already, and is not {what}: it is not overwritten. Remove it yourself, or give another path."
+        )

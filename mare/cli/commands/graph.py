@@ -74,6 +74,14 @@ def _refuse(output: Path) -> None:
         raise SinkError(f"{output} {ending}. Draw into a .svg file (a picture) or a .txt file (text), as in -o graph.svg.")
     if not output.absolute().parent.is_dir():
         raise SinkError(f"the folder {output.absolute().parent} is not there. Make it first, or draw somewhere else.")
+    if output.exists() and output.stat().st_size and not _is_drawing(output):
+        raise SinkError(f"{output} is no drawing of a schema: it is not overwritten. Remove it yourself, or draw somewhere else.")
+
+
+def _is_drawing(file: Path) -> bool:
+    """An earlier picture or text is drawn anew; whatever else somebody has called .svg or .txt stays."""
+    with file.open("rb") as opened:
+        return opened.read(10).startswith((b"<svg ", b"Tables of "))
 
 
 def _write(output: Path, drawn: str) -> None:

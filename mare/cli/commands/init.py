@@ -100,6 +100,15 @@ def _refuse(output: Path, force: bool) -> None:
         raise SinkError(f"the folder {output.absolute().parent} is not there. Make it first, or write somewhere else.")
     if output.exists() and not force:
         raise SinkError(f"{output} is there already, and may hold somebody's edits. Write to another file, or add --force.")
+    if output.exists() and output.stat().st_size and not _is_schema(output):
+        raise SinkError(f"{output} is no schema: it is not overwritten. Remove it yourself, or write to another file.")
+
+
+def _is_schema(file: Path) -> bool:
+    """Whether a file reads as a schema of mare, as far as its first lines tell: nobody's data is drafted over."""
+    with file.open("rb") as opened:
+        beginning = opened.read(1 << 16)
+    return b"\0" not in beginning and any(line.startswith(b"mare:") for line in beginning.splitlines())
 
 
 def _write(output: Path, text: str, *, private: bool) -> None:

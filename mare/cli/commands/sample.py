@@ -40,20 +40,25 @@ def sample(
     threads: Annotated[
         int | None, typer.Option(min=1, help="As many as there are processors, up to four, unless given. Changes no row.")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the target if it is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the target, where it carries the mark of mare.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and NOT PRIVATE.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
 ) -> None:
-    """Draw a synthetic database from a release."""
+    """Draw a synthetic database from a release.
+
+    A release knows nothing of where its data came from. So `--replace` goes by the mark alone that targets of mare carry:
+    what has none is refused, and theirs to drop who made it.
+    """
     from mare.cli.stopping import stoppable
     from mare.cli.telling import open_target
     from mare.release import load_release
     from mare.sampling import SampleOptions
-    from mare.sampling.given_files import parse_given
+    from mare.sampling.given_files import parse_given, refuse_given_in
 
     options = SampleOptions(entities, seed, where, threads, parse_given(given or []))
     loaded = load_release(release)
     with stoppable(), open_target(to, replace, quiet or as_json) as sink:
+        refuse_given_in(sink, options.given)
         poured = pour_with_progress(loaded, sink, options, quiet or as_json)
     show(loaded, sink, poured, quiet, as_json)
 

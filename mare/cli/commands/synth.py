@@ -44,7 +44,9 @@ def synth(
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads of the sample; as many as processors, up to four.")] = None,
     seed: Annotated[int, typer.Option(help="The seed of the sample (the noise has none).")] = 0,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the target, and the release file.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite the target, where mare created it, and the release file.")
+    ] = False,
     unsafe_peeked: Annotated[
         bool, typer.Option("--unsafe-peeked", help="Accept a schema that was filled in by looking at the data. NOT PRIVATE.")
     ] = False,
@@ -55,8 +57,10 @@ def synth(
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
     from mare.cli.stopping import stoppable
     from mare.cli.telling import open_target
+    from mare.finding import open_source
     from mare.sampling import SampleOptions
     from mare.sampling.conditions import entity_condition
+    from mare.whereabouts import refuse_files_in, refuse_overlap
 
     if output is not None:
         check_output(output, replace)
@@ -69,6 +73,10 @@ def synth(
     try:
         # The target is entered before the fit: one that cannot be written costs no budget.
         with stoppable(), open_target(to, replace, quiet or as_json) as sink:
+            with open_source(source) as opened:
+                refuse_overlap(opened, sink)
+            beside = {"the release file": output, "the internal notes": internal_notes, "the budget file": budget_file}
+            refuse_files_in(sink, ((what, path) for what, path in beside.items() if path is not None))
             sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
             reserve = reserving(budget_file, f"synth of {schema} into {sink.label}", unsafe_peeked or unsafe_seed is not None)
             release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve, internal_notes)

@@ -24,7 +24,7 @@ from mare.privacy.grids import Grid
 from mare.privacy.learned import FineHistogram
 from mare.privacy.ledger import Ledger
 from mare.schema.loading import load_schema
-from mare.stage import needs, stage
+from mare.stage_door import needs, open_stage
 from tests.memory_source import MemorySource
 
 SCHEMA = """
@@ -92,8 +92,8 @@ def learning(budget: Budget, share: float = 0.5) -> Iterator[Learning]:
     tables = needs(schema, column_groups(schema))
     bounds, _ = row_bounds(schema, DatasetDag.of(schema))
     gate = Gate(budget, Ledger(budget, "one person"), SeededBits(1))
-    with stage(MemorySource.of(rows(), TYPES), tables, b"k" * 32) as staged:
-        yield Learning(schema, {t.name: t.values for t in tables}, gate, staged, bounds, float(PEOPLE), share)
+    with open_stage(MemorySource.of(rows(), TYPES), tables, gate) as door:
+        yield Learning(schema, {t.name: t.values for t in tables}, door, bounds, float(PEOPLE), share)
 
 
 @pytest.fixture(scope="module")
@@ -181,19 +181,17 @@ def test_the_share_is_spent_and_no_more() -> None:
     budget = Budget(2, 1e-9)
     with learning(budget, 0.25) as phase:
         phase.run()
-        assert phase.gate.remaining == pytest.approx(0.75, abs=1e-6)
-        assert phase.gate.ledger.totals.epsilon <= budget.epsilon
+        assert phase.door._gate.remaining == pytest.approx(0.75, abs=1e-6)
+        assert phase.door._gate.ledger.totals.epsilon <= budget.epsilon
 
 
 def test_nothing_is_asked_when_nothing_is_open() -> None:
     with learning(Budget(2, 1e-9)) as phase:
         codecs = phase.run()
-        again = Learning(
-            phase.schema, phase.columns, phase.gate, phase.staged, phase.bounds, phase.entities, 0.1, learned=dict(phase.learned)
-        )
-        charges = len(phase.gate.ledger.charges)
+        again = Learning(phase.schema, phase.columns, phase.door, phase.bounds, phase.entities, 0.1, learned=dict(phase.learned))
+        charges = len(phase.door._gate.ledger.charges)
         assert again.run() == codecs
-        assert len(phase.gate.ledger.charges) == charges
+        assert len(phase.door._gate.ledger.charges) == charges
 
 
 def test_what_was_learned_says_all_that_a_sampler_needs(learned) -> None:

@@ -69,7 +69,7 @@ class Nowhere:
     def __init__(self, told: Told) -> None:
         self.told, self.at = told, list[float]()
 
-    def create(self, tables: list[SinkTable]) -> None: ...
+    def create(self, tables: list[SinkTable], release: str = "") -> None: ...
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         self.at.append(self.told[-1][0])

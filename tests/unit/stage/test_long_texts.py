@@ -54,8 +54,8 @@ tables:
         assert staged.values("c")["n"].type == pa.large_string()
         assert staged.values("c")["n"].to_pylist() == [None, "7", "none"]
         # The order of a sequence may be text as well; it is compared row by row where it comes out.
-        held = staged.connection.sql(f"SELECT o0 FROM {staged.tables['c'].raw}").to_arrow_table()
-        assert held.schema.field("o0").type == pa.large_string()
+        held = staged.connection.sql(f"SELECT ot0 FROM {staged.tables['c'].raw}").to_arrow_table()
+        assert held.schema.field("ot0").type == pa.large_string()
 
 
 def test_codecs_read_wide_texts_as_they_read_narrow_ones_and_do_not_narrow_them() -> None:

@@ -15,7 +15,7 @@ from mare.errors import SourceError
 from mare.graph.building import column_groups
 from mare.schema.loading import load_schema
 from mare.stage import Cuts, Staged, needs, stage
-from tests.memory_source import MemorySource
+from tests.memory_source import MemorySource, Rows
 
 SCHEMA = """
 mare: 1
@@ -158,6 +158,76 @@ def test_a_key_that_is_not_unique_is_refused_without_telling_it(tmp_path: Path) 
     with pytest.raises(SourceError, match="not unique") as caught, run(schema(), reader, tmp_path):
         pass
     assert "4711" not in str(caught.value)
+
+
+def test_rows_below_a_key_that_two_share_are_there_for_each_and_nobody_is_refused(tmp_path: Path) -> None:
+    described = load_schema(
+        """
+mare: 1
+entity: p
+tables:
+  p: {key: id, columns: {sex: {type: category, values: [F, M]}}}
+  stays:
+    key: stay
+    parent: {table: p, column: p_id, type: independent, max_rows: 9}
+    columns: {ward: {type: integer, min: 0, max: 9}}
+  drugs:
+    parent: {table: stays, column: stay, type: independent, max_rows: 9}
+    columns: {n: {type: integer, min: 0, max: 99}}
+"""
+    )
+    types = {
+        "p": TYPES["p"],
+        "stays": {"stay": pa.int64(), "p_id": pa.int64(), "ward": pa.int64()},
+        "drugs": {"stay": pa.int64(), "n": pa.int64()},
+    }
+    rows: Rows = {
+        "p": [{"id": 1, "sex": "F"}, {"id": 2, "sex": "M"}],
+        "stays": [{"stay": 7, "p_id": 1, "ward": 1}, {"stay": 7, "p_id": 2, "ward": 2}, {"stay": 8, "p_id": 2, "ward": 3}],
+        "drugs": [{"stay": 7, "n": 10}, {"stay": 8, "n": 20}],
+    }
+
+    def of_the_second(held: Rows) -> list[tuple[object, ...]]:
+        with run(described, MemorySource.of(held, types), tmp_path) as staged:
+            sexes = staged.values("p")["sex"].to_pylist()
+            table, wards = staged.tables["drugs"], staged.values("stays")["ward"].to_pylist()
+            found = zip(table.entity, table.parent, staged.values("drugs")["n"].to_pylist(), strict=True)
+            assert staged.notes.copies == {"stays": 0, "drugs": 1 if len(held["p"]) == 2 else 0}
+            return sorted((wards[parent], n) for entity, parent, n in found if sexes[entity] == "M")
+
+    alone = {**rows, "p": rows["p"][1:], "stays": rows["stays"][1:]}
+    assert of_the_second(rows) == of_the_second(alone) == [(2, 10), (3, 20)]
+
+
+def test_a_key_that_nearly_everybody_shares_is_refused_before_it_is_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mare.stage.owners.FREE_COPIES", 0)
+    people = [{"id": n, "sex": "F"} for n in range(40)]
+    described = load_schema(KEYLESS)
+    types = {
+        "p": TYPES["p"],
+        "stays": {"number": pa.int64(), "p_id": pa.int64()},
+        "drugs": {"number": pa.int64(), "n": pa.int64()},
+    }
+    stays = [{"number": 1, "p_id": n} for n in range(40)]
+    reader = MemorySource.of({"p": people, "stays": stays, "drugs": [{"number": 1, "n": n} for n in range(40)]}, types)
+    with pytest.raises(SourceError, match="what number refers to in 'stays' is no key there"), run(described, reader, tmp_path):
+        pass
+
+
+KEYLESS = """
+mare: 1
+entity: p
+tables:
+  p: {key: id, columns: {sex: {type: category, values: [F, M]}}}
+  stays:
+    key: number
+    parent: {table: p, column: p_id, type: independent, max_rows: 9}
+  drugs:
+    parent: {table: stays, column: number, type: independent, max_rows: 9}
+    columns: {n: {type: integer, min: 0, max: 99}}
+"""
 
 
 def test_only_needed_columns_are_read(tmp_path: Path) -> None:

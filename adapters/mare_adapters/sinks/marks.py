@@ -1,0 +1,48 @@
+"""The mark of what mare created: only that may be replaced. Anything else is somebody's, and theirs to drop.
+
+A mark is a table's comment, where a database has such, or a file in a folder. It names the release, and holds a seal over the
+table's name: a table that was renamed, or made after the likeness of a marked one, is not mare's any more. It comes with the
+table itself, in the same transaction or rename, and no table that was there before ever gets one: who made a table keeps it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+from mare.errors import SinkError
+
+_MARK = re.compile(r"synthetic, created by mare from release (\w+) \(mark ([0-9a-f]{8})\)")
+_UNKNOWN = "unknown"
+
+
+def mark_of(table: str, release: str) -> str:
+    """The comment of a table that mare creates. Letters, digits and brackets alone: no engine has to escape it."""
+    told = release if re.fullmatch(r"\w+", release) else _UNKNOWN
+    return f"synthetic, created by mare from release {told} (mark {_seal(table, told)})"
+
+
+def is_mark(comment: object, table: str) -> bool:
+    """Whether a comment is the mark of the table of this name."""
+    found = _MARK.search(str(comment or ""))
+    return found is not None and found[2] == _seal(table, found[1])
+
+
+def has_mark(comment: object) -> bool:
+    """Whether a table was once created by mare, whatever it is called now."""
+    return _MARK.search(str(comment or "")) is not None
+
+
+def refuse_unmarked(label: str, tables: Sequence[str], remedy: str = "Drop it yourself, or give another target.") -> None:
+    """``tables`` are those that are in the way and were not created by mare."""
+    if tables:
+        raise SinkError(
+            f"{label} already holds {', '.join(tables)}, without the mark of what mare created, and --replace overwrites nothing "
+            f"else (what an earlier mare wrote has none either). It was left as it was. {remedy}"
+        )
+
+
+def _seal(table: str, release: str) -> str:
+    # In one case: a server may fold the names of its tables.
+    return hashlib.sha256(f"{release}\0{table.casefold()}".encode()).hexdigest()[:8]

@@ -1,0 +1,131 @@
+"""The stage door: all that a fit gets of the true rows. Questions go in; curators and learners come out, and nothing else does.
+
+    source ─► stage ─► **door** ─► curators and learners ─► fitting
+
+`mare.fitting` works out what to ask, with which share and on which grid, so a true size in its hands would sooner or later end up
+in a step, a share or a release (docs/privacy.md). It therefore never holds the stage, a view or an array of rows: import rules
+keep it away from `mare.stage`, and every verb of this door gives nothing back, or something that answers only with noise and
+against payment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from mare.codec import TableCodec
+from mare.domain import Coarsenings, Domain
+from mare.graph.groups import ColumnGroup
+from mare.ports import Source
+from mare.privacy.curator import Curator, Gate
+from mare.privacy.learning import Learner
+from mare.release.relations import TableRelations
+from mare.release.unrolling import Unrolling
+from mare.stage import Cuts, LocalNotes, Staged, StagedColumn, TableNeeds, needs, stage
+from mare.stage.comparing import Collations
+from mare.stage.dropping import drop_rest
+from mare.stage.measured import ITEM
+from mare.stage.measuring import CODE, Measure, listed_view, measured_column
+from mare.stage.staged import KEY
+from mare.stage.staging import Vocabularies
+
+__all__ = ["CODE", "ITEM", "KEY", "Cuts", "LocalNotes", "Measure", "StageDoor", "TableNeeds", "needs", "open_stage"]
+
+
+@contextmanager
+def open_stage(
+    source: Source,
+    tables: tuple[TableNeeds, ...],
+    gate: Gate,
+    *,
+    folder: Path | None = None,
+    vocabularies: Vocabularies | None = None,
+    collations: Collations | None = None,
+) -> Iterator[StageDoor]:
+    """Read the tables from an open source, once, and truncate them with the gate's own key. Gone when this is left."""
+    key = gate.secret("truncation")
+    with stage(source, tables, key, folder=folder, vocabularies=vocabularies, collations=collations) as staged:
+        yield StageDoor(staged, gate)
+
+
+class StageDoor:
+    """One fit's stage, from outside. A ``share`` is a fraction of the gate's whole budget; ``most_rows`` is S, as the plan
+    derived it from the caps that are enforced."""
+
+    __slots__ = ("_gate", "_staged")
+
+    def __init__(self, staged: Staged, gate: Gate) -> None:
+        self._staged, self._gate = staged, gate
+
+    # ------------------------------------------------------------------ before anything has a domain
+
+    def entities(self, table: str, share: float) -> Curator:
+        """For the number of entities."""
+        return self._gate.curator(self._staged.entity_view(f"{table}.sizes", table), share)
+
+    def children(self, table: str, most_rows: int, share: float) -> Curator:
+        """For how many rows the parents of a table have there: one row for each parent row."""
+        return self._gate.curator(self._staged.count_view(f"{table}.sizes", table, most_rows), share)
+
+    def public_keys(self, label: str, table: str, reference: str | None, keys: int, most_rows: int, share: float) -> Curator:
+        """For which public keys the rows of a table refer to (its column is `KEY`); the last code is none of them."""
+        return self._gate.curator(self._staged.key_view(label, table, reference, keys, most_rows), share)
+
+    def listed(self, table: str, name: str, values: tuple[str, ...], most_rows: int, share: float) -> Curator:
+        """For which values of a public list a column holds (its column is `CODE`); the last code is none of them."""
+        return self._gate.curator(listed_view(self._staged, table, name, values, most_rows), share)
+
+    def unlisted(self, table: str, name: str, most_rows: int, share: float, delta_share: float) -> Learner:
+        """For the values of a column that nobody has listed."""
+        return self._gate.learner(StagedColumn(self._staged, table, name, most_rows), share, delta_share)
+
+    def drop_rest(self, table: str, unrolling: Unrolling) -> None:
+        """Drop the rows of an association that the rest of its vocabulary has no place for."""
+        drop_rest(self._staged, table, unrolling)
+
+    # ------------------------------------------------------------------ once values can be read, before there are bins
+
+    def read(self, table: str, codec: TableCodec, related: TableRelations | None = None) -> None:
+        """Read a table whose bins may still be open; tables above it come first."""
+        self._staged.read(table, codec, related)
+
+    def numbers(
+        self, table: str, name: str, measure: Measure, codec: TableCodec, most_rows: int, share: float, low: int = 0
+    ) -> Learner:
+        """For where the numbers of a column lie, counted from ``low``, of the table as it was read last."""
+        column = measured_column(self._staged, table, name, measure, codec, most_rows)
+        return self._gate.learner(replace(column, ticks=column.ticks - low), share)
+
+    def numbers_by_item(
+        self,
+        table: str,
+        name: str,
+        codec: TableCodec,
+        most_rows: int,
+        share: float,
+        edges: Sequence[Sequence[float]],
+        lows: Sequence[int],
+        label: str,
+    ) -> Curator:
+        """For the items of a column (`ITEM`), and the cells (``label``) that their numbers fall into on the grid of each item,
+        counted from its low end."""
+        column = measured_column(self._staged, table, name, "values", codec, most_rows)
+        return self._gate.curator(column.by_item(edges, lows, label), share)
+
+    # ------------------------------------------------------------------ once everything has a domain
+
+    def encode(self, table: str, codec: TableCodec, related: TableRelations | None = None) -> None:
+        """Values into codes, from here on all that is left of the table."""
+        self._staged.encode(table, codec, related)
+
+    def group(
+        self, group: ColumnGroup, columns: Domain, history: Domain, most_rows: int, levels: Coarsenings, share: float
+    ) -> Curator:
+        """For a model: the rows of one column group, history joined upwards."""
+        return self._gate.curator(self._staged.view(group, columns, history, most_rows, levels), share)
+
+    def note(self, notes: Callable[[LocalNotes], None]) -> None:
+        """Hand the true numbers of what was left out to whoever runs the fit: internal, not private."""
+        notes(replace(self._staged.notes, outside=dict(self._staged.outside)))

@@ -1,0 +1,193 @@
+"""Planted bugs of a saboteur who had not written the stage: in counting, caps, references, orphans and missing values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from numpy.typing import NDArray
+
+import mare.stage.dropping as dropping_module
+import mare.stage.staged as staged_module
+import mare.stage.truncation as truncation_module
+from mare.codec.category import CategoryCodec, canonical
+from mare.release.placing import NOWHERE
+from mare.stage import Staged, TableNeeds, kernel
+from mare.stage.raw import StagedColumn
+from tests.privacy import checks_of_fits, checks_of_learning, checks_of_rows
+from tests.privacy.planting import planted
+from tests.privacy.seams import change_rows
+
+Integers = NDArray[np.int64]
+
+# ---------------------------------------------------------------------- counting much
+
+
+@planted(
+    "large sparse tables are not clipped",
+    checks_of_rows.counting_much_passes_the_tape,
+    "moves it by|counted more rows",
+)
+def unclipped_when_large(patch: pytest.MonkeyPatch) -> None:
+    """Beyond what is counted densely the factors of the entities are forgotten (sensitivities)."""
+    original = kernel.count_sparse
+
+    def count(rows: kernel.CodedRows, marginal: Any, weights: Integers | None = None) -> tuple[Integers, Integers]:
+        if weights is not None and np.prod(rows.shape(marginal)) > max(kernel.CHUNK, rows.rows):
+            weights = np.full_like(weights, weights.max(initial=1))
+        return original(rows, marginal, weights)
+
+    patch.setattr(kernel, "count_sparse", count)
+
+
+@planted(
+    "compiled norms of rows that are all thought to differ",
+    checks_of_rows.counting_much_passes_the_tape,
+    "one entity moves it by",
+)
+def compiled_norms(patch: pytest.MonkeyPatch) -> None:
+    """Only where there is much to count: an entity with all its rows in one cell is clipped too little (sensitivities)."""
+    original = kernel.compiled_loops
+
+    def loops() -> Any:
+        def norms(a: Any, b: Any, c: Any, d: Any, sizes: Any, owner: Integers, seen: Integers, found: Integers) -> None:
+            found += np.bincount(owner, minlength=len(found))
+
+        compiled = original()
+        return None if compiled is None else replace(compiled, norms=norms)
+
+    patch.setattr(kernel, "compiled_loops", loops)
+
+
+@planted("an entity in two chunks", checks_of_rows.counting_much_passes_the_tape, "one entity moves it by")
+def torn_entities(patch: pytest.MonkeyPatch) -> None:
+    """Norms are worked out chunk by chunk; of whoever stands in two, each half is squared by itself (sensitivities)."""
+    patch.setattr(kernel, "_entity_chunks", lambda owner: kernel._chunks(len(owner), 0))
+
+
+# ---------------------------------------------------------------------- caps
+
+
+@planted("whole lists in the order of the source", checks_of_fits.lists_pass_the_tape, "one entity moves it by")
+def lists_by_row_number(patch: pytest.MonkeyPatch) -> None:
+    """Which lists fit the cap per entity hangs on how the source stores them (leak 3)."""
+    original = truncation_module._whole_lists
+    patch.setattr(
+        truncation_module, "_whole_lists", lambda rows, most: original(replace(rows, hash=rows.row.astype(np.uint64)), most)
+    )
+
+
+@planted(
+    "rows of the rest in the order of the source",
+    checks_of_rows.rows_of_the_rest_pass_the_tape,
+    "although nobody joined or left",
+)
+def rest_by_row_number(patch: pytest.MonkeyPatch) -> None:
+    """Which row of a group of rare keys stays hangs on how the source stores them (leak 3)."""
+
+    def times(staged: Staged, table: str, rest: NDArray[np.bool_], group: Integers) -> Integers:
+        held = staged.tables[table]
+        return truncation_module.turns(held.row, rest.astype(np.int64), held.parent, group)
+
+    patch.setattr(dropping_module, "_times", times)
+
+
+@planted(
+    "learned values picked by the entity's number",
+    checks_of_learning.lists_two_levels_down_pass_the_tape,
+    "one entity moves it by",
+)
+def picked_by_number(patch: pytest.MonkeyPatch) -> None:
+    """Which of its values an entity names hangs on how many stand before it: one who leaves moves everybody (leak 2)."""
+
+    def keys(self: StagedColumn, most: int, key: bytes) -> dict[str, int]:
+        values = self.staged.values(self.table)[self.column].to_pylist()
+        held: dict[int, set[str]] = {}
+        for entity, value in zip(self.staged.tables[self.table].entity.tolist(), values, strict=True):
+            held.setdefault(entity, set()).update([] if value is None else [str(value)])
+        named = (sorted(own, key=lambda v: sha256(key + f"{e}:{v}".encode()).digest())[:most] for e, own in held.items())
+        return dict(Counter(value for own in named for value in own))
+
+    patch.setattr(StagedColumn, "keys", keys)
+
+
+# ---------------------------------------------------------------------- whose rows, whose values
+
+
+@planted("references lead to anybody's row", checks_of_rows.references_pass_the_tape, "one entity moves it by")
+def references_to_others(patch: pytest.MonkeyPatch) -> None:
+    """A row that names another patient's stay is coded by that stay's place: when its patient leaves, it moves (leak 8)."""
+    original, ranks = staged_module.find_rows, staged_module.rank_codes
+
+    def anybody(connection: Any, relation: str, number: int, link: Any, target: str, *, within: str) -> Integers:
+        if within != "entity":
+            return original(connection, relation, number, link, target, within=within)
+        keys = [f"k{place}" for place in link.refers]
+        join = " AND ".join(f"p.r{number}_{i} = t.{key}" for i, key in enumerate(keys))
+        there = f"SELECT {', '.join(keys)}, min(place) AS place FROM {target} WHERE NOT unknown GROUP BY ALL"
+        found = connection.sql(
+            f"SELECT coalesce(t.place, {NOWHERE}) AS found FROM {relation} p LEFT JOIN ({there}) t ON {join} ORDER BY p.place"
+        )
+        return np.asarray(found.fetchnumpy()["found"], dtype=np.int64)
+
+    def among_their_own(target: Integers, entity: Integers, there: Integers, size: int, nullable: bool) -> Any:
+        whose = np.where(target < 0, entity, there[np.maximum(target, 0)]) if len(there) else entity
+        return ranks(target, whose, there, size, nullable)
+
+    patch.setattr(staged_module, "find_rows", anybody)
+    patch.setattr(staged_module, "rank_codes", among_their_own)
+
+
+@planted("rows without a parent are one entity together", checks_of_rows.orphans_pass_the_tape, "one entity moves it by")
+def one_entity_of_orphans(patch: pytest.MonkeyPatch) -> None:
+    """Each is an entity by the promise; under one cap, one that leaves makes room for another (leak 7)."""
+
+    def together(rows: list[dict[str, Any]], needs: TableNeeds) -> list[dict[str, Any]]:
+        if needs.parent is None or needs.orphans != "entity":
+            return rows
+        return [row | {name: -1 if row[name] is None else row[name] for name in needs.foreign} for row in rows]
+
+    change_rows(patch, together)
+
+
+@planted(
+    "strange values become the most frequent one",
+    checks_of_rows.strange_and_missing_values_pass_the_tape,
+    "one entity moves it by",
+)
+def most_frequent_instead(patch: pytest.MonkeyPatch) -> None:
+    """What no list holds is put to the value that most rows have: one entity more or less, and all of them move (leak 2)."""
+    original = CategoryCodec.encode_counted
+
+    def encode(self: CategoryCodec, values: pa.Array) -> tuple[Any, int]:
+        codes, outside = original(self, values)
+        texts = values.to_pylist()
+        strange = np.array([text is not None and canonical(text) not in self.labels for text in texts], dtype=np.bool_)
+        if strange.any() and not strange.all():
+            codes = codes.copy()
+            codes[strange] = np.bincount(codes[~strange]).argmax()
+        return codes, outside
+
+    patch.setattr(CategoryCodec, "encode_counted", encode)
+
+
+@planted("missing numbers become the median", checks_of_rows.strange_and_missing_values_pass_the_tape, "one entity moves it by")
+def filled_with_the_median(patch: pytest.MonkeyPatch) -> None:
+    """A number that is not there is filled in from all the others: one entity moves the rows of many (leak 2)."""
+    original = Staged._values
+
+    def filled(self: Staged, staged: Any) -> dict[str, pa.Array]:
+        found = original(self, staged)
+        for name, values in found.items():
+            if pa.types.is_integer(values.type) and values.null_count < len(values):
+                median = pc.quantile(values, 0.5, interpolation="lower")[0]
+                found[name] = pc.fill_null(values, median.cast(values.type))
+        return found
+
+    patch.setattr(Staged, "_values", filled)

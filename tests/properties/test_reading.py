@@ -1,0 +1,139 @@
+"""What is read of a value depends on the value and its column, never on what else is in the batch or in which type it came."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import get_args
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mare.schema.loading import load_schema
+from mare.schema.reflection import ReflectedColumn, StorageKind
+from mare.stage.database import staging_database
+from mare.stage.loading import Reading, load_rows
+from mare.stage.needs import TableNeeds
+from mare_adapters.sources.columnar import arrow_type, read_values
+from mare_adapters.sources.frames import FramesSource
+
+KINDS = get_args(StorageKind)
+ANYTHING = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.decimals(),
+    st.text(),
+    st.binary(),
+    st.dates(),
+    st.datetimes(),
+    st.datetimes(timezones=st.timezones()),
+    st.times(),
+    st.timedeltas(),
+    st.sampled_from(["0000-00-00", "24:00:00", "unknown", "1.5", " 7 ", "2000-13-01", "true", "", "\ud800", "NaN", "1e400"]),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(values=st.lists(ANYTHING, min_size=1, max_size=6), digits=st.sampled_from([None, 10, 20, 38, 60]))
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_value_is_read_in_any_column_alone_as_in_company(kind: StorageKind, values: list[object], digits: int | None) -> None:
+    column = ReflectedColumn("c", kind, digits=digits, precision=2 if digits and kind == "number" else None)
+    together, missed = read_values(values, column)
+    alone = [read_values([value], column) for value in values]
+    assert together.type == arrow_type(column)
+    assert [_same(v) for v in together.to_pylist()] == [_same(array.to_pylist()[0]) for array, _ in alone]
+    assert missed == sum(count for _, count in alone)
+
+
+def _same(value: object) -> object:
+    return "nan" if isinstance(value, float) and math.isnan(value) else value
+
+
+COLUMNS = {
+    "integer": "{type: integer, min: 0, max: 9}",
+    "number": "{type: number, min: 0, max: 9}",
+    "boolean": "{type: boolean}",
+    "category": "{type: category, learn: true}",
+    "date": "{type: date, min: 2000-01-01, max: 2030-01-01}",
+    "date with a format": "{type: date, min: 2000-01-01, max: 2030-01-01, format: '%d.%m.%Y'}",
+    "datetime": "{type: datetime, min: 2000-01-01, max: 2030-01-01}",
+    "time": "{type: time}",
+    "duration": "{type: duration, min: 0d, max: 9d}",
+}
+FRAMES: tuple[list[object], ...] = (
+    [1, 2, 2**62],
+    [1.0, 2.5, -0.0, 1e-7, 1e22, float("inf"), 0.1],
+    [True, False, True],
+    ["a", "", "12", "12.50", "true", "2001-02-03", "03.02.2001", "1:30"],
+    [pd.Timestamp("2001-02-03"), pd.Timestamp("2001-02-03 04:05:06.5"), pd.Timestamp("2001-02-03", tz="Asia/Tokyo")],
+    [pd.Timedelta(days=1, microseconds=5), pd.Timedelta(seconds=-90)],
+    [Decimal("1.50"), Decimal(2)],
+    [date(2001, 2, 3), datetime(2001, 2, 3, 4), time(4, 5), timedelta(hours=3)],
+    [2**63 + 1, 2**64 - 1],
+)
+ODD: tuple[object, ...] = ("unknown", 1j, None, 1.5, True, 2**64, object(), pd.NaT, b"\xff", date(2000, 1, 1))
+
+
+ROUNDED_BY_PANDAS = (None, 1.5, 1j, pd.NaT)
+"""Beside these, pandas itself turns whole numbers into floats; those beyond 2^53 are others before anybody can read them."""
+
+
+@pytest.mark.parametrize("role", ["key", "order", *COLUMNS])
+def test_no_value_of_another_row_changes_how_a_row_of_a_frame_is_staged(role: str) -> None:
+    needs = _needs(role)
+    with staging_database() as connection:
+        for values in FRAMES:
+            plain = _staged(connection, values, needs)
+            for odd in ODD:
+                if max((v for v in values if type(v) is int), default=0) <= 2**53 or odd not in ROUNDED_BY_PANDAS:
+                    assert _staged(connection, [*values, odd], needs)[:-1] == plain, (values, odd)
+                    assert _staged(connection, [odd, *values], needs)[1:] == plain, (values, odd)
+
+
+def _needs(role: str) -> TableNeeds:
+    if role == "key":
+        return TableNeeds("t", None, ("c",), (), (), (), {})
+    if role == "order":
+        return TableNeeds("t", None, (), (), ("c",), (), {})
+    schema = load_schema(f"mare: 1\nentity: t\ntables: {{t: {{key: id, columns: {{c: {COLUMNS[role]}}}}}}}")
+    return TableNeeds("t", None, (), (), (), ("c",), dict(schema.tables["t"].columns))
+
+
+def _staged(connection: duckdb.DuckDBPyConnection, values: list[object], needs: TableNeeds) -> list[tuple[object, ...]]:
+    """As pandas infers the column's type from these values."""
+    with FramesSource({"t": pd.DataFrame({"c": values})}) as source:
+        assert [column.inferred for column in source.reflect().tables[0].columns] == [True]
+        load_rows(connection, "t", needs, source.read("t", ["c"]), b"k", Reading(inferred=frozenset({"c"})))
+    rows = connection.execute("SELECT * FROM t ORDER BY rowid").fetchall()
+    connection.execute("DROP TABLE t")
+    return [tuple(map(str, row)) for row in rows]
+
+
+def test_a_frame_orders_numbers_as_numbers_and_moments_as_moments() -> None:
+    needs = TableNeeds("t", None, (), (), ("c",), (), {})
+    for values in (
+        [-2.5, -1, 0, 1, 9, 10.5, 100, 2**60],
+        [pd.Timestamp(1999, 1, 1), pd.Timestamp(2000, 1, 1, 5)],
+        ["9", "10", "x"],
+    ):
+        with FramesSource({"t": pd.DataFrame({"c": values[::-1]})}) as source, staging_database() as connection:
+            load_rows(connection, "t", needs, source.read("t", ["c"]), b"k", Reading(inferred=frozenset({"c"})))
+            rows = connection.execute("SELECT rowid FROM t ORDER BY o0 NULLS FIRST, ot0").fetchall()
+        assert [row for (row,) in rows] == list(range(len(values)))[::-1]
+
+
+def test_batches_of_one_type_are_not_needed() -> None:
+    """A part of a table may come as numbers and another as text: a row is staged as the same row."""
+    needs = TableNeeds("t", None, ("c",), (), ("c",), (), {})
+    with staging_database() as connection:
+        batches = [pa.record_batch({"c": pa.array([12, 7])}), pa.record_batch({"c": pa.array(["12", "x"])})]
+        load_rows(connection, "t", needs, batches, b"k", Reading(inferred=frozenset({"c"})))
+        first, _, same, _ = connection.execute("SELECT * FROM t ORDER BY rowid").fetchall()
+    assert first == same

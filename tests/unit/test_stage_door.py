@@ -1,0 +1,112 @@
+"""No true size gets into fitting: by what the stage door gives, by what fitting can name, by what crosses while a fit runs."""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from inspect import getmembers, isfunction
+from types import FrameType, GeneratorType, ModuleType
+from typing import Any, get_type_hints
+
+import pytest
+
+import mare.fitting
+from mare.fitting import FitOptions, run_fit
+from mare.planning.planning import plan
+from mare.privacy.bits import SeededBits
+from mare.privacy.budget import Budget
+from mare.privacy.curator import Curator
+from mare.privacy.learning import Learner
+from mare.schema.loading import load_schema
+from mare.stage.needs import Link, TableNeeds
+from mare.stage_door import StageDoor
+from tests.datasets import dataset
+from tests.memory_source import MemorySource
+from tests.relations import related
+from tests.unit.fitting.test_learning import SCHEMA, TYPES, rows
+
+PAID = (Curator, Learner)
+"""What answers only with noise, and against payment."""
+PUBLIC = (type(None), StageDoor, TableNeeds, Link, str, tuple, GeneratorType)
+"""Besides, fitting may get the door itself, and what staging will read: both are there before a row is."""
+
+
+def test_every_verb_of_the_door_gives_nothing_back_or_what_has_to_be_paid() -> None:
+    verbs = {name: verb for name, verb in getmembers(StageDoor, isfunction) if not name.startswith("_")}
+    assert verbs
+    given = {name: get_type_hints(verb)["return"] for name, verb in verbs.items()}
+    assert {name: kind for name, kind in given.items() if kind not in (type(None), *PAID)} == {}
+
+
+def test_the_door_shows_nothing_else() -> None:
+    shown = [name for name in dir(StageDoor) if not name.startswith("_") and not isfunction(getattr(StageDoor, name))]
+    assert shown == []
+    with pytest.raises(AttributeError):
+        StageDoor(None, None).entities_there = 7  # type: ignore[arg-type, attr-defined]
+
+
+def _rooms() -> list[ModuleType]:
+    return [import_module(f"mare.fitting.{found.name}") for found in pkgutil.iter_modules(mare.fitting.__path__)]
+
+
+def test_fitting_can_name_nothing_of_the_stage_but_what_is_public() -> None:
+    public = {"TableNeeds", "needs", "LocalNotes", "Cuts"}
+    named = {
+        (room.__name__, name)
+        for room in _rooms()
+        for name, value in vars(room).items()
+        if str(getattr(value, "__module__", "")).startswith("mare.stage.") or getattr(value, "__name__", "") == "mare.stage"
+    }
+    assert {(room, name) for room, name in named if name not in public} == set()
+
+
+@contextmanager
+def crossing() -> Iterator[list[tuple[str, str, type]]]:
+    """While this is open: whatever a function of the stage or its door gives back to a function of fitting."""
+    crossed: list[tuple[str, str, type]] = []
+
+    def watch(frame: FrameType, event: str, value: Any) -> None:
+        if event != "return" or frame.f_back is None:
+            return
+        giver, taker = (str(one.f_globals.get("__name__")) for one in (frame, frame.f_back))
+        if not taker.startswith("mare.fitting"):
+            return
+        if giver.startswith("mare.stage") or isinstance(frame.f_locals.get("self"), StageDoor):
+            crossed.append((taker, frame.f_code.co_name, type(value)))
+
+    sys.setprofile(watch)
+    try:
+        yield crossed
+    finally:
+        sys.setprofile(None)
+
+
+def _fit_watched() -> list[tuple[str, str, type]]:
+    """A fit that learns everything there is to learn, and one whose keys are chosen."""
+    association = related("association, the rest as rows")
+    with crossing() as crossed:
+        made = plan(load_schema(SCHEMA), Budget(40, 1e-6))
+        run_fit(made, MemorySource.of(rows(), TYPES), FitOptions(bits=SeededBits(1), notes=lambda _: None))
+        run_fit(plan(association, Budget(40, 1e-6)), dataset(association, seed=3, entities=10), FitOptions(bits=SeededBits(1)))
+    return crossed
+
+
+def test_nothing_but_curators_and_learners_crosses_while_a_fit_runs() -> None:
+    crossed = _fit_watched()
+    verbs = {name for name, _ in getmembers(StageDoor, isfunction) if not name.startswith("__")}
+    assert verbs <= {verb for _, verb, _ in crossed}, "a verb of the door was not tried"
+    assert {cross for cross in crossed if cross[2] not in (*PAID, *PUBLIC)} == set()
+
+
+def test_a_door_that_lets_a_size_out_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = StageDoor.read
+
+    def telling(self: StageDoor, *args: Any) -> int:
+        original(self, *args)
+        return self._staged.entities
+
+    monkeypatch.setattr(StageDoor, "read", telling)
+    assert int in {kind for _, _, kind in _fit_watched()}
