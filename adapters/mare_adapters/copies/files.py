@@ -106,7 +106,8 @@ def _copied_csv(path: Path, target: Path, gone: set[int]) -> tuple[int, int]:
         lines: list[str] = []
         records = csv.reader(_noted(original, lines), delimiter=separator)
         for number, record in enumerate(records):
-            if number and (record or len(columns) == 1):  # the header is no row, nor is an empty line
+            fields = len(record) or int(len(columns) == 1)  # in a single column, an empty line is a NULL
+            if number and fields == len(columns):  # the header is no row, nor is what has more or fewer fields
                 read += 1
                 stays = read - 1 not in gone
                 kept += stays
