@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mare.ports import RemovedRows, Source
+from mare.ports import COMPARED, RemovedRows, Source
 from mare.stage import TableNeeds
 
 from .ownership import Key, Ownership, Removal, places_text
@@ -89,7 +89,7 @@ class WithoutEntity(HeldSource):
             for batch, gone in self._marked(needs, ()):
                 places += [rows + place for place in sorted(gone)]
                 rows += batch.num_rows
-                asked = tuple(batch.schema.names)
+                asked = tuple(name.partition(COMPARED)[0] for name in batch.schema.names)
             found[needs.name] = RemovedRows(asked, frozenset(places), rows)
         return found
 

@@ -60,9 +60,11 @@ def replayed_on(first: Recording, here: Source, neighbour: Location | Source, mo
     """What one replay does otherwise on a database of its own, with its own catalogue."""
     try:
         with held(neighbour) as there:
+            # Types that somebody inferred from values reach nothing, but for those of public tables.
             public = [name for name, table in first.plan.schema.tables.items() if table.public]
-            before, now = here.reflect().declared(public), there.reflect().declared(public)
-            told = catalogue_differences(before, now, any_order=moved == "not at all")
+            told = catalogue_differences(
+                here.reflect().declared(public), there.reflect().declared(public), any_order=moved == "not at all"
+            )
             return (*told, *first.replayed(there, moved=moved))
     except MareError as error:
         return (f"the source cannot be read ({type(error).__name__}), the recorded one could: {error}",)

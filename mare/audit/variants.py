@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mare.ports import COMPARED
 from mare.release.placing import Index
 from mare.schema.reflection import Reflection
 from mare.stage import TableNeeds
@@ -58,7 +59,7 @@ class Repeated(HeldSource):
         rows = batch.take(pa.array(np.tile(np.arange(batch.num_rows), len(copies))))
         copy = np.repeat(copies, batch.num_rows)
         arrays = [
-            _renamed(array, copy, self.step) if field.name in fresh else array
+            _renamed(array, copy, self.step) if field.name.partition(COMPARED)[0] in fresh else array
             for field, array in zip(rows.schema, rows.columns, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, names=rows.schema.names)

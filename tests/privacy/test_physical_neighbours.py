@@ -61,26 +61,25 @@ def written(form: str, name: str, path: Path) -> tuple[Location, Location, Plan]
     return there, gone, planned(SCHEMA.replace(usual, f"sex: {odd.described}") if odd.described else SCHEMA)
 
 
-Read = dict[str, tuple[str, Counter[str]]]
+Read = dict[str, tuple[list[object], Counter[str]]]
 
 
 def read(location: Location, made: Plan) -> Read:
-    """Of each table, the types of its columns and its rows, as they stand in the stage: what a fit sees of them."""
+    """Of each table, the types of its columns and its rows, as they are staged: before anything is joined, cut or counted."""
     found: Read = {}
     tables = needs(made.schema, [planned.group for planned in made.groups])
     with open_source(location) as source, staging_database() as connection:
-        for wanted in tables:
-            reading = reading_of(wanted, tables, source.reflect(), {})
-            load_rows(connection, "t", wanted, source.read(wanted.name, reading.columns(wanted)), b"key", reading)
-            rows = connection.execute("FROM t").fetchall()
-            found[wanted.name] = str(connection.execute("DESCRIBE t").fetchall()), Counter(map(repr, rows))
-            connection.execute("DROP TABLE t")
+        for table in tables:
+            reading = reading_of(table, tables, source.reflect(), {})
+            load_rows(connection, table.name, table, source.read(table.name, reading.columns(table)), b"key", reading)
+            rows = connection.execute(f"SELECT COLUMNS(*)::VARCHAR FROM {table.name}").fetchall()
+            types = [described[:2] for described in connection.execute(f"DESCRIBE {table.name}").fetchall()]
+            found[table.name] = types, Counter(map(repr, rows))
     return found
 
 
 def others_are_read_alike(there: Location, gone: Location, lost: Rows, made: Plan | None = None) -> None:
-    made = made or planned()
-    with_them, without_them = read(there, made), read(gone, made)
+    with_them, without_them = (read(location, made or planned()) for location in (there, gone))
     for table, (types, rows) in without_them.items():
         assert with_them[table][0] == types, f"the types of {table} are others"
         assert not rows - with_them[table][1], f"rows of others in {table} are read in another way"

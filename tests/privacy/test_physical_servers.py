@@ -21,7 +21,7 @@ def test_everybody_else_is_read_from_postgresql_as_without_the_odd_patient(name:
     odd = POSTGRES[name]
     write = PostgresWriter(postgres_server, odd.special)
     there, gone = map(write, odd_patient(odd.changes, odd.everybody))
-    others_are_read_alike(there, gone, own(hospital()))
+    others_are_read_alike(there, gone, own(hospital()), planned(described(odd)))
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == "no number" else [pytest.mark.slow]) for n in POSTGRES])
@@ -50,5 +50,5 @@ def test_rows_and_columns_in_another_order_change_nothing_on_a_server(postgres_s
 def test_an_odd_patient_does_not_show_in_mysql(name: str, either_server: MysqlServer) -> None:
     odd = MYSQL[name]
     there, gone = map(MysqlWriter(either_server, odd.special), odd_patient(odd.changes, odd.everybody))
-    others_are_read_alike(there, gone, own(hospital()))
+    others_are_read_alike(there, gone, own(hospital()), planned(described(odd)))
     nobody_shows(there, gone, planned(described(odd)))

@@ -106,7 +106,8 @@ def _copied_csv(path: Path, target: Path, gone: set[int]) -> tuple[int, int]:
         lines: list[str] = []
         records = csv.reader(_noted(original, lines), delimiter=separator)
         for number, record in enumerate(records):
-            if number and (record or len(columns) == 1):  # the header is no row, nor is an empty line
+            fields = len(record) or int(len(columns) == 1)  # in a single column, an empty line is a NULL
+            if number and fields == len(columns):  # the header is no row, nor is what has more or fewer fields
                 read += 1
                 stays = read - 1 not in gone
                 kept += stays
@@ -128,7 +129,10 @@ def _noted(file: IO[str], lines: list[str]) -> Iterator[str]:
 def _opened(path: Path, mode: str) -> Iterator[IO[str]]:
     """As letters of one byte each, so that whatever is in it comes out as it went in."""
     packed = path.name.lower().endswith(".gz")
-    with path.open(f"{mode}b") as stored, gzip.GzipFile(fileobj=stored) if packed else nullcontext(stored) as plain:
+    with (
+        path.open(f"{mode}b") as stored,
+        gzip.GzipFile(fileobj=stored, mode=f"{mode}b") if packed else nullcontext(stored) as plain,
+    ):
         file = io.TextIOWrapper(cast(IO[bytes], plain), encoding="latin-1", newline="")
         yield file
         file.detach()  # flushes, and leaves it to be closed below
