@@ -23,6 +23,8 @@ from mare.ports import WorkStep
 from tests.command_line import mare
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("signals_as_at_a_terminal")
+
 SCHEMA = ROOT / "examples" / "hospital.yaml"
 STOPPED = 130
 PATIENTS = 400
