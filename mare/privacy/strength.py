@@ -21,8 +21,8 @@ def plainly(epsilon: float) -> str | None:
     """What must be said about an ε; None where its number may speak for itself."""
     if epsilon > NEXT_TO_NOTHING:
         return (
-            f"epsilon = {epsilon:g} promises next to nothing: the odds that somebody is in the data, or has a property, may move "
-            f"by a factor of {factor(epsilon)}. The noise still hides something, but nobody can say how much"
+            f"epsilon = {epsilon:g} promises next to nothing: the odds that somebody is in the data may move by a factor of "
+            f"{factor(epsilon)}. The noise still hides something, but nobody can say how much"
         )
     if epsilon > WEAK:
         return f"epsilon = {epsilon:g} is weak: the odds that somebody is in the data may move by a factor of {factor(epsilon)}"
