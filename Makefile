@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-# A file of tests stays with one worker, so that what it set up is set up once.
-WORKERS ?= -n auto --maxprocesses 4 --dist loadfile
+# A file of tests stays with one worker, so that what it set up is set up once. A worker that had to be ended is not replaced: the
+# next one would begin with the test that hung, and so on.
+WORKERS ?= -n auto --maxprocesses 4 --dist loadfile --max-worker-restart 0
 
 # The MySQL that `make mysql` has fetched, for the tests; a server of your own goes before it.
 MARE_MYSQLD ?= $(wildcard $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/mare/mysql/mysqld)

@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from demo_pages import checks, closeness, one_patient, review, sizes, spending
+from demo_pages import checks, closeness, one_patient, review, sizes
 from oncology import PATIENTS, simulate_oncology
 from rich.console import Console
 from rich.text import Text
@@ -63,9 +63,7 @@ def main(folder: Path, patients: int) -> None:
         console.print(Text.assemble(("✓ ", "green") if fine else ("✗ ", "bold red"), what))
 
     title("6  The ledger", "What you show your data protection officer.")
-    run("mare ledger oncology.mare", until="What was measured")
-    say("The rest lists every measurement with its noise. In sum, the budget went to:\n")
-    console.print(spending("oncology.mare"))
+    run("mare ledger oncology.mare", until="How to read it")
 
     title("7  How close does it come?", "Internal, not private: this page looks at the real data, unpaid for.")
     simulate_oncology(Path("again.sqlite"), patients, seed=2)

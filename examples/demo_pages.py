@@ -1,9 +1,8 @@
-"""The pages of `demo.py` that no command of mare prints: the review, a patient, the checks, the ledger in sum, the distances."""
+"""The pages of `demo.py` that no command of mare prints: the review, a patient, the checks, the distances."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -97,25 +96,6 @@ def checks(path: str) -> dict[str, bool]:
         f"PRAGMA integrity_check: {integrity} (primary keys, UNIQUE, NOT NULL, CHECK)": integrity == "ok",
         **{f"{count} {what}": not count for what, count in counts.items()},
     }
-
-
-def spending(path: str) -> Table:
-    """The ledger in sum: what each part of the fit cost."""
-    ledger = mare.load_release(Path(path)).ledger
-    cost, count = defaultdict[str, float](float), Counter[str]()
-    for charge in ledger.charges:
-        part = charge.view.rpartition(".")[2]
-        what = {"sizes": "how many rows there are"}.get(part, charge.view if part in ("context", "head", "rows") else "")
-        what = what or "where numbers and dates lie"
-        cost[what] += charge.cost
-        count[what] += charge.repeats
-    page = _table(("", "left"), ("measurements", "right"), ("of the budget", "right"), ("", "left"))
-    total = sum(cost.values())
-    for what, spent in cost.items():
-        page.add_row(
-            what, f"{count[what]:,}", f"{100 * spent / total:.1f} %", Text("█" * round(20 * spent / total), style="cyan")
-        )
-    return page
 
 
 def closeness(real: str, synthetic: str, again: str) -> Iterator[Table]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,27 @@ settings.register_profile("mare", derandomize=True, deadline=None, max_examples=
 settings.load_profile("mare")
 
 ROOT = Path(__file__).resolve().parent.parent
+LONGER = 1800
+"""Seconds for a slow test (kill loops, canaries); the limit of the others is in pyproject.toml."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(LONGER))
+
+
+@pytest.fixture
+def signals_as_at_a_terminal() -> Iterator[None]:
+    """For tests that send signals to themselves or to what they start. `nohup make test &` begins with some of them ignored;
+    processes inherit that, and mare leaves ignored what it finds ignored."""
+    own = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in own.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

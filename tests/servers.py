@@ -1,8 +1,8 @@
 """Database servers that tests start for themselves: PostgreSQL from the package index, MariaDB and MySQL where they are.
 
 Each lives in a temporary folder, listens on the loopback alone and asks for a password, and is gone when the session
-ends. Servers refuse to run as root, so where the tests do, they run as ``nobody``. A test asks for the fixture and makes
-its own fresh database:
+ends, however it ends. Servers refuse to run as root, so where the tests do, they run as ``nobody``. A test asks for the
+fixture and makes its own fresh database:
 
     def test_it(postgres_server: PostgresServer) -> None:
         url = postgres_server.create_database("CREATE TABLE patients (…)")
@@ -28,6 +28,8 @@ from urllib.parse import quote
 import pytest
 
 CHINOOK = Path(__file__).resolve().parent / "fixtures" / "chinook"
+SILENCE = 120
+"""Seconds after which a server, or a program that makes one, is taken for dead."""
 _PROGRAMS = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
 
 
@@ -58,7 +60,7 @@ class PostgresServer:
         from psycopg import sql
 
         name = f"role_{next(self._numbers)}"
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+        with psycopg.connect(self.url("postgres"), autocommit=True, connect_timeout=SILENCE) as connection:
             connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(name), sql.Literal(password)))
         return name
 
@@ -66,7 +68,7 @@ class PostgresServer:
         """Run a script of several statements, committed at once."""
         import psycopg
 
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
+        with psycopg.connect(self.url(database), autocommit=True, connect_timeout=SILENCE) as connection:
             connection.execute(script)  # type: ignore[call-overload]
 
 
@@ -131,6 +133,8 @@ class MysqlServer:
             database=database,
             client_flag=CLIENT.MULTI_STATEMENTS,
             autocommit=True,
+            read_timeout=SILENCE,
+            write_timeout=SILENCE,
         )
 
 
@@ -158,10 +162,12 @@ def running_postgres() -> Iterator[PostgresServer]:
         )
         options = f"-h {PostgresServer.host} -p {port} -k {folder} -c fsync=off -c max_connections=50"
         _run([binaries / "pg_ctl", "start", "-w", "-D", data, "-l", folder / "log", "-o", options])
-        try:
-            yield PostgresServer(port, password)
-        finally:
-            _run([binaries / "pg_ctl", "stop", "-w", "-m", "immediate", "-D", data])
+        number = int((data / "postmaster.pid").read_text().split()[0])
+        with ended_with_us(number, "QUIT", folder):
+            try:
+                yield PostgresServer(port, password)
+            finally:
+                _run([binaries / "pg_ctl", "stop", "-w", "-m", "immediate", "-D", data])
 
 
 @pytest.fixture(scope="session")
@@ -184,12 +190,12 @@ def mysql_server() -> Iterator[MysqlServer]:
     """A real MySQL: the program that MARE_MYSQLD names, or else a ``mysqld`` on the path that is no MariaDB."""
     pytest.importorskip("pymysql", reason="pymysql, the driver of MySQL, is not installed")
     server = os.environ.get("MARE_MYSQLD") or shutil.which("mysqld", path=_PROGRAMS)
-    if server is None or "MariaDB" in subprocess.run([server, "--version"], capture_output=True, text=True, check=True).stdout:
+    if server is None or "MariaDB" in _version(server):
         pytest.skip("no MySQL: there is no mysqld of its own (Debian: `make mysql` fetches one; elsewhere, MARE_MYSQLD names it)")
     with _private_folder() as folder:
         # It turns into another user itself, once it is loaded: its folder may be closed to that one.
         common = [server, "--no-defaults", *_places(folder)] + [f"--user={u}" for u in _unprivileged().values()]
-        subprocess.run([*common, "--initialize-insecure"], check=True, capture_output=True, timeout=120)
+        subprocess.run([*common, "--initialize-insecure"], check=True, capture_output=True, timeout=SILENCE)
         small = ["--loose-mysqlx=OFF", "--secure-file-priv=NULL", "--skip-log-bin", "--performance-schema=OFF"]
         with _running("mysql", [*common, *small], folder, itself=True) as running:
             yield running
@@ -223,12 +229,34 @@ def _running(scheme: str, command: list[str], folder: Path, *, itself: bool = Fa
     with (folder / "log").open("wb") as log:
         rights = {} if itself else _unprivileged()
         process = subprocess.Popen([*command, *address, *quick], stdout=log, stderr=log, **rights)
+    with ended_with_us(process.pid, "KILL", folder):
+        try:
+            _wait_until_it_answers(running, process, folder / "log")
+            yield running
+        finally:
+            process.kill()  # nothing of it is kept
+            process.wait(timeout=60)
+
+
+@contextmanager
+def ended_with_us(server: int, word: str, folder: Path) -> Iterator[None]:
+    """A test that hangs may take this process with it, and nothing is torn down then. So a shell waits for our end of a pipe to
+    close, whatever closes it, and ends the server with the signal that means *at once* to it."""
+    afterwards = 'read -r _; kill -s "$1" "$2"; rm -rf "$3"'
+    waiting = subprocess.Popen(
+        ["sh", "-c", afterwards, "sh", word, str(server), str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # a Ctrl-C is for us alone
+    )
+    assert waiting.stdin is not None
     try:
-        _wait_until_it_answers(running, process, folder / "log")
-        yield running
+        yield
     finally:
-        process.kill()  # nothing of it is kept
-        process.wait(timeout=60)
+        waiting.kill()  # before its pipe closes: the server is gone by now, and its number may be another's
+        waiting.wait(timeout=60)
+        waiting.stdin.close()
 
 
 def _wait_until_it_answers(server: MysqlServer, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -273,7 +301,7 @@ def _unprivileged() -> dict[str, str]:
 def _reachable(installed: Path, folder: Path) -> Path:
     """The server's programs where its user can run them: a virtual environment in root's home is closed to nobody."""
     try:
-        subprocess.run([installed / "bin" / "initdb", "--version"], capture_output=True, check=True, **_unprivileged())
+        _version(installed / "bin" / "initdb", **_unprivileged())
     except (OSError, subprocess.CalledProcessError):
         # They look for their libraries beside the package, so the copy keeps its shape.
         package = installed.parent
@@ -284,10 +312,15 @@ def _reachable(installed: Path, folder: Path) -> Path:
     return installed
 
 
+def _version(program: str | Path, **rights: str) -> str:
+    command = [program, "--version"]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=SILENCE, **rights).stdout
+
+
 def _run(*parts: list[object]) -> None:
     command = [str(word) for part in parts for word in part]
     done = subprocess.run(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=120, **_unprivileged()
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=SILENCE, **_unprivileged()
     )
     if done.returncode != 0:
         raise RuntimeError(f"{Path(command[0]).name} failed: {done.stderr}")

@@ -5,9 +5,12 @@ stage ─► sizes ─► learn domains ─► settle ─► encode ─► model
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from getpass import getuser
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +27,15 @@ from mare.privacy.budget import Budget
 from mare.privacy.budget_file import BudgetFile
 from mare.privacy.curator import Gate
 from mare.privacy.ledger import Ledger
+from mare.privacy.ledger_text import LEARNING, MODELS, SIZES
+from mare.privacy.occasion import Occasion, utc
 from mare.privacy.pledge import Pledge
 from mare.privacy.tape import Tape
 from mare.release import Release
 from mare.release.filling import fillings
 from mare.release.relations import relations
 from mare.release.storage import output_tables
+from mare.schema.writing import schema_hash
 from mare.stage_door import LocalNotes, needs, open_stage
 
 from .learning import Learning, weight_of
@@ -61,6 +67,8 @@ class FitOptions:
     """Handed the true numbers of dropped rows: internal, not private, for the screen of whoever runs the fit."""
     folder: Path | None = None
     """Where the temporary staging folder is made."""
+    occasion: Occasion = field(default_factory=Occasion)
+    """When, for what and by whom, for the ledger. The fit adds mare's version and the schema's hash."""
     reserve: Callable[[Budget, str], Pledge] | None = None
     """Takes the whole budget, for this unit, out of a budget file. Called before the first row is read; it may refuse."""
 
@@ -70,24 +78,37 @@ def fit(
     source: Location | Source,
     *,
     budget_file: str | Path | None = None,
-    purpose: str = "mare.fit",
+    purpose: str = "",
+    by: str = "",
     unsafe_seed: int | None = None,
     unsafe_peeked: bool = False,
 ) -> Release:
     """Fit the plan to a source, and pay for every answer.
 
-    With a ``budget_file`` the plan's whole budget is first taken out of its cap, for good; ``purpose`` is noted there.
+    With a ``budget_file`` the plan's whole budget is first taken out of its cap, for good. ``purpose`` (what the release is for)
+    and ``by`` (who makes it) are noted there, and in the ledger, which travels with the release; unless said, the file notes your
+    login name and the ledger nobody's.
     ``unsafe_seed`` draws the noise from a seed, so that a test can repeat it; ``unsafe_peeked`` accepts a schema that was
     filled in by looking at the data. Either marks the release NOT PRIVATE, for good.
     """
     bits: BitSource = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
-    reserve = None if budget_file is None else reserve_from(budget_file, purpose, datetime.now(UTC))
-    return run_fit(plan, source, FitOptions(unsafe_peeked=unsafe_peeked, bits=bits, reserve=reserve))
+    at = datetime.now(UTC)
+    reserve = None if budget_file is None else reserve_from(budget_file, purpose or "mare.fit", at, by or login_name())
+    occasion = Occasion(utc(at), purpose, by)
+    return run_fit(plan, source, FitOptions(unsafe_peeked=unsafe_peeked, bits=bits, occasion=occasion, reserve=reserve))
 
 
-def reserve_from(budget_file: str | Path, purpose: str, at: datetime) -> Callable[[Budget, str], Pledge]:
+def reserve_from(budget_file: str | Path, purpose: str, at: datetime, by: str) -> Callable[[Budget, str], Pledge]:
     """For `FitOptions.reserve`: this file pays."""
-    return lambda budget, unit: BudgetFile(Path(budget_file)).reserve(budget, purpose, unit, at)
+    return lambda budget, unit: BudgetFile(Path(budget_file)).reserve(budget, purpose, unit, at, by)
+
+
+def login_name() -> str:
+    """Whose session this is, for the budget file, which stays in the house. A container may know no name: then its number."""
+    try:
+        return getuser()
+    except (OSError, KeyError, ImportError):
+        return f"user {os.getuid()}"
 
 
 def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Release:
@@ -108,7 +129,8 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
         wanted = choices(schema, public)
         # What can be refused without looking at a row has been. From here on the reservation is gone, come what may.
         pledge = None if options.reserve is None else options.reserve(plan.budget, _unit(schema))
-        ledger = Ledger(plan.budget, _unit(schema), plan.public, pledge)
+        occasion = replace(options.occasion, mare=version("mare-synth"), schema=schema_hash(schema))
+        ledger = Ledger(plan.budget, _unit(schema), plan.public, pledge, occasion)
         if plan.peeked:
             ledger.mark_not_private(f"the schema was filled in by looking at the data: {', '.join(plan.peeked)}")
         gate = Gate(plan.budget, ledger, options.bits, options.tape)
@@ -119,11 +141,13 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
         keys, collations = compared_keys(stage_vocabularies(tables, schema, public), reader, reflection)
         with open_stage(reader, tables, gate, folder=options.folder, vocabularies=keys, collations=collations) as door:
             tell("measuring sizes")
+            ledger.begin(SIZES)
             sizes = measure_sizes(door, tables, bounds, plan.phases.sizes)
             weight = weight_of(unsettled.values())
             phases = phase_shares(sizes.entities, learns=bool(wanted) or weight > 0)
             one = phases.learn / max(len(wanted) + weight, 1e-9)
             tell("learning domains")
+            ledger.begin(LEARNING)
             chosen = choose_keys(door, wanted, bounds, one * len(wanted))
             related = relations(schema, public, chosen)
             for name, links in related.items():
@@ -140,6 +164,7 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
                 door.encode(table.name, coded[table.name], related.get(table.name))
             if options.notes is not None:
                 door.note(options.notes)
+            ledger.begin(MODELS)
             arrays, rehearsal = {}, Rehearsal(sizes.parents)
             # Sizes and domains are paid; whatever the models do not use is left over, never given to a later group.
             for group in settled.groups:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
 from mare.privacy.budget import Budget
+from mare.privacy.strength import plainly
 from mare.schema import Schema
 from mare.schema.faults import Fault, Path
 
@@ -24,6 +25,12 @@ def warn_of_peeking(paths: Sequence[Path]) -> Warned | None:
         f"{len(paths)} {'place was' if len(paths) == 1 else 'places were'} filled in by looking at the data: {listed}",
         "Replace each by what is publicly known and remove its peeked mark; until then fit refuses this schema.",
     )
+
+
+def warn_of_epsilon(budget: Budget) -> Warned | None:
+    """A promise that says little is called so before it is made."""
+    word = plainly(budget.epsilon)
+    return None if word is None else Warned("budget", word, "Choose a smaller epsilon, or do not rely on the promise.")
 
 
 def public_facts(schema: Schema, dag: DatasetDag) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from mare.schema.peeked import peeked_paths
 from .assumptions import assume_rows
 from .choices import Chosen, choose_models
 from .domains import GroupDomains, group_domains, measures_any_bins
-from .facts import learning_without_delta, public_facts, vocabulary_notes, warn_of_peeking
+from .facts import learning_without_delta, public_facts, vocabulary_notes, warn_of_epsilon, warn_of_peeking
 from .phases import phase_shares
 from .plan import Plan, PlannedGroup, Warned
 from .preview import preview
@@ -92,7 +92,7 @@ def _previewed(
     phases = phase_shares(sizes.entities, learns=learns)
     seen = preview(groups, work, rows, budget, schema.allocation, phases)
     peeked = peeked_paths(schema)
-    warnings: list[Warned | None] = [warn_of_peeking(peeked)]
+    warnings: list[Warned | None] = [warn_of_epsilon(budget), warn_of_peeking(peeked)]
     warnings += [warn_of_noise(schema, budget, g, p) for g, p in zip(groups, seen, strict=True)]
     notes: list[str | None] = list(vocabulary_notes(schema, dag))
     notes.append(note_on_clipping(groups, seen, sizes.entities))

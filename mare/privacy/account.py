@@ -15,6 +15,7 @@ from mare.errors import BudgetError
 from .account_text import render_account
 from .budget import Budget
 from .cap import Cap, Composed, require
+from .occasion import one_line
 
 _FORMAT = 1
 _BEGINNING = b'{\n  "mare_budget"'
@@ -32,6 +33,8 @@ class Reservation:
     """What it was taken for, in the words of whoever took it."""
     at: str
     """When, in UTC."""
+    by: str = ""
+    """Who took it. This file stays in the house: their login name, where they said nothing else."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Account:
     @classmethod
     def opened(cls, label: str, cap: Cap, created: str) -> Account:
         """An account from which nothing was taken."""
-        plain = _plain(label)
+        plain = one_line(label)
         if not plain:
             raise BudgetError("a budget file needs a label: the ledgers of its releases name it.")
         return cls(plain, cap, created)
@@ -60,7 +63,7 @@ class Account:
             spent = spent.plus(reservation.budget, reservation.rho)
         return spent
 
-    def reserve(self, budget: Budget, purpose: str, unit: str, at: str) -> Account:
+    def reserve(self, budget: Budget, purpose: str, unit: str, at: str, by: str = "") -> Account:
         """The account with one reservation more; or a `BudgetError`."""
         if self.unit not in (None, unit):
             raise BudgetError(
@@ -68,7 +71,7 @@ class Account:
                 "units do not add up: use another budget file. Nothing was reserved."
             )
         require(self.spent, budget, self.label)
-        made = Reservation("", budget, self.cap.rho_of(budget), _plain(purpose), at)
+        made = Reservation("", budget, self.cap.rho_of(budget), one_line(purpose), at, one_line(by))
         named = replace(made, id=self._id(made))
         return replace(self, unit=unit, reservations=(*self.reservations, named))
 
@@ -121,7 +124,14 @@ def read_account(content: bytes, where: str) -> Account:
             raise damaged
         cap = Cap(Budget(document["cap"]["epsilon"], document["cap"]["delta"]), document["cap"]["rho"], document["cap"]["order"])
         taken = tuple(
-            Reservation(entry["id"], Budget(entry["epsilon"], entry["delta"]), entry["rho"], entry["purpose"], entry["at"])
+            Reservation(
+                entry["id"],
+                Budget(entry["epsilon"], entry["delta"]),
+                entry["rho"],
+                entry["purpose"],
+                entry["at"],
+                entry.get("by", ""),  # files from before this was written down
+            )
             for entry in document["reservations"]
         )
         account = Account(document["label"], cap, document["created"], document["unit"], taken)
@@ -144,7 +154,15 @@ def _document(account: Account) -> dict[str, object]:
         "created": account.created,
         "unit": account.unit,
         "reservations": [
-            {"id": r.id, "epsilon": r.budget.epsilon, "delta": r.budget.delta, "rho": r.rho, "purpose": r.purpose, "at": r.at}
+            {
+                "id": r.id,
+                "epsilon": r.budget.epsilon,
+                "delta": r.budget.delta,
+                "rho": r.rho,
+                "purpose": r.purpose,
+                "at": r.at,
+                "by": r.by,
+            }
             for r in account.reservations
         ],
     }
@@ -157,8 +175,3 @@ def _text(document: dict[str, object], checksum: str) -> bytes:
 def _digest(content: object) -> str:
     plain = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(plain.encode()).hexdigest()
-
-
-def _plain(text: str) -> str:
-    """One line that any terminal and any file can hold."""
-    return " ".join(text.encode("utf-8", "replace").decode().split())

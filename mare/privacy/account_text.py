@@ -59,7 +59,8 @@ def _row(account: Account, taken: Reservation) -> tuple[str, ...]:
     cap = account.cap.budget
     share = float(taken.budget.epsilon_written / cap.epsilon_written) if cap.pure else taken.rho / account.cap.rho
     at = taken.at.removesuffix("Z").replace("T", " ")
-    return (taken.id, at, taken.purpose, f"{taken.budget.epsilon:g}", f"{taken.budget.delta:g}", f"{share:.1%}")
+    purpose = f"{taken.purpose}, by {taken.by}" if taken.by else taken.purpose
+    return (taken.id, at, purpose, f"{taken.budget.epsilon:g}", f"{taken.budget.delta:g}", f"{share:.1%}")
 
 
 def _rule(account: Account) -> str:

@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from mare.errors import BudgetError
@@ -29,6 +29,7 @@ from mare.secrecy import require_path, shown
 from .account import Account, looks_like_account, read_account, write_account
 from .budget import Budget
 from .cap import Cap
+from .occasion import utc
 from .pledge import Pledge
 
 _LARGEST = 1 << 26
@@ -50,7 +51,7 @@ class BudgetFile:
         """A new file with nothing spent. One that is there is never overwritten: it may hold spent budget."""
         require_path(path, BudgetError, "a budget file")
         file = cls(Path(path))
-        account = Account.opened(label, Cap.of(cap), _written(at))
+        account = Account.opened(label, Cap.of(cap), utc(at))
         with _named_errors(file.path, f"the folder {file.path.parent} is not there. Make it, or give another path."):
             beside = _write_beside(file.path, account)
             try:
@@ -68,7 +69,7 @@ class BudgetFile:
         with _named_errors(self.path, _missing(self.path)), open(self.path, "rb") as file:
             return read_account(file.read(_LARGEST), str(self.path))
 
-    def reserve(self, budget: Budget, purpose: str, unit: str, at: datetime) -> Pledge:
+    def reserve(self, budget: Budget, purpose: str, unit: str, at: datetime, by: str = "") -> Pledge:
         """Take this budget out of the cap, for good; or refuse with `BudgetError`, and change nothing.
 
         When this returns, the reservation is on the disk. If it does not, nothing may be answered, though the budget may
@@ -77,7 +78,7 @@ class BudgetFile:
         with _named_errors(self.path, _missing(self.path)), _locked(self.path) as handle:
             _refuse_second_names(handle, self.path)
             before = read_account(os.pread(handle, _LARGEST, 0), str(self.path))
-            after = before.reserve(budget, purpose, unit, _written(at))
+            after = before.reserve(budget, purpose, unit, utc(at), by)
             beside = _write_beside(self.path, after, like=os.fstat(handle))
             os.replace(beside, self.path)
             _sync_folder(self.path)
@@ -91,6 +92,15 @@ def is_budget_file(path: str | Path) -> bool:
             return looks_like_account(file.read(64))
     except OSError:
         return False
+
+
+def budget_files_beside(path: Path) -> list[Path]:
+    """Budget files in the folder of that file, known by what they hold: their names are anybody's choice."""
+    try:
+        # is_file first: to open a named pipe is to wait for somebody who writes to it
+        return sorted(entry for entry in path.parent.iterdir() if entry.is_file() and is_budget_file(entry))
+    except OSError:
+        return []
 
 
 @contextmanager
@@ -163,9 +173,3 @@ def _named_errors(path: Path, missing: str) -> Iterator[None]:
 
 def _missing(path: Path) -> str:
     return f"there is no budget file {shown(path)}. Make one with: mare budget create FILE --epsilon E --delta D"
-
-
-def _written(at: datetime) -> str:
-    if at.tzinfo is None:
-        raise BudgetError("a time without a zone was given. Give one with a zone, such as datetime.now(UTC).")
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

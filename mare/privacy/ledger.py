@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from math import inf, isclose
 from typing import Literal, cast
@@ -19,6 +19,7 @@ from .accountant import Accountant
 from .budget import Budget
 from .costs import Kind, Norm, least_cost
 from .ledger_text import render_ledger
+from .occasion import Occasion
 from .pledge import Pledge
 from .rounding import up
 from .totals import Totals
@@ -56,6 +57,8 @@ class Charge:
     """C: what an entity adds was scaled down to this. None where nothing but the cap holds it."""
     repeats: int = 1
     """So many answers of this kind and scale, each as sensitive: k choices of one charge, for instance. The cost pays for all."""
+    phase: str = ""
+    """Which step of a fit it belongs to (`Ledger.begin`); empty outside of one."""
 
     def check(self, *, pure: bool) -> None:
         """Refuse what is not a charge of a known mechanism, or costs less than that mechanism does."""
@@ -75,15 +78,25 @@ class Charge:
 class Ledger:
     """The account of one fit."""
 
-    def __init__(self, budget: Budget, unit: str, public: Iterable[str] = (), pledge: Pledge | None = None) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        unit: str,
+        public: Iterable[str] = (),
+        pledge: Pledge | None = None,
+        occasion: Occasion | None = None,
+    ) -> None:
         self._accountant = Accountant(budget, None if pledge is None else pledge.cap.epsilon)
         self.pledge = pledge
         """The reservation in a budget file that this budget was taken from; None where it stands alone."""
+        self.occasion = occasion or Occasion()
+        """When, for what and by whom it was made, as far as somebody said."""
         self.unit = unit
         """Who is protected, in words: ``one row of patients, with every row that belongs to it in every table``."""
         self._public = list(dict.fromkeys(public))
         self._charges: list[Charge] = []
         self._reasons: list[str] = []
+        self._phase = ""
 
     @property
     def budget(self) -> Budget:
@@ -139,16 +152,20 @@ class Ledger:
         if reason not in self._reasons:
             self._reasons.append(reason)
 
+    def begin(self, phase: str) -> None:
+        """Charges from now on belong to this step."""
+        self._phase = phase
+
     def charge(self, charge: Charge) -> None:
         """Pay, then write down; or refuse with a `PrivacyError`, and change nothing."""
         self._accountant.check_cost(charge.cost)
         charge.check(pure=self.budget.pure)
         self._accountant.charge(charge.cost, charge.total_variation, charge.delta)
-        self._charges.append(charge)
+        self._charges.append(replace(charge, phase=self._phase) if self._phase else charge)
 
-    def render(self, width: int = 100, *, summary: bool = False) -> str:
-        """The ledger as text for people: every answer, or summed up."""
-        return render_ledger(self, width, summary=summary)
+    def render(self, width: int = 100, *, full: bool = False) -> str:
+        """The ledger as text for people: summed up, or with a line for every answer."""
+        return render_ledger(self, width, full=full)
 
     def to_json(self) -> str:
         totals = self.totals
@@ -159,6 +176,7 @@ class Ledger:
                 "reasons": list(self._reasons),
                 "unit": self.unit,
                 "adjacency": ADJACENCY,
+                "occasion": asdict(self.occasion),
                 "budget": asdict(self.budget),
                 "budget_file": None if self.pledge is None else asdict(self.pledge),
                 "totals": {**asdict(totals), "delta": totals.delta},
@@ -178,7 +196,8 @@ class Ledger:
                 raise ReleaseError(
                     f"this ledger has format {data['mare_ledger']}; this mare reads format {_FORMAT}. Upgrade mare."
                 )
-            ledger = cls(Budget(**data["budget"]), data["unit"], data["public"], _pledge(data["budget_file"]))
+            occasion = Occasion.read(data.get("occasion"))
+            ledger = cls(Budget(**data["budget"]), data["unit"], data["public"], _pledge(data["budget_file"]), occasion)
             for charge in data["charges"]:
                 ledger.charge(Charge(**charge))
             for reason in data["reasons"]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp
 from typing import TYPE_CHECKING
 
 from .layout import bullets, labelled, paragraph, table
+from .strength import factor, plainly
 
 if TYPE_CHECKING:
     from .ledger import Charge, Ledger
 
-_INDENT = 19
+_INDENT = 21
 _NOISE = {
     "discrete gaussian": ("gaussian", "discrete Gaussian noise was added; the number is its standard deviation"),
     "discrete laplace": ("laplace", "discrete Laplace noise was added; its standard deviation is 1.4 times the number"),
@@ -26,10 +26,17 @@ _NORMS = {
 }
 
 
-def render_ledger(ledger: Ledger, width: int = 100, *, summary: bool = False) -> str:
-    """Status, promise, what was spent on what (with ``summary`` by what was looked at), what was taken as public."""
-    spent = _summed(ledger, width) if summary else _spent(ledger, width)
-    parts = (_status(ledger, width), _promise(ledger, width), spent, _public(ledger, width))
+SIZES, LEARNING, MODELS = "sizes", "learning", "models"
+"""The steps of a fit that are paid for, as its charges name them."""
+_STEPS = {SIZES: "sizes: how many there are", LEARNING: "learning: values, bounds and bins"}
+"""Summed up in one line each. The models have a line for each column group, by its name."""
+_NOT_SAID = "not said"
+
+
+def render_ledger(ledger: Ledger, width: int = 100, *, full: bool = False) -> str:
+    """Status, promise, occasion, what was spent on what (by step and column group, or each answer), what was taken as public."""
+    spent = _spent(ledger, width) if full else _summed(ledger, width)
+    parts = (_status(ledger, width), _promise(ledger, width), _occasion(ledger, width), spent, _public(ledger, width))
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
@@ -47,17 +54,20 @@ def _promise(ledger: Ledger, width: int) -> list[str]:
     def say(label: str, text: str) -> list[str]:
         return labelled(label, text, width, _INDENT)
 
-    factor = f"{exp(budget.epsilon):.3g}" if budget.epsilon < 700 else f"e^{budget.epsilon:.4g}"
     but = "" if budget.pure else f", but for an event of probability {budget.delta:.3g}"
     lines = say("Who is protected:", ledger.unit)
     lines += say("Compared are:", "the data with and without any one of them (add or remove one)")
     lines += say(
         "The promise:",
         "whatever anyone sees in what is released, now or later, would have been seen with a chance at most "
-        f"{factor} times higher or lower had that one been left out{but}. "
+        f"{factor(budget.epsilon)} times higher or lower had that one been left out{but}. "
         f"(epsilon = {budget.epsilon:g}, delta = {budget.delta:g})",
     )
-    if ledger.pledge is not None:
+    if (word := plainly(budget.epsilon)) is not None:
+        lines += say("What that is worth:", f"{word}.")
+    if ledger.pledge is None:
+        lines += say("Budget file:", "none. Other releases of the same data add to this promise, and nothing counts them")
+    else:
         cap = ledger.pledge.cap
         lines += say(
             "Budget file:",
@@ -78,6 +88,20 @@ def _promise(ledger: Ledger, width: int) -> list[str]:
     )
 
 
+def _occasion(ledger: Ledger, width: int) -> list[str]:
+    told = ledger.occasion
+    made = f"{told.at.removesuffix('Z').replace('T', ' ')} UTC" if told.at else f"when was {_NOT_SAID}"
+    said = (
+        ("Made:", f"{made}, with mare {told.mare}" if told.mare else made),
+        ("For:", told.purpose or f"{_NOT_SAID} (--purpose)"),
+        ("By:", told.by or f"{_NOT_SAID} (--by)"),
+    )
+    lines = [line for label, text in said for line in labelled(label, text, width, _INDENT)]
+    # Not torn apart: somebody will compare it.
+    label, schema = "Schema SHA-256:", told.schema or _NOT_SAID
+    return [*lines, *([label, f"  {schema}"] if _INDENT + len(schema) > width else [f"{label:<{_INDENT}}{schema}"])]
+
+
 def _spent(ledger: Ledger, width: int) -> list[str]:
     if not ledger.charges:
         return ["Nothing was measured."]
@@ -92,15 +116,17 @@ def _spent(ledger: Ledger, width: int) -> list[str]:
 
 
 def _summed(ledger: Ledger, width: int) -> list[str]:
-    """One line for each view: how many answers of which kind, how many numbers, what they cost together."""
+    """One line for each step and column group: how many answers of which kind, how many numbers, what they cost together."""
+    if not ledger.charges:
+        return ["Nothing was measured."]
     unit = "epsilon" if ledger.budget.pure else "rho"
-    views: dict[str, list[Charge]] = {}
+    parts: dict[str, list[Charge]] = {}
     for charge in ledger.charges:
-        views.setdefault(charge.view, []).append(charge)
-    rows = [_sum_row(view, charges, float(ledger.total)) for view, charges in views.items()]
+        parts.setdefault(_STEPS.get(charge.phase, charge.view), []).append(charge)
+    rows = [_sum_row(part, charges, float(ledger.total)) for part, charges in parts.items()]
     rows.append(_sum_row("all of it", ledger.charges, float(ledger.total)))
-    head = ("what was looked at", "choices", "other answers", "numbers", unit, "share")
-    lines = paragraph("What was measured, summed up. Without --summary every answer has its line:", width)
+    head = ("what it was spent on", "choices", "other answers", "numbers", unit, "share")
+    lines = paragraph(f"What was measured: {len(ledger.charges):,} charges, summed up (--full has a line for each):", width)
     return [*lines, *table(head, rows, width, long=0, right=frozenset((1, 2, 3, 4, 5)))]
 
 

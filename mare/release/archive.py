@@ -14,6 +14,7 @@ import hashlib
 import io
 import json
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,13 +138,16 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Release:
     if version > FORMAT:
         raise ReleaseError(f"{path} has format {version}; this mare reads up to {FORMAT}. Upgrade mare to read it.")
     try:
-        schema = load_schema(_member(archive, "schema.yaml", path).decode() + "\n")
+        written = _member(archive, "schema.yaml", path)
+        schema = load_schema(written.decode() + "\n")
         ledger = Ledger.from_json(_member(archive, "ledger.json", path).decode())
         plan, tables = read_document(document)
     except ReleaseError:
         raise
     except (MareError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ReleaseError(f"{path} is damaged: its description cannot be read ({type(error).__name__}).") from None
+    if ledger.occasion.schema not in ("", sha256(written).hexdigest()):
+        raise ReleaseError(f"{path} is damaged: its schema is not the one that its ledger names.")
     arrays = {
         settled.name: _arrays(_member(archive, f"models/{number}.safetensors", path), path)
         for number, settled in enumerate(plan.groups)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
+from hashlib import sha256
 
 from mare.errors import InternalError
 
@@ -29,6 +30,11 @@ def dump_schema(schema: Schema) -> str:
         else:
             lines += entry_lines(name, value, 0)
     return "\n".join(lines) + "\n"
+
+
+def schema_hash(schema: Schema) -> str:
+    """SHA-256 of that YAML: what `sha256sum` says of the `schema.yaml` in a release. Comments and layout do not matter."""
+    return sha256(dump_schema(schema).encode()).hexdigest()
 
 
 def plain_schema(schema: Schema) -> dict[str, object]:

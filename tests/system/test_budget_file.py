@@ -64,7 +64,8 @@ def test_processes_at_once_never_exceed_the_cap_and_lose_nothing(tmp_path: Path,
     file = BudgetFile.create(tmp_path / "b", cap, "b", AT)
     context = multiprocessing.get_context("spawn")
     start, granted = context.Event(), context.Queue()
-    workers = [context.Process(target=_take_many, args=(file.path, wishes, start, granted)) for _ in range(3)]
+    # daemons: should this test be ended early, nobody waits for them
+    workers = [context.Process(target=_take_many, args=(file.path, wishes, start, granted), daemon=True) for _ in range(3)]
     for worker in workers:
         worker.start()
     start.set()
@@ -110,14 +111,16 @@ def kill_loop(folder: Path, kills: int, seed: int) -> tuple[int, int]:
     file = BudgetFile.create(folder / "b", Budget(1000.0), "b", AT)
     told: list[str] = []
     for _ in range(kills):
-        taker = subprocess.Popen([sys.executable, "-c", TAKER, str(file.path)], stdout=subprocess.PIPE, text=True)
-        assert taker.stdout is not None
-        for _ in range(chance.randrange(1, 6)):
-            told.append(taker.stdout.readline().strip())
-        for _ in range(chance.randrange(20_000)):  # somewhere within the next reservation
-            pass
-        taker.send_signal(signal.SIGKILL)
-        rest, _ = taker.communicate()
+        with subprocess.Popen([sys.executable, "-c", TAKER, str(file.path)], stdout=subprocess.PIPE, text=True) as taker:
+            try:
+                assert taker.stdout is not None
+                for _ in range(chance.randrange(1, 6)):
+                    told.append(taker.stdout.readline().strip())
+                for _ in range(chance.randrange(20_000)):  # somewhere within the next reservation
+                    pass
+            finally:
+                taker.kill()
+            rest, _ = taker.communicate()
         told += [line for line in rest.split("\n")[:-1] if line]
         held = [reservation.id for reservation in file.read().reservations]  # it opens, after every kill
         assert told == [identity for identity in held if identity in set(told)], "a grant is missing, or out of order"

@@ -30,7 +30,11 @@ from mare.release import load_release
 from tests.command_line import mare
 from tests.conftest import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system"),
+    pytest.mark.usefixtures("signals_as_at_a_terminal"),
+]
 
 SCHEMA = """
 mare: 1

@@ -24,6 +24,8 @@ from tests.command_line import mare
 from tests.conftest import ROOT
 from tests.fitted_hospital import fitted_hospital
 
+pytestmark = pytest.mark.usefixtures("signals_as_at_a_terminal")
+
 SCHEMA = ROOT / "examples" / "hospital.yaml"
 STOPPED = 130
 PATIENTS = 400

@@ -20,6 +20,8 @@ from mare.release import load_release
 from tests.command_line import mare
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("signals_as_at_a_terminal")
+
 SCHEMA = ROOT / "examples" / "hospital.yaml"
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mare.cli.app import app
+from mare.errors import ReleaseError
 
-from .fit import DEFAULT_DELTA, check_output, make_plan
+from .fit import DEFAULT_DELTA, check_path, make_plan
 
 if TYPE_CHECKING:
     from mare.audit import SourceAudit
@@ -43,7 +44,7 @@ def audit(
     from mare.fitting import FitOptions
 
     if output is not None:
-        check_output(output, replace, what="a file for the report")
+        _check_report(output, replace)
     made = make_plan(schema, epsilon, delta)
     with stoppable(), count_bar("auditing", quiet) as watch:
         found = source_audit(
@@ -64,8 +65,20 @@ def _verdict(found: SourceAudit) -> str:
     return f"{head}\n{found.how} ({INTERNAL})\nThe report is shown on a terminal; --output FILE writes it. ({INTERNAL})"
 
 
+def _check_report(output: Path, replace: bool) -> None:
+    """A report is written over another report alone: never over the data that is audited."""
+    check_path(output, replace, "a file for the report")
+    if output.exists() and output.stat().st_size:
+        with output.open("rb") as file:
+            if file.readline().rstrip() != _HEAD.encode():
+                raise ReleaseError(f"{output} is there, and is no report of an audit. It was left as it was: give another path.")
+
+
+_HEAD = "INTERNAL, NOT PRIVATE: not to be handed over with a release."
+
+
 def _write(found: SourceAudit, file: Path) -> None:
     """For its owner's eyes only."""
     from mare.files import write_whole
 
-    write_whole(file, f"INTERNAL, NOT PRIVATE: not to be handed over with a release.\n\n{found.render()}\n", private=True)
+    write_whole(file, f"{_HEAD}\n\n{found.render()}\n", private=True)

@@ -13,6 +13,7 @@ from mare.cli.app import app
 if TYPE_CHECKING:
     from mare.planning import Plan
     from mare.privacy.budget import Budget
+    from mare.privacy.occasion import Occasion
     from mare.privacy.pledge import Pledge
     from mare.release import Release
 
@@ -31,6 +32,10 @@ def fit(
     budget_file: Annotated[
         Path | None, typer.Option("--budget-file", help="Take the budget out of this file's cap first (mare budget create).")
     ] = None,
+    purpose: Annotated[str, typer.Option("--purpose", help="What it is for: goes into the ledger and the budget file.")] = "",
+    by: Annotated[
+        str, typer.Option("--by", help="Who makes it: goes into both. Unless given, your login name, into the budget file alone.")
+    ] = "",
     internal_notes: Annotated[
         Path | None,
         typer.Option("--internal-notes", help="Write what was left out, in true numbers, into this file. Not to be handed over."),
@@ -49,8 +54,10 @@ def fit(
     check_output(output, replace)
     check_notes(internal_notes, output)
     made = make_plan(schema, epsilon, delta)
-    reserve = reserving(budget_file, f"fit of {schema} into {output}", unsafe_peeked or unsafe_seed is not None)
-    release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve, internal_notes)
+    occasion = begin(made, schema, purpose, by, budget_file, quiet or as_json)
+    unsafe = unsafe_peeked or unsafe_seed is not None
+    reserve = reserving(budget_file, occasion, f"fit of {schema} into {output}", unsafe)
+    release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, occasion, reserve, internal_notes)
     release.save(output)
     if as_json:
         print_json(describe_release(release, str(output)))
@@ -69,15 +76,34 @@ def make_plan(schema: str, epsilon: float, delta: float) -> Plan:
     return plan(load_schema(schema), Budget(epsilon, delta))
 
 
-def reserving(budget_file: Path | None, purpose: str, unsafe: bool) -> Reserve | None:
-    """Who pays, if a budget file does. That a release was NOT PRIVATE stands there too: its cap does not cover that one."""
+def begin(plan: Plan, schema: str, purpose: str, by: str, budget_file: Path | None, quiet: bool) -> Occasion:
+    """When, for what and by whom; with a word about a promise that is none, and about a budget file that is not asked to pay."""
     from datetime import UTC, datetime
 
-    from mare.fitting.fit import reserve_from
+    from mare.cli.telling import remark
+    from mare.privacy.budget_file import budget_files_beside
+    from mare.privacy.occasion import Occasion, utc
+    from mare.privacy.strength import plainly
+
+    if (word := plainly(plan.budget.epsilon)) is not None:
+        remark(f"mare: {word}.", quiet)
+    if budget_file is None and Path(schema).is_file():
+        for file in budget_files_beside(Path(schema)):
+            remark(f"mare: {file} is a budget file, and does not pay for this. If it should: --budget-file {file}", quiet)
+    return Occasion(utc(datetime.now(UTC)), purpose, by)
+
+
+def reserving(budget_file: Path | None, occasion: Occasion, what: str, unsafe: bool) -> Reserve | None:
+    """Who pays, if a budget file does. That a release was NOT PRIVATE stands there too: its cap does not cover that one."""
+    from datetime import datetime
+
+    from mare.fitting.fit import login_name, reserve_from
 
     if budget_file is None:
         return None
-    return reserve_from(budget_file, f"{purpose} (NOT PRIVATE)" if unsafe else purpose, datetime.now(UTC))
+    purpose = occasion.purpose or what
+    marked = f"{purpose} (NOT PRIVATE)" if unsafe else purpose
+    return reserve_from(budget_file, marked, datetime.fromisoformat(occasion.at), occasion.by or login_name())
 
 
 def run(
@@ -86,6 +112,7 @@ def run(
     unsafe_peeked: bool,
     unsafe_seed: int | None,
     quiet: bool,
+    occasion: Occasion,
     reserve: Reserve | None = None,
     internal_notes: Path | None = None,
 ) -> Release:
@@ -111,7 +138,7 @@ def run(
     progress = FitProgress(plan, monotonic)
     bits = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
     pays = None if reserve is None else reserved
-    options = FitOptions(unsafe_peeked, bits, tell=progress.tell, notes=left_out.append, reserve=pays)
+    options = FitOptions(unsafe_peeked, bits, tell=progress.tell, notes=left_out.append, occasion=occasion, reserve=pays)
     try:
         with stoppable(), fit_bar(progress, quiet):
             release = run_fit(plan, CountedSource(source, progress), options)
@@ -129,7 +156,7 @@ def check_notes(file: Path | None, output: Path | None) -> None:
 
     if file is None:
         return
-    _check_path(file, replace=True, what="a file for notes")
+    check_path(file, replace=True, what="a file for notes")
     if file.exists() and file.stat().st_size and not are_notes(file):
         raise ReleaseError(f"{file} exists already, and is not a file for notes. It was left as it was: give another path.")
     if output is not None and file.resolve() == output.resolve():
@@ -140,11 +167,11 @@ def check_output(output: Path, replace: bool) -> None:
     """Found out before the budget is spent, not after."""
     from mare.release.archive import refuse_other_file
 
-    _check_path(output, replace, "a release file")
+    check_path(output, replace, "a release file")
     refuse_other_file(output)
 
 
-def _check_path(output: Path, replace: bool, what: str) -> None:
+def check_path(output: Path, replace: bool, what: str) -> None:
     from mare.errors import ReleaseError
     from mare.secrecy import require_path
 

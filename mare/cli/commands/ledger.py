@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -13,18 +14,24 @@ from mare.cli.app import app
 @app.command()
 def ledger(
     file: Annotated[Path, typer.Argument(help="A release file, or a budget file.")],
-    summary: Annotated[bool, typer.Option("--summary", help="One line for each part of the data, not for each answer.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The ledger as JSON, and nothing else.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="A line for each answer, not for each part of the data.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The whole ledger as JSON, and nothing else.")] = False,
 ) -> None:
-    """Show the privacy ledger of a release, or what was taken out of a budget file."""
-    from mare.cli.telling import page_width, warn_status
+    """Show what a release promises, what it was spent on and where each column comes from; or what a budget file has paid."""
+    from mare.cli.telling import page_width, print_json, warn_status
     from mare.privacy.budget_file import BudgetFile, is_budget_file
     from mare.release import load_release
+    from mare.release.origins import column_origins, render_origins
 
     if is_budget_file(file):
         account = BudgetFile(file).read()
         typer.echo(account.to_json() if as_json else account.render(page_width()), nl=as_json)
         return
     loaded = load_release(file)
-    typer.echo(loaded.ledger.to_json() if as_json else loaded.ledger.render(page_width(), summary=summary), nl=as_json)
+    origins = column_origins(loaded.schema, loaded.tables)
+    if as_json:
+        print_json({**json.loads(loaded.ledger.to_json()), "columns": origins})
+    else:
+        width = page_width()
+        typer.echo(f"{loaded.ledger.render(width, full=full)}\n{render_origins(origins, width)}", nl=False)
     warn_status(loaded)

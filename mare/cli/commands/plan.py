@@ -118,6 +118,7 @@ def _show(console: Console, made: Plan, label: str, details: bool) -> None:
 def _title(made: Plan, label: str) -> str:
     from mare.planning.preview import total_cost
     from mare.planning.remedies import short
+    from mare.schema.writing import schema_hash
 
     unit = "" if made.budget.pure else f" (rho {short(total_cost(made.budget))})"
     models = sorted({group.model for group in made.groups})
@@ -125,7 +126,8 @@ def _title(made: Plan, label: str) -> str:
     return (
         f"Plan of {made.schema.name or label}: epsilon {made.budget.epsilon:g}, delta {made.budget.delta:g}{unit} "
         f"per entity ({made.schema.entity_name}).\n"
-        f"{len(made.groups)} column groups in {len(made.tables)} tables, {each}. No data was read."
+        f"{len(made.groups)} column groups in {len(made.tables)} tables, {each}. No data was read.\n"
+        f"Schema SHA-256 {schema_hash(made.schema)}"
     )
 
 

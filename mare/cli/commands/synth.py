@@ -11,7 +11,7 @@ import typer
 from mare.cli.app import app
 from mare.errors import MareError
 
-from .fit import DEFAULT_DELTA, check_notes, check_output, make_plan, reserving, run
+from .fit import DEFAULT_DELTA, begin, check_notes, check_output, make_plan, reserving, run
 from .sample import pour_with_progress, show
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ def synth(
     budget_file: Annotated[
         Path | None, typer.Option("--budget-file", help="Take the budget out of this file's cap first (mare budget create).")
     ] = None,
+    purpose: Annotated[str, typer.Option("--purpose", help="What it is for: goes into the ledger and the budget file.")] = "",
+    by: Annotated[
+        str, typer.Option("--by", help="Who makes it: goes into both. Unless given, your login name, into the budget file alone.")
+    ] = "",
     internal_notes: Annotated[
         Path | None,
         typer.Option("--internal-notes", help="Write what was left out, in true numbers, into this file. Not to be handed over."),
@@ -78,8 +82,10 @@ def synth(
             beside = {"the release file": output, "the internal notes": internal_notes, "the budget file": budget_file}
             refuse_files_in(sink, ((what, path) for what, path in beside.items() if path is not None))
             sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
-            reserve = reserving(budget_file, f"synth of {schema} into {sink.label}", unsafe_peeked or unsafe_seed is not None)
-            release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, reserve, internal_notes)
+            occasion = begin(made, schema, purpose, by, budget_file, quiet or as_json)
+            unsafe = unsafe_peeked or unsafe_seed is not None
+            reserve = reserving(budget_file, occasion, f"synth of {schema} into {sink.label}", unsafe)
+            release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, occasion, reserve, internal_notes)
             if output is not None:
                 release.save(output)
             poured = pour_with_progress(release, sink, options, quiet or as_json)

@@ -15,6 +15,8 @@ import pytest
 from mare.cli import stopping
 from mare.cli.stopping import stoppable
 
+pytestmark = pytest.mark.usefixtures("signals_as_at_a_terminal")
+
 SOON = 20.0
 """Seconds in which what is sent again has to arrive: some hundredths are enough, but the machine may be busy."""
 

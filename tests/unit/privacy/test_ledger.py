@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,6 +13,8 @@ from mare.errors import BudgetError, PrivacyError, ReleaseError
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import choice_scale, sigma_from_rho
 from mare.privacy.ledger import Charge, Ledger
+from mare.privacy.ledger_text import LEARNING, MODELS, SIZES
+from mare.privacy.occasion import Occasion
 from mare.privacy.pledge import Pledge
 
 UNIT = "one row of patients, with every row that belongs to it in every table"
@@ -53,17 +56,19 @@ KEYS = Charge(
     cells=4,
     delta=1e-12,
 )
+CHEAP = replace(GAUSSIAN, scale=425.0, cost=0.0001)
 CLIPPED = replace(GAUSSIAN, clip=1.5, cost=0.006)
+OCCASION = Occasion("2026-03-14T09:26:53Z", "a course for students", "A. Nurse", "0.1.0", "ab" * 32)
 PLEDGE = Pledge("oncology 2026", "2-d240681f", Budget(3.0, 1e-8))
 
 
-def opened(delta: float = 1e-9, pledge: Pledge | None = None) -> Ledger:
-    return Ledger(Budget(1.0, delta), UNIT, ["the list of wards"], pledge)
+def opened(delta: float = 1e-9, pledge: Pledge | None = None, occasion: Occasion | None = None) -> Ledger:
+    return Ledger(Budget(1.0, delta), UNIT, ["the list of wards"], pledge, occasion)
 
 
 def full() -> Ledger:
     """One charge of every kind that a budget with a delta can pay."""
-    ledger = opened(pledge=PLEDGE)
+    ledger = opened(pledge=PLEDGE, occasion=OCCASION)
     for charge in (GAUSSIAN, KEYS, CHOICE, CLIPPED, replace(LAPLACE, scale=120.0, cost=0.00125)):
         ledger.charge(charge)
     return ledger
@@ -169,7 +174,8 @@ def test_a_ledger_survives_a_file(make: Callable[[], Ledger]) -> None:
     ledger.mark_not_private("a seed was used")
     back = Ledger.from_json(ledger.to_json())
     assert back.to_json() == ledger.to_json()
-    assert back.render() == ledger.render()
+    assert back.render(full=True) == ledger.render(full=True)
+    assert back.occasion == ledger.occasion
     assert (back.charges, back.totals, back.left, back.status) == (ledger.charges, ledger.totals, ledger.left, ledger.status)
     assert back.pledge == ledger.pledge
 
@@ -231,6 +237,8 @@ def changed(path: tuple[str | int, ...], value: object) -> str:
         (("charges", 0, "weight"), 3, "damaged"),
         (("budget", "epsilon"), -1, "does not add up"),
         (("budget_file",), {"label": "x"}, "damaged"),
+        (("occasion",), {"by": 7}, "damaged"),
+        (("occasion",), {"signed": "x"}, "damaged"),
     ],
 )
 def test_a_file_that_contradicts_itself_is_refused(path: tuple[str | int, ...], value: object, words: str) -> None:
@@ -247,7 +255,7 @@ def test_another_machines_last_digit_is_no_contradiction() -> None:
 
 @pytest.mark.parametrize("width", [80, 100, 140])
 def test_the_page_says_it_in_words_and_fits_its_width(width: int) -> None:
-    page = full().render(width)
+    page = full().render(width, full=True)
     plain = " ".join(page.split())
     for words in (
         "Privacy ledger: PRIVATE",
@@ -272,7 +280,7 @@ def test_long_lists_are_wrapped_and_nothing_is_cut_off() -> None:
     ledger = opened()
     names = [f"column{number} × other{number}" for number in range(40)]
     ledger.charge(replace(GAUSSIAN, what="counts of " + "; ".join(names)))
-    page = ledger.render(80)
+    page = ledger.render(80, full=True)
     assert all(f"column{number}" in page and f"other{number}" in page for number in range(40))
     assert max(map(len, page.splitlines())) <= 80
 
@@ -280,7 +288,7 @@ def test_long_lists_are_wrapped_and_nothing_is_cut_off() -> None:
 def test_only_what_occurs_is_explained() -> None:
     ledger = opened()
     ledger.charge(GAUSSIAN)
-    page = ledger.render()
+    page = ledger.render(full=True)
     assert "Gaussian" in page
     for words in ("Laplace", "candidate", "listed", "L1", "max:"):
         assert words not in page
@@ -320,16 +328,82 @@ def test_a_pledge_makes_numerical_error_count_under_the_wider_promise() -> None:
     assert pledged.affords_error(1e-27)
 
 
+def in_steps() -> Ledger:
+    """As a fit charges: first sizes, then what is learned, then the models."""
+    ledger = opened(pledge=PLEDGE, occasion=OCCASION)
+    steps = (
+        (SIZES, replace(CHEAP, view="patients.sizes")),
+        (LEARNING, replace(KEYS, view="visits.reason")),
+        (LEARNING, replace(CHEAP, view="visits.rows")),  # a column that is called like a group
+        (MODELS, replace(CHOICE, view="visits.rows")),
+        (MODELS, replace(CHEAP, view="patients.rows")),
+    )
+    for step, charge in steps:
+        ledger.begin(step)
+        ledger.charge(charge)
+    return ledger
+
+
 @pytest.mark.parametrize("width", [80, 100])
-def test_the_summary_has_a_line_for_each_view_and_the_same_sum(width: int) -> None:
-    ledger = full()
-    page = ledger.render(width, summary=True)
+@pytest.mark.parametrize("make", [full, in_steps], ids=["of its own", "of a fit"])
+def test_the_summary_adds_up_to_the_same_sum(make: Callable[[], Ledger], width: int) -> None:
+    ledger = make()
+    page = ledger.render(width)
     assert max(map(len, page.splitlines())) <= width
-    for view in {charge.view for charge in ledger.charges}:
-        assert sum(line.strip().startswith(f"{view} ") for line in page.splitlines()) == 1
     (total,) = [line for line in page.splitlines() if line.strip().startswith("all of it")]
     choices = sum(charge.mechanism == "exponential choice" for charge in ledger.charges)
     assert total.split()[3:5] == [str(choices), str(len(ledger.charges) - choices)]
     assert f"{sum(charge.cost for charge in ledger.charges):.3g}" in total
+    assert f"What was measured: {len(ledger.charges)} charges" in page
     # Status, promise and what is public are those of the whole page.
-    assert page.split("What was measured")[0] == ledger.render(width).split("What was measured")[0]
+    assert page.split("What was measured")[0] == ledger.render(width, full=True).split("What was measured")[0]
+    assert page.split("Taken as public")[1] == ledger.render(width, full=True).split("Taken as public")[1]
+
+
+def test_the_summary_has_a_line_for_each_step_and_for_each_model() -> None:
+    page = in_steps().render(100)
+    rows = [line.strip() for line in page.split("-----\n")[1].split("\n\n")[0].splitlines()]
+    parts = [re.split(r"\s{2,}", row) for row in rows]
+    assert [(part[0], part[1], part[2]) for part in parts] == [
+        ("sizes: how many there are", "0", "1"),
+        ("learning: values, bounds and bins", "0", "2"),
+        ("visits.rows", "1", "0"),
+        ("patients.rows", "0", "1"),
+        ("all of it", "1", "4"),
+    ]
+    assert [charge["phase"] for charge in json.loads(in_steps().to_json())["charges"]] == [
+        "sizes", "learning", "learning", "models", "models",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("complete", [False, True], ids=["summary", "full"])
+def test_the_page_says_when_for_what_by_whom_and_from_which_schema(complete: bool) -> None:
+    page = full().render(100, full=complete)
+    assert "2026-03-14 09:26:53 UTC, with mare 0.1.0" in page
+    assert re.search(r"^For: +a course for students$", page, flags=re.MULTILINE)
+    assert re.search(r"^By: +A\. Nurse$", page, flags=re.MULTILINE)
+    assert "ab" * 32 in page
+    assert json.loads(full().to_json())["occasion"]["purpose"] == "a course for students"
+
+
+def test_what_was_not_said_is_shown_as_not_said() -> None:
+    page = opened().render()
+    assert "when was not said" in page
+    assert "not said (--purpose)" in page
+    assert "not said (--by)" in page
+    assert "Other releases of the same data add to this promise" in " ".join(page.split())
+
+
+def test_a_ledger_from_before_occasions_and_steps_still_reads() -> None:
+    data = json.loads(full().to_json())
+    del data["occasion"]
+    for charge in data["charges"]:
+        del charge["phase"]
+    assert Ledger.from_json(json.dumps(data)).occasion == Occasion()
+
+
+@pytest.mark.parametrize(("epsilon", "word"), [(50.0, "promises next to nothing"), (20.0, "is weak"), (10.0, None), (1.0, None)])
+def test_the_page_calls_a_large_epsilon_what_it_is(epsilon: float, word: str | None) -> None:
+    page = Ledger(Budget(epsilon, 1e-9), UNIT).render()
+    assert ("What that is worth:" in page) == (word is not None)
+    assert word is None or word in " ".join(page.split())

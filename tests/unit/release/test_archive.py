@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -159,6 +160,14 @@ def test_a_ledger_whose_status_was_edited_is_refused(tmp_path: Path) -> None:
     ledger["status"] = "PRIVATE"
     with pytest.raises(ReleaseError):
         load_release(rewrite(path, ledger_json=json.dumps(ledger).encode()))
+
+
+def test_a_schema_that_is_not_the_one_of_the_ledger_is_refused(saved: Path) -> None:
+    with zipfile.ZipFile(saved) as archive:
+        written = archive.read("schema.yaml")
+    assert load_release(saved).ledger.occasion.schema == sha256(written).hexdigest()
+    with pytest.raises(ReleaseError, match="its schema is not the one that its ledger names"):
+        load_release(rewrite(saved, schema_yaml=written + b"# another one\n"))
 
 
 def test_a_failed_save_leaves_nothing_and_keeps_what_was_there(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

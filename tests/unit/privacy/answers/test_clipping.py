@@ -66,7 +66,7 @@ def test_the_ledger_says_how_far_entities_were_scaled_down() -> None:
     curator, ledger = opened(ZCDP, visits())
     curator.counts([WARD], 1.0, Clip(1.625))
     assert ledger.charges[0].clip == 1.625
-    assert "1.625" in ledger.render()
+    assert "1.625" in ledger.render(full=True)
     assert Ledger.from_json(ledger.to_json()).charges == ledger.charges
 
 
