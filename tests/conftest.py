@@ -9,20 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.servers"]
+pytest_plugins = ["tests.servers", "tests.time_limits"]
 
 settings.register_profile("mare", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mare")
 
 ROOT = Path(__file__).resolve().parent.parent
-LONGER = 1800
-"""Seconds for a slow test (kill loops, canaries); the limit of the others is in pyproject.toml."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(LONGER))
 
 
 @pytest.fixture

@@ -176,6 +176,9 @@ PARQUET: Mapping[str, Odd] = {
         pa.string(), 1, [None, pa.py_buffer(b"\x00\x00\x00\x00\x02\x00\x00\x00"), pa.py_buffer(b"\xff\xfe")]))),
     "a time of more than a day": at_a_time(
         pa.array([2**40], pa.int64()).cast(pa.time64("us"), safe=False), pa.time64("us"), time(12, 30)),
+    "a time of more than a day, as a word": Odd(
+        patient(sex=pa.array([2**40], pa.int64()).cast(pa.time64("us"), safe=False)), {"patients.sex": pa.time64("us")},
+        {"sex": time(12, 30)}, "{type: category, values: ['12:30:00'], nullable: true}"),
     "an endless duration": for_a_while(pa.array([2**62], pa.duration("s")), pa.duration("s"), timedelta(hours=10)),
     "half precision": Odd(patient(weight=pa.array([6e4], pa.float32()).cast(pa.float16())), {"patients.weight": pa.float16()}),
 }  # fmt: skip

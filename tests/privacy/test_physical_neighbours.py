@@ -61,20 +61,20 @@ def written(form: str, name: str, path: Path) -> tuple[Location, Location, Plan]
     return there, gone, planned(SCHEMA.replace(usual, f"sex: {odd.described}") if odd.described else SCHEMA)
 
 
-Read = dict[str, tuple[list[object], Counter[str]]]
+Read = dict[str, tuple[list[object], Counter[object]]]
 
 
 def read(location: Location, made: Plan) -> Read:
-    """Of each table, the types of its columns and its rows, as they are staged: before anything is joined, cut or counted."""
+    """Of each table, the types of its columns and the hashes of its rows, as they are staged: before anything is joined or cut."""
     found: Read = {}
     tables = needs(made.schema, [planned.group for planned in made.groups])
     with open_source(location) as source, staging_database() as connection:
         for table in tables:
             reading = reading_of(table, tables, source.reflect(), {})
             load_rows(connection, table.name, table, source.read(table.name, reading.columns(table)), b"key", reading)
-            rows = connection.execute(f"SELECT COLUMNS(*)::VARCHAR FROM {table.name}").fetchall()
+            rows = connection.execute(f"SELECT h FROM {table.name}").fetchall()  # of everything that is staged
             types = [described[:2] for described in connection.execute(f"DESCRIBE {table.name}").fetchall()]
-            found[table.name] = types, Counter(map(repr, rows))
+            found[table.name] = types, Counter(rows)
     return found
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.time_limits import AGAIN, SLOW, USUAL, limits_of
 
 HANGING = """
 import socket, subprocess, sys, threading, time
-from contextlib import suppress
+from hypothesis import Phase, given, settings, strategies as st
 
 def test_before():
     pass
@@ -40,6 +41,15 @@ def test_hangs_in_a_thread():
     thread.start()
     thread.join()
 
+def test_hangs_while_it_is_torn_down(request):
+    request.addfinalizer(threading.Event().wait)
+    threading.Event().wait()
+
+@settings(phases=[Phase.generate])
+@given(st.integers())
+def test_hangs_in_examples(number):
+    threading.Event().wait()
+
 def test_after():
     pass
 """
@@ -51,6 +61,18 @@ def test_swallows_every_alarm():
     while True:
         with suppress(BaseException):
             time.sleep(0.1)
+"""
+SWALLOWS_LATER = """
+import time
+from contextlib import suppress
+
+def test_swallows_every_alarm_while_it_is_torn_down(request):
+    def swallow():
+        while True:
+            with suppress(BaseException):
+                time.sleep(0.1)
+    request.addfinalizer(swallow)
+    assert not "a failure"
 """
 IN_C = """
 def test_hangs_in_a_query_that_may_not_look_for_signals():
@@ -86,12 +108,12 @@ END = 240
 """Seconds after which a run is taken to hang. One that works takes a few."""
 
 
-def run_planted(folder: Path, limit: int, *options: str, **files: str) -> subprocess.CompletedProcess[str]:
-    """Tests of these contents under the project's own configuration, with a limit that is soon over."""
+def run_planted(folder: Path, *options: str, last: int = 4, **files: str) -> subprocess.CompletedProcess[str]:
+    """Tests of these contents under the project's own configuration, with limits that are soon over."""
     for name, content in files.items():
         (folder / f"{name}.py").write_text(content)
     command = [sys.executable, "-m", "pytest", "-q", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), str(folder)]
-    limits = ["-o", f"timeout={limit}", "-o", f"faulthandler_timeout={limit + 4}"]
+    limits = ["-p", "tests.time_limits", "-o", f"time_limits=1 1 {last}"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     return subprocess.run(
         [*command, *limits, *options], cwd=folder, env=environment, capture_output=True, text=True, timeout=END, check=False
@@ -112,22 +134,26 @@ SPREAD = pytest.mark.parametrize(
 
 @SPREAD
 def test_a_test_that_hangs_fails_and_the_others_go_on(tmp_path: Path, spread: list[str]) -> None:
-    done = run_planted(tmp_path, 1, *spread, test_hanging=HANGING, test_others=OTHERS)
+    done = run_planted(tmp_path, *spread, last=60, test_hanging=HANGING, test_others=OTHERS)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "4 failed, 3 passed" in done.stdout
+    assert "6 failed, 3 passed, 1 error" in done.stdout
 
 
 @SPREAD
-@pytest.mark.parametrize("planted", [SWALLOWS, pytest.param(IN_C, marks=pytest.mark.slow)], ids=["swallows", "in C"])
+@pytest.mark.parametrize(
+    "planted",
+    [SWALLOWS, *(pytest.param(planted, marks=pytest.mark.slow) for planted in (SWALLOWS_LATER, IN_C))],
+    ids=["now", "later", "in C"],
+)
 def test_one_that_cannot_be_interrupted_ends_the_run_red(tmp_path: Path, planted: str, spread: list[str]) -> None:
-    done = run_planted(tmp_path, 1, *spread, test_planted=planted, test_others=OTHERS)
+    done = run_planted(tmp_path, *spread, test_planted=planted, test_others=OTHERS)
     assert done.returncode != 0
-    assert re.search(r"def (test_\w+)", planted)[1] in done.stdout + done.stderr  # type: ignore[index]
+    assert "test_planted.py" in done.stdout + done.stderr
 
 
 @pytest.mark.slow
 def test_a_server_does_not_outlive_the_process_that_a_hanging_test_takes_with_it(tmp_path: Path) -> None:
-    done = run_planted(tmp_path, 1, *workers(), test_serving=WITH_A_SERVER)
+    done = run_planted(tmp_path, *workers(), test_serving=WITH_A_SERVER)
     assert done.returncode != 0
     server, folder = (tmp_path / "started").read_text().split()
     gone = 'while kill -0 "$1" 2>/dev/null || [ -e "$2" ]; do :; done'
@@ -156,7 +182,11 @@ def test_the_tests_of_signals_pass_where_signals_are_ignored(tests: str) -> None
 
 
 def test_every_test_has_a_limit_and_slow_ones_a_longer_one(request: pytest.FixtureRequest) -> None:
-    assert 0 < float(request.config.getini("timeout")) < float(request.config.getini("faulthandler_timeout"))
-    assert signal.getsignal(signal.SIGALRM) not in (signal.SIG_DFL, signal.SIG_IGN)
-    slow = [item for item in request.session.items if item.get_closest_marker("slow")]
-    assert all(item.get_closest_marker("timeout") for item in slow)
+    left, again = signal.getitimer(signal.ITIMER_REAL)
+    assert 0 < left <= USUAL
+    assert again == AGAIN
+    assert not request.config.getini("time_limits")
+    for item in request.session.items:
+        limit, _, last = limits_of(item)
+        assert limit == (SLOW if item.get_closest_marker("slow") else USUAL)
+        assert last > 0
