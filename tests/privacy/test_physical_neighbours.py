@@ -65,7 +65,7 @@ Read = dict[str, tuple[list[object], Counter[object]]]
 
 
 def read(location: Location, made: Plan) -> Read:
-    """Of each table, the types of its columns and the hashes of its rows, as they are staged: before anything is joined or cut."""
+    """Of each table, the types of its columns and the hashes of its rows, as staged: before anything is joined or cut."""
     found: Read = {}
     tables = needs(made.schema, [planned.group for planned in made.groups])
     with open_source(location) as source, staging_database() as connection:
