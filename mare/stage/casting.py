@@ -41,7 +41,7 @@ def typed(column: str, declared: AnyColumn | None, raw: pa.DataType, *, for_valu
     if isinstance(declared, Integer | Position):
         return _whole(column, raw)
     if isinstance(declared, Number):
-        return f"TRY_CAST({column} AS DOUBLE)"
+        return f"TRY_CAST({column} AS DOUBLE) + 0.0"  # a zero below nothing is zero, as its text says
     if isinstance(declared, Date | Datetime):
         moment = _parsed(column, declared.format, raw, "TIMESTAMP", spelled)
         moment = f"CASE WHEN isfinite({moment}) THEN {moment} END"
@@ -56,6 +56,19 @@ def typed(column: str, declared: AnyColumn | None, raw: pa.DataType, *, for_valu
 _FIRST, _LAST = -(2**63), 2**63 - 1
 _FAR = "9.223372036854775e18"
 """Just within 64 bits, as a double has it."""
+
+
+def says_its_text(declared: AnyColumn, raw: pa.DataType) -> bool:
+    """Whether a stored value and its text are read as the same, whatever it is: then the text need not be made."""
+    import pyarrow as pa
+
+    if is_kept_as_text(declared):
+        return False
+    if isinstance(declared, Integer | Position):
+        return bool(pa.types.is_integer(raw))
+    if isinstance(declared, Number):
+        return bool(pa.types.is_integer(raw) or pa.types.is_floating(raw))
+    return isinstance(declared, Date | Datetime) and declared.format is None and bool(pa.types.is_timestamp(raw))
 
 
 def _whole(column: str, raw: pa.DataType) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from mare.schema.columns import AnyColumn, Identifier
 
-from .casting import as_text, is_text, order_number, order_text, sql_type, typed
+from .casting import as_text, is_text, order_number, order_text, says_its_text, sql_type, typed
 from .needs import TableNeeds
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _unread(
     """Only text may say nothing: everything else has a type already."""
     told = {}
     for name in needs.values:
-        column, raw = _as_read(place[name], arrow, spell=name in reading.inferred)
+        column, raw = _as_read(place[name], arrow, needs.described[name], spell=name in reading.inferred)
         cast = typed(column, needs.described[name], raw, for_value=True, spelled=name in reading.inferred)
         if is_text(raw) and cast != as_text(column, raw):
             told[name] = f"count({column}) - count({cast})"
@@ -139,7 +139,7 @@ def _unread(
 def _select(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: Reading) -> str:
     parts = []
     for staged, name, declared in staged_columns(needs):
-        column, raw = _as_read(place[reading.forms.get(staged, name)], arrow, spell=name in reading.inferred)
+        column, raw = _as_read(place[reading.forms.get(staged, name)], arrow, declared, spell=name in reading.inferred)
         expression = typed(column, declared, raw, for_value=staged[0] == "v", spelled=name in reading.inferred)
         if staged[0] == "o" and declared is None:
             expression = (order_text if staged.startswith("ot") else order_number)(column, raw)
@@ -147,12 +147,13 @@ def _select(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading:
     return ", ".join(parts) or "0 AS nothing"
 
 
-def _as_read(column: str, arrow: pa.Schema, *, spell: bool) -> tuple[str, pa.DataType]:
-    """A column of the batch and its type; as text where its type was inferred."""
+def _as_read(column: str, arrow: pa.Schema, declared: AnyColumn | None, *, spell: bool) -> tuple[str, pa.DataType]:
+    """A column of the batch and its type; as text where its type was inferred, unless its text would say the same."""
     import pyarrow as pa
 
     raw = arrow.field(column).type
-    return (as_text(column, raw), pa.string()) if spell and not is_text(raw) else (column, raw)
+    alike = is_text(raw) or (declared is not None and says_its_text(declared, raw))
+    return (as_text(column, raw), pa.string()) if spell and not alike else (column, raw)
 
 
 def _plain(batch: pa.RecordBatch, spelled: Collection[str] = ()) -> pa.RecordBatch:
