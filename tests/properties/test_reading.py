@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import get_args
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -36,6 +37,7 @@ ANYTHING = st.one_of(
     st.datetimes(timezones=st.timezones()),
     st.times(),
     st.timedeltas(),
+    st.sampled_from([timedelta(days=103_000_000), timedelta.max, timedelta.min, -(2.0**63), 2**63, 2**64 - 1]),
     st.sampled_from(["0000-00-00", "24:00:00", "unknown", "1.5", " 7 ", "2000-13-01", "true", "", "\ud800", "NaN", "1e400"]),
 )
 
@@ -69,11 +71,13 @@ COLUMNS = {
 }
 FRAMES: tuple[list[object], ...] = (
     [1, 2, 2**62],
-    [1.0, 2.5, -0.0, 1e-7, 1e22, float("inf"), 0.1],
+    [1.0, 2.5, -0.0, 1e-7, 1e22, float("inf"), 0.1, -(2.0**63), 2.0**63],
     [True, False, True],
     ["a", "", "12", "12.50", "true", "2001-02-03", "03.02.2001", "1:30"],
     [pd.Timestamp("2001-02-03"), pd.Timestamp("2001-02-03 04:05:06.5"), pd.Timestamp("2001-02-03", tz="Asia/Tokyo")],
-    [pd.Timedelta(days=1, microseconds=5), pd.Timedelta(seconds=-90)],
+    [pd.Timedelta(days=1, microseconds=5), pd.Timedelta(seconds=-90), pd.Timedelta(-1, "ns"), pd.Timedelta(1999, "ns")],
+    [pd.Timestamp(-1, unit="ns"), pd.Timestamp(1999, unit="ns"), pd.Timestamp(1900, 1, 1, nanosecond=7)],
+    [np.datetime64("2001-02-03", "s"), np.datetime64(2**44, "s")],
     [Decimal("1.50"), Decimal(2)],
     [date(2001, 2, 3), datetime(2001, 2, 3, 4), time(4, 5), timedelta(hours=3)],
     [2**63 + 1, 2**64 - 1],

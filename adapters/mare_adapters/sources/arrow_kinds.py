@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mare.schema.reflection import ReflectedColumn, StorageKind
 
 from .columnar import Unread, arrow_type, read_values
+from .spelled import spelled_moments, spelled_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,20 +81,61 @@ def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]
     import pyarrow.compute as pc
 
     wanted = arrow_type(column)
-    if pa.types.is_time(array.type):
-        array = _within_a_day(array)
-    if array.type == wanted:
-        return (array, 0) if not pa.types.is_string(wanted) else (_letters(array), 0)
-    if column.kind in ("other", "uuid", "json") and not column.inferred:
-        return pa.array([None if value is None else _written(value) for value in array.to_pylist()], type=wanted), 0
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
+    if pa.types.is_time(array.type):
+        array = _within_a_day(array)
+    if kind_of_arrow(array.type) == "string":
+        array = _letters(array)
+    if column.inferred:
+        return _natural(array), 0
+    if array.type == wanted:
+        return array, 0
+    if column.kind in ("other", "uuid", "json"):
+        return pa.array([None if value is None else _written(value) for value in _values(array)], type=wanted), 0
     try:
         # Nanoseconds are cut to microseconds: a clinical time is no finer. Everything else must fit.
         return pc.cast(array, options=pc.CastOptions(target_type=wanted, allow_time_truncate=True)), 0
     except pa.ArrowException:
         # A value beyond the type is among them: each is looked at by itself.
-        return (array, 0) if column.inferred else read_values([_value(scalar) for scalar in array], column)
+        return read_values(_values(array), column)
+
+
+def _natural(array: pa.Array) -> pa.Array:
+    """A column whose type was inferred, in the widest type of its own kind; what no such type holds, spelled value by value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = kind_of_arrow(array.type)
+    wanted = arrow_type(ReflectedColumn("", kind))
+    try:
+        # Down to the microsecond, as pandas spells a moment: Arrow would cut towards 1970.
+        if array.type == pa.duration("ns"):
+            ticks = array.cast(pa.int64())
+            return pc.floor(pc.divide(ticks.cast(pa.decimal128(19, 0)), pa.scalar(1000))).cast(pa.int64()).cast(wanted)
+        if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
+            array = pc.floor_temporal(array, unit="microsecond")
+        return array if pa.types.is_decimal(array.type) and array.type.bit_width <= 128 else pc.cast(array, wanted)
+    except pa.ArrowException:
+        if pa.types.is_timestamp(array.type):
+            return spelled_moments(array.cast(pa.int64()).to_pylist(), array.type.unit)
+        return spelled_values(_values(array))
+
+
+def _values(array: pa.Array) -> list[object]:
+    """As Python has them; what is beyond Python (a year after 9999, half a letter within a list) as none."""
+    try:
+        values: list[object] = array.to_pylist()
+        return values
+    except (ValueError, OverflowError):
+        return [_value(scalar) for scalar in array]
+
+
+def _value(scalar: pa.Scalar) -> object:
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _within_a_day(array: pa.Array) -> pa.Array:
@@ -117,18 +159,10 @@ def _letters(array: pa.Array) -> pa.Array:
 
     try:
         array.validate(full=True)
-    except pa.ArrowInvalid:
-        raw = array.cast(pa.binary()).to_pylist()
+        return array.cast(pa.string())
+    except pa.ArrowException:
+        raw = array.cast(pa.binary_view() if pa.types.is_string_view(array.type) else pa.large_binary()).to_pylist()
         return pa.array([None if value is None else value.decode("utf-8", "replace") for value in raw], type=pa.string())
-    return array
-
-
-def _value(scalar: pa.Scalar) -> object:
-    """As Python has it; a moment beyond Python's years as the text of its number, which says nothing."""
-    try:
-        return scalar.as_py()
-    except (ValueError, OverflowError):
-        return str(scalar.value)
 
 
 def _written(value: object) -> str:

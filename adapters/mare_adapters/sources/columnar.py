@@ -219,13 +219,15 @@ def _time(value: object) -> time | None:
     raise TypeError("not a time")
 
 
-_DAY, _LONGEST = timedelta(days=1), timedelta(days=100_000_000)
+_DAY = timedelta(days=1)
+_SHORTEST, _LONGEST = timedelta(days=-106_751_991), timedelta(microseconds=(1 << 63) - 1)
+"""As far as Arrow goes by itself: a value that it takes is not to be another because the next one is further off."""
 _CLOCK = re.compile(r"(?:(-?\d+) days?,? ?)?(?:(-?)(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?)?")
 
 
 def _duration(value: object) -> timedelta | None:
     if isinstance(value, timedelta):  # Python's reach further than 64 bits of microseconds do
-        return max(-_LONGEST, min(value, _LONGEST))
+        return max(_SHORTEST, min(value, _LONGEST))
     if isinstance(value, (int, float)):
         return _duration(timedelta(seconds=value))
     text = str(value).strip()

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, time, timedelta
-from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +21,7 @@ from .arrow_kinds import conformed, kind_of_arrow
 from .columnar import BATCH_ROWS, record_batches
 from .lookup import find_columns, find_table
 from .peeking import peek_batches
+from .spelled import spelled_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -155,41 +154,4 @@ def _array(values: pd.Series[Any], column: ReflectedColumn) -> pa.Array:
         with suppress(ValueError, TypeError, OverflowError, pa.ArrowException):
             array = pa.Array.from_pandas(values)
             return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    texts = [None if missing else spelled(value) for value, missing in zip(values, pd.isna(values), strict=True)]
-    return pa.array(texts, type=pa.string())
-
-
-def spelled(value: object) -> str:
-    """An object as the stage spells the same value where its column has a type (`mare.stage.casting.as_text`): whether a column
-    is one of objects may depend on another patient's value."""
-    import numpy as np
-    import pandas as pd
-
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        return str(int(number)) if number.is_integer() and abs(number) < _BEYOND else repr(number)
-    if isinstance(value, complex | np.complexfloating) and value.imag == 0:  # one of them makes all others complex
-        return spelled(value.real)
-    if isinstance(value, Decimal) and value.is_finite():
-        return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        value = pd.Timestamp(value) if isinstance(value, np.datetime64) else pd.Timedelta(value)
-    if isinstance(value, datetime):
-        moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
-        return _trimmed(moment.isoformat(" ", "microseconds"))
-    if isinstance(value, time):
-        return _trimmed(value.replace(tzinfo=None).isoformat("microseconds"))
-    if isinstance(value, timedelta):
-        return f"{value // timedelta(microseconds=1)} microseconds"
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else spelled(str(value))
-
-
-_BEYOND = 1 << 63
-
-
-def _trimmed(clock: str) -> str:
-    return clock.rstrip("0").rstrip(".") if "." in clock else clock
+    return spelled_values(None if missing else value for value, missing in zip(values, pd.isna(values), strict=True))

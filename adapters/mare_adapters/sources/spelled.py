@@ -1,0 +1,65 @@
+"""One text for one value, in whatever type it comes: how values are read whose column has a type that was inferred.
+
+Whether pandas keeps a column as whole numbers, as floats or as objects depends on all of its values, so on other patients'. The
+stage spells what comes in a type (`mare.stage.casting.as_text`); this spells objects, and both write the same value alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BEYOND = 1 << 63
+
+
+def spelled_values(values: Iterable[object]) -> pa.Array:
+    """The texts of these values; what is None stays so."""
+    import pyarrow as pa
+
+    return pa.array([None if value is None else spelled(value) for value in values], type=pa.string())
+
+
+def spelled_moments(ticks: Iterable[int | None], unit: str) -> pa.Array:
+    """The texts of moments, some of which lie beyond the years that Python knows."""
+    import numpy as np
+    import pyarrow as pa
+
+    texts = (None if tick is None else str(np.datetime64(tick, unit)).replace("T", " ") for tick in ticks)  # type: ignore[call-overload]
+    return pa.array([None if text is None else _trimmed(text) for text in texts], type=pa.string())
+
+
+def spelled(value: object) -> str:
+    """An object as a text."""
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and -_BEYOND <= number < _BEYOND else repr(number)
+    if isinstance(value, complex | np.complexfloating) and value.imag == 0:  # one of them makes all others complex
+        return spelled(value.real)
+    if isinstance(value, Decimal) and value.is_finite():
+        return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        value = pd.Timestamp(value) if isinstance(value, np.datetime64) else pd.Timedelta(value)
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        return _trimmed(moment.isoformat(" ", "microseconds"))
+    if isinstance(value, time):
+        return _trimmed(value.replace(tzinfo=None).isoformat("microseconds"))
+    if isinstance(value, timedelta):
+        return f"{value // timedelta(microseconds=1)} microseconds"
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else spelled(str(value))
+
+
+def _trimmed(clock: str) -> str:
+    return clock.rstrip("0").rstrip(".") if "." in clock else clock
