@@ -46,6 +46,14 @@ def refuse_overlap(source: Source, sink: Sink) -> None:
         )
 
 
+def refuse_files_at(source: Source, files: Iterable[tuple[str, Path]]) -> None:
+    """Refuse a file that is to be written where the source lies, or one that a database would take for its own log."""
+    place = source.place().own if isinstance(source, Located) else frozenset()
+    for what, path in files:
+        if file_place(path, within_folder=False).own & place:
+            raise SinkError(f"{path} ({what}) is the source {source.label}, or belongs to it. Give another path.")
+
+
 def refuse_files_in(sink: Sink, files: Iterable[tuple[str, Path]]) -> None:
     """Refuse a target that would take along a file which is read or written beside it, each with a word for what it is."""
     if not isinstance(sink, Located):

@@ -94,6 +94,8 @@ def text(value: object) -> str:
     """The text by which keys are compared, as the stage makes it: a key stored as 12.0 is one stored as 12."""
     if isinstance(value, Decimal) and value == value.to_integral_value():
         return str(int(value))
+    if isinstance(value, Decimal) and value.is_finite():
+        return format(value.normalize(), "f")
     return canonical(value)
 
 

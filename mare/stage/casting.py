@@ -119,9 +119,13 @@ def as_text(column: str, raw: pa.DataType) -> str:
     """As text, a whole number without decimals: a key stored as 12.0 refers to one stored as 12."""
     import pyarrow as pa
 
-    if pa.types.is_floating(raw) or pa.types.is_decimal(raw):
-        whole = f"CASE WHEN {column} = trunc({column}) THEN CAST(TRY_CAST({column} AS BIGINT) AS VARCHAR) END"
+    whole = f"CASE WHEN {column} = trunc({column}) THEN CAST(TRY_CAST({column} AS BIGINT) AS VARCHAR) END"
+    if pa.types.is_floating(raw):
         return f"coalesce({whole}, CAST({column} AS VARCHAR))"
+    if pa.types.is_decimal(raw):
+        # Without zeros at its end: how many decimals a type has may follow from another value.
+        text = f"CAST({column} AS VARCHAR)"
+        return f"coalesce({whole}, CASE WHEN contains({text}, '.') THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END)"
     return f"CAST({column} AS VARCHAR)"
 
 

@@ -166,7 +166,7 @@ def test_a_dictionary_gets_all_frames_or_none() -> None:
     ]
 
 
-def test_whole_numbers_and_truth_values_that_may_be_missing_have_dtypes_that_hold_both() -> None:
+def test_whole_numbers_and_truth_values_among_which_some_are_missing_have_dtypes_that_hold_both() -> None:
     columns = {"key": "integer", "whole": "integer", "gap": "number", "flag": "boolean"}
     table = ReflectedTable("t", tuple(ReflectedColumn(n, k, nullable=n != "key") for n, k in columns.items()), key=("key",))  # type: ignore[arg-type]
     made: dict[str, pd.DataFrame] = {}

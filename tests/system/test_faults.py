@@ -104,8 +104,13 @@ def as_csv(folder: Path) -> Path:
     return path
 
 
+def faults_said(stderr: str) -> list[str]:
+    """What was said, but for how far it is: a slow machine is told that too."""
+    return [line for line in stderr.splitlines() if not line.startswith("mare: sampling")]
+
+
 def synth(schema: Path, source: object, target: object, folder: Path, *options: object) -> Done:
-    fixed = ("--epsilon", "30", "--delta", "1e-9", *options)
+    fixed = ("--epsilon", "10", "--delta", "1e-9", *options)
     return mare("synth", schema, "--from", source, "--to", target, *fixed, folder=folder)
 
 
@@ -152,19 +157,20 @@ def test_dirty_rows_are_counted_on_the_spot_and_a_sound_database_comes_out(as_so
         assert all("1844" <= moment[:4] <= "3400" and 0 <= int(size) <= 9 for moment, size in orders)
 
 
-def test_a_text_in_a_column_that_a_database_declares_to_hold_numbers_is_told_but_not_shown(
+def test_a_text_in_a_column_that_a_database_declares_to_hold_numbers_ends_nothing_and_is_told_in_the_notes(
     hospital: Path, tmp_path: Path
 ) -> None:
-    """SQLite alone lets that happen. The declared type is what is read, so the table cannot be."""
+    """SQLite alone lets that happen. To refuse it would tell that somebody has such a value."""
     source = tmp_path / "hospital.sqlite"
     source.write_bytes(hospital.read_bytes())
     with closing(sqlite3.connect(source)) as database, database:
         database.execute("UPDATE admissions SET crp = 'zorp' WHERE admission_id = 7")
-    done = synth(HOSPITAL, source, tmp_path / "out.sqlite", tmp_path)
-    assert done.returncode == 2
-    assert "crp" in done.stderr
-    assert "zorp" not in done.stderr
-    assert [entry.name for entry in tmp_path.iterdir()] == ["hospital.sqlite"]
+    done = synth(HOSPITAL, source, tmp_path / "out.sqlite", tmp_path, "--internal-notes", tmp_path / "notes")
+    assert done.returncode == 0, done.stderr
+    told = (tmp_path / "notes").read_text()
+    assert "admissions.crp: 1 values that its type in the source cannot hold were read as NULL (internal, not private)" in told
+    assert "zorp" not in told + done.stdout + done.stderr
+    assert "crp" not in done.stdout + done.stderr
 
 
 def test_names_and_empty_texts_come_through_every_kind_of_target(
@@ -257,7 +263,7 @@ def test_a_disk_that_fills_under_the_target_is_said_and_nothing_is_left(hospital
     assert done.returncode == 2, done.stderr
     assert "cannot be written" in done.stderr
     assert "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert len(faults_said(done.stderr)) == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.mare"]
 
 
@@ -337,7 +343,7 @@ def test_a_connection_that_drops_while_reading_is_said_and_nothing_is_written(
     assert done.returncode == 2
     assert f"table {table} cannot be read" in done.stderr
     assert "closed the connection" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert len(faults_said(done.stderr)) == 1
     assert secret not in done.stderr
     assert [entry.name for entry in tmp_path.iterdir()] == ["b"]
     assert len(budget.read().reservations) == 1
@@ -391,7 +397,7 @@ def test_a_target_that_refuses_costs_nothing(hospital: Path, postgres_server: Po
         assert done.returncode == 2
         assert words in done.stderr
         assert secret not in done.stderr
-        assert len(done.stderr.splitlines()) == 1
+        assert len(faults_said(done.stderr)) == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["b"]
     assert budget.read().reservations == ()
 

@@ -57,6 +57,30 @@ def test_a_release_or_notes_are_not_written_over_anything_else(given: Path, name
     assert_refused(done, f"{name} exists already, and is not a release file", given, before)
 
 
+@pytest.mark.parametrize("name", ["real.sqlite-journal", "real.sqlite-wal"])
+def test_nothing_is_written_where_a_database_looks_for_its_log(given: Path, name: str) -> None:
+    """SQLite would take it for the source's own, and remove it."""
+    before = contents(given)
+    said = "is the source real.sqlite, or belongs to it"
+    assert_refused(fit(given, "-o", name), said, given, before)
+    assert_refused(fit(given, "-o", "new.mare", "--internal-notes", name), said, given, before)
+    report = mare("audit", "s.yaml", "--from", "real.sqlite", "--output", name, "-q", folder=given)
+    assert_refused(report, said, given, before)
+
+
+def test_a_table_that_shows_in_another_is_no_target(postgres_server: PostgresServer, given: Path) -> None:
+    """Synthetic patients in a part of a real table would be in every query on it."""
+    url = postgres_server.create_database("""
+        CREATE TABLE patients (id int);
+        CREATE SCHEMA parts;
+        CREATE TABLE parts.patients () INHERITS (public.patients);
+    """)
+    for options in ((), ("--replace",)):
+        done = mare("sample", "r.mare", "--to", f"{url}?schema=parts", *options, folder=given)
+        assert done.returncode == 2, done.stdout
+        assert "patients (a part of another table, which would show its rows)" in done.stderr
+
+
 def test_a_release_and_notes_are_written_over_their_like(given: Path) -> None:
     for _ in range(2):
         done = fit(given, "-o", "again.mare", "--internal-notes", "notes", "--replace")

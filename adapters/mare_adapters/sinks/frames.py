@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self, cast
 
 from mare.errors import InternalError, SinkError
 from mare.ports import Place, SinkTable
-from mare.schema.reflection import ReflectedTable
 
 from .layout import Layout, Limits, lay_out
 from .marks import is_mark, mark_of, refuse_unmarked
@@ -58,11 +57,7 @@ class FramesSink:
         parts, self._parts = self._parts or {}, None
         if error is None:
             # The conversion may fail, the assignment may not: so all frames are made before one is handed over.
-            frames = {
-                name: _frame(pa.Table.from_batches(batches), self._layout.table(name))
-                for name, batches in parts.items()
-                if batches
-            }
+            frames = {name: _frame(pa.Table.from_batches(batches)) for name, batches in parts.items() if batches}
             for name, frame in frames.items():
                 frame.attrs[_MARK] = mark_of(name, self._release)
             self.expect(list(frames))  # what is there now
@@ -89,15 +84,15 @@ class FramesSink:
         self._parts[table].append(fitted(batch, self._layout.table(table)))
 
 
-def _frame(rows: pa.Table, table: ReflectedTable) -> pd.DataFrame:
-    """Whole numbers and truth values that may be missing in pandas' own dtypes for both: as floats, keys would read 3.0."""
+def _frame(rows: pa.Table) -> pd.DataFrame:
+    """As pandas has them, but for whole numbers and truth values among which some are missing: as floats, keys would read 3.0."""
     import pandas as pd
     import pyarrow as pa
 
-    missing = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
-    wanted = {column.name for column in table.columns if column.nullable and column.name not in table.key}
-    frame: pd.DataFrame = rows.to_pandas(types_mapper=missing.get)
+    wide = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
+    frame: pd.DataFrame = rows.to_pandas()
     for name in rows.column_names:
-        if name not in wanted and rows.schema.field(name).type in missing:
-            frame[name] = frame[name].astype(rows.schema.field(name).type.to_pandas_dtype())
+        column = rows.column(name)
+        if column.null_count and column.type in wide:
+            frame[name] = column.to_pandas(types_mapper=wide.get)
     return frame

@@ -45,11 +45,20 @@ _SETTINGS = (
     "lock_timeout = '60s'",  # somebody who reads the old tables is waited for, but not forever
 )
 _HELD = """
-SELECT c.relname, c.relkind::text, pg_catalog.obj_description(c.oid, 'pg_class')
+SELECT c.relname,
+       CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhrelid = c.oid) THEN 'part' ELSE c.relkind::text END,
+       pg_catalog.obj_description(c.oid, 'pg_class')
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE n.nspname = %s AND c.relname = ANY(%s) ORDER BY 1
 """
-_KINDS = {"v": "a view", "m": "a materialised view", "f": "a foreign table", "i": "an index", "S": "a sequence"}
+_KINDS = {
+    "part": "a part of another table, which would show its rows",
+    "v": "a view",
+    "m": "a materialised view",
+    "f": "a foreign table",
+    "i": "an index",
+    "S": "a sequence",
+}
 _UNSURE = "Where the connection was lost in this moment, look whether the tables are there; otherwise nothing was written."
 
 
@@ -219,7 +228,7 @@ class PostgresSink:
     def _held(self, schema: str, names: Sequence[str]) -> dict[str, bool]:
         """The tables of these names that are there, and whether mare created them."""
         found = [(str(name), str(kind), said) for name, kind, said in self._open.execute(_HELD, (schema, list(names)))]
-        others = [f"{name} ({_KINDS.get(kind, 'not a table')})" for name, kind, _ in found if kind not in "rp"]
+        others = [f"{name} ({_KINDS.get(kind, 'not a table')})" for name, kind, _ in found if kind not in ("r", "p")]
         if others:
             raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
         return {name: is_mark(said, name) for name, _, said in found}

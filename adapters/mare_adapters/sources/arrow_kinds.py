@@ -85,6 +85,8 @@ def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]
         array = array.dictionary_decode()
     if pa.types.is_time(array.type):
         array = _within_a_day(array)
+    if (pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type)) and not column.inferred:
+        array = _within_microseconds(array)
     if kind_of_arrow(array.type) == "string":
         array = _letters(array)
     if column.inferred:
@@ -147,6 +149,20 @@ def _within_a_day(array: pa.Array) -> pa.Array:
     first, last = pa.scalar(0, width), pa.scalar(86_400 * _TICKS[array.type.unit] - 1, width)
     clock = pc.max_element_wise(array.cast(width), first, skip_nulls=False)
     return pc.min_element_wise(clock, last, skip_nulls=False).cast(array.type)
+
+
+def _within_microseconds(array: pa.Array) -> pa.Array:
+    """Moments and lengths of time in seconds or milliseconds, no further off than microseconds go in 64 bits."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    times = 1_000_000 // _TICKS[array.type.unit]
+    if times <= 1:
+        return array
+    most = pa.scalar(((1 << 63) - 1) // times, pa.int64())
+    ticks = pc.min_element_wise(array.cast(pa.int64()), most, skip_nulls=False)
+    micros = pc.multiply(pc.max_element_wise(ticks, pc.negate(most), skip_nulls=False), times)
+    return micros.cast(pa.timestamp("us") if pa.types.is_timestamp(array.type) else pa.duration("us"))
 
 
 _TICKS = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}

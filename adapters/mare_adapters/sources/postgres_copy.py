@@ -6,6 +6,8 @@ Types that Arrow cannot parse from text (intervals, bytes) are left to the way t
 
 from __future__ import annotations
 
+import codecs
+import re
 import selectors
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -55,12 +57,29 @@ def copied_batches(
     selected = ", ".join(f"{form} AS c{number}" for number, form in enumerate(forms))
     query = f"SELECT {selected} FROM {quoted(str(found.schema))}.{quoted(found.name)}"
     empty = True
-    with _copying(connection.pgconn, f"COPY ({query}) TO STDOUT (FORMAT csv, ENCODING 'UTF8')") as blocks:
+    stored = connection.info.parameter_status("server_encoding") or "UTF8"
+    with _copying(connection.pgconn, f"COPY ({query}) TO STDOUT (FORMAT csv, ENCODING '{stored}')") as blocks:
         for block in blocks:
             empty = False
-            yield conformed(_parsed(block, columns), columns, names, table.name, unread)
+            yield conformed(_parsed(_as_utf8(block, stored), columns), columns, names, table.name, unread)
     if empty:
         yield from record_batches([], columns, names, table.name)
+
+
+def _as_utf8(block: memoryview, stored: str) -> memoryview:
+    """The server would end the read at a letter that has no place in UTF-8: such ones are turned here, into a mark."""
+    if stored == "UTF8":
+        return block
+    name = re.sub(r"^LATIN(?=\d)", "iso8859-", re.sub(r"^WIN(?=\d)", "cp", stored))
+    try:
+        codec = codecs.lookup(_CODECS.get(stored, name)).name
+    except LookupError:
+        codec = "ascii"
+    return memoryview(bytes(block).decode(codec, "replace").encode())
+
+
+_CODECS = {"LATIN5": "iso8859-9", "LATIN6": "iso8859-10", "LATIN7": "iso8859-13", "LATIN8": "iso8859-14", "LATIN9": "iso8859-15",
+           "LATIN10": "iso8859-16", "EUC_CN": "gb2312", "EUC_JIS_2004": "euc_jis_2004", "WIN866": "cp866"}  # fmt: skip
 
 
 def expression(column: ReflectedColumn) -> str:

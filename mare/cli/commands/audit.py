@@ -11,7 +11,7 @@ import typer
 from mare.cli.app import app
 from mare.errors import ReleaseError
 
-from .fit import DEFAULT_DELTA, check_path, make_plan
+from .fit import DEFAULT_DELTA, check_path, keep_off, make_plan
 
 if TYPE_CHECKING:
     from mare.audit import SourceAudit
@@ -46,6 +46,7 @@ def audit(
     if output is not None:
         _check_report(output, replace)
     made = make_plan(schema, epsilon, delta)
+    keep_off(source, {"the report": output})
     with stoppable(), count_bar("auditing", quiet) as watch:
         found = source_audit(
             made, source, random=entities, seed=seed, options=FitOptions(unsafe_peeked=unsafe_peeked), watch=watch

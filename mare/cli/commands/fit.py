@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,6 +54,7 @@ def fit(
     check_output(output, replace)
     check_notes(internal_notes, output)
     made = make_plan(schema, epsilon, delta)
+    keep_off(source, {"the release file": output, "the internal notes": internal_notes})
     occasion = begin(made, schema, purpose, by, budget_file, quiet or as_json)
     unsafe = unsafe_peeked or unsafe_seed is not None
     reserve = reserving(budget_file, occasion, f"fit of {schema} into {output}", unsafe)
@@ -74,6 +75,15 @@ def make_plan(schema: str, epsilon: float, delta: float) -> Plan:
     from mare.schema.loading import load_schema
 
     return plan(load_schema(schema), Budget(epsilon, delta))
+
+
+def keep_off(source: str, files: Mapping[str, Path | None]) -> None:
+    """What is written beside a fit is never written onto what it reads."""
+    from mare.finding import open_source
+    from mare.whereabouts import refuse_files_at
+
+    with open_source(source) as opened:
+        refuse_files_at(opened, ((what, path) for what, path in files.items() if path is not None))
 
 
 def begin(plan: Plan, schema: str, purpose: str, by: str, budget_file: Path | None, quiet: bool) -> Occasion:

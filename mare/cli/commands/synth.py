@@ -11,7 +11,7 @@ import typer
 from mare.cli.app import app
 from mare.errors import MareError
 
-from .fit import DEFAULT_DELTA, begin, check_notes, check_output, make_plan, reserving, run
+from .fit import DEFAULT_DELTA, begin, check_notes, check_output, keep_off, make_plan, reserving, run
 from .sample import pour_with_progress, show
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def synth(
                 refuse_overlap(opened, sink)
             beside = {"the release file": output, "the internal notes": internal_notes, "the budget file": budget_file}
             refuse_files_in(sink, ((what, path) for what, path in beside.items() if path is not None))
+            keep_off(source, beside)
             sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
             occasion = begin(made, schema, purpose, by, budget_file, quiet or as_json)
             unsafe = unsafe_peeked or unsafe_seed is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -17,6 +18,12 @@ AT = datetime(2150, 3, 4, 5, 6, 7)
 CASES = {
     "text as integers": ("{type: integer, min: 0, max: 9}", pa.array(["3", " 4 ", "4.0", "x", None]), [3, 4, 4, None, None], 1),
     "text as numbers": ("{type: number, min: 0, max: 9}", pa.array(["3.5", "nan?", "1e3", ""]), [3.5, None, 1000.0, None], 2),
+    "a decimal as a word": (
+        "{type: category, learn: true}",
+        pa.array([Decimal("1.500000000000000000"), Decimal("10"), Decimal("0.000000000000000001")], pa.decimal128(30, 18)),
+        ["1.5", "10", "0.000000000000000001"],
+        0,
+    ),
     "words kept": ('{type: integer, min: 0, max: 89, specials: ["> 89"]}', pa.array(["7", "> 89", "?"]), ["7", "> 89", "?"], 0),
     "a special number": ("{type: integer, min: 0, max: 89, specials: [-1]}", pa.array([-1, 7]), [-1, 7], 0),
     "dates with a format": (
