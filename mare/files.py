@@ -14,10 +14,11 @@ from pathlib import Path
 from mare.leftovers import hold_file
 
 
-def write_whole(path: Path, content: bytes | str, *, private: bool = False) -> None:
+def write_whole(path: Path, content: bytes | str, *, private: bool = False, new: bool = False) -> None:
     """Write all of it, or raise `OSError` and change nothing. Text is UTF-8, with the line ends that it has.
 
     ``private``: for its owner's eyes only. Otherwise a file that is replaced keeps its mode, and a new one gets the usual one.
+    ``new``: nothing is replaced, also not what somebody else has just put there (`FileExistsError`).
     """
     target = path.resolve()  # behind symbolic links: the rename must replace the file, not a link to it
     beside = hold_file(target.parent, f".{target.name}.", ".part", mode=0o600 if private else 0o666)
@@ -28,11 +29,17 @@ def write_whole(path: Path, content: bytes | str, *, private: bool = False) -> N
             if not private and target.exists():
                 os.fchmod(file.fileno(), target.stat().st_mode & 0o777)
             os.fsync(file.fileno())
-        os.replace(beside.path, target)
+        if new:
+            os.link(beside.path, target)
+        else:
+            os.replace(beside.path, target)
     except BaseException:
         beside.discard()
         raise
-    beside.let_go()
+    if new:
+        beside.discard()
+    else:
+        beside.let_go()
     _sync_folder(target.parent)
 
 

@@ -117,4 +117,7 @@ def _outside(column: str, values: int, says: AnyColumn | None) -> Told:
         )
     fields = [field for field in _SAY_A_DOMAIN if getattr(says, field, None) is not None]
     named = f" ({', '.join(f'`{field}`' for field in fields)})" if fields else ""
-    return f"{column}: {values:,} values outside its domain{named} were moved into it {INTERNAL}", DECLARED if fields else None
+    return (
+        f"{column}: {values:,} values outside its domain{named} were moved into it {INTERNAL}",
+        DECLARED if fields else None,
+    )

@@ -24,7 +24,7 @@ def render_account(account: Account, width: int = 100) -> str:
     lines += say("Hard cap:", f"epsilon = {cap.epsilon:g}, delta = {cap.delta:g}, for all releases under this file together")
     lines += say("Who is protected:", account.unit or "whoever the first release protects; nothing was taken yet")
     lines += say("Made:", account.created)
-    lines += say("Taken:", f"{spent.share:.1%} of the cap, by {_counted(len(account.reservations))}, never given back")
+    lines += say("Taken:", f"{_part(spent.share)} of the cap, by {_counted(len(account.reservations))}, never given back")
     if promise is not None:
         lines += say("That comes to:", f"epsilon = {promise.epsilon:.4g}, delta = {promise.delta:.4g}, all taken together")
     lines += say("Left:", _left(account))
@@ -60,7 +60,12 @@ def _row(account: Account, taken: Reservation) -> tuple[str, ...]:
     share = float(taken.budget.epsilon_written / cap.epsilon_written) if cap.pure else taken.rho / account.cap.rho
     at = taken.at.removesuffix("Z").replace("T", " ")
     purpose = f"{taken.purpose}, by {taken.by}" if taken.by else taken.purpose
-    return (taken.id, at, purpose, f"{taken.budget.epsilon:g}", f"{taken.budget.delta:g}", f"{share:.1%}")
+    return (taken.id, at, purpose, f"{taken.budget.epsilon:g}", f"{taken.budget.delta:g}", _part(share))
+
+
+def _part(share: float) -> str:
+    """A little is not nothing."""
+    return f"{share:.1%}" if share >= 0.0005 or not share else "under 0.1%"
 
 
 def _rule(account: Account) -> str:
@@ -68,7 +73,8 @@ def _rule(account: Account) -> str:
         return "How they add up: the epsilons are added."
     return (
         f"How they add up: each release costs its rho (zCDP; this cap has rho = {account.cap.rho:.4g}), the rhos are added and "
-        "turned into epsilon once; the deltas are added. Releases with delta = 0 cost the smaller of epsilon²/2 and "
+        "turned into epsilon once, at the delta of the cap: several cost less than their epsilons add up to, and at a larger "
+        "delta one comes to less than its own. The deltas are added. Releases with delta = 0 cost the smaller of epsilon²/2 and "
         f"epsilon/{account.cap.order:.4g}; while all are such, their epsilons may add up to the cap instead."
     )
 

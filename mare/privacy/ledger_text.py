@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .layout import bullets, labelled, paragraph, table
-from .strength import factor, plainly
+from .strength import NEXT_TO_NOTHING, factor, plainly
 
 if TYPE_CHECKING:
     from .ledger import Charge, Ledger
@@ -41,7 +41,8 @@ def render_ledger(ledger: Ledger, width: int = 100, *, full: bool = False) -> st
 
 
 def _status(ledger: Ledger, width: int) -> list[str]:
-    lines = [f"Privacy ledger: {ledger.status}"]
+    empty = ledger.budget.epsilon > NEXT_TO_NOTHING
+    lines = [f"Privacy ledger: {ledger.status}{', in name only: see the promise' if empty else ''}"]
     if ledger.reasons:
         lines.append("The promise below does NOT hold for this release, because:")
         lines += bullets(ledger.reasons, width)

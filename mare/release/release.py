@@ -62,11 +62,11 @@ class Release:
         settled = self.plan.group(group)
         return get_model(settled.model).load(settled.task, self.arrays[group])
 
-    def save(self, path: str | Path) -> None:
-        """Write the release file. It appears complete or not at all."""
+    def save(self, path: str | Path, *, replace: bool = True) -> None:
+        """Write the release file, over another release unless told not to. It appears complete or not at all."""
         from .archive import save_release
 
-        save_release(self, Path(path))
+        save_release(self, Path(path), replace=replace)
 
     def __repr__(self) -> str:
         budget = self.ledger.budget

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import zipfile
 from contextlib import closing
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from examples.hospital import simulate_hospital
+from mare.cli.commands.fit import save
+from mare.errors import ReleaseError
 from mare.release import load_release
 from tests.command_line import Done, mare
 from tests.conftest import ROOT
@@ -88,6 +91,20 @@ def test_a_release_and_notes_are_written_over_their_like(given: Path) -> None:
     assert (given / "notes").read_text().startswith("INTERNAL, NOT PRIVATE")
     (given / "again.mare").unlink()
     (given / "notes").unlink()
+
+
+def test_a_release_that_somebody_wrote_meanwhile_stays_and_the_paid_one_is_kept_beside(
+    given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    release = load_release(given / "r.mare")
+    (tmp_path / "there.mare").write_bytes((given / "r.mare").read_bytes())
+    with pytest.raises(ReleaseError, match="somebody has just written it"):
+        save(release, tmp_path / "there.mare", replace=False)
+    kept = re.search(r"kept in (\S+);", capsys.readouterr().err)
+    assert kept is not None
+    assert load_release(tmp_path / kept[1]).id == release.id
+    save(release, tmp_path / "there.mare", replace=True)
 
 
 def test_a_draft_is_not_written_over_the_source(given: Path) -> None:

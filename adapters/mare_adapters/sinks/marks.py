@@ -1,8 +1,9 @@
 """The mark of what mare created: only that may be replaced. Anything else is somebody's, and theirs to drop.
 
 A mark is a table's comment, where a database has such, or a file in a folder. It names the release, and holds a seal over the
-table's name: a table that was renamed, or made after the likeness of a marked one, is not mare's any more. It comes with the
-table itself, in the same transaction or rename, and no table that was there before ever gets one: who made a table keeps it.
+table's name and, on a server, its database: a table that was renamed, or made after the likeness of a marked one (by LIKE, or
+from a dump that was restored elsewhere), is not mare's any more. It comes with the table itself, in the same transaction or
+rename, and no table that was there before ever gets one: who made a table keeps it.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ _MARK = re.compile(r"synthetic, created by mare from release (\w+) \(mark ([0-9a
 _UNKNOWN = "unknown"
 
 
-def mark_of(table: str, release: str) -> str:
-    """The comment of a table that mare creates. Letters, digits and brackets alone: no engine has to escape it."""
+def mark_of(table: str, release: str, where: str = "") -> str:
+    """The comment of a table that mare creates. Letters, digits and brackets alone: no engine has to escape it. ``where`` tells
+    its database from all others."""
     told = release if re.fullmatch(r"\w+", release) else _UNKNOWN
-    return f"synthetic, created by mare from release {told} (mark {_seal(table, told)})"
+    return f"synthetic, created by mare from release {told} (mark {_seal(table, told, where)})"
 
 
-def is_mark(comment: object, table: str) -> bool:
-    """Whether a comment is the mark of the table of this name."""
+def is_mark(comment: object, table: str, where: str = "") -> bool:
+    """Whether a comment is the mark of the table of this name there."""
     found = _MARK.search(str(comment or ""))
-    return found is not None and found[2] == _seal(table, found[1])
+    return found is not None and found[2] == _seal(table, found[1], where)
 
 
 def has_mark(comment: object) -> bool:
@@ -43,6 +45,6 @@ def refuse_unmarked(label: str, tables: Sequence[str], remedy: str = "Drop it yo
         )
 
 
-def _seal(table: str, release: str) -> str:
+def _seal(table: str, release: str, where: str) -> str:
     # In one case: a server may fold the names of its tables.
-    return hashlib.sha256(f"{release}\0{table.casefold()}".encode()).hexdigest()[:8]
+    return hashlib.sha256(f"{release}\0{table.casefold()}\0{where}".encode()).hexdigest()[:8]

@@ -152,7 +152,7 @@ class MysqlSink:
         self._staged = {table.name: self._new_name(number) for number, table in enumerate(layout.tables)}
         for table in layout.tables:
             with writing(self.label, f"table {table.name}"):
-                mark = mark_of(table.name, release)
+                mark = mark_of(table.name, release, self._where())
                 self._run(create_table(table, self._staged[table.name], mark, mariadb=self._mariadb))
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
@@ -222,7 +222,8 @@ class MysqlSink:
         if others:
             raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
         held = [name for name, _, _ in found]
-        foreign = [name for name, _, said in found if not is_mark(said, name)]
+        where = self._where()
+        foreign = [name for name, _, said in found if not is_mark(said, name, where)]
         filled = [n for n in (foreign if self._replace else held) if self._rows(f"SELECT 1 FROM {WORDING.name(n)} LIMIT 1")]
         if self._replace:
             # One RENAME shows all tables at once: some that are made anew cannot appear together with some that are only filled.
@@ -269,7 +270,12 @@ class MysqlSink:
 
     def _refuse_new_owner(self) -> None:
         """What is to be replaced was mare's when the write began. Somebody may have put a table of theirs in its place."""
-        refuse_unmarked(self.label, [str(n) for n, _, said in self._rows(_HELD) if n in self._old and not is_mark(said, str(n))])
+        where, held = self._where(), self._rows(_HELD)
+        refuse_unmarked(self.label, [str(n) for n, _, said in held if n in self._old and not is_mark(said, str(n), where)])
+
+    def _where(self) -> str:
+        """What tells this database from all others: CREATE TABLE … LIKE and a dump take comments along, but not this."""
+        return repr(sorted(map(str, mysql_place(self._rows).own)))
 
     def _wait_with_keys(self, kept: Sequence[str], order: WriteOrder) -> None:
         """Check the foreign keys of these tables at the end, where rows lead ahead."""

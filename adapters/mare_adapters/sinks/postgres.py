@@ -127,7 +127,7 @@ class PostgresSink:
         for table in bare:
             with writing(self.label, f"table {table.name}"):
                 self._run(wording.create_table(table))
-                self._run(f"COMMENT ON TABLE {wording.name(table.name)} IS '{mark_of(table.name, release)}'")
+                self._run(f"COMMENT ON TABLE {wording.name(table.name)} IS '{mark_of(table.name, release, self._where(schema))}'")
         self._layout, self._made = layout, bare
         self._notes = layout.notes_on(table.name for table in bare)
         self._counting = [
@@ -231,7 +231,13 @@ class PostgresSink:
         others = [f"{name} ({_KINDS.get(kind, 'not a table')})" for name, kind, _ in found if kind not in ("r", "p")]
         if others:
             raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
-        return {name: is_mark(said, name) for name, _, said in found}
+        where = self._where(schema)
+        return {name: is_mark(said, name, where) for name, _, said in found}
+
+    def _where(self, schema: str) -> str:
+        """What tells this schema from one of the same name in another database: a dump takes comments along, but not this."""
+        database = "SELECT oid::text, datname::text FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()"
+        return " ".join(map(str, (*(self._open.execute(database).fetchone() or ()), schema)))
 
     def _has_rows(self, name: str) -> bool:
         query = f"SELECT EXISTS (SELECT 1 FROM {Wording().name(name)})"

@@ -15,6 +15,7 @@ from .fit import DEFAULT_DELTA, check_path, keep_off, make_plan
 
 if TYPE_CHECKING:
     from mare.audit import SourceAudit
+    from mare.planning import Plan
 
 FAILED = 1
 """The exit code where the guarantee does not hold."""
@@ -52,18 +53,19 @@ def audit(
             made, source, random=entities, seed=seed, options=FitOptions(unsafe_peeked=unsafe_peeked), watch=watch
         )
     if output is not None:
-        _write(found, output)
-    typer.echo(found.render() if sys.stdout.isatty() and not quiet else _verdict(found))
+        _write(found, made, output)
+    typer.echo(found.render() if sys.stdout.isatty() and not quiet else _verdict(found, output))
     if not found.report.passed:
         raise typer.Exit(FAILED)
 
 
-def _verdict(found: SourceAudit) -> str:
+def _verdict(found: SourceAudit, output: Path | None) -> str:
     """What a pipe is told: it may end in a log, which many may read, and the report holds true distances."""
     from mare.audit import INTERNAL
 
     head, *_ = found.report.render().splitlines()
-    return f"{head}\n{found.how} ({INTERNAL})\nThe report is shown on a terminal; --output FILE writes it. ({INTERNAL})"
+    where = "The report is shown on a terminal; --output FILE writes it." if output is None else f"The report is in {output}."
+    return f"{head}\n{found.how} ({INTERNAL})\n{where} ({INTERNAL})"
 
 
 def _check_report(output: Path, replace: bool) -> None:
@@ -78,8 +80,20 @@ def _check_report(output: Path, replace: bool) -> None:
 _HEAD = "INTERNAL, NOT PRIVATE: not to be handed over with a release."
 
 
-def _write(found: SourceAudit, file: Path) -> None:
-    """For its owner's eyes only."""
-    from mare.files import write_whole
+def _write(found: SourceAudit, plan: Plan, file: Path) -> None:
+    """For its owner's eyes only; with what it takes to file it beside a release."""
+    from datetime import UTC, datetime
+    from importlib.metadata import version
 
-    write_whole(file, f"{_HEAD}\n\n{found.render()}\n", private=True)
+    from mare.files import write_whole
+    from mare.privacy.occasion import utc
+    from mare.schema.writing import schema_hash
+
+    told = [
+        f"Made: {utc(datetime.now(UTC))}, with mare {version('mare-synth')}",
+        f"Schema SHA-256: {schema_hash(plan.schema)} (as in the ledger of a release)",
+        f"Fitted with: epsilon = {plan.budget.epsilon:g}, delta = {plan.budget.delta:g}; the fits were thrown away",
+        "How to read it: moved is how far an entity's absence moves the exact answer, paid is the distance that the noise was "
+        "made for, both in the norm that is named (L1, L2, or the largest change). A ratio above 1 would be a broken promise.",
+    ]
+    write_whole(file, "\n".join([_HEAD, *told, "", found.render(), ""]), private=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mare.cli.app import app
+from mare.errors import MareError
 
 if TYPE_CHECKING:
     from mare.planning import Plan
@@ -59,13 +61,38 @@ def fit(
     unsafe = unsafe_peeked or unsafe_seed is not None
     reserve = reserving(budget_file, occasion, f"fit of {schema} into {output}", unsafe)
     release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, occasion, reserve, internal_notes)
-    release.save(output)
+    save(release, output, replace)
     if as_json:
         print_json(describe_release(release, str(output)))
     elif not quiet:
         typer.echo(f"{output}: {release.status}, epsilon = {epsilon:g}, delta = {delta:g}")
     warn_status(release)
     remark(f"Next: mare sample {output} --to synthetic.sqlite", quiet or as_json)
+
+
+def save(release: Release, output: Path, replace: bool) -> None:
+    """Where it was asked to be; a release that is paid for is not lost because somebody else was there first."""
+    try:
+        release.save(output, replace=replace)
+    except MareError:
+        rescue(release)
+        raise
+
+
+def rescue(release: Release) -> None:
+    """The fit is done and paid for: what fails or is stopped after it must not cost the release."""
+    name = release.schema.name or "release"
+    for file in (Path(f"{name}.rescued{number}.mare") for number in count(1)):
+        try:
+            release.save(file, replace=False)
+        except MareError:
+            if file.exists():
+                continue
+            return  # the disk may be what failed: the first fault is the one to tell
+        typer.echo(
+            f"mare: the fit was done: its release is kept in {file}; `mare sample {file} --to …` needs no budget.", err=True
+        )
+        return
 
 
 def make_plan(schema: str, epsilon: float, delta: float) -> Plan:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mare.cli.app import app
-from mare.errors import MareError
 
-from .fit import DEFAULT_DELTA, begin, check_notes, check_output, keep_off, make_plan, reserving, run
+from .fit import DEFAULT_DELTA, begin, check_notes, check_output, keep_off, make_plan, rescue, reserving, run, save
 from .sample import pour_with_progress, show
 
 if TYPE_CHECKING:
@@ -88,21 +86,10 @@ def synth(
             reserve = reserving(budget_file, occasion, f"synth of {schema} into {sink.label}", unsafe)
             release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, occasion, reserve, internal_notes)
             if output is not None:
-                release.save(output)
+                save(release, output, replace)
             poured = pour_with_progress(release, sink, options, quiet or as_json)
     except BaseException:  # a Ctrl-C too: it stops the sample, but what was paid for is paid for
         if release is not None and output is None:
-            _rescue(release, made.schema.name)
+            rescue(release)
         raise
     show(release, sink, poured, quiet, as_json)
-
-
-def _rescue(release: Release, name: str | None) -> None:
-    """The fit is done and paid for: a sample that fails or is stopped must not cost the release, which nobody asked to keep."""
-    free = (Path(f"{name or 'release'}.rescued{number}.mare") for number in count(1))
-    file = next(path for path in free if not path.exists())
-    try:
-        release.save(file)
-    except MareError:
-        return  # the disk may be what failed: the first fault is the one to tell
-    typer.echo(f"mare: the fit was done: its release is kept in {file}; `mare sample {file} --to …` needs no budget.", err=True)
