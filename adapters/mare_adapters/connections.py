@@ -6,6 +6,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .letters import letters
 from .locations import SqlLocation
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _open_file(path: str) -> object:
         raise FileNotFoundError(path)
     connection = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
     # SQLite stores any bytes as text. The driver would end the whole read at the first that are not UTF-8.
-    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    connection.text_factory = letters
     return connection
 
 

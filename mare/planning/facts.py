@@ -29,7 +29,7 @@ def warn_of_peeking(paths: Sequence[Path]) -> Warned | None:
 
 def warn_of_epsilon(budget: Budget) -> Warned | None:
     """A promise that says little is called so before it is made."""
-    word = plainly(budget.epsilon)
+    word = plainly(budget.epsilon, budget.delta)
     return None if word is None else Warned("budget", word, "Choose a smaller epsilon, or do not rely on the promise.")
 
 

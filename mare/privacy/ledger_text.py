@@ -64,7 +64,7 @@ def _promise(ledger: Ledger, width: int) -> list[str]:
         f"{factor(budget.epsilon)} times higher or lower had that one been left out{but}. "
         f"(epsilon = {budget.epsilon:g}, delta = {budget.delta:g})",
     )
-    if (word := plainly(budget.epsilon)) is not None:
+    if (word := plainly(budget.epsilon, budget.delta)) is not None:
         lines += say("What that is worth:", f"{word}.")
     if ledger.pledge is None:
         lines += say("Budget file:", "none. Other releases of the same data add to this promise, and nothing counts them")

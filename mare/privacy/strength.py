@@ -10,6 +10,8 @@ from math import exp
 
 WEAK = 10.0
 NEXT_TO_NOTHING = 20.0
+LARGE_DELTA = 1e-4
+"""Ten thousand patients, one of them told: more than that is no accident."""
 
 
 def factor(epsilon: float) -> str:
@@ -17,8 +19,11 @@ def factor(epsilon: float) -> str:
     return f"{exp(epsilon):.3g}" if epsilon < 700 else f"e^{epsilon:.4g}"
 
 
-def plainly(epsilon: float) -> str | None:
-    """What must be said about an ε; None where its number may speak for itself."""
+def plainly(epsilon: float, delta: float = 0.0) -> str | None:
+    """What must be said about an ε and a δ; None where their numbers may speak for themselves."""
+    if delta > LARGE_DELTA:
+        word = f"delta = {delta:g} is large: with a chance of that size one person's data may be told as it is"
+        return word if (rest := plainly(epsilon)) is None else f"{rest}; and {word}"
     if epsilon > NEXT_TO_NOTHING:
         return (
             f"epsilon = {epsilon:g} promises next to nothing: the odds that somebody is in the data may move by a factor of "

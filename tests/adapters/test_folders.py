@@ -154,9 +154,24 @@ def test_a_row_of_other_fields_is_left_out_and_counted_and_the_others_are_read(t
     assert read == [{"a": "1", "b": "2"}, {"a": "6", "b": "7"}]
 
 
+@pytest.mark.parametrize("row", ['5,"x5,y5', '5,x5,"y5'], ids=["in the middle", "in the last column"])
+def test_a_quote_that_is_never_closed_is_told_and_not_taken_for_one_long_row(tmp_path: Path, row: str) -> None:
+    lines = [f"{n},x{n},y{n}" for n in range(50)]
+    lines[5] = row
+    write(tmp_path / "t.csv", "a,b,c\n" + "".join(f"{line}\n" for line in lines))
+    with pytest.raises(SourceError, match="a quote is opened and not closed within its row") as refused:
+        rows(tmp_path, "t", "a", "b", "c")
+    assert "x5" not in str(refused.value)
+
+
+def test_a_single_quote_sign_within_a_field_is_a_sign_like_any(tmp_path: Path) -> None:
+    write(tmp_path / "t.csv", 'a,b\n1,5\'3" tall\n2,"a ""b"" c\nd"\n')
+    assert rows(tmp_path, "t", "b") == [{"b": "5'3\" tall"}, {"b": 'a "b" c\nd'}]
+
+
 def test_what_is_not_utf8_is_read_with_a_mark_and_the_others_as_they_are(tmp_path: Path) -> None:
     write(tmp_path / "t.csv", b"a,b\nm\xc3\xbc,2\nto\xffp,3\n")
-    assert rows(tmp_path, "t", "a", "b") == [{"a": "mü", "b": "2"}, {"a": "to\ufffdp", "b": "3"}]
+    assert rows(tmp_path, "t", "a", "b") == [{"a": "mü", "b": "2"}, {"a": "to\uefffp", "b": "3"}]
 
 
 def test_a_compressed_file_that_was_cut_off_is_told(tmp_path: Path) -> None:
@@ -261,3 +276,9 @@ def test_peek_tells_a_kind_only_when_every_value_has_it(tmp_path: Path, texts: l
     with open_source(tmp_path) as source:
         peek = source.peek("t", "a", 9)
     assert (peek.kind, peek.has_null) == (kind, True)
+
+
+def test_lines_that_end_as_on_old_macs_are_told(tmp_path: Path) -> None:
+    write(tmp_path / "t.csv", b"a,b\r1,2\r3,4\r")
+    with pytest.raises(SourceError, match="CR alone"):
+        rows(tmp_path, "t", "a")

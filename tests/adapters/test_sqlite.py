@@ -93,7 +93,7 @@ def test_keys_are_read_as_they_are_or_in_the_form_by_which_their_collation_compa
         """)
     with open_source(path) as source:
         told = source.reflect()
-        assert {(t.name, c.name): c.collation for t in told.tables for c in t.columns if c.collation} == {
+        assert {(t.name, c.name): c.collation for t in told.tables for c in t.columns if c.collation != "EXACT"} == {
             ("people", "code"): "NOCASE"
         }
         assert next(source.read("people", ["code", "boss"])).to_pylist() == [
@@ -192,7 +192,7 @@ def test_numbers_stored_otherwise_than_declared_are_read_as_declared(made: Path)
         ("BOOLEAN", "'maybe'", None, 1),
         ("TIME", "'25:00'", None, 1),
         ("REAL", "'> 89'", None, 1),
-        ("TEXT", "CAST(x'746f70ff' AS TEXT)", "top\ufffd", 0),
+        ("TEXT", "CAST(x'746f70ff' AS TEXT)", "top\uefff", 0),
     ],
 )
 def test_a_value_that_breaks_the_declared_type_is_read_by_itself_and_ends_nothing(

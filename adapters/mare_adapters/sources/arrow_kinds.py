@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mare.schema.reflection import ReflectedColumn, StorageKind
+from mare_adapters.letters import letters
 
 from .columnar import Unread, arrow_type, read_values
 from .spelled import spelled_moments, spelled_values
@@ -88,7 +89,7 @@ def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]
     if (pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type)) and not column.inferred:
         array = _within_microseconds(array)
     if kind_of_arrow(array.type) == "string":
-        array = _letters(array)
+        array = texts_of(array)
     if column.inferred:
         return _natural(array), 0
     if array.type == wanted:
@@ -169,16 +170,20 @@ _TICKS = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 """Of a second."""
 
 
-def _letters(array: pa.Array) -> pa.Array:
+def texts_of(array: pa.Array) -> pa.Array:
     """Texts as Unicode: a file may call any bytes a text."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     try:
         array.validate(full=True)
-        return array.cast(pa.string())
+        plain = array.cast(pa.string())
+        if not pc.any(pc.match_substring_regex(plain, "[\uef80-\uefff]")).as_py():
+            return plain
     except pa.ArrowException:
-        raw = array.cast(pa.binary_view() if pa.types.is_string_view(array.type) else pa.large_binary()).to_pylist()
-        return pa.array([None if value is None else value.decode("utf-8", "replace") for value in raw], type=pa.string())
+        pass
+    raw = array.cast(pa.binary_view() if pa.types.is_string_view(array.type) else pa.large_binary()).to_pylist()
+    return pa.array([None if value is None else letters(value) for value in raw], type=pa.string())
 
 
 def _written(value: object) -> str:

@@ -28,6 +28,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from mare.schema.reflection import ReflectedColumn, StorageKind
+from mare_adapters.letters import lettered, letters
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -243,16 +244,15 @@ def _duration(value: object) -> timedelta | None:
 
 def _text(value: object) -> str:
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return letters(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    # A text that is no Unicode (half a pair of surrogates) has no place in Arrow.
-    return str(value).encode("utf-8", "replace").decode("utf-8")
+    return lettered(str(value))
 
 
 def _binary(value: object) -> bytes:
     if isinstance(value, str):
-        return value.encode("utf-8", "replace")
+        return value.encode("utf-8", "surrogatepass")
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     raise TypeError("not bytes")

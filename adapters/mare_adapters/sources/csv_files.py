@@ -1,8 +1,8 @@
 """CSV as a source: the header is read for the names, the rows as text. An unquoted empty field is NULL, a quoted one is empty.
 
 No row ends the read, because a refusal tells everybody that there is such a row: one of more or fewer fields than the header is
-left out, and what is not UTF-8 is read with a mark in its place. (A quote that is opened and never closed swallows the rows after
-it: no reader of CSV can tell.)
+left out, and what is not UTF-8 is read with a mark in its place. The exception is a quote that is opened and never closed: it
+swallows rows of others, and to go on without them would be worse.
 
 UTF-8, with or without a byte-order mark; separated by a comma, semicolon, tab or bar, whichever the header holds most.
 """
@@ -13,13 +13,16 @@ import csv
 import gzip
 import io
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from mare.errors import SourceError
 from mare.schema.reflection import ReflectedColumn
+from mare_adapters.letters import letters
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +41,12 @@ def read_header(path: Path) -> tuple[tuple[ReflectedColumn, ...], str]:
     """The columns that a file's first line names, and its separator. Their kinds are unknown: no other line is read."""
     line = _first_line(path)
     separator = max(_SEPARATORS, key=lambda sign: (_outside_quotes(line).count(sign), -_SEPARATORS.index(sign)))
-    names = next(csv.reader([line], delimiter=separator), [])
+    try:
+        names = next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:
+        raise SourceError(
+            f"{path}: its lines end as those of old Macs do (CR alone). Save it with line ends of LF or CR LF."
+        ) from None
     if not line.strip() or not names:
         raise SourceError(f"{path}: the file is empty. A CSV file begins with a line of column names.")
     if _VALUE.fullmatch(names[0]) and 2 * sum(_VALUE.fullmatch(name) is not None for name in names) >= len(names):
@@ -63,7 +71,14 @@ def stream_rows(
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
+    _refuse_open_quote(path, separator)
+    broken: list[bool] = []
+
     def skip(row: object) -> str:
+        # A row over many lines that has not the header's fields is what a stray quote makes: it has swallowed others.
+        if "\n" in (getattr(row, "text", None) or ""):
+            broken.append(True)
+            return "error"
         skipped()
         return "skip"
 
@@ -89,16 +104,47 @@ def stream_rows(
             for batch in reader:
                 yield pa.RecordBatch.from_arrays([_texts(column) for column in batch.columns], names=batch.schema.names)
         except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+            if broken:
+                raise _open_quote(path) from None
             raise _fault(path, error) from None
+
+
+def _refuse_open_quote(path: Path, separator: str) -> None:
+    """A file that ends within quotes: its last field has swallowed the rows before. Only an odd number of quotes can do that."""
+    with _opened(path) as file:
+        try:
+            if not sum(block.count(b'"') for block in iter(partial(cast(IO[bytes], file).read, _BLOCK), b"")) % 2:
+                return
+        except (OSError, EOFError, zlib.error) as error:
+            raise _fault(path, error) from None
+    usual = csv.field_size_limit(sys.maxsize)
+    with _opened(path) as file, io.TextIOWrapper(cast(IO[bytes], file), encoding="latin-1", newline="") as text:
+        try:
+            for _ in csv.reader(text, delimiter=separator, strict=True):
+                pass
+        except csv.Error as error:
+            if "unexpected end of data" in str(error):
+                raise _open_quote(path) from None
+        finally:
+            csv.field_size_limit(usual)
+
+
+def _open_quote(path: Path) -> SourceError:
+    return SourceError(
+        f"{path}: a quote is opened and not closed within its row, so the rows after it cannot be told apart. Find it, and "
+        "double it or quote the field."
+    )
 
 
 def _texts(column: pa.Array) -> pa.Array:
     import pyarrow as pa
 
+    from .arrow_kinds import texts_of
+
     try:
-        return column.cast(pa.string())
+        return texts_of(column.cast(pa.string()))
     except pa.ArrowException:
-        return pa.array([None if raw is None else raw.decode("utf-8", "replace") for raw in column.to_pylist()], type=pa.string())
+        return pa.array([None if raw is None else letters(raw) for raw in column.to_pylist()], type=pa.string())
 
 
 def _first_line(path: Path) -> str:

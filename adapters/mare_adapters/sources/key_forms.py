@@ -4,6 +4,9 @@ MySQL, MariaDB, SQLite's NOCASE and PostgreSQL's citext take `p1` for `P1`, and 
 holds there. mare compares letter by letter, so it asks for keys and references in a form in which equal ones are the same text
 (`mare.ports.compared`). The database works the form out of the value itself, by the rule of its own collation. Looking the
 spelling up in the row that is referred to would make what is read of one patient hang on another's row.
+
+A key must also not be read as another one. Where a type is read less exactly than it is stored (2.5 among SQLite's INTs, twenty
+digits of a numeric), its form is `EXACT`: a text in which only equal ones are the same.
 """
 
 from __future__ import annotations
@@ -23,8 +26,13 @@ from .lookup import find_columns
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
-CITEXT = "citext"
-_SQLITE = {"NOCASE": "lower({})", "RTRIM": "rtrim({}, ' ')"}
+CITEXT, EXACT = "citext", "EXACT"
+_SQLITE_EXACT = (
+    "CASE typeof({0}) WHEN 'real' THEN CASE WHEN {0} = CAST({0} AS INTEGER) THEN CAST(CAST({0} AS INTEGER) AS TEXT) "
+    "ELSE printf('%!.17g', {0}) END WHEN 'blob' THEN 'x' || hex({0}) ELSE CAST({0} AS TEXT) END"
+)
+_SQLITE = {"NOCASE": f"lower({_SQLITE_EXACT})", "RTRIM": f"rtrim({_SQLITE_EXACT}, ' ')", EXACT: _SQLITE_EXACT}
+_EXACT_DIGITS = 38
 _NAME = re.compile(r"[A-Za-z0-9]+_[A-Za-z0-9_]+")
 
 
@@ -55,13 +63,15 @@ def asked_columns(reflection: Reflection, table: ReflectedTable, names: Sequence
 
 def known_collations(columns: Sequence[ReflectedColumn], family: str, words: dict[str, str]) -> tuple[ReflectedColumn, ...]:
     """The columns with their collations, where the database tells one that mare can ask for."""
-    return tuple(replace(column, collation=_known(words.get(column.name, ""), family)) for column in columns)
+    return tuple(replace(column, collation=_known(column, words.get(column.name, ""), family)) for column in columns)
 
 
-def _known(collation: str, family: str) -> str:
-    if family == "sqlite":
-        return collation.upper() if collation.upper() in _SQLITE else ""
-    return collation if _NAME.fullmatch(collation) else ""
+def _known(column: ReflectedColumn, collation: str, family: str) -> str:
+    if family == "sqlite":  # where any value may stand in any column
+        return collation.upper() if collation.upper() in _SQLITE else EXACT
+    if _NAME.fullmatch(collation):
+        return collation
+    return EXACT if (column.digits or 0) > _EXACT_DIGITS or column.kind == "time" else ""
 
 
 def key_form(asked: Asked, family: str) -> ColumnElement[object]:
@@ -73,6 +83,12 @@ def key_form(asked: Asked, family: str) -> ColumnElement[object]:
         return literal_column(_SQLITE[collation].format(quoted(name)))
     if family == "postgresql" and collation == CITEXT:
         return literal_column(f"lower(CAST({quoted(name)} AS text))")
+    if collation == EXACT and family in ("mysql", "postgresql"):
+        name = f"`{name}`" if family == "mysql" else quoted(name)
+        text = f"CAST({name} AS {'CHAR' if family == 'mysql' else 'text'})"
+        return literal_column(
+            f"CASE WHEN {text} LIKE '%.%' THEN trim(TRAILING '.' FROM trim(TRAILING '0' FROM {text})) ELSE {text} END"
+        )
     if family == "mysql" and _NAME.fullmatch(collation):
         text = f"CONVERT(`{name}` USING {collation.partition('_')[0]})"
         if not re.search("_0900_|_nopad_", collation):  # all others take no notice of blanks at the end

@@ -18,7 +18,7 @@ from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
 
 from .catalogue import Catalogue, Found, labelled, left_out_references, reflect_tables, without_columns
 from .checks import apply_checks, apply_domain
-from .key_forms import CITEXT
+from .key_forms import CITEXT, EXACT
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
@@ -181,8 +181,15 @@ def _own_words(column: ReflectedColumn, schema: str, attribute: _Attribute) -> R
         digits=digits,
         precision=precision,
         max_length=length,
-        collation=CITEXT if attribute.words.rpartition(".")[2] == "citext" else "",
+        collation=_collation(attribute.words, digits),
     )
+
+
+def _collation(words: str, digits: int | None) -> str:
+    """A `numeric` without a size holds more digits than it is read with: as a key it is asked for exactly."""
+    if words.rpartition(".")[2] == "citext":
+        return CITEXT
+    return EXACT if words.startswith("numeric") and (digits is None or digits > 38) else ""
 
 
 def _domain_checks(inspector: Inspector) -> dict[tuple[str | None, str], list[str]]:

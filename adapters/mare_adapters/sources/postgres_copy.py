@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.engine import quoted
+from mare_adapters.letters import letters
 
 from .arrow_kinds import conformed
 from .catalogue import Found
@@ -75,7 +76,7 @@ def _as_utf8(block: memoryview, stored: str) -> memoryview:
         codec = codecs.lookup(_CODECS.get(stored, name)).name
     except LookupError:
         codec = "ascii"
-    return memoryview(bytes(block).decode(codec, "replace").encode())
+    return memoryview(letters(bytes(block), codec).encode())
 
 
 _CODECS = {"LATIN5": "iso8859-9", "LATIN6": "iso8859-10", "LATIN7": "iso8859-13", "LATIN8": "iso8859-14", "LATIN9": "iso8859-15",

@@ -11,6 +11,8 @@ from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from mare_adapters.letters import lettered, letters
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -39,7 +41,7 @@ def spelled(value: object) -> str:
     import pandas as pd
 
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
+        return lettered(value)
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, float | np.floating):
@@ -58,7 +60,7 @@ def spelled(value: object) -> str:
         return _trimmed(value.replace(tzinfo=None).isoformat("microseconds"))
     if isinstance(value, timedelta):
         return f"{value // timedelta(microseconds=1)} microseconds"
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else spelled(str(value))
+    return letters(value) if isinstance(value, bytes) else lettered(str(value))
 
 
 def _trimmed(clock: str) -> str:

@@ -35,7 +35,7 @@ def create(
     from mare.privacy.budget_file import BudgetFile
     from mare.privacy.strength import plainly
 
-    if (word := plainly(epsilon)) is not None:
+    if (word := plainly(epsilon, delta)) is not None:
         remark(f"mare: {word}.", quiet=False)
     made = BudgetFile.create(file, Budget(epsilon, delta), file.stem if label is None else label, datetime.now(UTC))
     typer.echo(f"{file}: {made.read().label}, epsilon = {epsilon:g}, delta = {delta:g} for all releases together")

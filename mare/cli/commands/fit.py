@@ -122,7 +122,7 @@ def begin(plan: Plan, schema: str, purpose: str, by: str, budget_file: Path | No
     from mare.privacy.occasion import Occasion, utc
     from mare.privacy.strength import plainly
 
-    if (word := plainly(plan.budget.epsilon)) is not None:
+    if (word := plainly(plan.budget.epsilon, plan.budget.delta)) is not None:
         remark(f"mare: {word}.", quiet)
     if budget_file is None and Path(schema).is_file():
         for file in budget_files_beside(Path(schema)):

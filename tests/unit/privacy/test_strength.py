@@ -43,3 +43,11 @@ def test_the_page_for_officers_has_the_right_numbers() -> None:
             assert float(shown) == pytest.approx(posterior, abs=0.5 * 10**-decimals + 1e-12), (epsilon, shown, posterior)
     assert f"above {NEXT_TO_NOTHING:g}" in text
     assert f"above {WEAK:g}" in text
+
+
+def test_a_large_delta_is_called_what_it_is() -> None:
+    assert plainly(1, 1e-5) is None
+    assert "delta = 0.5 is large" in str(plainly(1, 0.5))
+    both = str(plainly(50, 0.5))
+    assert "promises next to nothing" in both
+    assert "delta = 0.5 is large" in both
