@@ -13,7 +13,7 @@ from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare_adapters.letters import letters
 
 from .columnar import Unread, arrow_type, read_values
-from .spelled import spelled_moments, spelled_values
+from .spelled import spelled_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,8 +86,8 @@ def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]
         array = array.dictionary_decode()
     if pa.types.is_time(array.type):
         array = _within_a_day(array)
-    if (pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type)) and not column.inferred:
-        array = _within_microseconds(array)
+    if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
+        array = _within_reach(array)
     if kind_of_arrow(array.type) == "string":
         array = texts_of(array)
     if column.inferred:
@@ -120,8 +120,6 @@ def _natural(array: pa.Array) -> pa.Array:
             array = pc.floor_temporal(array, unit="microsecond")
         return array if pa.types.is_decimal(array.type) and array.type.bit_width <= 128 else pc.cast(array, wanted)
     except pa.ArrowException:
-        if pa.types.is_timestamp(array.type):
-            return spelled_moments(array.cast(pa.int64()).to_pylist(), array.type.unit)
         return spelled_values(_values(array))
 
 
@@ -144,28 +142,38 @@ def _value(scalar: pa.Scalar) -> object:
 def _within_a_day(array: pa.Array) -> pa.Array:
     """Times of day as a clock shows them: a file may call any number of microseconds a time."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     width = pa.int32() if pa.types.is_time32(array.type) else pa.int64()
-    first, last = pa.scalar(0, width), pa.scalar(86_400 * _TICKS[array.type.unit] - 1, width)
-    clock = pc.max_element_wise(array.cast(width), first, skip_nulls=False)
-    return pc.min_element_wise(clock, last, skip_nulls=False).cast(array.type)
+    return _between(array.cast(width), 0, 86_400 * _TICKS[array.type.unit] - 1).cast(array.type)
 
 
-def _within_microseconds(array: pa.Array) -> pa.Array:
-    """Moments and lengths of time in seconds or milliseconds, no further off than microseconds go in 64 bits."""
+def _within_reach(array: pa.Array) -> pa.Array:
+    """Moments and lengths of time in seconds, milliseconds or microseconds, no further off than they are read: moments from the
+    year 1 to 9999, as databases give them (`reach`), lengths as long as microseconds go in 64 bits."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    times = 1_000_000 // _TICKS[array.type.unit]
-    if times <= 1:
+    unit = array.type.unit
+    if unit == "ns":  # which reaches from 1677 to 2262
         return array
-    most = pa.scalar(((1 << 63) - 1) // times, pa.int64())
-    ticks = pc.min_element_wise(array.cast(pa.int64()), most, skip_nulls=False)
-    micros = pc.multiply(pc.max_element_wise(ticks, pc.negate(most), skip_nulls=False), times)
-    return micros.cast(pa.timestamp("us") if pa.types.is_timestamp(array.type) else pa.duration("us"))
+    times, moment = 1_000_000 // _TICKS[unit], pa.types.is_timestamp(array.type)
+    low, high = (_FIRST - times, _LAST + times) if moment else (-(1 << 63) + 1, (1 << 63) - 1)
+    micros = pc.multiply(_between(array.cast(pa.int64()), -(-low // times), high // times), times)
+    if not moment:
+        return micros.cast(pa.duration("us"))
+    return _between(micros, _FIRST, _LAST).cast(pa.timestamp("us"))
 
 
+def _between(numbers: pa.Array, low: int, high: int) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    raised = pc.max_element_wise(numbers, pa.scalar(low, numbers.type), skip_nulls=False)
+    return pc.min_element_wise(raised, pa.scalar(high, numbers.type), skip_nulls=False)
+
+
+_FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The first and the last microsecond of the years 1 and 9999."""
 _TICKS = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 """Of a second."""
 

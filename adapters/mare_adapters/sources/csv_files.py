@@ -16,6 +16,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 _SEPARATORS = ",;\t|"
 _HEADER_LIMIT = 1 << 20
-_BLOCK = 1 << 24
-"""A row must fit into a block: long notes do."""
+_BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
+"""A row must fit into a block: notes do. Where one does not, the rest is read in larger ones."""
 
 
 _VALUE = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)*\s*|\s*\d{1,4}[-./]\d\d?[-./]\d{1,4}(?:[ T].*)?")
@@ -69,44 +70,70 @@ def stream_rows(
 ) -> Iterator[pa.RecordBatch]:
     """These columns of every row, as text. ``skipped`` is told of each row that has not the header's fields."""
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
     _refuse_open_quote(path, separator)
-    broken: list[bool] = []
+    block, read = _BLOCK, 0
+    while True:
+        odd, again = _OddRows(), read
+        try:
+            for batch in _blocks(path, header, separator, names, odd, block):
+                new, again = batch.slice(min(again, len(batch))), max(0, again - len(batch))
+                if len(new):
+                    read += len(new)
+                    yield pa.RecordBatch.from_arrays([_texts(column) for column in new.columns], names=new.schema.names)
+            for _ in range(odd.count):
+                skipped()
+            return
+        except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+            if odd.swallowed:
+                raise _open_quote(path) from None
+            if "straddl" not in str(error) or block == _LARGEST_BLOCK:
+                raise _fault(path, error) from None
+        # A longer row than a block holds: to refuse it would tell that somebody has one.
+        block = min(8 * block, _LARGEST_BLOCK)
 
-    def skip(row: object) -> str:
-        # A row over many lines that has not the header's fields is what a stray quote makes: it has swallowed others.
+
+@dataclass
+class _OddRows:
+    """Rows that have not the header's fields."""
+
+    count: int = 0
+    swallowed: bool = False
+    """One goes over many lines, which is what a stray quote makes: it has swallowed others."""
+
+    def __call__(self, row: object) -> str:
         if "\n" in (getattr(row, "text", None) or ""):
-            broken.append(True)
+            self.swallowed = True
             return "error"
-        skipped()
+        self.count += 1
         return "skip"
 
+
+def _blocks(
+    path: Path, header: Sequence[str], separator: str, names: Sequence[str], odd: _OddRows, block: int
+) -> Iterator[pa.RecordBatch]:
+    """The rows, as bytes."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
     with _opened(path) as file:
-        try:
-            reader = arrow_csv.open_csv(
-                file,
-                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=separator,
-                    newlines_in_values=True,
-                    invalid_row_handler=skip,
-                    ignore_empty_lines=len(header) > 1,  # in a single column, an empty line is a NULL
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types={name: pa.binary() for name in header},
-                    include_columns=list(dict.fromkeys(names)),
-                    null_values=[""],
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
-            for batch in reader:
-                yield pa.RecordBatch.from_arrays([_texts(column) for column in batch.columns], names=batch.schema.names)
-        except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-            if broken:
-                raise _open_quote(path) from None
-            raise _fault(path, error) from None
+        yield from arrow_csv.open_csv(
+            file,
+            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=separator,
+                newlines_in_values=True,
+                invalid_row_handler=odd,
+                ignore_empty_lines=len(header) > 1,  # in a single column, an empty line is a NULL
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types={name: pa.binary() for name in header},
+                include_columns=list(dict.fromkeys(names)),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
 
 
 def _refuse_open_quote(path: Path, separator: str) -> None:

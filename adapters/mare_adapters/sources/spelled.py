@@ -26,15 +26,6 @@ def spelled_values(values: Iterable[object]) -> pa.Array:
     return pa.array([None if value is None else spelled(value) for value in values], type=pa.string())
 
 
-def spelled_moments(ticks: Iterable[int | None], unit: str) -> pa.Array:
-    """The texts of moments, some of which lie beyond the years that Python knows."""
-    import numpy as np
-    import pyarrow as pa
-
-    texts = (None if tick is None else str(np.datetime64(tick, unit)).replace("T", " ") for tick in ticks)  # type: ignore[call-overload]
-    return pa.array([None if text is None else _trimmed(text) for text in texts], type=pa.string())
-
-
 def spelled(value: object) -> str:
     """An object as a text."""
     import numpy as np
@@ -54,6 +45,8 @@ def spelled(value: object) -> str:
     if isinstance(value, np.datetime64 | np.timedelta64):
         value = pd.Timestamp(value) if isinstance(value, np.datetime64) else pd.Timedelta(value)
     if isinstance(value, datetime):
+        if not 1 <= value.year <= 9999:  # pandas knows other years; no further off than they are read in a type
+            return "0001-01-01 00:00:00" if value.year < 1 else "9999-12-31 23:59:59.999999"
         moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
         return _trimmed(moment.isoformat(" ", "microseconds"))
     if isinstance(value, time):
