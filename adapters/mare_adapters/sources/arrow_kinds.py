@@ -183,6 +183,8 @@ def texts_of(array: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if not pa.types.is_string_view(array.type) and pc.all(pc.string_is_ascii(array)).as_py() is not False:
+        return array.cast(pa.string())  # nearly all texts: nothing in them can be wrong
     try:
         array.validate(full=True)
         plain = array.cast(pa.string())
