@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from mare.errors import SourceError
 from mare.schema import Schema
-from mare.schema.columns import AnyColumn, Category, Code, Date, Datetime, Time
+from mare.schema.columns import AnyColumn, Boolean, Category, Code, Date, Datetime, Time
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection, StorageKind
+from mare.schema.strict import Value
 
 from .constraints import bound_columns, held_orders, held_uniques
 from .filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered, WorkedOut, fillings
@@ -174,11 +175,18 @@ def _kind_of_type(described: AnyColumn) -> StorageKind:
     if isinstance(described, (Date, Datetime, Time)) and described.format is not None:
         return "string"
     if isinstance(described, (Category, Code)):
-        kinds = {type(value) for value in described.values or ()}
-        return "boolean" if kinds == {bool} else "integer" if kinds == {int} else "number" if kinds == {float} else "string"
-    if getattr(described, "specials", ()) or getattr(described, "true", None) is not None:
-        return "string"  # `"> 89"` among numbers, `Y` for true: as the file had them
+        return _kind_of_values(described.values or ())
+    if isinstance(described, Boolean) and described.true is not None:
+        return _kind_of_values([value for value in (described.true, described.false) if value is not None])
+    if getattr(described, "specials", ()):
+        return "string"  # `"> 89"` among numbers: as the file had them
     return _KINDS.get(str(getattr(described, "type", "")), "string")
+
+
+def _kind_of_values(values: Sequence[Value]) -> StorageKind:
+    """As the schema writes them: 1 and 0 are numbers, `Y` and `N` texts."""
+    kinds = {type(value) for value in values}
+    return "boolean" if kinds == {bool} else "integer" if kinds == {int} else "number" if kinds == {float} else "string"
 
 
 def _nullable(schema: Schema, table: str, name: str, column: ReflectedColumn) -> bool:

@@ -65,7 +65,7 @@ def conformed(
     batch: pa.RecordBatch, columns: Sequence[ReflectedColumn], names: Sequence[str], table: str, unread: Unread | None = None
 ) -> pa.RecordBatch:
     """The batch, whose columns stand in this order, under these names and in the types of their kinds. One whose type was
-    inferred comes in that type where every value fits, otherwise as it is: the stage spells its values whatever their type."""
+    inferred comes in the widest type of its own kind: the stage spells its values, whatever their type."""
     import pyarrow as pa
 
     arrays = []

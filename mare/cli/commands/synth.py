@@ -9,7 +9,7 @@ import typer
 
 from mare.cli.app import app
 
-from .fit import DEFAULT_DELTA, begin, check_notes, check_output, keep_off, make_plan, rescue, reserving, run, save
+from .fit import DEFAULT_DELTA, begin, check_notes, check_output, make_plan, rescue, reserving, run, save
 from .sample import pour_with_progress, show
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def synth(
     from mare.finding import open_source
     from mare.sampling import SampleOptions
     from mare.sampling.conditions import entity_condition
-    from mare.whereabouts import refuse_files_in, refuse_overlap
+    from mare.whereabouts import refuse_files_at, refuse_files_in, refuse_overlap
 
     if output is not None:
         check_output(output, replace)
@@ -75,11 +75,12 @@ def synth(
     try:
         # The target is entered before the fit: one that cannot be written costs no budget.
         with stoppable(), open_target(to, replace, quiet or as_json) as sink:
+            named = {"the release file": output, "the internal notes": internal_notes, "the budget file": budget_file}
+            beside = [(what, path) for what, path in named.items() if path is not None]
             with open_source(source) as opened:
                 refuse_overlap(opened, sink)
-            beside = {"the release file": output, "the internal notes": internal_notes, "the budget file": budget_file}
-            refuse_files_in(sink, ((what, path) for what, path in beside.items() if path is not None))
-            keep_off(source, beside)
+                refuse_files_at(opened, beside)
+            refuse_files_in(sink, beside)
             sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
             occasion = begin(made, schema, purpose, by, budget_file, quiet or as_json)
             unsafe = unsafe_peeked or unsafe_seed is not None
