@@ -21,8 +21,8 @@ from mare.graph.groups import ColumnGroup
 from mare.ports import Forgiving, Source
 from mare.privacy.curator import Curator, Gate
 from mare.privacy.learning import Learner
-from mare.release.relations import TableRelations
-from mare.release.unrolling import Unrolling
+from mare.relational.relations import TableRelations
+from mare.relational.unrolling import Unrolling
 from mare.stage import Cuts, LocalNotes, Staged, StagedColumn, TableNeeds, needs, stage
 from mare.stage.comparing import Collations
 from mare.stage.dropping import drop_rest

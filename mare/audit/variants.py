@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mare.ports import COMPARED
-from mare.release.placing import Index
+from mare.relational.placing import Index
 from mare.schema.reflection import Reflection
 from mare.stage import TableNeeds
 

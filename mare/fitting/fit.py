@@ -31,9 +31,9 @@ from mare.privacy.ledger_text import LEARNING, MODELS, SIZES
 from mare.privacy.occasion import Occasion, utc
 from mare.privacy.pledge import Pledge
 from mare.privacy.tape import Tape
+from mare.relational.filling import fillings
+from mare.relational.relations import relations
 from mare.release import Release
-from mare.release.filling import fillings
-from mare.release.relations import relations
 from mare.release.storage import output_tables
 from mare.schema.writing import schema_hash
 from mare.stage_door import LocalNotes, needs, open_stage

@@ -11,7 +11,7 @@ from mare.codec import LearnedValues, OpenCodec
 from mare.domain import Marginal
 from mare.errors import InternalError
 from mare.privacy.curator import Clip
-from mare.release.public import PublicTables
+from mare.relational.public import PublicTables
 from mare.schema import Schema
 from mare.schema.columns import Code
 from mare.stage_door import CODE, StageDoor

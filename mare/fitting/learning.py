@@ -26,9 +26,8 @@ from mare.codec import (
 from mare.errors import InternalError
 from mare.graph.ownership import parent_name
 from mare.planning.sensitivity import RowBound
-from mare.release.labels import reference_labels
-from mare.release.public import PublicTables
-from mare.release.relations import Relations, TableRelations
+from mare.relational.public import PublicTables
+from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema
 from mare.stage_door import Measure, StageDoor
 

@@ -14,7 +14,7 @@ import numpy as np
 from mare.codec import TableCodec
 from mare.domain import Coarsening, Coarsenings, Domain
 from mare.graph.groups import ColumnGroup, Part
-from mare.release.placing import seen_columns
+from mare.relational.placing import seen_columns
 
 COUNTED = ((1, 2, 3, 4, 5, 7, 10, 15, 25), (1, 2, 3, 5, 10))
 """Numbers of children: where the bins of each level begin, fine to coarse; the first begins at 0."""

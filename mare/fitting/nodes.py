@@ -14,8 +14,8 @@ from mare.domain import Domain, usual_size
 from mare.errors import InternalError, PlanError
 from mare.graph.groups import GroupColumn, Part
 from mare.planning import Plan, PlannedGroup
-from mare.release.placing import seen_columns
-from mare.release.relations import Relations, TableRelations
+from mare.relational.placing import seen_columns
+from mare.relational.relations import Relations, TableRelations
 
 Node = tuple[str, Part, str]
 

@@ -15,8 +15,8 @@ import numpy as np
 from mare.domain import CodeArray, Codes
 from mare.graph.groups import Part
 from mare.models import FittedModel
+from mare.relational.placing import seen_columns
 from mare.release import SettledGroup
-from mare.release.placing import seen_columns
 
 ENTITIES = 1 << 16
 """Enough to tell a distribution to a few thousandths, few enough to cost nothing."""

@@ -9,8 +9,8 @@ from mare.domain import Task
 from mare.models import get_model
 from mare.planning import Plan
 from mare.privacy.allocation import GroupDemand, allocate
+from mare.relational.relations import Relations
 from mare.release import SettledGroup, SettledPlan
-from mare.release.relations import Relations
 from mare.stage_door import TableNeeds
 
 from .nodes import settled_domains

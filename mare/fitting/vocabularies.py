@@ -18,8 +18,8 @@ from mare.planning.domains import is_learned
 from mare.planning.sensitivity import RowBound
 from mare.ports import Source, compared
 from mare.privacy.curator import Clip
-from mare.release.public import PublicTable, PublicTables, Texts, Vocabulary, in_order, text
-from mare.release.relations import Words, relations
+from mare.relational.public import PublicTable, PublicTables, Texts, Vocabulary, in_order, text
+from mare.relational.relations import Words, relations
 from mare.schema import Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES
 from mare.schema.references import PublicReference
@@ -128,7 +128,7 @@ class KeyChoice:
 
     @property
     def name(self) -> str:
-        """As `mare.release.relations` looks it up."""
+        """As `mare.relational.relations` looks it up."""
         return self.table if self.reference is None else f"{self.table}.{self.reference}"
 
 

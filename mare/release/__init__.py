@@ -1,7 +1,7 @@
 """The release: what leaves the house. Settled plan, models, ledger, status; no rows, no code.
 
-Between the fit, which makes it, and the sampler, which needs nothing else. Both take from here what they must agree on:
-how history is gathered (`placing`), how columns are filled (`filling`), which tables come out (`storage`).
+Between the fit, which makes it, and the sampler, which needs nothing else: the file, its loading and its documents. What both
+must agree on stands in `mare.relational`.
 """
 
 from .archive import load_release

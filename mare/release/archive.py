@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from mare.errors import MareError, ReleaseError
 from mare.files import write_whole
 from mare.privacy.ledger import Ledger
+from mare.relational.public import read_public, write_public
 from mare.schema.loading import load_schema
 from mare.schema.writing import dump_schema
 from mare.secrecy import require_path, shown
 
 from .document import read_document, write_document
-from .public import read_public, write_public
 from .release import Release
 
 if TYPE_CHECKING:

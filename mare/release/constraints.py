@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mare.relational.filling import Constant, Filling, Fresh, Modelled, Numbered
 from mare.schema import Schema
 from mare.schema.columns import Boolean, Category, Code, Column, Date, Datetime, Integer, Number, Ordinal
 from mare.schema.reflection import Bound, ColumnOrder, ReflectedColumn, ReflectedTable
 from mare.schema.relative import SAME_ROW
-
-from .filling import Constant, Filling, Fresh, Modelled, Numbered
 
 
 def bound_columns(

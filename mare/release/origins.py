@@ -10,11 +10,9 @@ from typing import Literal
 
 from mare.planning.domains import is_learned
 from mare.privacy.layout import bullets, paragraph, table
+from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Modelled, entity_fillings, fillings
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable
-
-from .filling import Constant, Filling, Fresh, FromAbove, Modelled, entity_fillings, fillings
-from .linking import Linked
 
 Origin = Literal["learned", "learned with its values", "made up", "worked out", "constant", "copied", "dropped"]
 

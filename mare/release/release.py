@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.models import FittedModel, get_model
+from mare.relational.public import PublicTables
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable
 
-from .public import PublicTables
 from .settled import SettledPlan
 
 if TYPE_CHECKING:

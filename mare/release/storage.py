@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mare.errors import SourceError
+from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut, fillings
 from mare.schema import Schema
 from mare.schema.columns import AnyColumn, Boolean, Category, Code, Date, Datetime, Time
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection, StorageKind
 from mare.schema.strict import Value
 
 from .constraints import bound_columns, held_orders, held_uniques
-from .filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered, WorkedOut, fillings
-from .linking import Linked
 
 
 def output_tables(schema: Schema, reflection: Reflection) -> tuple[ReflectedTable, ...]:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import CodeArray, Codes, RowDraws
-from mare.release.placing import NOWHERE, Index
-from mare.release.unrolling import Unrolling
+from mare.relational.placing import NOWHERE, Index
+from mare.relational.unrolling import Unrolling
 
 from .structure import REDRAWS
 

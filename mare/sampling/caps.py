@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import Keys, RowDraws, child_keys, purpose_of
-from mare.release.placing import Index
+from mare.relational.placing import Index
 
 from .associations import UnrolledRows
 

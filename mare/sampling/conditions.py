@@ -19,7 +19,7 @@ from mare.codec.category import canonical
 from mare.codec.code import CodeCodec
 from mare.codec.ticks import null_mask
 from mare.errors import PlanError
-from mare.release.filling import Modelled, WorkedOut, fillings
+from mare.relational.filling import Modelled, WorkedOut, fillings
 from mare.schema import Schema
 from mare.schema.columns import AnyColumn, Boolean, Category, Code, Date, Datetime, Duration, Integer, Number, Text, Time
 from mare.schema.schema import EntityByColumn

@@ -32,7 +32,7 @@ class Decoder:
         if table not in chunk.decoded and self.given is not None and table in chunk.given:
             chunk.decoded[table] = self.given.decoded(table, chunk.given[table])
         elif table not in chunk.decoded:
-            codec, context = self.codecs[table], chunk.rooms.tables[table].codes["context"]
+            codec, context = self.codecs[table], chunk.placed.tables[table].codes["context"]
             firsts = {name: context[f"first({name})"] for name in codec.firsts}
             above, siblings = self.above(chunk, codec), siblings_in(chunk, table)
             chunk.decoded[table] = decode_table(
@@ -48,10 +48,10 @@ class Decoder:
 
     def above(self, chunk: Chunk, codec: TableCodec) -> Above:
         """Where the columns of tables above stand that these are anchored at, gathered for each row."""
-        everyone = np.arange(chunk.rooms.tables[codec.table].rows, dtype=np.int64)
+        everyone = np.arange(chunk.placed.tables[codec.table].rows, dtype=np.int64)
         return {
             anchor: self.table(chunk, anchor.scope).points[anchor.column].take(
-                chunk.rooms.climb(everyone, codec.table, anchor.scope)
+                chunk.placed.climb(everyone, codec.table, anchor.scope)
             )
             for anchor in codec.above
         }  # fmt: skip
@@ -64,13 +64,13 @@ def decoding_draws(chunk: Chunk, table: str) -> np.random.Generator:
 
 def siblings_in(chunk: Chunk, table: str) -> Siblings:
     """Rows with a parent stand beside each other; a row that references own stands alone."""
-    placed, owners = chunk.rooms.tables[table], chunk.rooms.owners[table]
+    placed, owners = chunk.placed.tables[table], chunk.placed.owners[table]
     if len(owners) == 1:
-        return Siblings(chunk.rooms.tables[owners[0]].rows, placed.parent, placed.position)
+        return Siblings(chunk.placed.tables[owners[0]].rows, placed.parent, placed.position)
     return Siblings(placed.rows, np.arange(placed.rows, dtype=np.int64), placed.position)
 
 
 def codes_of(chunk: Chunk, table: str) -> dict[str, CodeArray]:
     """The codes of all columns and references of the rows, wherever they were generated."""
-    placed = chunk.rooms.tables[table]
+    placed = chunk.placed.tables[table]
     return {**placed.free, **placed.codes["head"], **placed.codes["rows"]}

@@ -17,8 +17,8 @@ from mare.codec.category import canonical
 from mare.codec.parsing import is_text
 from mare.codec.ticks import null_mask
 from mare.errors import InternalError
-from mare.release.placing import NOWHERE, Index
-from mare.release.public import text as public_text
+from mare.relational.placing import NOWHERE, Index
+from mare.relational.public import text as public_text
 from mare.schema import Schema
 from mare.schema.checks.expressions import names_in
 from mare.schema.columns import Boolean, Category, Code, Column, Date, Datetime, Duration, Integer, Number, Position, Text, Time
@@ -89,7 +89,7 @@ def _taken(block: ChunkValues, table: str, home: str, values: pa.Array) -> pa.Ar
     import pyarrow as pa
 
     rows = np.arange(block.rows(table), dtype=np.int64)
-    return values.take(pa.array(block.rooms.climb(rows, table, home)))
+    return values.take(pa.array(block.placed.climb(rows, table, home)))
 
 
 def _expression(block: ChunkValues, table: str, expression: str) -> pa.Array:
@@ -109,7 +109,7 @@ def _expression(block: ChunkValues, table: str, expression: str) -> pa.Array:
 def _next(block: ChunkValues, table: str, name: str) -> pa.Array:
     import pyarrow as pa
 
-    placed, values, stays = block.rooms.tables[table], block.column(table, name), block.staying(table)
+    placed, values, stays = block.placed.tables[table], block.column(table, name), block.staying(table)
     at = np.arange(placed.rows, dtype=np.int64) if stays is None else np.flatnonzero(stays).astype(np.int64)
     here, there = at[:-1], at[1:]
     follows = (placed.parent[here] == placed.parent[there]) & (placed.position[here] < placed.position[there])
@@ -172,7 +172,7 @@ def _counted(block: ChunkValues, table: str, column: Position) -> pa.Array:
     """The place among the siblings, counted anew for each value of other columns."""
     import pyarrow as pa
 
-    placed, stays = block.rooms.tables[table], block.staying(table)
+    placed, stays = block.placed.tables[table], block.staying(table)
     if column.within is None:
         return pa.array(block.position(table) + column.start)
     keys: list[np.ndarray] = [placed.parent] if stays is None else [placed.parent, stays]

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from mare.domain import CodeArray, RowDraws
-from mare.release.placing import Index, Placed, place_children
+from mare.relational.placing import Index, Placed, place_children
 
 from .structure import REDRAWS
 

@@ -14,9 +14,8 @@ from mare.codec import OrdinalCodec, RelativeCodec
 from mare.codec.slots import ORDINARY
 from mare.codec.ticks import null_mask
 from mare.domain import RowDraws, as_generator
-from mare.release.filling import Modelled
-from mare.release.linking import Linked
-from mare.release.placing import NOWHERE, Index
+from mare.relational.filling import Linked, Modelled
+from mare.relational.placing import NOWHERE, Index
 
 from .distinct import repeated
 from .linking import draw_from_pool, draw_other_entity
@@ -51,7 +50,7 @@ def living_rows(block: ChunkValues) -> dict[str, Mask]:
 
 
 def _owned(block: ChunkValues, table: str, alive: dict[str, Mask]) -> Mask:
-    placed, owners = block.rooms.tables[table], block.rooms.owners[table]
+    placed, owners = block.placed.tables[table], block.placed.owners[table]
     found = np.ones(placed.rows, dtype=np.bool_)
     for edge, owner in enumerate(owners):
         mine = slice(None) if placed.owner is None else placed.owner == edge
@@ -88,7 +87,7 @@ def _alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> Index:
     databases have it."""
     values = [block.stored_column(table, name) for name in columns]
     whole = np.flatnonzero(~np.logical_or.reduce([null_mask(one) for one in values])).astype(np.int64)
-    return whole[repeated(block.rooms.tables[table].parent[whole], [_numbered(one)[whole] for one in values])]
+    return whole[repeated(block.placed.tables[table].parent[whole], [_numbered(one)[whole] for one in values])]
 
 
 def _draw_again(block: ChunkValues, table: str, columns: tuple[str, ...], rows: Index, attempt: int) -> bool:
@@ -119,7 +118,7 @@ def _draw_other_values(block: ChunkValues, table: str, name: str, codec: Ordinal
     ticks[again] = codec.bins.draw(codec.bins.assign(ticks[again]), as_generator(draws.at(name, again)))
     if name in block.writer.ordered_by.get(table, ()):
         at = np.flatnonzero(there)
-        ticks[at] = ticks[at][np.lexsort((ticks[at], block.rooms.tables[table].parent[at]))]
+        ticks[at] = ticks[at][np.lexsort((ticks[at], block.placed.tables[table].parent[at]))]
     block.set_ordered(table, name, codec, ticks, kinds)
     return bool(len(again))
 

@@ -13,7 +13,7 @@ import numpy as np
 from mare.codec.advancing import Advance
 from mare.codec.elapsed import elapsed_name
 from mare.domain import CodeArray, smallest_dtype
-from mare.release.placing import Index
+from mare.relational.placing import Index
 
 from .decoding import Decoder, decoding_draws, siblings_in
 from .generator import Chunk, Generator
@@ -39,13 +39,13 @@ class Elapsing:
 
 def elapsing(made: Generator, chunk: Chunk, table: str) -> Elapsing:
     """For the rows of a table that are about to be drawn; its context and all tables above are there."""
-    codec, rows = made.codecs[table], chunk.rooms.tables[table].rows
+    codec, rows = made.codecs[table], chunk.placed.tables[table].rows
     decoder = Decoder(made.codecs, made.ordered_by, made.given)
     advances, free = dict[str, Advance](), dict[str, CodeArray]()
     for column, first in codec.firsts.items():
         name = elapsed_name(column)
         if _is_looked_at(made, table, name):
-            firsts = chunk.rooms.tables[table].codes["context"][f"first({column})"]
+            firsts = chunk.placed.tables[table].codes["context"][f"first({column})"]
             above, draws = decoder.above(chunk, codec), decoding_draws(chunk, table)
             advances[name] = Advance(codec, column, firsts, siblings_in(chunk, table), above, draws)
             free[name] = np.zeros(rows, dtype=smallest_dtype(first.elapsed.count))

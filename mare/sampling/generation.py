@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mare.release.placing import Index, Placed, Rooms
+from mare.relational.placing import Index, Placed, PlacedTables
 
 from .generator import Chunk, Generator
 from .meter import ChunkWork
@@ -29,7 +29,7 @@ def generate_chunk(
     some of many: an entity is the same then whoever else is among them."""
     placed: dict[str, Placed] = {}
     given = {} if made.given is None else made.given.chunk(entities)
-    chunk = Chunk(Rooms(made.owners, placed), {}, entities, given)
+    chunk = Chunk(PlacedTables(made.owners, placed), {}, entities, given)
     run = Run(made, chunk, placed, seed, some, ChunkWork() if work is None else work)
     for table in made.tables if tables is None else tables:
         _table(run, table)

@@ -9,10 +9,10 @@ from mare.codec import DecodedTable, OrdinalCodec, RelativeCodec, ScaledCodec, T
 from mare.codec.code import CodeCodec
 from mare.domain import Keys
 from mare.models import FittedModel
+from mare.relational.placing import Index, PlacedTables
+from mare.relational.relations import Relations, Stepped
+from mare.relational.uniqueness import Distinct
 from mare.release import SettledPlan
-from mare.release.placing import Index, Rooms
-from mare.release.relations import Relations, Stepped
-from mare.release.uniqueness import Distinct
 
 from .given import GivenTables
 
@@ -21,7 +21,7 @@ from .given import GivenTables
 class Chunk:
     """The coded rows of some entities, and the keys by which random numbers are theirs."""
 
-    rooms: Rooms
+    placed: PlacedTables
     keys: dict[str, Keys]
     entities: Index
     """The entities' numbers."""
@@ -32,7 +32,7 @@ class Chunk:
 
     @property
     def rows(self) -> dict[str, int]:
-        return {name: placed.rows for name, placed in self.rooms.tables.items()}
+        return {name: placed.rows for name, placed in self.placed.tables.items()}
 
 
 @dataclass(frozen=True, eq=False)

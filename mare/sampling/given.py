@@ -20,9 +20,9 @@ from mare.codec.points import standing
 from mare.codec.siblings import Above, standing_place
 from mare.codec.slots import ORDINARY
 from mare.domain import CodeArray, smallest_dtype
-from mare.release.folding import FoldedContext
-from mare.release.placing import Index, Placed, Rooms
-from mare.release.pointing import previous_of_item
+from mare.relational.placing import Index, Placed, PlacedTables
+from mare.relational.relations import previous_of_item
+from mare.relational.unrolling import FoldedContext
 
 from .given_references import GivenLinks
 
@@ -118,9 +118,9 @@ def given_table(
     counts = np.bincount(parent, minlength=parents).astype(np.int64)
     siblings, codec, related = Siblings(parents, parent, position), made.codecs[name], made.related.get(name)
     bare = Placed(len(parent), parent, position, counts[parent], {"rows": {}, "head": {}, "context": {}})
-    rooms = Rooms(made.owners, {**{table: one.placed for table, one in known.items()}, name: bare})
+    around = PlacedTables(made.owners, {**{table: one.placed for table, one in known.items()}, name: bare})
     everyone = np.arange(len(parent), dtype=np.int64)
-    above: Above = {a: known[a.scope].decoded.points[a.column].take(rooms.climb(everyone, name, a.scope)) for a in codec.above}
+    above: Above = {a: known[a.scope].decoded.points[a.column].take(around.climb(everyone, name, a.scope)) for a in codec.above}
     values = {column: columns[column] for column in codec.columns}
     coded, free = dict(links.codes), dict[str, CodeArray]()
     unrolling = None if related is None else related.unrolling

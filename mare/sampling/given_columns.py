@@ -14,9 +14,8 @@ import numpy as np
 from mare.codec.parsing import clocks, is_text, moments
 from mare.codec.ticks import null_mask
 from mare.errors import SourceError
-from mare.release.filling import Constant, Filling, Fresh, FromAbove, Numbered, WorkedOut
-from mare.release.linking import Linked
-from mare.release.placing import NOWHERE, Index
+from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Numbered, WorkedOut
+from mare.relational.placing import NOWHERE, Index
 from mare.schema.columns import AnyColumn, Date, Datetime, Time
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 

@@ -11,12 +11,10 @@ import numpy as np
 from mare.codec.ticks import null_mask
 from mare.domain import CodeArray
 from mare.errors import SourceError
-from mare.release.filling import Constant, Filling, FromAbove
-from mare.release.linking import VIA, Linked
-from mare.release.placing import Index
-from mare.release.pointing import back_codes, rank_codes
-from mare.release.public import PublicTables, Vocabulary
-from mare.release.relations import Ranked, Stepped, TableRelations, Words
+from mare.relational.filling import VIA, Constant, Filling, FromAbove, Linked
+from mare.relational.placing import Index
+from mare.relational.public import PublicTables, Vocabulary
+from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, rank_codes
 from mare.schema import Schema
 
 from .given_columns import Columns, key_texts, places_of

@@ -11,10 +11,10 @@ from mare.errors import SourceError
 from mare.graph.dag import DatasetDag
 from mare.graph.ownership import parent_link
 from mare.ports import Watch
+from mare.relational.filling import FromAbove
+from mare.relational.placing import Index, Placed, PlacedTables
+from mare.relational.relations import TableRelations
 from mare.release import Release
-from mare.release.filling import FromAbove
-from mare.release.placing import Index, Placed, Rooms
-from mare.release.relations import TableRelations
 from mare.schema import Schema
 from mare.schema.schema import EntityByColumn
 
@@ -190,11 +190,11 @@ class _Taking:
         tables = {
             table: Placed(len(parent), parent, position, position, {}) for table, (_, parent, position) in self.placing.items()
         }
-        rooms = Rooms(self.ready.generator.owners, tables)
+        placed = PlacedTables(self.ready.generator.owners, tables)
         everyone, above = np.arange(len(self.entities[name]), dtype=np.int64), dict[str, "pa.Array"]()
         for column, filling in self.ready.writer.fillings[name].items():
             if isinstance(filling, FromAbove) and filling.column in self.columns.get(filling.table, {}):
-                at = rooms.climb(everyone, name, filling.table)
+                at = placed.climb(everyone, name, filling.table)
                 above[column] = self.columns[filling.table][filling.column].take(pa.array(at))
         check_copies(name, self.columns[name], self.ready.writer.fillings[name], above)
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import RowDraws, numbered_keys
-from mare.release.filling import Fresh
-from mare.release.placing import Index
+from mare.relational.filling import Fresh
+from mare.relational.placing import Index
 from mare.schema.reflection import ReflectedColumn
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from mare.codec.ticks import DAY_US
 from mare.errors import InternalError
-from mare.release.linking import VIA, Linked
-from mare.release.placing import NOWHERE, Index
-from mare.release.relations import Words
+from mare.relational.filling import VIA, Linked
+from mare.relational.placing import NOWHERE, Index
+from mare.relational.relations import Words
 
 from .others import draw_another
 
@@ -25,7 +25,7 @@ Micros = NDArray[np.int64]
 
 def find_places(block: ChunkValues, table: str, link: Linked) -> Index:
     """Of each row of a table, the place of the row that a reference leads to."""
-    placed = block.rooms.tables[table]
+    placed = block.placed.tables[table]
     if link.way in ("via", "position", "earlier"):
         return placed.targets[VIA if link.way == "via" else link.reference]
     if link.way == "public":
@@ -59,7 +59,7 @@ def _public(block: ChunkValues, table: str, link: Linked) -> Index:
 
 def _owned(block: ChunkValues, table: str, link: Linked) -> Index:
     """The row that was made for this one."""
-    owned = block.rooms.tables[link.table]
+    owned = block.placed.tables[link.table]
     edge = block.writer.owned_by[link.table].index((table, link.reference))
     mine = np.arange(owned.rows, dtype=np.int64)
     if owned.owner is not None:
@@ -89,7 +89,7 @@ def given_to_owned(block: ChunkValues, table: str, name: str) -> pa.Array | None
         return None
     import pyarrow as pa
 
-    placed, parts, order = block.rooms.tables[table], list["pa.Array"](), list[Index]()
+    placed, parts, order = block.placed.tables[table], list["pa.Array"](), list[Index]()
     for edge, ((owner, _), column) in enumerate(zip(owners, said, strict=True)):
         mine = np.arange(placed.rows) if placed.owner is None else np.flatnonzero(placed.owner == edge)
         if column is None:
@@ -108,8 +108,8 @@ def _interval(block: ChunkValues, table: str, link: Linked) -> Index:
     """The row of the same entity whose interval contains this row's time: of several, the one that began last."""
     time, (begin, end) = block.writer.finders[table, link.reference]
     entity = block.writer.order[0]
-    here = block.rooms.climb(np.arange(block.rows(table), dtype=np.int64), table, entity)
-    there = block.rooms.climb(np.arange(block.rows(link.table), dtype=np.int64), link.table, entity)
+    here = block.placed.climb(np.arange(block.rows(table), dtype=np.int64), table, entity)
+    there = block.placed.climb(np.arange(block.rows(link.table), dtype=np.int64), link.table, entity)
     at, known = moments(block, table, time)
     starts, started = moments(block, link.table, begin)
     ends, ended = moments(block, link.table, end, last=True)

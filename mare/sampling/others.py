@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from mare.domain import RowDraws, purpose_of
-from mare.release.filling import Fresh
-from mare.release.linking import Linked
-from mare.release.placing import NOWHERE, Index
-from mare.release.relations import Words
+from mare.relational.filling import Fresh, Linked
+from mare.relational.placing import NOWHERE, Index
+from mare.relational.relations import Words
 from mare.schema.reflection import ReflectedColumn
 
 from .identifiers import fresh_values

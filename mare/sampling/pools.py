@@ -17,10 +17,10 @@ import numpy as np
 from mare.codec import LearnedDomain, LearnedValues, TableCodec, evenly, table_codec
 from mare.domain import CodeArray, numbered_keys, purpose_of, smallest_dtype
 from mare.errors import InternalError
+from mare.relational.filling import Modelled
+from mare.relational.placing import Placed, PlacedTables
+from mare.relational.public import PublicTables
 from mare.release import Release
-from mare.release.filling import Modelled
-from mare.release.placing import Placed, Rooms
-from mare.release.public import PublicTables
 from mare.schema import Schema
 from mare.schema.columns import Code
 from mare.schema.reflection import ReflectedTable
@@ -80,8 +80,8 @@ def make_pools(
         writer, tables=tables, order=tuple(placed), codecs=codecs, related={}, distinct={}, finders={}, owned_by={}, pools={}
     )
     keys = {name: numbered_keys(purpose_of(f"pool {name} of seed {seed}"), np.arange(rows.rows)) for name, rows in placed.items()}
-    rooms = Rooms(dict.fromkeys(placed, ()), placed)
-    block = ChunkValues(own, Chunk(rooms, keys, np.zeros(0, dtype=np.int64)), {}, seed)
+    tables = PlacedTables(dict.fromkeys(placed, ()), placed)
+    block = ChunkValues(own, Chunk(tables, keys, np.zeros(0, dtype=np.int64)), {}, seed)
     batches = block.batches()
     return {name: {column: block.column(name, column) for column in writer.fillings[name]} for name in placed}, batches
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from mare.codec import TableCodec, table_codec
 from mare.graph.dag import DatasetDag
 from mare.graph.ownership import link_cap, parent_link
+from mare.relational.filling import fillings
+from mare.relational.relations import Relations, TableRelations, reference_labels, relations
+from mare.relational.uniqueness import distinct_sets
 from mare.release import Release
-from mare.release.filling import fillings
-from mare.release.labels import reference_labels
-from mare.release.relations import Relations, TableRelations, relations
-from mare.release.uniqueness import distinct_sets
 from mare.schema import Schema
 from mare.schema.references import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable

@@ -13,7 +13,7 @@ import numpy as np
 from mare.domain import Codes, Keys, RowDraws, as_generator, numbered_keys, purpose_of
 from mare.errors import PlanError
 from mare.models import FittedModel
-from mare.release.placing import Index
+from mare.relational.placing import Index
 
 BLOCK = 1024
 """Entities that share a plain generator. A constant of the method, not a setting: another one gives other rows."""

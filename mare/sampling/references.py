@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import CodeArray, Codes, RowDraws
-from mare.release.placing import NOWHERE, Index, Rooms
-from mare.release.relations import Ranked, Stepped
+from mare.relational.placing import NOWHERE, Index, PlacedTables
+from mare.relational.relations import Ranked, Stepped
 
 from .structure import REDRAWS
 
@@ -29,9 +29,9 @@ class Crowd:
     count: Index
 
     @classmethod
-    def of(cls, rooms: Rooms, table: str, entity: str) -> Crowd:
-        entities = rooms.tables[entity].rows
-        whose = rooms.climb(np.arange(rooms.tables[table].rows, dtype=np.int64), table, entity)
+    def of(cls, placed: PlacedTables, table: str, entity: str) -> Crowd:
+        entities = placed.tables[entity].rows
+        whose = placed.climb(np.arange(placed.tables[table].rows, dtype=np.int64), table, entity)
         count = np.bincount(whose, minlength=entities).astype(np.int64)
         return cls(np.cumsum(count) - count, count)
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from mare.domain import CodeArray, RowDraws, purpose_of
 from mare.graph.groups import Part
+from mare.relational.placing import NOWHERE, Index, Placed
+from mare.relational.relations import Ranked, Stepped
 from mare.release import SettledGroup
-from mare.release.placing import NOWHERE, Index, Placed
-from mare.release.relations import Ranked, Stepped
 
 from .distinct import keep_apart
 from .elapsing import elapsing
@@ -25,7 +25,7 @@ from .run import OWN_PARTS, Coded, Run, by_position, make_room
 def fill_context(run: Run, settled: SettledGroup, codes: dict[str, CodeArray], rows: int) -> None:
     """One row for each row of the parent table."""
     make_room(settled, codes, rows)
-    position = run.tables[run.rooms.space(settled.group.table, "context")].position
+    position = run.tables[run.placed.space(settled.group.table, "context")].position
     looks_back = any(h.lag > 0 and (h.table, h.part) == (settled.group.table, "context") for h in settled.group.history)
     steps = by_position(position) if looks_back else [np.arange(rows, dtype=np.int64)]
     run.work.placed(settled, rows, len(steps))

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from mare.domain import CodeArray, Codes, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
+from mare.relational.filling import VIA
+from mare.relational.placing import NOWHERE, Index, Placed
+from mare.relational.relations import Ranked
 from mare.release import SettledGroup
-from mare.release.linking import VIA
-from mare.release.placing import NOWHERE, Index, Placed
-from mare.release.relations import Ranked
 
 from .associations import UnrolledRows, agree_on_absence, unroll
 from .caps import at_most, beyond_the_entity

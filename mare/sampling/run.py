@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from mare.domain import CodeArray, Codes, EvenDraws, Keys, RowDraws, child_keys, purpose_of, smallest_dtype
 from mare.graph.groups import Part
+from mare.relational.placing import Index, Placed, PlacedTables, place_children
+from mare.relational.relations import Ranked, Stepped, TableRelations
 from mare.release import SettledGroup
-from mare.release.placing import Index, Placed, Rooms, place_children
-from mare.release.relations import Ranked, Stepped, TableRelations
 
 from .distinct import without
 from .generator import Chunk, Generator
@@ -35,7 +35,7 @@ class Run:
     made: Generator
     chunk: Chunk
     tables: dict[str, Placed]
-    """Those of the chunk's rooms, to be filled in."""
+    """Those of the chunk, to be filled in."""
     seed: int
     some: bool = False
     work: ChunkWork = field(default_factory=ChunkWork)
@@ -43,8 +43,8 @@ class Run:
     crowds: dict[str, Crowd] = field(default_factory=dict)
 
     @property
-    def rooms(self) -> Rooms:
-        return self.chunk.rooms
+    def placed(self) -> PlacedTables:
+        return self.chunk.placed
 
     @property
     def keys(self) -> dict[str, Keys]:
@@ -83,13 +83,13 @@ class Run:
         return kept
 
     def whose(self, table: str, index: Index) -> Index:
-        return self.rooms.climb(index, table, self.made.tables[0])
+        return self.placed.climb(index, table, self.made.tables[0])
 
     def sample(self, settled: SettledGroup, rows: Index, label: str) -> Codes:
         """What the model of a group draws for these rows, under a name for the occasion."""
         group, model = settled.group, self.made.models[settled.name]
-        history = self.rooms.history(group, settled.history, rows, getattr(model, "looks_at", None))
-        space, purpose = self.rooms.space(group.table, group.part), f"{settled.name} {label}"
+        history = self.placed.history(group, settled.history, rows, getattr(model, "looks_at", None))
+        space, purpose = self.placed.space(group.table, group.part), f"{settled.name} {label}"
         if draws_row_by_row(model):
             keys = self.keys[space][rows]
             # What stands once for an entity decides how much there will be of everything else: no noise that can be spared.
@@ -112,7 +112,7 @@ class Run:
 
         drawn = dict(self.sample(settled, index, label).columns)
         own = group.part != "context"
-        space = self.rooms.space(group.table, group.part)
+        space = self.placed.space(group.table, group.part)
         draws = RowDraws(self.keys[space][index], purpose_of(f"{settled.name} {label} mended"))
         position = self.tables[group.table].position[index] if own else None
         make_possible(drawn, structural_codes(self.made.codecs[group.table], drawn, position), resample, draws)
@@ -130,7 +130,7 @@ class Run:
 
     def crowd(self, table: str) -> Crowd:
         if table not in self.crowds:
-            self.crowds[table] = Crowd.of(self.rooms, table, self.made.tables[0])
+            self.crowds[table] = Crowd.of(self.placed, table, self.made.tables[0])
         return self.crowds[table]
 
     def group(self, table: str, part: Part) -> SettledGroup | None:

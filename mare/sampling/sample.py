@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from mare.errors import PlanError
 from mare.finding import Location, open_sink
 from mare.ports import Sink, SinkTable, Watch
+from mare.relational.filling import linked_columns
 from mare.release import Release, load_release
-from mare.release.linking import linked_columns
 from mare.schema.reflection import ReflectedTable
 
 from .chunking import ChunkSizes, chunk_sizes

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from mare.release.placing import Index
+from mare.relational.placing import Index
 
 from .chunking import ChunkSizes
 from .conditions import EntityCondition, impossible

@@ -19,11 +19,10 @@ from mare.codec.slots import ORDINARY, Kinds
 from mare.codec.ticks import Ticks
 from mare.domain import CodeArray, RowDraws, purpose_of
 from mare.errors import InternalError
-from mare.release.filling import Constant, Filling, Fresh, FromAbove, Modelled, Numbered, WorkedOut
-from mare.release.linking import Linked
-from mare.release.placing import Index, Rooms
-from mare.release.public import PublicTables
-from mare.release.relations import Relations, TableRelations
+from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut
+from mare.relational.placing import Index, PlacedTables
+from mare.relational.public import PublicTables
+from mare.relational.relations import Relations, TableRelations
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
@@ -92,8 +91,8 @@ class ChunkValues:
     _alive: Mapping[str, NDArray[np.bool_]] | None = None
 
     @property
-    def rooms(self) -> Rooms:
-        return self.chunk.rooms
+    def placed(self) -> PlacedTables:
+        return self.chunk.placed
 
     def batches(self) -> dict[str, pa.RecordBatch]:
         import pyarrow as pa
@@ -125,7 +124,7 @@ class ChunkValues:
 
     def position(self, table: str) -> Index:
         """Of each row, its place among its siblings; of those that stay, among them."""
-        placed, stays = self.rooms.tables[table], self.staying(table)
+        placed, stays = self.placed.tables[table], self.staying(table)
         if stays is None:
             return placed.position
         before: Index = (np.cumsum(stays) - stays).astype(np.int64)
@@ -134,10 +133,10 @@ class ChunkValues:
     def entities(self, table: str) -> Index:
         """Of each row, the number of its entity, over all chunks."""
         entity = self.writer.order[0]
-        return self.starts.get(entity, 0) + self.rooms.climb(np.arange(self.rows(table), dtype=np.int64), table, entity)
+        return self.starts.get(entity, 0) + self.placed.climb(np.arange(self.rows(table), dtype=np.int64), table, entity)
 
     def rows(self, table: str) -> int:
-        return self.rooms.tables[table].rows
+        return self.placed.tables[table].rows
 
     def column(self, table: str, name: str) -> pa.Array:
         """The values of a column, by the schema's word for it."""
@@ -221,7 +220,7 @@ class ChunkValues:
     def _fill(self, table: str, name: str, filling: Filling) -> pa.Array:
         import pyarrow as pa
 
-        placed = self.rooms.tables[table]
+        placed = self.placed.tables[table]
         if (given := self._given(table, name)) is not None:
             return given
         match filling:
@@ -231,7 +230,7 @@ class ChunkValues:
                 numbers = np.arange(placed.rows, dtype=np.int64) + self.starts.get(table, 0)
                 return fresh_values(filling, self._stored(table, name), numbers, purpose_of(f"{table}.{name}", self.seed))
             case FromAbove(above, column):
-                index = self.rooms.climb(np.arange(placed.rows, dtype=np.int64), table, above)
+                index = self.placed.climb(np.arange(placed.rows, dtype=np.int64), table, above)
                 return self.column(above, column).take(pa.array(index))
             case Numbered(first):
                 return pa.array(self.position(table) + first)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.release.public import Texts
+from mare.relational.public import Texts
 
 if TYPE_CHECKING:
     import duckdb

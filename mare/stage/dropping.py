@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.release.placing import Index
-from mare.release.unrolling import Unrolling
+from mare.relational.placing import Index
+from mare.relational.unrolling import Unrolling
 
 from .staged import Staged, read_table
 from .truncation import turns

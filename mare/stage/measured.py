@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mare.domain import Domain, smallest_dtype
 from mare.errors import InternalError
-from mare.release.placing import Index
+from mare.relational.placing import Index
 
 from .view import StagedView
 

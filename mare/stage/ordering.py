@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.release.placing import Index
+from mare.relational.placing import Index
 
 from .loading import order_columns, staged_columns
 from .needs import TableNeeds

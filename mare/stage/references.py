@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.release.placing import NOWHERE, Index
+from mare.relational.placing import NOWHERE, Index
 
 from .needs import Link
 

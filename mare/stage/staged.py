@@ -20,11 +20,9 @@ from mare.codec.elapsed import elapsed_name
 from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, Part
-from mare.release.folding import FoldedContext
-from mare.release.placing import NOWHERE, Index, Placed, Rooms, seen_columns
-from mare.release.pointing import back_codes, previous_of_item, rank_codes
-from mare.release.relations import Ranked, Stepped, TableRelations, Words
-from mare.release.unrolling import Unrolling
+from mare.relational.placing import NOWHERE, Index, Placed, PlacedTables, seen_columns
+from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, previous_of_item, rank_codes
+from mare.relational.unrolling import FoldedContext, Unrolling
 from mare.schema.relative import Anchor
 
 from .needs import TableNeeds
@@ -111,8 +109,8 @@ class Staged:
         return {name: table.needs.owners for name, table in self.tables.items()}
 
     @property
-    def rooms(self) -> Rooms:
-        return Rooms(self.owners, self._placed)
+    def placed(self) -> PlacedTables:
+        return PlacedTables(self.owners, self._placed)
 
     def entity_view(self, name: str, table: str) -> StagedView:
         """The entities themselves, one row each: for their number. Orphans are protected, but are none of them."""
@@ -205,7 +203,7 @@ class Staged:
         staged = self.tables[table]
         places = {name: Placed(len(t.parent), t.parent, t.position, t.position, {}, t.owner) for name, t in self.tables.items()}
         rows = np.arange(len(staged.parent), dtype=np.int64)
-        climb = Rooms(self.owners, places).climb
+        climb = PlacedTables(self.owners, places).climb
         return {a: self._points[a.scope][a.column].take(climb(rows, table, a.scope)) for a in codec.above}
 
     def _encode_references(
@@ -260,27 +258,27 @@ class Staged:
         self, group: ColumnGroup, columns: Domain, history: Domain, most_rows: int, coarsenings: Coarsenings | None = None
     ) -> StagedView:
         """The view of one column group, history joined upwards. It may look back as far as the group's own history does."""
-        rooms = self.rooms
+        placed = self.placed
         memory = max((h.lag for h in group.history if (h.table, h.part) == (group.table, group.part)), default=0)
-        space = rooms.space(group.table, group.part)
+        space = placed.space(group.table, group.part)
         counted = self._known(space)
         if group.part == "head" and group.table in self._rest:
             # The unrolled rows have their key from the context; the head generates the others'.
             counted = self._rest[group.table]
-        everyone = len(counted) == rooms.tables[space].rows
-        codes = rooms.tables[group.table].codes[group.part]
+        everyone = len(counted) == placed.tables[space].rows
+        codes = placed.tables[group.table].codes[group.part]
 
         def look(name: str) -> CodeArray:
             if name in columns:
                 return codes[name] if everyone else codes[name][counted]
-            return rooms.look(group, *seen_columns(group, history)[name], history.size(name), counted)
+            return placed.look(group, *seen_columns(group, history)[name], history.size(name), counted)
 
-        owner, position = self._owner(group.table, group.part)[counted], rooms.tables[space].position[counted]
+        owner, position = self._owner(group.table, group.part)[counted], placed.tables[space].position[counted]
         domain = history.merge(columns)
         return StagedView(group.name, domain, most_rows, self.entities, owner, {}, look, memory, position, coarsenings or {})
 
     def _space(self, table: str, part: Part) -> str:
-        return Rooms(self.owners, {}).space(table, part)
+        return PlacedTables(self.owners, {}).space(table, part)
 
     def _owner(self, table: str, part: Part) -> Index:
         return self.tables[self._space(table, part)].entity

@@ -16,8 +16,8 @@ import numpy as np
 
 from mare.errors import InternalError
 from mare.ports import Forgiving, Source
-from mare.release.placing import Index
-from mare.release.public import Texts
+from mare.relational.placing import Index
+from mare.relational.public import Texts
 
 from .associations import load_vocabulary
 from .comparing import Collations, reading_of

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.release.placing import Index
+from mare.relational.placing import Index
 
 from .needs import TableNeeds
 from .ordering import Mask, OwnedRows

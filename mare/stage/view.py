@@ -8,7 +8,7 @@ from functools import cached_property
 
 from mare.domain import Coarsenings, CodeArray, Domain, Marginal
 from mare.errors import InternalError
-from mare.release.placing import Index
+from mare.relational.placing import Index
 
 from . import kernel
 

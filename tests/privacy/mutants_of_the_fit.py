@@ -21,7 +21,7 @@ from mare.privacy.answers.scoring import exact_scores
 from mare.privacy.answers.selecting import Selected
 from mare.privacy.curator import Gate
 from mare.privacy.learning import Learner
-from mare.release.placing import Rooms
+from mare.relational.placing import PlacedTables
 from mare.stage import TableNeeds, kernel
 from tests.privacy import checks, checks_of_fits
 from tests.privacy.planting import planted
@@ -109,17 +109,17 @@ def neighbours_rows(patch: pytest.MonkeyPatch) -> None:
 @planted("the previous row is the row above, whoever's it is", checks_of_fits.benchmark_passes_the_tape, "one entity moves it by")
 def history_of_others(patch: pytest.MonkeyPatch) -> None:
     """The first row of a sequence looks at the last one of somebody else (sensitivities: history is the same entity's)."""
-    original = Rooms.look
+    original = PlacedTables.look
 
-    def above(self: Rooms, group: Any, column: Any, *args: Any) -> Any:
+    def above(self: PlacedTables, group: Any, column: Any, *args: Any) -> Any:
         if column.lag and column.kind not in ("reference", "same_item"):
             space = self.space(column.table, column.part)
             placed = self.tables[space]
             anyone = replace(placed, position=np.arange(placed.rows, dtype=np.int64))
-            self = Rooms(self.owners, {**self.tables, space: anyone})
+            self = PlacedTables(self.owners, {**self.tables, space: anyone})
         return original(self, group, column, *args)
 
-    patch.setattr(Rooms, "look", above)
+    patch.setattr(PlacedTables, "look", above)
 
 
 @planted("a row is compared with the one above, whoever's it is", checks_of_fits.looking_back_passes_the_tape, "moves it by")

@@ -17,7 +17,7 @@ import mare.stage.dropping as dropping_module
 import mare.stage.staged as staged_module
 import mare.stage.truncation as truncation_module
 from mare.codec.category import CategoryCodec, canonical
-from mare.release.placing import NOWHERE
+from mare.relational.placing import NOWHERE
 from mare.stage import Staged, TableNeeds, kernel
 from mare.stage.raw import StagedColumn
 from tests.privacy import checks_of_fits, checks_of_learning, checks_of_rows

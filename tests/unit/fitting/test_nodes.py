@@ -15,8 +15,8 @@ from mare.fitting.settling import open_codecs
 from mare.planning import Plan
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
-from mare.release.public import PublicTable
-from mare.release.relations import Relations, relations
+from mare.relational.public import PublicTable
+from mare.relational.relations import Relations, relations
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.stage import needs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mare.release.filling import fillings
+from mare.relational.filling import fillings
 from mare.release.origins import column_origins, render_origins
 from mare.schema.loading import load_schema
 from tests.reflections import table

@@ -13,8 +13,8 @@ from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
+from mare.relational.relations import Stepped
 from mare.release import Release
-from mare.release.relations import Stepped
 from mare.sampling import sample
 from mare.sampling.references import step_targets, steps_that_stay
 from mare.schema import Schema

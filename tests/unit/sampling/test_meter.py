@@ -104,7 +104,7 @@ def test_the_steps_of_a_chunk_add_up_to_what_was_announced_when_its_rows_were_pl
     chunk = sampling.job.generate(np.arange(40), work)
     groups = {settled.name: settled for settled in release.plan.groups}
     assert {name: work.done[name] for name in groups} == {name: work.expected[name] for name in groups}
-    placed = chunk.rooms.tables["labs"]
+    placed = chunk.placed.tables["labs"]
     rows = groups["labs.rows"]
     assert work.expected["labs.rows"] == len(rows.columns.names) * (placed.rows + STEP * (placed.position.max() + 1))
     assert work.expected["labs.rows"] != expected["labs.rows"]  # which was reckoned from noisy sizes

@@ -17,10 +17,10 @@ from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
+from mare.relational.filling import Fresh
+from mare.relational.placing import NOWHERE
+from mare.relational.relations import previous_of_item
 from mare.release import Release
-from mare.release.filling import Fresh
-from mare.release.placing import NOWHERE
-from mare.release.pointing import previous_of_item
 from mare.sampling import SampleOptions, sample, start
 from mare.sampling.caps import beyond_the_entity
 from mare.sampling.identifiers import fresh_values

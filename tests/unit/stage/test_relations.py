@@ -12,11 +12,9 @@ import pytest
 
 from mare.codec import evenly, table_codec
 from mare.graph.building import column_groups
-from mare.release.folding import FoldedContext
-from mare.release.pointing import back_codes, previous_of_item, rank_codes
-from mare.release.public import PublicTable
-from mare.release.relations import relations
-from mare.release.unrolling import Unrolling
+from mare.relational.public import PublicTable
+from mare.relational.relations import back_codes, previous_of_item, rank_codes, relations
+from mare.relational.unrolling import FoldedContext, Unrolling
 from mare.schema.loading import load_schema
 from mare.stage import Cuts, Staged, needs, stage
 from mare.stage.dropping import drop_rest
@@ -210,7 +208,7 @@ def test_a_row_of_somebody_else_is_not_found(tmp_path: Path) -> None:
         for table in found.tables.values():
             codec = evenly(table_codec(schema, table.needs.name, table.needs.values))
             found.encode(table.needs.name, codec, relations(schema, {}, {})[table.needs.name])
-        labs, stays = found.rooms.tables["labs"], found.tables["stays"]
+        labs, stays = found.placed.tables["labs"], found.tables["stays"]
         assert (labs.targets["stay"] >= 0).all()
         assert np.array_equal(stays.entity[labs.targets["stay"]], found.tables["labs"].entity)
         assert sorted((labs.targets["then"] >= 0).tolist()) == [False, True]

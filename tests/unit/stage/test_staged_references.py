@@ -13,8 +13,8 @@ from mare.codec import evenly, table_codec
 from mare.domain import Domain, Marginal
 from mare.errors import InternalError
 from mare.graph.building import column_groups
-from mare.release.public import PublicTable
-from mare.release.relations import relations
+from mare.relational.public import PublicTable
+from mare.relational.relations import relations
 from mare.stage import Staged, needs, stage
 from mare.stage.staged import KEY
 from tests.memory_source import MemorySource
@@ -79,7 +79,7 @@ def test_a_table_that_refers_to_no_public_key_has_none_to_count(tmp_path: Path) 
 def test_public_references_are_coded_by_what_was_chosen(tmp_path: Path) -> None:
     chosen = {"takes.drug_id": (0, 1, 2), "takes.other": (2,)}
     with staged("public references", {"people": PEOPLE, "takes": TAKES}, tmp_path, chosen) as found:
-        codes = found.rooms.tables["takes"].codes["rows"]
+        codes = found.placed.tables["takes"].codes["rows"]
         rows = found.tables["takes"].row.tolist()
         by_row = {row: (int(codes["drug_id"][n]), int(codes["other"][n])) for n, row in enumerate(rows)}
         # What may not be NULL and is no key becomes one, always the same; what may be becomes NULL.
@@ -99,7 +99,7 @@ def test_earlier_rows_are_looked_for_under_the_same_parent_alone(tmp_path: Path)
         "episode": [1, 1, 1, 4, 4, 1],
     }
     with staged("earlier rows", {"people": PEOPLE, "stays": stays}, tmp_path, {}) as found:  # type: ignore[dict-item]
-        table, codes = found.tables["stays"], found.rooms.tables["stays"].codes["rows"]
+        table, codes = found.tables["stays"], found.placed.tables["stays"].codes["rows"]
         by_row = {row: (int(codes["after_sid"][n]), int(codes["episode"][n])) for n, row in enumerate(table.row.tolist())}
     # after_sid: 0 and 1 are steps back, 2 is none. episode: one step back at most, then itself, then none.
     assert [after for after, _ in (by_row[row] for row in range(6))] == [2, 0, 1, 2, 0, 2]
@@ -118,7 +118,7 @@ def test_whether_a_row_has_one_of_its_own_is_a_code(tmp_path: Path) -> None:
         "rooms": {"home_id": [9], "size": [4]},
     }
     with staged("rows of one's own", rows, tmp_path, {}) as found:
-        jobs = found.rooms.tables["jobs"].codes["rows"]["exists(place_id)"]
+        jobs = found.placed.tables["jobs"].codes["rows"]["exists(place_id)"]
         assert dict(zip(found.tables["jobs"].row.tolist(), jobs.tolist(), strict=True)) == {0: 1, 1: 0, 2: 0}  # 77 is not there
         homes = found.tables["homes"]
         assert homes.owner is not None

@@ -78,7 +78,7 @@ def seen_columns(group: ColumnGroup, domain: Domain) -> Mapping[str, tuple[Histo
 
 
 @dataclass(frozen=True, eq=False)
-class Rooms:
+class PlacedTables:
     """All tables of an entity, placed, and who owns whose rows."""
 
     owners: Mapping[str, tuple[str, ...]]

@@ -13,8 +13,7 @@ from mare.schema import Schema
 from mare.schema.columns import Ordinal, Position
 from mare.schema.relative import PREVIOUS_ROW
 
-from .filling import Fresh, fillings
-from .linking import Linked
+from .filling import Fresh, Linked, fillings
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import numpy as np
 
 from mare.domain import Domain
 from mare.graph.groups import ColumnGroup, HistoryColumn
-from mare.release.placing import Placed, Rooms, place_children
+from mare.relational.placing import Placed, PlacedTables, place_children
 
 
-def rooms() -> Rooms:
+def tables() -> PlacedTables:
     """Two patients; the first has stays a0 a1 a2, the second b0; stays have 1, 0, 2 and 1 drugs."""
     patients = Placed(2, np.arange(2), np.zeros(2, int), np.ones(2, int), {"rows": {"sex": np.array([1, 0])}, "context": {}})
     stays = Placed(
@@ -18,14 +18,14 @@ def rooms() -> Rooms:
         {"rows": {"ward": np.array([5, 6, 7, 8])}, "context": {"count": np.array([3, 1])}},
     )
     drugs = Placed(4, *place_children(np.array([1, 0, 2, 1])), {"rows": {}, "context": {"count": np.array([1, 0, 2, 1])}})
-    return Rooms(
+    return PlacedTables(
         {"patients": (), "stays": ("patients",), "drugs": ("stays",)}, {"patients": patients, "stays": stays, "drugs": drugs}
     )
 
 
 def look(table: str, part: str, column: HistoryColumn, size: int, rows: int) -> list[int]:
     group = ColumnGroup(table, part, (), (column,))  # type: ignore[arg-type]
-    seen = rooms().history(group, Domain((str(column),), (size,)), np.arange(rows))
+    seen = tables().history(group, Domain((str(column),), (size,)), np.arange(rows))
     return seen[str(column)].tolist()
 
 

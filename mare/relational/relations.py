@@ -3,7 +3,7 @@
     schema + public tables + keys chosen with budget ─► **Relations** ─► codes of references and associations
 
 A reference to a public table is the place of its key; to a row of the same entity, that row's place among the entity's own;
-to an earlier row, how many rows back it lies.
+to an earlier row, how many rows back it lies. The stage codes true references and the sampler given ones by the same rules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mare.schema import Schema
 from mare.schema.references import EarlierReference, PublicReference, SameEntityReference
 
 from .placing import NOWHERE, Index
-from .public import PublicTables, Vocabulary
+from .public import PublicTables, Texts, Vocabulary
 from .unrolling import Unrolling, unrolling
 
 
@@ -126,3 +126,57 @@ def relations(schema: Schema, public: PublicTables, chosen: Mapping[str, Sequenc
 def _words(says: PublicReference, public: PublicTables, chosen: Sequence[int] | None) -> Words:
     vocabulary = public[says.table].vocabulary(says.column)
     return Words(vocabulary, tuple(range(len(vocabulary))) if chosen is None else tuple(sorted(chosen)), says.nullable)
+
+
+def rank_codes(target: Index, entity: Index, there: Index, size: int, nullable: bool) -> CodeArray:
+    """A same-entity reference as the place of its row among the entity's own: ``there`` holds the entity of each target row."""
+    first = np.searchsorted(there, entity)
+    none = size - 1 if nullable else 0
+    codes = np.where(target < 0, none, np.minimum(target - first, size - 1 - nullable))
+    return codes.astype(smallest_dtype(size))
+
+
+def back_codes(target: Index, back: int, itself: bool) -> CodeArray:
+    """An earlier reference as how many rows back; then the row itself, where allowed; last "none, or further"."""
+    distance = np.arange(len(target), dtype=np.int64) - target
+    none = back + itself
+    codes = np.full(len(target), none, dtype=np.int64)
+    near = (target >= 0) & (distance >= 1) & (distance <= back)
+    codes[near] = distance[near] - 1
+    if itself:
+        codes[(target >= 0) & (distance == 0)] = back
+    return codes.astype(smallest_dtype(none + 1))
+
+
+def previous_of_item(parent: Index, items: Sequence[CodeArray]) -> Index:
+    """Of each row, the previous row of the same parent with the same items, or `NOWHERE`. Rows come in order."""
+    rows = len(parent)
+    order = np.lexsort((np.arange(rows), *items, parent))
+    same = np.zeros(rows, dtype=bool)
+    if rows:
+        same[1:] = parent[order][1:] == parent[order][:-1]
+        for item in items:
+            same[1:] &= item[order][1:] == item[order][:-1]
+    found = np.full(rows, NOWHERE, dtype=np.int64)
+    found[order[same]] = order[np.flatnonzero(same) - 1]
+    return found
+
+
+Labels = tuple[str | None, ...]
+
+
+def reference_labels(related: TableRelations) -> Mapping[str, Labels]:
+    """By reference, or by the key of an association: of each code, the public key; None for NULL."""
+    found: dict[str, Labels] = {}
+    for name, says in (related.references or {}).items():
+        if isinstance(says, Words):
+            chosen = _joined([says.vocabulary.keys[key] for key in says.chosen])
+            found[name] = (*chosen, *([None] * (says.size - len(chosen))))
+    if (unrolling := related.unrolling) is not None:
+        keys = unrolling.vocabulary.keys
+        found[unrolling.key] = _joined([keys[key] for key in unrolling.chosen] if unrolling.rest == "drop" else keys)
+    return found
+
+
+def _joined(keys: Sequence[Texts]) -> Labels:
+    return tuple(", ".join(key) for key in keys)
