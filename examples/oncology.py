@@ -4,7 +4,7 @@
     python examples/oncology.py postgresql://me@host/hospital [PATIENTS]
 
 Patients are treated in lines (treatment plans), lines in cycles, and at each cycle drugs of a public formulary are
-given: the four tables of the MARE paper, section IV. What makes it worth synthesizing is that everything hangs on
+given: the four tables of the MARE paper, section IV. What makes it worth synthesizing is that everything depends on
 something: the regimen on the diagnosis and on the line, the drugs on the regimen, the days between cycles on the regimen and
 on toxicity, and the dose on the toxicity of the cycles before. Seeded, so that it is the same for everyone.
 """

@@ -199,7 +199,7 @@ def _order(schema: Schema, name: str, frames: Frames) -> list[str]:
 
 
 def _sequence(schema: Schema, name: str, frames: Frames) -> list[str]:
-    """Rows of a sequence come in the order of the column that orders them, where it stands for itself or hangs on rows above."""
+    """Rows of sequences come in the order of the column that orders them, where it stands for itself or depends on rows above."""
     link, frame = parent_link(schema, name), frames[name]
     if link is None or link.type != "sequential" or not link.order_by or link.order_by[0] not in frame:
         return []

@@ -25,7 +25,7 @@ _ROOMS = ("mare_adapters", "cli", "stage", "fitting", "release", "sampling", "au
 _FILES = ("files.py", "leftovers.py", "finding.py", "budget_file.py")
 _CLOCKS = ("meter.py", "progress.py", "bars.py", "stopping.py")
 _WAITS = "_awaited"
-"""How often these are called hangs on the clock, so no two runs would have the same steps. They tell how far things are, and
+"""How often these are called depends on the clock, so no two runs would have the same steps. They tell how far things are, and
 leave no trace."""
 _READS = ("staging.py", "stage")
 """Where the first row of a person is asked for. The budget has to be paid by then."""

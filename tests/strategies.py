@@ -1,6 +1,6 @@
 """Random schemas that are valid and settled, for property tests of every room: `@given(schemas())`.
 
-They are built so that they hold: parents before children, anchors before what hangs on them. The tables of an entity,
+They are built so that they hold: parents before children, anchors before what depends on them. The tables of an entity,
 public vocabularies, an owned lookup and a pool of staff, with most column types, kinds of keys and kinds of references.
 """
 

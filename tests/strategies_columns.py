@@ -83,7 +83,7 @@ def _text() -> st.SearchStrategy[Fields]:
 
 @st.composite
 def columns(draw: st.DrawFn, publics: Mapping[str, Fields], *, most: int = 6) -> dict[str, Fields]:
-    """Columns of one row, with some that hang on or are worked out from others."""
+    """Columns of one row, with some that depend on or are worked out from others."""
     described: dict[str, Fields] = {}
     kinds = [_category(), _boolean(), _integer(), _number(), _moments(), _code(publics), _text()]
     for i in range(draw(st.integers(1, most))):

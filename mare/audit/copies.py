@@ -28,7 +28,7 @@ from .tape import Recording, opened
 COPIED = "Each entity was removed from a copy of the source, in its own format, and the copy was read as the source is."
 NOT_COPIED = (
     "So entities were removed after reading, and what reading itself does could not be seen: a type, an order, a spelling or a "
-    "refusal that hangs on somebody's values."
+    "refusal that depends on somebody's values."
 )
 SERVER = "mare writes to no server, so no copies of the source were made."
 

@@ -8,7 +8,7 @@ log-likelihood ratio of what was released, o. The normalisers are the same on bo
 of a choice it is the difference of the two log-chances of what was chosen. Lists (sparse cells, learned values) are left
 out: a test that looks at less is a weaker test, never a wrong one.
 
-Questions may hang on earlier answers. The ratio of a whole release is then the sum over its answers, each given those
+Questions may depend on earlier answers. The ratio of a whole release is then the sum over its answers, each given those
 before it: the exact answers of the other side are taken by replaying the release there.
 """
 

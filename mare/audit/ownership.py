@@ -72,7 +72,7 @@ class Ownership:
             mine = f"FROM {relation} WHERE entity = $1"
             ((rows,),) = self.connection.execute(f"SELECT count(*) {mine}", [list(entity)]).fetchall()
             found += rows
-            # What somebody else owns too stays, with all that hangs on it: only this entity's copy of it goes.
+            # What somebody else owns too stays, with all that depends on it: only this entity's copy of it goes.
             listed = ", ".join(keys)
             alone = f"SELECT {listed} {mine} EXCEPT SELECT {listed} FROM {relation} WHERE entity <> $1"
             whole = self.connection.execute(alone, [list(entity)]).fetchall() if keys else []

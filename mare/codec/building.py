@@ -59,7 +59,7 @@ class _Refused(Exception):
 
 @dataclass(frozen=True)
 class TableCodec:
-    """The codecs of a table's modelled columns, anchors and items before the columns that hang on them."""
+    """The codecs of a table's modelled columns, anchors and items before the columns that depend on them."""
 
     table: str
     columns: Mapping[str, ColumnCodec]
@@ -145,7 +145,7 @@ def _in_order(table: str, codecs: Mapping[str, ColumnCodec]) -> list[str]:
     try:
         return list(TopologicalSorter(needs).static_order())
     except CycleError as error:
-        raise PlanError(f"table {table!r}: columns hang on each other in a circle: {' → '.join(error.args[1])}.") from None
+        raise PlanError(f"table {table!r}: columns depend on each other in a circle: {' → '.join(error.args[1])}.") from None
 
 
 def _codec(
@@ -215,7 +215,7 @@ def _by_items(
     labels: Mapping[str, Labels],
 ) -> ColumnCodec:
     if column.anchors:
-        raise _Refused("it depends on another column (by) and hangs on an anchor too; say one of them")
+        raise _Refused("it depends on another column (by) and depends on an anchor too; say one of them")
     by = tuple(_node(schema, table, item) for item in column.by or ())
     found: list[Labels] = []
     for item in by:

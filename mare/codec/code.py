@@ -84,7 +84,7 @@ class CodeCodec:
         sizes = np.array([1] * len(self.kept) + [len(texts) for texts in self.rest] + [1], dtype=np.int64)
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         index = np.minimum(codes.astype(np.int64), self.places)
-        # One draw a row whatever it is: who comes after does not hang on it.
+        # One draw a row whatever it is: who comes after does not depend on it.
         drawn = starts[index] + (rng.random(len(index)) * sizes[index]).astype(np.int64)
         return pa.array(every, type=pa.string()).take(pa.array(np.minimum(drawn, starts[index] + sizes[index] - 1)))
 

@@ -49,7 +49,7 @@ def decode_table(
 ) -> DecodedTable:
     """The values of every column. ``firsts`` holds the codes of the first values, one per parent row.
 
-    ``ordered_by`` are the columns that order siblings, one after the other. Where the first does not hang on the previous row,
+    ``ordered_by`` are the columns that order siblings, one after the other. Where the first does not depend on the previous row,
     what was drawn for the rows of one parent is handed out in order; and so is the next one, among rows that are alike in those
     before it.
     """
@@ -68,7 +68,7 @@ def decode_table(
             values[name] = one.decode(rows[name], drawing(rng, name))
         elif not isinstance(one, RelativeCodec):
             raise InternalError(f"{codec.table}.{name} is decoded before its values are known")
-    # Columns that stand for themselves are ordered before anything hangs on them; those after a relative one, where nothing does.
+    # Columns that stand for themselves are ordered before anything depends on them; those after a relative one, where none does.
     plain = list(takewhile(lambda name: isinstance(codec.columns.get(name), OrdinalCodec), ordered_by))
     for number in range(1, len(plain)):
         hand_out_among_ties(drawn, ordered_by[:number], plain[number], siblings)
@@ -125,7 +125,7 @@ class Walk:
     def place(
         self, name: str, one: RelativeCodec, codes: CodeArray, firsts: CodeArray | None, at: Index, rng: np.random.Generator
     ) -> None:
-        """The rows ``at`` of one column, whose codes are given; what they hang on has its place."""
+        """The rows ``at`` of one column, whose codes are given; what they depend on has its place."""
         limits, _ = limits_of(one.placing, one.scale, self.points, self.above, self.siblings, at)
         ticks, kinds = one.place(codes, limits, drawing(rng, name, at)), one.slots.kinds_of(codes, one.bins.count)
         lower, upper, known = standing_place(one.placing, one.scale, self.points, self.above, at)
@@ -143,7 +143,7 @@ class Walk:
         points.known[at] = there | known
 
     def _in_order(self, name: str, at: Index) -> None:
-        """Siblings hang on the same rows above, so whatever one of them may be, another may be too."""
+        """Siblings depend on the same rows above, so whatever one of them may be, another may be too."""
         ticks, kinds = self.drawn[name]
         if len(at) == self.siblings.rows:
             _hand_out(ticks, kinds, self.siblings)
@@ -158,7 +158,7 @@ class Walk:
         points.upper[at] = np.where(there, ticks[at], points.upper[at])
 
     def order_ties(self, before: tuple[str, ...], name: str) -> None:
-        """The same for a later column, where its rows may change places: nothing in the table hangs on it, nor it on its row."""
+        """The same for a later column, where rows may change places: nothing in the table depends on it, nor it on its row."""
         one, relative = self.codec.ordered[name], [o for o in self.codec.ordered.values() if isinstance(o, RelativeCodec)]
         hanging = {a.column for o in relative for a in o.placing.anchors if a.scope in (SAME_ROW, PREVIOUS_ROW)}
         anchors = one.placing.anchors if isinstance(one, RelativeCodec) else ()

@@ -1,7 +1,7 @@
-"""How far a sequence has come when a row begins: free history, for a gap often hangs on all the time before it (recipe, step 9).
+"""How far a sequence is when a row begins: free history, for a gap often depends on all the time before it (recipe, step 9).
 
 Where a row above sets an end, it is what is left until then (the rest of a stay, of a follow-up). Else it is measured as the
-first value of the sequence is: from the row above that this hangs on (the age at an admission), or as it stands. A row begins
+first value of the sequence is: from the row above that this depends on (the age at an admission), or as it stands. A row begins
 where the previous one ended; the first begins at its own value, which the context knows. The fit looks at the values that rows
 have, the sampler at those that it has drawn so far.
 """
@@ -81,7 +81,7 @@ def _sequence(codec: TableCodec, name: str) -> tuple[RelativeCodec, FirstCodec]:
 
 
 def _follows(one: RelativeCodec) -> tuple[Side, str]:
-    """The column of the previous row that a row hangs on, and on which side of it the row is."""
+    """The column of the previous row that a row depends on, and on which side of it the row is."""
     sides: tuple[Side, ...] = ("after", "before")
     for side, anchor in zip(sides, (one.placing.after, one.placing.before), strict=True):
         if anchor is not None and anchor.scope == PREVIOUS_ROW:

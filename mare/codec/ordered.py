@@ -35,7 +35,7 @@ def ordered_codec(
     first: LearnedOrder | None = None,
     elapsed: LearnedOrder | None = None,
 ) -> OrdinalCodec | RelativeCodec:
-    """The codec of a column that stands for itself or hangs on anchors. What is not known yet stays open.
+    """The codec of a column that stands for itself or depends on anchors. What is not known yet stays open.
 
     Of a sequence, ``first`` is what was learned of its first value, ``elapsed`` of how far it has come when a row begins.
     """

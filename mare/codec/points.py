@@ -1,6 +1,6 @@
 """`Points`: a column as something that others are anchored at. Every row has a place, also where the value is missing.
 
-A NULL stands where its own anchor stands, so that a sequence goes on from there. A NULL that hangs on nothing stands as
+A NULL stands where its own anchor stands, so that a sequence goes on from there. A NULL that depends on nothing stands as
 early as can be for what comes after it, and as late as can be for what comes before it: it binds nobody.
 """
 
@@ -24,7 +24,7 @@ class Points:
     upper: Ticks
     """Nothing that comes before the row is after this."""
     known: Mask
-    """False where neither the value nor anything that it hangs on is there."""
+    """False where neither the value nor anything that it depends on is there."""
 
     def take(self, index: NDArray[np.int64]) -> Points:
         return Points(self.scale, self.lower[index], self.upper[index], self.known[index])
@@ -35,5 +35,5 @@ class Points:
 
 
 def standing(scale: TickScale, ticks: Ticks, there: Mask, low: int, high: int) -> Points:
-    """The points of a column that hangs on nothing."""
+    """The points of a column that depends on nothing."""
     return Points(scale, np.where(there, ticks, low), np.where(there, ticks, high), there)

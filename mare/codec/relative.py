@@ -35,7 +35,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Placing:
-    """How a value hangs on its anchors. Anchors name a table, not `parent`: the schema's words were resolved."""
+    """How a value depends on its anchors. Anchors name a table, not `parent`: the schema's words were resolved."""
 
     after: Anchor | None = None
     before: Anchor | None = None
@@ -202,5 +202,5 @@ def _settled(placed: Bins | OpenBins) -> Bins:
 
 def _all(ticks: Ticks | None) -> Ticks:
     if ticks is None:
-        raise InternalError("a value hangs on an anchor that was not given")
+        raise InternalError("a value depends on an anchor that was not given")
     return ticks

@@ -20,7 +20,7 @@ AnyScale = IntegerScale | NumberScale | DateScale | DatetimeScale | TimeScale | 
 
 
 def scale_of(column: OrderedColumn, known: LearnedOrder | None = None) -> AnyScale:
-    """The column's ticks. Those of a number hang on its range: it has those of an open one while that is not known."""
+    """The column's ticks. Those of a number depend on its range: it has those of an open one while that is not known."""
     match column:
         case Integer():
             return IntegerScale(column.step)

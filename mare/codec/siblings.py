@@ -43,7 +43,7 @@ class Siblings:
 
     @cached_property
     def steps(self) -> list[Index]:
-        """The rows at each position: what a row hangs on has its value before the row needs it."""
+        """The rows at each position: what a row depends on has its value before the row needs it."""
         if not self.rows:
             return []
         # Sixteen bits are sorted by their digits, several times faster.

@@ -1,4 +1,4 @@
-"""`RowDraws`: random numbers that belong to rows. A row's numbers hang on its own key, never on who is drawn beside it.
+"""`RowDraws`: random numbers that belong to rows. A row's numbers depend on its own key, never on who is drawn beside it.
 
 Counter-based: a number is a hash of (key of the row, purpose, how many numbers were drawn for that purpose before). So rows
 may be drawn in chunks of any size, by any number of threads and in any order, and come out the same.
@@ -85,7 +85,7 @@ def purpose_of(label: str, within: int = 0) -> int:
 
 
 def numbered_keys(purpose: int, numbers: NDArray[np.integer]) -> Keys:
-    """Keys of rows that hang on nothing but their numbers: of the entities, by seed."""
+    """Keys of rows that depend on nothing but their numbers: of the entities, by seed."""
     keys = numbers.astype(np.uint64)
     keys *= np.uint64(_STEP)
     keys += np.uint64(purpose)
@@ -103,7 +103,7 @@ def child_keys(above: Keys, parent: NDArray[np.integer], position: NDArray[np.in
 
 
 def mixed(keys: Keys) -> Keys:
-    """In place: every bit of the result hangs on every bit of the key (SplitMix64's finaliser; Steele, Lea and Flood 2014)."""
+    """In place: every bit of the result depends on every bit of the key (SplitMix64's finaliser; Steele, Lea and Flood 2014)."""
     spare = keys >> _SHIFTS[0]
     keys ^= spare
     keys *= _FIRST

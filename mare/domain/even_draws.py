@@ -47,7 +47,7 @@ class EvenDraws(RowDraws):
 
 
 def _shuffled(numbers: NDArray[np.int64], purpose: int) -> NDArray[np.uint64]:
-    """Each number's place in its block, in an order that hangs on block and purpose: every step can be undone, so no two meet."""
+    """A number's place in its block, in an order that depends on block and purpose: every step can be undone, so no two meet."""
     place = numbers.astype(np.uint64)
     word = place >> np.uint64(_BITS)
     word += np.uint64(purpose)

@@ -2,8 +2,8 @@
 
     open codecs ─► values ─► bounds ─► bins ─► settled codecs
 
-Three rounds, because each hangs on the one before: lists of values (a number's scale may depend on one), bounds (the ticks of a
-number hang on its range), bins. What is asked, on which grid and with which share follows from the schema and from answers that
+Three rounds, because each depends on the one before: lists of values (a number's scale may depend on one), bounds (the ticks of a
+number depend on its range), bins. What is asked, on which grid and with which share follows from the schema and from answers that
 were paid for.
 """
 

@@ -1,4 +1,4 @@
-"""Coarser levels of what a column group may look at, handed to its view: public, for they hang on codecs and domains alone.
+"""Coarser levels of what a column group may look at, handed to its view: public, for they depend on codecs and domains alone.
 
 Numbers and times have their neighbouring bins taken together, codes their kin (`TableCodec.coarsenings`); numbers of children are
 told exactly where they are small, and roughly where they are large; of a row that may not be there, the coarsest level tells

@@ -1,6 +1,6 @@
 """`Rehearsal`: what fitted models draw of entities, so that a later one knows how its history will come out.
 
-The number of a patient's admissions hangs on the patient's columns. How those are distributed was measured once when their own
+The number of a patient's admissions depends on the patient's columns. How those are distributed was measured once when their own
 model was fitted, and again, with other noise, where the numbers are; but what a sampler finds is the first. A model that agrees
 with the second would have the wrong number of admissions. Drawn from models alone: post-processing, free.
 """

@@ -233,7 +233,7 @@ def _looked_at(
 
 
 def _above_orphans(sizes: _Sizes, table: str, ancestor: str) -> bool:
-    """Whether rows of a table may be orphans, or hang on orphans, and so have nobody for that ancestor."""
+    """Whether rows of a table may be orphans, or depend on orphans, and so have nobody for that ancestor."""
     seen, waiting = {table}, [table]
     while waiting:
         for edge in sizes.dag.owners(waiting.pop()):

@@ -32,7 +32,7 @@ def noisy_bounds(histogram: FineHistogram, chance: float = CHANCE) -> LearnedBou
 
 
 def clear_of_noise(histogram: FineHistogram, chance: float) -> float:
-    """What no empty cell of the grid reaches, but with this probability (in the continuum: nothing private hangs on it)."""
+    """What no empty cell of the grid reaches, but with this probability (in the continuum: nothing private depends on it)."""
     each = chance / histogram.grid.cells
     if histogram.mechanism == "discrete gaussian":
         return -histogram.deviation * NormalDist().inv_cdf(each)

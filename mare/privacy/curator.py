@@ -88,7 +88,7 @@ class Gate:
         return learner
 
     def secret(self, name: str) -> bytes:
-        """The fit's 32-byte key of that name, never released (which rows a cap keeps hangs on one). A tape replays it."""
+        """The fit's 32-byte key of that name, never released (which rows a cap keeps depends on one). A tape replays it."""
 
         def draw() -> bytes:
             return self._bits.words(4).tobytes()

@@ -6,7 +6,7 @@ integers, and it is the same distribution, not a similar one, so the guarantee i
 - a cell that the data lists gets its noise, and is dropped below r like any other;
 - every other cell is at zero and reaches r on its own, with one probability: which ones do (`scattering`) and with which
   value (`tails`) is drawn for all of them together. The draw runs over *all* cells and leaves out the listed ones
-  afterwards, so that neither the work nor a refusal hangs on how many the data lists.
+  afterwards, so that neither the work nor a refusal depends on how many the data lists.
 
 Cells come out by their index. Nothing tells a listed cell from a phantom: not its place, not an explicit zero.
 """

@@ -49,7 +49,7 @@ def _tail(threshold: int, sigma: float) -> float:
 
 
 def canonical(counts: Mapping[str, int]) -> tuple[list[str], Integers]:
-    """The values in one order that hangs on nothing but themselves, and their counts."""
+    """The values in one order that depends on nothing but themselves, and their counts."""
     values = sorted(counts)
     return values, np.array([counts[value] for value in values], dtype=np.int64)
 

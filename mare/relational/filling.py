@@ -174,7 +174,7 @@ def _random_keys(schema: Schema, table: str, filled: dict[str, Filling], refused
         for reference, says in other.references.items():
             if says.kind == "other_entity" and says.fill == "random" and says.table in (table, *_below(schema, table)):
                 refused.append(
-                    f"{name}.{reference}: it leads at random to {says.table}, the rows of which hang on keys that are random "
+                    f"{name}.{reference}: it leads at random to {says.table}, the rows of which depend on keys that are random "
                     f"themselves ({table}). Give {table} a key of its own, or say fill: none"
                 )
 

@@ -100,7 +100,7 @@ def text(value: object) -> str:
 
 
 def in_order(table: PublicTable) -> PublicTable:
-    """The same rows in the order of their keys, so that codes do not hang on how a source happens to answer."""
+    """The same rows in the order of their keys, so that codes do not depend on how a source happens to answer."""
     if not table.key or not table.rows.num_rows:
         return table
     keys = table.texts(table.key)

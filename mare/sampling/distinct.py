@@ -1,7 +1,7 @@
 """Keys with modelled parts: rows of one parent that came out alike are drawn again, a bounded number of times.
 
 First by the model itself, given the same history; then at random over the domain; what is still alike is dropped, before
-anything hangs on it. Only a domain that is hardly larger than the list ever comes to that.
+anything depends on it. Only a domain that is hardly larger than the list ever comes to that.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def keep_apart(
 
 
 def without(placed: Placed, gone: Index) -> Placed:
-    """The same table without these rows. Nothing may hang on it yet."""
+    """The same table without these rows. Nothing may depend on it yet."""
     kept = np.setdiff1d(np.arange(placed.rows), gone)
     counts = np.bincount(placed.parent[kept], minlength=int(placed.parent.max(initial=-1)) + 1).astype(np.int64)
     parent, position, siblings = place_children(counts)

@@ -1,6 +1,6 @@
 """Rows that cannot be: a key that stayed alike after many draws, or a reference that must hold and leads to such a row.
 
-They are few, and they go with all that hangs on them. Everything else of the block stays as it is.
+They are few, and they go with all that depends on them. Everything else of the block stays as it is.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _draw_other_values(block: ChunkValues, table: str, name: str, codec: Ordinal
 
 
 def _is_anchor(block: ChunkValues, table: str, name: str) -> bool:
-    """Whether other values hang on this one, or the order of others: then it stays where it is."""
+    """Whether other values depend on this one, or the order of others: then it stays where it is."""
     ordered_by = block.writer.ordered_by.get(table, ())
     if name in ordered_by and len(ordered_by) > 1:
         return True

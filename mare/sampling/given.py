@@ -163,7 +163,7 @@ def given_table(
 def _stand(
     codec: TableCodec, values: Mapping[str, pa.Array], siblings: Siblings, above: Above
 ) -> tuple[dict[str, Points], dict[str, pa.Array]]:
-    """Where the ordered columns stand, for what hangs on them; and those with special values, as quantities alone.
+    """Where the ordered columns stand, for what depends on them; and those with special values, as quantities alone.
 
     As `decode_table` has it: a NULL stands where its anchor does, or binds nobody.
     """

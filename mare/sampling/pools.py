@@ -80,8 +80,8 @@ def make_pools(
         writer, tables=tables, order=tuple(placed), codecs=codecs, related={}, distinct={}, finders={}, owned_by={}, pools={}
     )
     keys = {name: numbered_keys(purpose_of(f"pool {name} of seed {seed}"), np.arange(rows.rows)) for name, rows in placed.items()}
-    tables = PlacedTables(dict.fromkeys(placed, ()), placed)
-    block = ChunkValues(own, Chunk(tables, keys, np.zeros(0, dtype=np.int64)), {}, seed)
+    placed_pools = PlacedTables(dict.fromkeys(placed, ()), placed)
+    block = ChunkValues(own, Chunk(placed_pools, keys, np.zeros(0, dtype=np.int64)), {}, seed)
     batches = block.batches()
     return {name: {column: block.column(name, column) for column in writer.fillings[name]} for name in placed}, batches
 

@@ -70,7 +70,7 @@ class Run:
             self.keys[table] = keys
 
     def drop(self, table: str, gone: Index) -> Index:
-        """Rows that cannot be, before anything hangs on them; the places of those that stay."""
+        """Rows that cannot be, before anything depends on them; the places of those that stay."""
         before = self.tables[table]
         kept = np.setdiff1d(np.arange(before.rows), gone).astype(np.int64)
         self.tables[table] = after = without(before, gone)

@@ -1,6 +1,6 @@
 """From coded rows to the values of the output tables: decoded, with fresh keys and with references that hold.
 
-A column is worked out when it is first asked for, because tables hang on each other both ways: a child copies its parent's
+A column is worked out when it is first asked for, because tables depend on each other both ways: a child copies its parent's
 key, an owner the key of the row that was made for it.
 """
 

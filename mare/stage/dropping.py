@@ -1,4 +1,4 @@
-"""What goes once the keys of a vocabulary are chosen: rows of the rest that have no place, and all that hangs on them.
+"""What goes once the keys of a vocabulary are chosen: rows of the rest that have no place, and all that depends on them.
 
 A second truncation, with the same cascade as the first. Which keys were chosen is a private answer, so that rows go by it
 tells nothing; which rows of a group stay is decided inside the parent, by the rows' own hash.

@@ -30,7 +30,7 @@ class Cuts:
     """Beyond the cap per parent row, wherever the schema has that from."""
     max_per_entity: int = 0
     above: int = 0
-    """They hung on a row that was left out."""
+    """They depended on a row that was left out."""
 
     @property
     def total(self) -> int:

@@ -96,7 +96,7 @@ class _OtherKey(Replayer):
 
 
 def another_key_keeps_other_rows() -> None:
-    """Which rows a cap keeps hangs on a key that the fit drew."""
+    """Which rows a cap keeps depends on a key that the fit drew."""
     made, recorder = plan(load_schema(LISTS), Budget(2, 1e-9)), Recorder()
     run_fit(made, _lists(), FitOptions(bits=SeededBits(1), tape=recorder))
     other = _OtherKey(recorder.record)

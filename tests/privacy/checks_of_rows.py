@@ -110,7 +110,7 @@ def strange_and_missing_values_pass_the_tape() -> None:
 
 
 def rows_of_the_rest_pass_the_tape() -> None:
-    """Of many rows of one rare group one stays: which, hangs on the rows and on nothing about the source."""
+    """Of many rows of one rare group one stays: which, depends on the rows and on nothing about the source."""
     schema = related("association, the rest by its group")
     report = tape_audit(plan(schema, BUDGET), dataset(schema, seed=3, entities=12), random=2, retold=True)
     (order,) = (replay for replay in report.retold if replay.why == OTHER_ORDER)

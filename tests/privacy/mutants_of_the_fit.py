@@ -36,7 +36,7 @@ Row = list[dict[str, Any]]
 
 @planted("the first rows that come are kept", checks_of_fits.lists_pass_the_tape, "one entity moves it by")
 def first_come(patch: pytest.MonkeyPatch) -> None:
-    """A source promises no order: which rows a cap keeps hangs on how they were stored (leak 3)."""
+    """A source promises no order: which rows a cap keeps depends on how they were stored (leak 3)."""
 
     def first(rows: Row, needs: TableNeeds) -> Row:
         taken: Counter[object] = Counter()

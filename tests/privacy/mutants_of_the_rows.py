@@ -76,7 +76,7 @@ def torn_entities(patch: pytest.MonkeyPatch) -> None:
 
 @planted("whole lists in the order of the source", checks_of_fits.lists_pass_the_tape, "one entity moves it by")
 def lists_by_row_number(patch: pytest.MonkeyPatch) -> None:
-    """Which lists fit the cap per entity hangs on how the source stores them (leak 3)."""
+    """Which lists fit the cap per entity depends on how the source stores them (leak 3)."""
     original = truncation_module._whole_lists
     patch.setattr(
         truncation_module, "_whole_lists", lambda rows, most: original(replace(rows, hash=rows.row.astype(np.uint64)), most)
@@ -89,7 +89,7 @@ def lists_by_row_number(patch: pytest.MonkeyPatch) -> None:
     "although nobody joined or left",
 )
 def rest_by_row_number(patch: pytest.MonkeyPatch) -> None:
-    """Which row of a group of rare keys stays hangs on how the source stores them (leak 3)."""
+    """Which row of a group of rare keys stays depends on how the source stores them (leak 3)."""
 
     def times(staged: Staged, table: str, rest: NDArray[np.bool_], group: Integers) -> Integers:
         held = staged.tables[table]
@@ -104,7 +104,7 @@ def rest_by_row_number(patch: pytest.MonkeyPatch) -> None:
     "one entity moves it by",
 )
 def picked_by_number(patch: pytest.MonkeyPatch) -> None:
-    """Which of its values an entity names hangs on how many stand before it: one who leaves moves everybody (leak 2)."""
+    """Which of its values an entity names depends on how many stand before it: one who leaves moves everybody (leak 2)."""
 
     def keys(self: StagedColumn, most: int, key: bytes) -> dict[str, int]:
         values = self.staged.values(self.table)[self.column].to_pylist()

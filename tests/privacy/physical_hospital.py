@@ -62,7 +62,7 @@ tables:
       seq: {type: identifier}
       value: {type: number, min: 0, max: 100, bins: 5, nullable: true}
 """
-"""`step` and `seq` are described as numbers nobody needs: in which order they stand hangs on what the source says they are."""
+"""`step` and `seq` are described as numbers nobody needs: in which order they stand depends on what the source says they are."""
 
 
 def planned(schema: str = SCHEMA) -> Plan:

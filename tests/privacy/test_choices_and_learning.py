@@ -213,7 +213,7 @@ class UncappedNames(ListedColumn):
 
 @dataclass(frozen=True)
 class UnstableNames(ListedColumn):
-    """Planted bug: which values are named hangs on the entity's place among all."""
+    """Planted bug: which values are named depends on the entity's place among all."""
 
     def keys(self, most: int, key: bytes) -> Mapping[str, int]:
         place = {entity: i for i, entity in enumerate(self.everyone)}

@@ -47,7 +47,7 @@ def kolmogorov(one: NDArray[np.int64], two: NDArray[np.int64]) -> float:
 
 
 def chi_squared(one: NDArray[np.int64], two: NDArray[np.int64], edges: NDArray[np.int64]) -> float:
-    """In units of its bound. ``edges`` hang on the law alone, never on the draws."""
+    """In units of its bound. ``edges`` depend on the law alone, never on the draws."""
     a, b = (np.bincount(np.searchsorted(edges, sample, side="right"), minlength=len(edges) + 1) for sample in (one, two))
     statistic = float(((a - b) ** 2 / np.maximum(a + b, 1)).sum())
     freedom = len(edges)

@@ -1,4 +1,4 @@
-"""At a huge ε what a row hangs on shows in the synthetic data, through every kind of relation: the views look where they say.
+"""At a huge ε what a row depends on shows in the synthetic data, through every kind of relation: the views look where they say.
 
 Each case plants one dependence in otherwise random data and asks how often it holds in what comes out. The default model
 is told nothing. Seeded noise and draws: the same every time. By chance alone each would hold about as often as noted.
@@ -168,7 +168,7 @@ def _same_list(made: Frames) -> pd.Series:
 
 CASES = {
     "keys that come together": Case(HEAD + DRUGS + GIVES, _association, _together, 0.25),
-    "what hangs on the public key": Case(HEAD + DRUGS + GIVES, _association, _by_key, 0.25),
+    "what depends on the public key": Case(HEAD + DRUGS + GIVES, _association, _by_key, 0.25),
     "a sibling that is seen": Case(
         HEAD
         + DRUGS

@@ -3,7 +3,7 @@
 MySQL, MariaDB, SQLite's NOCASE and PostgreSQL's citext take `p1` for `P1`, and often for `p1 `; a foreign key between such texts
 holds there. mare compares letter by letter, so it asks for keys and references in a form in which equal ones are the same text
 (`mare.ports.compared`). The database works the form out of the value itself, by the rule of its own collation. Looking the
-spelling up in the row that is referred to would make what is read of one patient hang on another's row.
+spelling up in the row that is referred to would make what is read of one patient depend on another's row.
 
 A key must also not be read as another one. Where a type is read less exactly than it is stored (2.5 among SQLite's INTs, twenty
 digits of a numeric), its form is `EXACT`: a text in which only equal ones are the same.

@@ -38,13 +38,13 @@ class FittedPrivBayes:
 
     @property
     def looks_at(self) -> frozenset[str]:
-        """The history that any column hangs on: nothing else has to be gathered."""
+        """The history that any column depends on: nothing else has to be gathered."""
         parents = {parent.column for family in self.families for parent in family.parents}
         return frozenset(parents | set(self.carried.values()))
 
     @property
     def row_by_row(self) -> bool:
-        """Whether a row hangs on its own numbers alone. A quota hangs on the rows that are drawn beside it."""
+        """Whether a row depends on its own numbers alone. A quota depends on the rows that are drawn beside it."""
         return self.replacement
 
     def sample(self, history: Codes, rng: np.random.Generator) -> Codes:

@@ -41,7 +41,7 @@ class NoisyScoreSearch:
         return [one for family in families for one in (*self._repeating(family), family)]
 
     def _repeating(self, family: Family) -> list[Family]:
-        """Before a column that is carried: whether it repeats the previous value, which hangs on that value."""
+        """Before a column that is carried: whether it repeats the previous value, which depends on that value."""
         return [self._candidates.repeating(family.column)] if family.child.new_since else []
 
     def _measure(self) -> None:
@@ -64,7 +64,7 @@ class NoisyScoreSearch:
         self._scores = {pair: by_axes[frozenset((tvd.child, *tvd.parents, *tvd.given))] for pair, tvd in asked.items()}
 
     def _beginning(self) -> list[Family]:
-        """Algorithm 2: the first pair, and what fits around it; all of them hang on one another."""
+        """Algorithm 2: the first pair, and what fits around it; all of them depend on one another."""
         sizes = {pair: self._candidates.size(Axis(pair[0])) * self._candidates.size(pair[1]) for pair in self._scores}
         plain = [pair for pair in self._scores if not pair[1].level]
         if not plain:

@@ -74,7 +74,7 @@ def _without_the_impossible(believed: Table, noisy: Table, deviation: float, chi
 
 
 def strongest_first(noisy: Table, deviation: float, child: Table) -> list[int]:
-    """The parents by how much the child hangs on each alone: where a slice is empty, the strongest is who is believed."""
+    """The parents by how much the child depends on each alone: where a slice is empty, the strongest is who is believed."""
 
     def strength(parent: int) -> float:
         counts, variance = _merged(noisy, deviation, [parent])

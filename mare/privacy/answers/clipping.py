@@ -5,7 +5,7 @@ min(1, C / rows) under pure ε. It then moves the k tables together by at most C
 estimate one distribution: clipping each on its own would bias each differently (docs/privacy.md, with the counter-example).
 
 Factors are fixed-point numbers, multiples of 2^-b, rounded down in exact integers: with the limit L = ⌊C²·k·4^b⌋ and
-w = ⌊√⌊L/N⌋⌋, where N = Σ‖h‖², w²·N ≤ L holds without any rounding error. w_e hangs on that entity alone.
+w = ⌊√⌊L/N⌋⌋, where N = Σ‖h‖², w²·N ≤ L holds without any rounding error. w_e depends on that entity alone.
 """
 
 from __future__ import annotations

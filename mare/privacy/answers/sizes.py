@@ -1,4 +1,4 @@
-"""How many entities there are: the one size that hangs on no cap."""
+"""How many entities there are: the one size that depends on no cap."""
 
 from __future__ import annotations
 

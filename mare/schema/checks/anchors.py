@@ -1,4 +1,4 @@
-"""Relative values: every anchor is there, comparable, and known before the value that hangs on it."""
+"""Relative values: every anchor is there, comparable, and known before the value that depends on it."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def _anchors(layout: Layout, table: str, column: str, says: Ordinal) -> Iterator
             continue
         if field.startswith("first.") and anchor.scope in (SAME_ROW, PREVIOUS_ROW):
             remedy = f"Write parent.column or one of {listed(f'{t}.column' for t in layout.ancestors(table))}"
-            yield Fault(path, "the first value hangs on a row above", remedy)
+            yield Fault(path, "the first value depends on a row above", remedy)
         elif anchor.scope == SAME_ROW and anchor.column == column:
-            yield Fault(path, f"{column} would hang on itself", f"Write previous.{column}, or another column")
+            yield Fault(path, f"{column} would depend on itself", f"Write previous.{column}, or another column")
         elif anchor.scope == PREVIOUS_ROW and field in ("before", "during.1"):
             yield Fault(path, "a value comes after the previous row, not before it", "Write `after:` with previous.column")
         other = layout.schema.tables[home].columns.get(anchor.column)
@@ -82,7 +82,7 @@ def _anchors(layout: Layout, table: str, column: str, says: Ordinal) -> Iterator
         if not isinstance(other, group):
             yield _not_comparable(layout, home, anchor.column, other, says, group, path)
         elif other.determined is not None and other.determined.next is not None:
-            what = f"{anchor.column} is known only when the next row is, so nothing can hang on it"
+            what = f"{anchor.column} is known only when the next row is, so nothing can depend on it"
             yield Fault(
                 path, what, f"Write {anchor.scope + '.' if anchor.scope else ''}{other.determined.next}, or another column"
             )

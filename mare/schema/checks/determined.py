@@ -152,7 +152,7 @@ def _circles(layout: Layout, table: str) -> Iterator[Fault]:
         except CycleError as error:
             loop: list[str] = error.args[1]
             if len(loop) > 2 or described[loop[0]].determined is not None:
-                what = f"these hang on each other: {' → '.join(loop)}"
+                what = f"these depend on each other: {' → '.join(loop)}"
                 remedy = "One of them has to stand on its own: give it bounds instead of an anchor"
                 yield Fault(("tables", table, "columns", loop[0]), what, remedy)
             for before, after in pairwise(loop):

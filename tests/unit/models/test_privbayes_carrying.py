@@ -184,7 +184,7 @@ HALVES = {"age": (Coarsening(np.arange(16) // 8, 2),)}
 
 
 def aged(entities: int) -> ArrayView:
-    """x hangs on which half of its sixteen codes the age is in."""
+    """x depends on which half of its sixteen codes the age is in."""
     rng = np.random.default_rng(4)
     age = rng.integers(0, 16, entities).astype(np.uint8)
     x = (rng.random(entities) < np.where(age >= 8, 0.9, 0.1)).astype(np.uint8)

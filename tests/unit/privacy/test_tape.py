@@ -132,7 +132,7 @@ class Flattered(ListedView):
 
 @dataclass(frozen=True)
 class Shared(ListedView):
-    """Planted bug: what an entity weighs hangs on who else is there."""
+    """Planted bug: what an entity weighs depends on who else is there."""
 
     def squared_norms(self, marginals: Sequence[Marginal]) -> NDArray[np.int64]:
         norms = super().squared_norms(marginals)

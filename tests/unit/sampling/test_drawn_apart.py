@@ -1,4 +1,4 @@
-"""Rows that have to differ are drawn again once their values are known: what hangs on those values comes along."""
+"""Rows that have to differ are drawn again once their values are known: what depends on those values comes along."""
 
 from __future__ import annotations
 

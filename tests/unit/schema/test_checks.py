@@ -168,5 +168,5 @@ def test_every_cycle_is_found() -> None:
 )
 def test_columns_that_hang_on_each_other_are_named(columns: dict[str, object]) -> None:
     (fault,) = faults_after({f"admissions.columns.{name}": column for name, column in columns.items()})
-    assert "hang on each other" in fault.what
+    assert "depend on each other" in fault.what
     assert "x → y" in fault.what or "y → x" in fault.what

@@ -137,7 +137,7 @@ STEPS = {
 @pytest.mark.parametrize(
     "changes",
     [
-        pytest.param({"patients.columns.died": DIED}, id="one hangs on the other"),
+        pytest.param({"patients.columns.died": DIED}, id="one depends on the other"),
         pytest.param({"patients.columns.died": {"type": "date", "min": "2020-12-31", "max": "2100-01-01"}}, id="bounds apart"),
         pytest.param({"patients.columns.died": {"type": "date", "determined": {"copy_of": "met"}}}, id="a copy"),
     ],
