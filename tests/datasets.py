@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from mare.graph.dag import DatasetDag
-from mare.graph.ownership import link_cap, parent_link, parent_name
 from mare.schema import Schema
+from mare.schema.caps import link_cap, parent_link, parent_name
 from mare.schema.columns import (
     Boolean,
     Category,

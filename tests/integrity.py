@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from mare.graph.dag import DatasetDag
-from mare.graph.ownership import link_cap, parent_link, parent_name
 from mare.schema import Schema
+from mare.schema.caps import link_cap, parent_link, parent_name
 from mare.schema.columns import Date, Datetime, Integer, Number, Ordinal
 from mare.schema.layout import Layout
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW

@@ -36,9 +36,6 @@ class Codes:
     def __getitem__(self, name: str) -> CodeArray:
         return self.columns[name]
 
-    def with_columns(self, more: Mapping[str, CodeArray]) -> Codes:
-        return Codes(self.rows, {**self.columns, **more})
-
     def take(self, index: NDArray[np.integer]) -> Codes:
         """The rows at these positions: how a parent's columns reach its children (a gather)."""
         return Codes(len(index), {name: values[index] for name, values in self.columns.items()})

@@ -44,9 +44,6 @@ class Domain:
         """How many cells a full cross-tab of these columns has (exact: Python integers do not overflow)."""
         return prod(self.sizes if names is None else (self.size(n) for n in names))
 
-    def project(self, names: Iterable[str]) -> Domain:
-        return Domain.of((n, self.size(n)) for n in names)
-
     def merge(self, other: Domain) -> Domain:
         """The columns of both; a name that both have must have one size."""
         merged = dict(zip(self.names, self.sizes, strict=True))

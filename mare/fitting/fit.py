@@ -19,7 +19,7 @@ from mare.finding import Location, open_source
 from mare.graph.dag import DatasetDag
 from mare.models import get_model
 from mare.planning import Plan
-from mare.planning.phases import phase_shares
+from mare.planning.plan import phase_shares
 from mare.planning.sensitivity import row_bounds
 from mare.ports import Source
 from mare.privacy.bits import BitSource, OsBits, SeededBits

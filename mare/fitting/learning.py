@@ -24,11 +24,11 @@ from mare.codec import (
     table_codec,
 )
 from mare.errors import InternalError
-from mare.graph.ownership import parent_name
 from mare.planning.sensitivity import RowBound
 from mare.relational.public import PublicTables
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema
+from mare.schema.caps import parent_name
 from mare.stage_door import Measure, StageDoor
 
 from .bin_placing import Calendar, calendar_of, cuts_of, equal_bins, fine_grid, placed_bins

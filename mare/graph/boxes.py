@@ -52,10 +52,6 @@ class GroupBox:
     beside: bool
     """The names stand in the heading itself."""
 
-    @property
-    def middle(self) -> float:
-        return self.y + self.height / 2
-
 
 @dataclass(frozen=True)
 class TableBox:

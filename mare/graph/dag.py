@@ -14,12 +14,11 @@ import networkx as nx
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Schema
+from mare.schema.caps import link_cap, link_memory, parent_link, parent_name
 from mare.schema.columns import Code
 from mare.schema.faults import describe
 from mare.schema.links import Relationship
 from mare.schema.schema import EntityByColumn
-
-from .ownership import link_cap, link_memory, parent_link, parent_name
 
 TableRole = Literal["entity", "private", "owned", "pool", "public"]
 """Exactly one per table. Ignored tables are not in the graph."""
@@ -72,9 +71,10 @@ class TableEdge:
     def after(self) -> str:
         return self.parent if self.kind == "owned" else self.child
 
-
-Path = tuple[TableEdge, ...]
-"""Ownership from a table up to the entity, one edge a step."""
+    @property
+    def owner(self) -> str:
+        """Of an edge of ownership: the table that a row belongs to through it."""
+        return self.before
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class DatasetDag:
         return {node.name: node for node in self.nodes}
 
     @cached_property
-    def _owners(self) -> dict[str, Path]:
+    def _owners(self) -> dict[str, tuple[TableEdge, ...]]:
         owners: dict[str, list[TableEdge]] = {node.name: [] for node in self.nodes}
         for edge in self.edges:
             if edge.kind == "parent":
@@ -129,21 +129,9 @@ class DatasetDag:
     def entity(self) -> TableNode:
         return next(node for node in self.nodes if node.role == "entity")
 
-    def owners(self, table: str) -> Path:
+    def owners(self, table: str) -> tuple[TableEdge, ...]:
         """The edges that make the table's rows somebody's: to its parent, or from each reference that owns them."""
         return self._owners[table]
-
-    def graph(self) -> nx.DiGraph[str]:
-        """Foreign keys as a networkx graph, child → parent; `edges` holds all edges between the two tables."""
-        graph: nx.DiGraph[str] = nx.DiGraph()
-        for node in self.nodes:
-            graph.add_node(node.name, role=node.role, virtual=node.virtual)
-        for edge in self.edges:
-            if graph.has_edge(edge.child, edge.parent):
-                graph.edges[edge.child, edge.parent]["edges"] += (edge,)
-            else:
-                graph.add_edge(edge.child, edge.parent, edges=(edge,))
-        return graph
 
     def generation_order(self) -> tuple[str, ...]:
         """All real tables, each after what it needs; public ones and pools first, otherwise as the schema lists them."""
@@ -162,7 +150,7 @@ class DatasetDag:
 
         def of(table: str) -> tuple[str, ...]:
             if table not in known:
-                chains = [(up, *of(up)) for up in dict.fromkeys(_owner(edge) for edge in self.owners(table))]
+                chains = [(up, *of(up)) for up in dict.fromkeys(edge.owner for edge in self.owners(table))]
                 shared = set(chains[0]).intersection(*chains[1:]) if chains else set[str]()
                 known[table] = tuple(name for name in chains[0] if name in shared) if chains else ()
             return known[table]
@@ -179,26 +167,8 @@ class DatasetDag:
             if self.node(at).role == "entity":
                 return True
             seen.add(at)
-            waiting += [up for up in map(_owner, self.owners(at)) if up not in seen]
+            waiting += [edge.owner for edge in self.owners(at) if edge.owner not in seen]
         return False
-
-    def paths_to_entity(self, table: str) -> tuple[Path, ...]:
-        """Every way a row of the table can belong to the entity: S is the sum over them of the products of caps.
-
-        There may be exponentially many: for schemas of people's own size, and for tests. The plan sums without listing.
-        """
-        if self.node(table).role == "entity":
-            return ((),)
-        return tuple((edge, *rest) for edge in self.owners(table) for rest in self.paths_to_entity(_owner(edge)))
-
-    @staticmethod
-    def caps_along(path: Path) -> tuple[int | None, ...]:
-        """The cap of each step; None where the schema does not bound it."""
-        return tuple(edge.cap for edge in path)
-
-
-def _owner(edge: TableEdge) -> str:
-    return edge.child if edge.kind == "owned" else edge.parent
 
 
 def _generation(dag: DatasetDag) -> nx.DiGraph[str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from mare.schema import Schema
 
 from .boxes import TABLE_WIDTH, TableBox, table_box, wrapped
-from .building import column_groups
 from .dag import DatasetDag, TableEdge
 from .legend import legend_height, occurring
 from .routing import LANE, Route, Wire, lanes_used, route
+from .rules import column_groups
 from .summary import relationship, tree_children, used_by, wire_words
 
 MARGIN, TOP, ROW_GAP = 28.0, 78.0, 24.0

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Parent, Schema, Table
+from mare.schema.caps import parent_link
 from mare.schema.columns import Identifier, Position, Text
 from mare.schema.faults import describe
 from mare.schema.relative import Relative
 
 from .dag import DatasetDag
 from .groups import GroupColumn, Part
-from .ownership import parent_link
 
 UNMODELLED = (Identifier, Position, Text)
 """Regenerated, known from the order, or not kept."""

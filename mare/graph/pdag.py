@@ -3,31 +3,17 @@
 Nodes are columns, `a → b` means that b is generated after a and may look at it, `a — b` that they are generated together.
 It is the graph of the row being generated: earlier rows appear as its sources only, for their own edges are the same ones,
 moved. All columns of one part of one row are joined to each other, and an arrow from one part to another stands for
-arrows between all their columns; so the graph is kept by blocks, and column edges are written out only when asked for.
+arrows between all their columns; so the graph is kept by blocks, and column edges are never written out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, product
 
 import networkx as nx
 
 from .groups import ColumnGroup, GroupColumn, HistoryColumn, HistoryKind, Part
-
-
-@dataclass(frozen=True)
-class Node:
-    """One column of one row, seen from the row that is being generated."""
-
-    table: str
-    part: Part
-    column: str
-    lag: int = 0
-    row: str = ""
-    """Which other row it is, where neither ownership nor the lag tells: `same item`, or the reference that leads to it."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +23,6 @@ class Block:
     table: str
     part: Part
     columns: tuple[GroupColumn, ...]
-
-    def nodes(self) -> tuple[Node, ...]:
-        return tuple(Node(self.table, self.part, c.name) for c in self.columns)
 
 
 @dataclass(frozen=True)
@@ -52,13 +35,6 @@ class Arrow:
     kind: HistoryKind
     lag: int = 0
     reference: str | None = None
-
-    @property
-    def row(self) -> str:
-        return "same item" if self.kind == "same_item" else (self.reference or "")
-
-    def sources(self) -> tuple[Node, ...]:
-        return tuple(Node(*self.source, column, self.lag, self.row) for column in self.columns)
 
     def history(self) -> tuple[HistoryColumn, ...]:
         return tuple(HistoryColumn(*self.source, column, self.kind, self.lag, self.reference) for column in self.columns)
@@ -82,24 +58,6 @@ class CorrelationPdag:
     def into(self, table: str, part: Part) -> tuple[Arrow, ...]:
         """What the part may look at."""
         return self._into.get((table, part), ())
-
-    def nodes(self) -> Iterator[Node]:
-        """Every column of the current rows, then the earlier, referenced and free ones that they look at."""
-        seen = dict.fromkeys(node for block in self.blocks for node in block.nodes())
-        seen.update(dict.fromkeys(node for arrow in self.arrows for node in arrow.sources()))
-        return iter(seen)
-
-    def undirected(self) -> Iterator[tuple[Node, Node]]:
-        """`a — b`: columns of one block."""
-        for block in self.blocks:
-            yield from combinations(block.nodes(), 2)
-
-    def directed(self) -> Iterator[tuple[Node, Node, HistoryKind]]:
-        """`a → b`: a is history for b, and why."""
-        blocks = {(block.table, block.part): block for block in self.blocks}
-        for arrow in self.arrows:
-            for a, b in product(arrow.sources(), blocks[arrow.target].nodes()):
-                yield a, b, arrow.kind
 
     def block_graph(self) -> nx.DiGraph[tuple[str, Part]]:
         """What has to be generated before what. Earlier rows are left out: a part may look at its own past."""

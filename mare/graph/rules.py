@@ -10,18 +10,20 @@ What the paper leaves open is settled here:
   columns follow from the key.
 - Lags are carried one step down: the context of a sequence's child looks at the sequence's previous rows and at the
   contexts of those; the child's rows look at neither.
+
+From a schema to its column groups: the one verb that the planner needs of this room.
 """
 
 from __future__ import annotations
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Schema
+from mare.schema.caps import link_memory, parent_link, parent_name
 from mare.schema.faults import describe
 
 from .dag import DatasetDag
-from .groups import HistoryKind, Part
+from .groups import ColumnGroup, HistoryKind, Part
 from .modelled import TableParts, table_parts
-from .ownership import link_memory, parent_link, parent_name
 from .pdag import Arrow, Block, CorrelationPdag
 
 PARTS: tuple[Part, ...] = ("context", "head", "rows")
@@ -145,3 +147,8 @@ def _unseen(table: str, sibling: str) -> SchemaError:
         "Name tables that have the same parent, or one of the ancestors as their parent",
     )
     return SchemaError(describe([fault], "schema"), (fault,))
+
+
+def column_groups(schema: Schema, dag: DatasetDag | None = None) -> tuple[ColumnGroup, ...]:
+    """One group per model, each after everything that it may look at. Reads no data."""
+    return correlation_pdag(schema, dag).groups()

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mare.schema import Schema
+from mare.schema.caps import link_memory, parent_link
 
 from .dag import REFERENCES, DatasetDag, TableEdge
 from .groups import HistoryColumn, HistoryKind, Part
-from .ownership import link_memory, parent_link
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,5 @@ def tree_children(dag: DatasetDag) -> dict[str, tuple[str, ...]]:
     """The tables as a tree from the entity: each below its parent, or below its first owner."""
     children: dict[str, list[str]] = {node.name: [] for node in dag.nodes}
     for table in dag.tables("private", "owned"):
-        edge = dag.owners(table)[0]
-        children[edge.child if edge.kind == "owned" else edge.parent].append(table)
+        children[dag.owners(table)[0].owner].append(table)
     return {name: tuple(found) for name, found in children.items()}

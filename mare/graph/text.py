@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mare.schema import Schema
 
-from .building import column_groups
 from .dag import DatasetDag
 from .groups import ColumnGroup, GroupColumn
+from .rules import column_groups
 from .summary import counted, glances, reference_words, relationship, tree_children, used_by
 
 WIDTH = 100

@@ -12,10 +12,10 @@ from math import sqrt
 
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import Part
-from mare.graph.ownership import link_cap, parent_name
 from mare.schema import EntityByColumn, Schema
+from mare.schema.caps import link_cap, parent_name
 
-from .sensitivity import RowBound, owner
+from .sensitivity import RowBound
 
 ASSUMED_ENTITIES = 10_000
 """Entities where nothing says otherwise: the small end of what `recipe.md` measured, so the preview errs towards noise."""
@@ -44,7 +44,7 @@ def _per_entity(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound])
     """Assumed mean rows per entity of every table, from the caps alone. ``bounds`` comes parents first."""
     means: dict[str, float] = {}
     for table, bound in bounds.items():
-        above = [means[owner(edge)] for edge in dag.owners(table)]
+        above = [means[edge.owner] for edge in dag.owners(table)]
         if dag.node(table).role == "private":
             cap = link_cap(schema, table)
             means[table] = min(above[0] * _mean_children(cap.rows if cap else 1), bound.rows)
@@ -83,7 +83,7 @@ def assume_rows(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound],
 def _kept(schema: Schema, dag: DatasetDag, table: str, bound: RowBound, entities: float, rows: Mapping[str, float]) -> float:
     """The most rows that truncation can leave, given the rows of the owners."""
     cap = link_cap(schema, table) if dag.node(table).role == "private" else None
-    return min(entities * bound.rows, sum(rows[owner(edge)] for edge in dag.owners(table)) * (1 if cap is None else cap.rows))
+    return min(entities * bound.rows, sum(rows[edge.owner] for edge in dag.owners(table)) * (1 if cap is None else cap.rows))
 
 
 def _entities(schema: Schema, means: Mapping[str, float], asked: int | None, said: list[str]) -> tuple[float, float]:

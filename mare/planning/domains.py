@@ -13,14 +13,14 @@ from mare.domain import Domain, remaining_size
 from mare.errors import InternalError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
-from mare.graph.ownership import link_cap, parent_link
 from mare.schema import Parent, Schema, Table
+from mare.schema.caps import link_cap, parent_link
 from mare.schema.columns import DEFAULT_MAX_VALUES, Category, Code, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
 from mare.schema.sizes import DEFAULT_BINS, first_bound, measures_bins, size_bound, upper_bound
 
-from .sensitivity import RowBound, owner
+from .sensitivity import RowBound
 
 MAX_UNROLLED = 256
 """Columns that one vocabulary may unroll into. More is not a table that a model can learn, at any budget."""
@@ -240,9 +240,9 @@ def _above_orphans(sizes: _Sizes, table: str, ancestor: str) -> bool:
             link = parent_link(sizes.schema, edge.child) if edge.kind == "parent" else None
             if link is not None and link.orphans == "entity":
                 return True
-            if owner(edge) != ancestor and owner(edge) not in seen:
-                seen.add(owner(edge))
-                waiting.append(owner(edge))
+            if edge.owner != ancestor and edge.owner not in seen:
+                seen.add(edge.owner)
+                waiting.append(edge.owner)
     return False
 
 

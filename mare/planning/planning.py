@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mare.errors import PlanError
-from mare.graph.building import column_groups
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
+from mare.graph.rules import column_groups
 from mare.privacy.budget import Budget
 from mare.schema import Schema
 from mare.schema.checks import settled_or_raise
@@ -21,8 +21,7 @@ from .assumptions import assume_rows
 from .choices import Chosen, choose_models
 from .domains import GroupDomains, group_domains, measures_any_bins
 from .facts import learning_without_delta, public_facts, vocabulary_notes, warn_of_epsilon, warn_of_peeking
-from .phases import phase_shares
-from .plan import Plan, PlannedGroup, Warned
+from .plan import Plan, PlannedGroup, Warned, phase_shares
 from .preview import preview
 from .remedies import note_on_clipping, warn_of_noise
 from .sensitivity import RowBound, group_bound, row_bounds

@@ -15,8 +15,7 @@ from mare.privacy.allocation import AllocationRule, GroupDemand, allocate
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import rho_from_budget, scale_from_epsilon, sigma_from_rho, sqrt_up
 
-from .phases import Phases
-from .plan import GroupPreview, PlannedGroup, Verdict
+from .plan import GroupPreview, Phases, PlannedGroup, Verdict
 
 CLEAR_OF_NOISE = 4.0
 """θ: how many times the noise a mean count has to be."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, floor, inf, sqrt
 
-from mare.graph.ownership import link_cap, parent_link, parent_name
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import conversion_delta, epsilon_from_rho, rho_from_budget
 from mare.schema import Schema
+from mare.schema.caps import link_cap, parent_link, parent_name
 
 from .plan import GroupPreview, PlannedGroup, Warned
 from .preview import CLEAR_OF_NOISE

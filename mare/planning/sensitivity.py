@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from mare.errors import InternalError
 from mare.graph.dag import DatasetDag, TableEdge
 from mare.graph.groups import Part
-from mare.graph.ownership import Cap, link_cap, parent_link, parent_name
 from mare.schema import Schema
+from mare.schema.caps import Cap, link_cap, parent_link, parent_name
 from mare.schema.faults import Fault
 
 MAX_ROWS_PER_ENTITY = 10**9
@@ -58,22 +58,17 @@ def row_bounds(schema: Schema, dag: DatasetDag) -> tuple[dict[str, RowBound], li
     faults: list[Fault] = []
     waiting = list(dag.tables("private", "owned"))
     while waiting:
-        ready = [table for table in waiting if all(owner(edge) in bounds for edge in dag.owners(table))]
+        ready = [table for table in waiting if all(edge.owner in bounds for edge in dag.owners(table))]
         if not ready:
             raise InternalError(f"tables {', '.join(waiting)} own each other")
         for table in ready:
             edges = dag.owners(table)
             if dag.node(table).role == "owned":
-                bounds[table] = _owned([(bounds[owner(edge)], edge) for edge in edges])
+                bounds[table] = _owned([(bounds[edge.owner], edge) for edge in edges])
             else:
-                bounds[table] = _below_parent(schema, table, bounds[owner(edges[0])], faults)
+                bounds[table] = _below_parent(schema, table, bounds[edges[0].owner], faults)
         waiting = [table for table in waiting if table not in bounds]
     return bounds, faults
-
-
-def owner(edge: TableEdge) -> str:
-    """The table that a row belongs to through this edge."""
-    return edge.child if edge.kind == "owned" else edge.parent
 
 
 def _below_parent(schema: Schema, table: str, above: RowBound, faults: list[Fault]) -> RowBound:

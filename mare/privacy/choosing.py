@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from math import isfinite, isqrt
+from math import isfinite
 from typing import Literal
 
 import numpy as np
@@ -52,11 +52,6 @@ class Choice:
     """Δ, in units of the scores."""
 
     @property
-    def rho(self) -> Fraction:
-        """What it costs under zCDP."""
-        return self.epsilon**2 / (8 if self.rule == "exponential mechanism" else 2)
-
-    @property
     def steepness(self) -> Fraction:
         """λ = ε/2Δ."""
         return min(self.epsilon / (2 * self.sensitivity), _STEEPEST)
@@ -79,15 +74,6 @@ def prepare_choice(rule: Rule, epsilon: float | Fraction, sensitivity: int | Fra
     if not (isfinite(sensitivity) and sensitivity > 0):
         raise PrivacyError(f"the sensitivity of the scores is {sensitivity}; it must be a finite number above 0.")
     return Choice(rule, Fraction(epsilon), Fraction(sensitivity))
-
-
-def epsilon_from_rho(rho: float | Fraction) -> Fraction:
-    """The ε of an exponential mechanism that costs ρ: √(8ρ), rounded down."""
-    if not (isfinite(rho) and rho > 0):
-        raise PrivacyError(f"a choice that costs rho = {rho} was asked; it must be a finite number above 0.")
-    square = 8 * Fraction(rho)
-    # √(a/b) = √(ab)/b: the root of a whole number, with 64 more bits than it needs
-    return Fraction(isqrt((square.numerator * square.denominator) << 128), square.denominator << 64)
 
 
 def _with_replacement(behind: NDArray[np.int64], steepness: Fraction, bits: BitSource) -> int:

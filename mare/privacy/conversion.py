@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, inf, isfinite, isqrt, log, log1p, nextafter, sqrt
+from math import inf, isfinite, isqrt, log, log1p, nextafter, sqrt
 
 from mare.errors import BudgetError
 
@@ -28,23 +28,6 @@ LEARNING_RESERVE = 2.0**-6
 """The part of δ that pays for learning domains. The rest is for the conversion: setting this aside costs 0.1 % of noise."""
 
 _ULP = 2.0**-52
-
-
-def delta_from_rho(rho: float, epsilon: float) -> float:
-    """The δ that ρ-zCDP gives at this ε, rounded up; at most 1."""
-    _positive("rho", rho)
-    if not epsilon >= 0:
-        raise BudgetError(f"epsilon is {epsilon}; it must be at least 0.")
-    if epsilon == inf:
-        return 0.0
-    # the derivative of log δ in α, (2α - 1)ρ - ε + log(1 - 1/α), grows with α: its root is the best α
-    low, high = 1.0, (epsilon + 1.0) / (2.0 * rho) + 2.0
-    while low < (alpha := low + (high - low) / 2) < high:
-        if (2 * alpha - 1) * rho - epsilon + log1p(-1 / alpha) < 0:
-            low = alpha
-        else:
-            high = alpha
-    return min(1.0, _exp_up(_log_delta(high, rho, epsilon)))
 
 
 def epsilon_from_rho(rho: float, delta: float) -> float:
@@ -151,15 +134,6 @@ def sqrt_up(value: int) -> float:
     return root
 
 
-def _log_delta(alpha: float, rho: float, epsilon: float) -> float:
-    first = (alpha - 1) * (alpha * rho - epsilon)
-    second = alpha * log1p(-1 / alpha)
-    third = log(alpha - 1)
-    # what rounding can hide: a few ulps of each term before it cancels
-    slack = 8 * _ULP * ((alpha - 1) * (alpha * rho + epsilon) + abs(second) + abs(third) + 1)
-    return first + second - third + slack
-
-
 def _epsilon_at(alpha: float, rho: float, delta: float) -> float:
     terms = (alpha * rho, -log(delta) / (alpha - 1), -log(alpha) / (alpha - 1), log1p(-1 / alpha))
     return sum(terms) + 8 * _ULP * (sum(abs(t) for t in terms) + 1e-300)
@@ -167,13 +141,6 @@ def _epsilon_at(alpha: float, rho: float, delta: float) -> float:
 
 def _rising(alpha: float, rho: float, delta: float) -> bool:
     return (2 * alpha - 1) * rho - _epsilon_at(alpha, rho, delta) + log1p(-1 / alpha) > 0
-
-
-def _exp_up(value: float) -> float:
-    """e^value, rounded up, and never 0: a δ of 0 would be a promise that nobody made."""
-    if value >= 0:
-        return 1.0
-    return max(exp(value) * (1 + 4 * _ULP), 5e-324)
 
 
 def _positive(what: str, value: float) -> None:

@@ -21,7 +21,7 @@ CELLS_PER_ROOT = 0.7
 """Cells for each √n̂: more cells show more detail, and more noise (measured: 64 for 10,000 entities, 128 for 100,000)."""
 _FURTHEST = 2.0**200
 
-Spacing = Literal["linear", "log", "integers", "signed powers"]
+Spacing = Literal["linear", "log", "signed powers"]
 
 
 @dataclass(frozen=True)
@@ -97,17 +97,6 @@ def log_grid(low: float, high: float, cells: int = FINE_CELLS, step: float = 0.0
         # the first cells would be narrower than a step: each is one step wide instead
         marks.append(max(marks[-1] + 1, round(far / step)))
     return Grid((*(low + step * mark for mark in marks if mark < whole), low + step * whole), "log", step)
-
-
-def integer_grid(low: int, high: int) -> Grid:
-    """Every whole number from low to high a cell: for counts."""
-    if not -(2**53) <= low <= high <= 2**53:
-        raise PrivacyError(f"there is no whole number from {low} to {high}, or they are beyond 2^53. Nothing was charged.")
-    if high - low >= MOST_CELLS:
-        raise PrivacyError(
-            f"from {low} to {high} there are more than {MOST_CELLS:,} whole numbers. Use a linear grid. Nothing was charged."
-        )
-    return Grid(tuple(float(value) for value in range(low, high + 2)), "integers", 1.0)
 
 
 def power_grid(smallest: float = 1.0, largest: float = 2.0**62, per_doubling: int = 1) -> Grid:

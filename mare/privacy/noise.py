@@ -6,7 +6,6 @@ from its distribution by `total_variation`, which the accountant takes from δ; 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import exp, inf, isfinite, nextafter, sqrt
 from typing import Literal
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from mare.errors import PrivacyError
 
-from .bits import BitSource, OsBits
+from .bits import BitSource
 from .gaussian import LARGEST_SIGMA, gaussian_table, rejected_gaussian, table_size
 from .laplace import LARGEST_SCALE, discrete_laplace
 
@@ -28,13 +27,6 @@ _SMALLEST_SCALE = 2.0**-10
 _LARGEST_TABLE = 1 << 18
 _WORTHWHILE = 8
 """A table pays when it is at most this many times longer than the number of draws."""
-
-
-class NoiseBackend(OsBits, ABC):
-    """A source that draws noise with samplers of its own, and everything else (keys, choices) from the operating system."""
-
-    @abstractmethod
-    def noise(self, mechanism: Mechanism, scale: float, cells: int) -> NDArray[np.int64]: ...
 
 
 @dataclass(frozen=True)
@@ -61,8 +53,6 @@ class Noise:
         return standard_deviation(self.mechanism, self.scale)
 
     def draw(self, bits: BitSource) -> NDArray[np.int64]:
-        if isinstance(bits, NoiseBackend):
-            return bits.noise(self.mechanism, self.scale, self.cells)
         if self.mechanism == "discrete laplace":
             return discrete_laplace(self.scale, self.cells, bits)
         if self.exact:

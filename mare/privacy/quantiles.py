@@ -16,8 +16,6 @@ from mare.errors import PrivacyError
 from .learned import FineHistogram, LearnedBins, Numbers
 
 FEWEST_BINS, MOST_BINS = 6, 20
-_CLEAR = 2.0
-"""Cells of a count that hold less than so many deviations become zero: noise in the tail of a count multiplies rows."""
 
 
 def quantile_count(entities: float) -> int:
@@ -29,11 +27,6 @@ def quantile_count(entities: float) -> int:
 def cleaned(histogram: FineHistogram) -> Numbers:
     """The same histogram without negative cells. Its total stays what it was, and is at least 1."""
     total = max(float(histogram.noisy.sum()), 1.0)
-    if histogram.grid.spacing == "integers":
-        clear = np.where(histogram.noisy >= _CLEAR * histogram.deviation, histogram.noisy, 0.0)
-        mass = float(clear.sum())
-        # nothing stands clear: every number is as good as any other
-        return clear * (total / mass) if mass > 0 else np.full(len(clear), total / len(clear))
     return norm_subtract(histogram.noisy, total)
 
 

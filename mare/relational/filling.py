@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mare.errors import PlanError
-from mare.graph.ownership import parent_link, parent_name
 from mare.schema import Schema
+from mare.schema.caps import parent_link, parent_name
 from mare.schema.columns import Column, Identifier, Position, Text
 from mare.schema.references import Reference
 from mare.schema.schema import EntityByColumn

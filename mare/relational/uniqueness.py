@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mare.graph.ownership import link_cap, parent_link, parent_name
 from mare.schema import Schema
+from mare.schema.caps import link_cap, parent_link, parent_name
 from mare.schema.columns import Ordinal, Position
 from mare.schema.relative import PREVIOUS_ROW
 

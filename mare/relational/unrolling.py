@@ -15,8 +15,8 @@ import numpy as np
 
 from mare.domain import CodeArray, smallest_dtype
 from mare.errors import PlanError
-from mare.graph.ownership import parent_link
 from mare.schema import Schema
+from mare.schema.caps import parent_link
 
 from .placing import Index
 from .public import PublicTables, Vocabulary, text

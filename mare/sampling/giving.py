@@ -9,13 +9,13 @@ import numpy as np
 
 from mare.errors import SourceError
 from mare.graph.dag import DatasetDag
-from mare.graph.ownership import parent_link
 from mare.ports import Watch
 from mare.relational.filling import FromAbove
 from mare.relational.placing import Index, Placed, PlacedTables
 from mare.relational.relations import TableRelations
 from mare.release import Release
 from mare.schema import Schema
+from mare.schema.caps import parent_link
 from mare.schema.schema import EntityByColumn
 
 from .given import GivenTable, GivenTables, given_table

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from mare.codec import TableCodec, table_codec
 from mare.graph.dag import DatasetDag
-from mare.graph.ownership import link_cap, parent_link
 from mare.relational.filling import fillings
 from mare.relational.relations import Relations, TableRelations, reference_labels, relations
 from mare.relational.uniqueness import distinct_sets
 from mare.release import Release
 from mare.schema import Schema
+from mare.schema.caps import link_cap, parent_link
 from mare.schema.references import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare.schema.schema import EntityByColumn

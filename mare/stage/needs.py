@@ -12,8 +12,8 @@ from typing import Literal
 from mare.errors import PlanError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
-from mare.graph.ownership import link_cap, parent_link, parent_name
 from mare.schema import Schema
+from mare.schema.caps import link_cap, parent_link, parent_name
 from mare.schema.columns import AnyColumn
 from mare.schema.schema import EntityByColumn
 

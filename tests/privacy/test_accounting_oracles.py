@@ -305,7 +305,7 @@ def test_no_conversion_from_zcdp_does_better(epsilon: float, delta: float) -> No
     It reaches mare's δ: what is lost against the lemma is lost by saying ρ, not by turning it into ε.
     """
     optimize = pytest.importorskip("scipy.optimize", reason="scipy comes with dp-accounting (extra: dev)")
-    from mare.privacy.conversion import delta_from_rho
+    from tests.zcdp import delta_of_zcdp
 
     rho = rho_from_budget(Budget(epsilon, delta))
     spread = sqrt(2 * rho)
@@ -322,4 +322,4 @@ def test_no_conversion_from_zcdp_does_better(epsilon: float, delta: float) -> No
         A_eq=np.vstack([gaussian, np.exp(-loss) * gaussian]),
         b_eq=[1.0, 1.0],
     )
-    assert -found.fun * delta == pytest.approx(delta_from_rho(rho, epsilon), rel=0.01, abs=0)
+    assert -found.fun * delta == pytest.approx(delta_of_zcdp(rho, epsilon), rel=0.01, abs=0)

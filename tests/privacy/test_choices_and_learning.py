@@ -18,7 +18,7 @@ from mare.privacy.answers.clipping import Clip
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Gate
-from mare.privacy.grids import integer_grid, linear_grid, power_grid
+from mare.privacy.grids import linear_grid, power_grid
 from mare.privacy.ledger import Ledger
 from mare.privacy.qualities import Candidate, Distance, FScore, NormRank, Tvd, TvdToReleased, Weighting
 from mare.privacy.quantiles import quantile_bins
@@ -120,7 +120,7 @@ def learning_numbers(gate: Gate, column: ListedColumn) -> object:
     learner = gate.learner(column, 1.0)
     bounds = learner.bounds(power_grid(1, 2**40), 0.3)
     fine = learner.histogram(linear_grid(bounds.low, bounds.high, 16), 0.3, Clip.chosen())
-    counts = learner.histogram(integer_grid(0, 19), 0.3, Clip(2.0))
+    counts = learner.histogram(linear_grid(0, 19, step=1.0), 0.3, Clip(2.0))
     return bounds, fine.noisy.tolist(), quantile_bins(counts, 6).edges
 
 

@@ -1,4 +1,4 @@
-"""mare's samplers against OpenDP's: are two samples of one distribution? And OpenDP as a backend of the gate.
+"""mare's samplers against OpenDP's: are two samples of one distribution?
 
 OpenDP cannot be seeded, so these tests could fail by chance. Both statistics are compared with a bound that a pair of correct
 samplers exceeds with a probability of at most 1e-9 per comparison:
@@ -18,25 +18,27 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mare.errors import MissingExtra
-from mare.fitting import FitOptions, run_fit
-from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
-from mare.privacy.budget import Budget
-from mare.privacy.curator import Gate
-from mare.privacy.ledger import Ledger
 from mare.privacy.noise import Mechanism, prepare_noise
-from mare.privacy.opendp_noise import OpendpNoise
-from tests.memory_source import MemorySource, hospital_rows
-from tests.privacy.sessions import BOTH, PURE, ZCDP, hospital, wards
 
-pytest.importorskip("opendp", reason="OpenDP is not installed (extra: opendp)")
+opendp = pytest.importorskip("opendp.prelude", reason="the oracle OpenDP is not installed (extra: dev)")
 
 DRAWS = 10_000
 CASES: list[tuple[Mechanism, float]] = [
     *(("discrete gaussian", sigma) for sigma in (0.5, 2.0, 30.0, 1e5)),
     *(("discrete laplace", scale) for scale in (0.5, 2.0, 30.0, 1e5)),
 ]
+
+
+def opendp_draws(mechanism: Mechanism, scale: float, cells: int) -> NDArray[np.int64]:
+    """Through OpenDP's vector mechanisms over 64-bit integers."""
+    opendp.enable_features("contrib")  # OpenDP's own switch: what has no proof yet that it has reviewed, it calls so
+    vectors = opendp.vector_domain(opendp.atom_domain(T="i64"))
+    if mechanism == "discrete laplace":
+        measurement = opendp.m.make_laplace(vectors, opendp.l1_distance(T="i64"), scale=scale)
+    else:
+        measurement = opendp.m.make_gaussian(vectors, opendp.l2_distance(T="f64"), scale=scale)
+    return np.array(measurement([0] * cells), dtype=np.int64)
 
 
 def kolmogorov(one: NDArray[np.int64], two: NDArray[np.int64]) -> float:
@@ -76,7 +78,7 @@ def bins(mechanism: Mechanism, scale: float) -> NDArray[np.int64]:
 @pytest.mark.parametrize(("mechanism", "scale"), CASES)
 def test_draws_are_of_one_distribution_with_those_of_opendp(mechanism: Mechanism, scale: float, exact: bool) -> None:
     ours = prepare_noise(mechanism, scale, DRAWS, exact=exact).draw(SeededBits(9))
-    theirs = OpendpNoise().noise(mechanism, scale, DRAWS)
+    theirs = opendp_draws(mechanism, scale, DRAWS)
     assert kolmogorov(ours, theirs) < 1
     assert chi_squared(ours, theirs, bins(mechanism, scale)) < 1
 
@@ -84,44 +86,6 @@ def test_draws_are_of_one_distribution_with_those_of_opendp(mechanism: Mechanism
 @pytest.mark.parametrize(("mechanism", "scale"), CASES)
 def test_a_scale_that_is_a_quarter_off_is_noticed(mechanism: Mechanism, scale: float) -> None:
     ours = prepare_noise(mechanism, scale * 0.75, DRAWS).draw(SeededBits(9))
-    theirs = OpendpNoise().noise(mechanism, scale, DRAWS)
+    theirs = opendp_draws(mechanism, scale, DRAWS)
     edges = bins(mechanism, scale)
     assert max(kolmogorov(ours, theirs), chi_squared(ours, theirs, edges)) > 1
-
-
-@pytest.mark.parametrize("budget", [ZCDP, PURE], ids=["gaussian", "laplace"])
-def test_the_gate_answers_with_noise_of_opendp(budget: Budget, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, float, int]] = []
-    original = OpendpNoise.noise
-
-    def watched(self: OpendpNoise, mechanism: Mechanism, scale: float, cells: int) -> NDArray[np.int64]:
-        asked.append((mechanism, scale, cells))
-        return original(self, mechanism, scale, cells)
-
-    monkeypatch.setattr(OpendpNoise, "noise", watched)
-    ledger = Ledger(budget, "one patient")
-    (answer,) = Gate(budget, ledger, OpendpNoise()).curator(wards(), 1.0).counts([BOTH])
-    assert asked == [(answer.mechanism, answer.scale, 20)]
-    assert ledger.status == "PRIVATE"
-    assert (answer.values != wards().counts([BOTH])[0]).any()
-
-
-def test_a_fit_with_noise_of_opendp_is_private() -> None:
-    release = run_fit(plan(hospital(), Budget(2, 1e-9)), MemorySource.of(hospital_rows(5)), FitOptions(bits=OpendpNoise()))
-    assert release.status == "PRIVATE"
-
-
-@pytest.mark.parametrize("mechanism", ["discrete gaussian", "discrete laplace"])
-@pytest.mark.parametrize("scale", [2.0**-10, 2.0**29])
-def test_extreme_scales_are_drawn(mechanism: Mechanism, scale: float) -> None:
-    drawn = OpendpNoise().noise(mechanism, scale, 50)
-    assert drawn.dtype == np.int64
-    assert (drawn == 0).all() if scale < 1 else np.abs(drawn).max() > 1000
-
-
-def test_without_opendp_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'mare-synth\[opendp\]'"):
-        OpendpNoise()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from mare.audit.entities import at_random
 from mare.audit.neighbour import HeldSource, WithoutEntity
 from mare.audit.ownership import PLAIN, ownership
-from mare.graph.building import column_groups
+from mare.graph.rules import column_groups
 from mare.ports import Source
 from mare.schema import Schema
 from mare.stage import needs, stage

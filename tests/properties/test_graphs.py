@@ -9,14 +9,13 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mare.graph.building import column_groups
 from mare.graph.dag import UNORDERED, DatasetDag
 from mare.graph.layout import lay_out
-from mare.graph.pdag import Node
-from mare.graph.rules import correlation_pdag
+from mare.graph.rules import column_groups, correlation_pdag
 from mare.graph.svg import draw_svg
 from mare.graph.text import draw_text
 from mare.schema import Schema
+from tests.graph_edges import Node, directed, nodes_of, paths_to_entity, undirected
 from tests.strategies import schemas
 
 
@@ -34,21 +33,21 @@ def test_every_table_is_generated_after_what_it_needs(schema: Schema) -> None:
 def test_every_private_row_belongs_to_the_entity(schema: Schema) -> None:
     dag = DatasetDag.of(schema)
     for table in dag.tables("private", "owned"):
-        assert dag.paths_to_entity(table)
+        assert paths_to_entity(dag, table)
         assert dag.ancestors(table)[-1] == dag.entity.name
-        for path in dag.paths_to_entity(table):
-            assert all(cap is None or cap >= 1 for cap in dag.caps_along(path))
+        for path in paths_to_entity(dag, table):
+            assert all(edge.cap is None or edge.cap >= 1 for edge in path)
 
 
 @given(schemas())
 def test_correlations_are_acyclic_and_groups_are_their_components(schema: Schema) -> None:
     pdag = correlation_pdag(schema)
-    directed: nx.DiGraph[Node] = nx.DiGraph()
-    directed.add_edges_from((a, b) for a, b, _ in pdag.directed())
-    assert nx.is_directed_acyclic_graph(directed)
+    after: nx.DiGraph[Node] = nx.DiGraph()
+    after.add_edges_from((a, b) for a, b, _ in directed(pdag))
+    assert nx.is_directed_acyclic_graph(after)
     together: nx.Graph[Node] = nx.Graph()
-    together.add_nodes_from(node for block in pdag.blocks for node in block.nodes())
-    together.add_edges_from(pdag.undirected())
+    together.add_nodes_from(node for block in pdag.blocks for node in nodes_of(block))
+    together.add_edges_from(undirected(pdag))
     found = {frozenset(Node(g.table, g.part, c.name) for c in g.columns) for g in column_groups(schema)}
     assert {frozenset(component) for component in nx.connected_components(together)} == found
 

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mare.graph.building import column_groups
 from mare.graph.dag import DatasetDag, TableEdge, parent_link
 from mare.graph.modelled import table_parts
-from mare.graph.ownership import link_cap
+from mare.graph.rules import column_groups
 from mare.planning import Plan
 from mare.planning.planning import plan
 from mare.planning.sensitivity import row_bounds
 from mare.privacy.budget import Budget
 from mare.schema import Schema
+from mare.schema.caps import link_cap
+from tests.graph_edges import paths_to_entity
 from tests.strategies import schemas
 
 BUDGET = Budget(2, 1e-9)
@@ -114,10 +115,10 @@ def test_sensitivity_is_the_sum_over_paths_of_the_products_of_caps_or_less(schem
         return 1 if found is None else found.rows
 
     for table, bound in row_bounds(schema, dag)[0].items():
-        product = sum(prod(cap(edge) for edge in path) for path in dag.paths_to_entity(table))
+        product = sum(prod(cap(edge) for edge in path) for path in paths_to_entity(dag, table))
         capped = any(
             link.max_per_entity is not None
-            for path in dag.paths_to_entity(table)
+            for path in paths_to_entity(dag, table)
             for edge in path
             if (link := parent_link(schema, edge.child)) is not None
         )

@@ -11,7 +11,7 @@ from mare.audit.entities import at_random, extreme, heaviest, orphan, rarest, wo
 from mare.audit.neighbour import HeldSource, KeptSource, WithoutEntity
 from mare.audit.ownership import Ownership, ownership
 from mare.errors import PlanError, SourceError
-from mare.graph.building import column_groups
+from mare.graph.rules import column_groups
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.stage import needs

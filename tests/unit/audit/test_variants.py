@@ -14,7 +14,7 @@ from mare.audit.neighbour import HeldSource
 from mare.audit.ownership import Ownership, ownership
 from mare.audit.tape import MANY_TIMES, OTHER_ORDER
 from mare.audit.variants import MANY, Reordered, Repeated, reordered, repeated
-from mare.graph.building import column_groups
+from mare.graph.rules import column_groups
 from mare.privacy.bits import SeededBits
 from mare.privacy.tape import Recorder, Replayer, TapeMismatch
 from mare.schema.loading import load_schema

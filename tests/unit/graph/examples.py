@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mare.graph.building import column_groups
 from mare.graph.groups import ColumnGroup
+from mare.graph.rules import column_groups
 from mare.schema import Schema
 
 CATEGORY = {"type": "category", "values": ["x", "y"]}

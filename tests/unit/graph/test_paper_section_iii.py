@@ -6,8 +6,8 @@ import networkx as nx
 import pytest
 
 from mare.graph.dag import DatasetDag
-from mare.graph.pdag import Node
 from mare.graph.rules import correlation_pdag
+from tests.graph_edges import Node, directed, nodes_of, undirected
 from tests.unit.graph.examples import child, groups, history, names, section_iii
 
 ABOVE_D = ["A.a1", "A.a2", "B.context.count", "B.b1", "B.b2", "C.context.count", "C.c1"]
@@ -28,10 +28,9 @@ EVERY_CASE = [INDEPENDENT, sequential(1), sequential(2), ASSOCIATIVE, DERIVED]
 def test_foreign_keys_are_the_edges_of_the_dataset_dag() -> None:
     # "tables of the Dataset are nodes and foreign key relationships are the edges. Consider a dataset with tables A, B, C,
     # D, E and relationships R_B→A, R_C→B, R_D→C and R_E→C." (III.A)
-    graph = DatasetDag.of(section_iii(INDEPENDENT)).graph()
-    assert set(graph.nodes) == {"A", "B", "C", "D", "E", "P"}
-    assert set(graph.edges) == {("B", "A"), ("C", "B"), ("D", "C"), ("E", "C")}
-    assert nx.is_directed_acyclic_graph(graph)
+    dag = DatasetDag.of(section_iii(INDEPENDENT))
+    assert {node.name for node in dag.nodes} == {"A", "B", "C", "D", "E", "P"}
+    assert {(edge.child, edge.parent) for edge in dag.edges} == {("B", "A"), ("C", "B"), ("D", "C"), ("E", "C")}
 
 
 def test_a_parent_is_generated_before_its_children() -> None:
@@ -114,13 +113,13 @@ def test_the_tables_above_are_the_same_whatever_d_is(d: dict[str, object]) -> No
 def test_columns_of_one_row_are_generated_together_and_all_others_in_order() -> None:
     # "If the edge is bidirectional, then i and j are generated together by a synthesis algorithm." (III.B)
     pdag = correlation_pdag(section_iii(sequential(2)))
-    assert set(pdag.undirected()) == {
+    assert set(undirected(pdag)) == {
         (Node("A", "rows", "a1"), Node("A", "rows", "a2")),
         (Node("B", "rows", "b1"), Node("B", "rows", "b2")),
         (Node("D", "rows", "d1"), Node("D", "rows", "d2")),
     }
     # "If edge i → j is directional, it signifies that column j can reference i after i has been generated." All of D's:
-    into_d = {(a, b) for a, b, _ in pdag.directed() if b.table == "D"}
+    into_d = {(a, b) for a, b, _ in directed(pdag) if b.table == "D"}
     above = [Node("A", "rows", "a1"), Node("A", "rows", "a2"), Node("B", "context", "count"), Node("B", "rows", "b1")]
     above += [Node("B", "rows", "b2"), Node("C", "context", "count"), Node("C", "rows", "c1")]
     count = Node("D", "context", "count")
@@ -137,8 +136,8 @@ def test_groups_are_the_components_of_the_undirected_edges(d: dict[str, object])
     # "MARE topologically sorts the CPDAG and forms groups where nodes in each group have bidirectional edges to each other."
     pdag = correlation_pdag(section_iii(d))
     together: nx.Graph[Node] = nx.Graph()
-    together.add_nodes_from(node for block in pdag.blocks for node in block.nodes())
-    together.add_edges_from(pdag.undirected())
+    together.add_nodes_from(node for block in pdag.blocks for node in nodes_of(block))
+    together.add_edges_from(undirected(pdag))
     components = {frozenset(component) for component in nx.connected_components(together)}
     found = groups(section_iii(d)).values()
     assert components == {frozenset(Node(g.table, g.part, c.name) for c in g.columns) for g in found}

@@ -6,8 +6,8 @@ import networkx as nx
 import pytest
 
 from mare.graph.dag import DatasetDag
-from mare.graph.pdag import Node
 from mare.graph.rules import correlation_pdag
+from tests.graph_edges import Node, directed, undirected
 from tests.unit.graph.examples import groups, history, names, section_iv
 
 PATIENT = ["patients.gender", "patients.cancer"]
@@ -130,25 +130,25 @@ def test_the_public_table_is_nobodys_history() -> None:
 
 def test_every_edge_is_written_out_when_asked_for() -> None:
     pdag = correlation_pdag(section_iv(derived=True))
-    assert set(pdag.undirected()) == {
+    assert set(undirected(pdag)) == {
         (Node("patients", "rows", "gender"), Node("patients", "rows", "cancer")),
         (Node("lines", "rows", "plan"), Node("lines", "rows", "outcome")),
         (Node("cycles", "context", "count"), Node("cycles", "context", "first(day)")),
         (Node("cycles", "rows", "day"), Node("cycles", "rows", "toxicity")),
     }
-    directed = list(pdag.directed())
+    arrows = list(directed(pdag))
     for group in pdag.groups():
         for column in group.columns:
             into = [
                 (a.table, a.part, a.column, a.lag, kind)
-                for a, b, kind in directed
+                for a, b, kind in arrows
                 if b == Node(group.table, group.part, column.name)
             ]
             assert into == [(h.table, h.part, h.name, h.lag, h.kind) for h in group.history]
-    assert len(directed) == sum(len(g.columns) * len(g.history) for g in pdag.groups())
+    assert len(arrows) == sum(len(g.columns) * len(g.history) for g in pdag.groups())
 
 
 def test_no_column_is_its_own_history_in_the_same_row() -> None:
     graph: nx.DiGraph[Node] = nx.DiGraph()
-    graph.add_edges_from((a, b) for a, b, _ in correlation_pdag(section_iv(derived=True)).directed())
+    graph.add_edges_from((a, b) for a, b, _ in directed(correlation_pdag(section_iv(derived=True))))
     assert nx.is_directed_acyclic_graph(graph)

@@ -179,7 +179,8 @@ def test_damaged_arrays_are_refused(damage: dict[str, np.ndarray | None]) -> Non
         load_fitted(SMALL, arrays)
 
 
-AGE = Domain.of([("x", 2), ("age", 16)])
+ONLY_X, ONLY_AGE = Domain(("x",), (2,)), Domain(("age",), (16,))
+AGE = ONLY_X.merge(ONLY_AGE)
 HALVES = {"age": (Coarsening(np.arange(16) // 8, 2),)}
 
 
@@ -196,7 +197,7 @@ def aged(entities: int) -> ArrayView:
 def test_a_large_domain_is_looked_at_coarsely_where_that_is_enough() -> None:
     def parents(**options: int) -> tuple[Axis, ...]:
         settled = settle_options(PrivBayesModel(), options)
-        coarse = Task("t.rows", AGE.project(["x"]), AGE.project(["age"]), settled)
+        coarse = Task("t.rows", ONLY_X, ONLY_AGE, settled)
         model = PrivBayesModel().fit(curator_over(aged(3000), Budget(2.0, 1e-9))[0], coarse)
         assert isinstance(model, FittedPrivBayes)
         drawn = model.sample(Codes(32, {"age": np.arange(32, dtype=np.uint8) % 16}), np.random.default_rng(1))
@@ -211,13 +212,13 @@ def test_a_large_domain_is_looked_at_coarsely_where_that_is_enough() -> None:
 
 
 def test_one_level_of_a_column_is_enough_for_a_family() -> None:
-    candidates = Candidates(Task("t.rows", AGE.project(["x"]), AGE.project(["age"])), Settings(), HALVES, drowning=31)
+    candidates = Candidates(Task("t.rows", ONLY_X, ONLY_AGE), Settings(), HALVES, drowning=31)
     assert candidates.allowed(Family(Axis("x"), ()), []) == [Axis("age"), Axis("age", level=1)]
     assert candidates.allowed(Family(Axis("x"), (Axis("age", level=1),)), []) == []
 
 
 def test_where_the_noise_allows_it_a_column_is_looked_at_as_it_is() -> None:
-    candidates = Candidates(Task("t.rows", AGE.project(["x"]), AGE.project(["age"])), Settings(), HALVES, drowning=32)
+    candidates = Candidates(Task("t.rows", ONLY_X, ONLY_AGE), Settings(), HALVES, drowning=32)
     assert candidates.allowed(Family(Axis("x"), ()), []) == [Axis("age")]
 
 

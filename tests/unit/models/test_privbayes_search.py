@@ -95,7 +95,7 @@ def test_pure_budgets_are_spent_by_either_search() -> None:
 @pytest.mark.parametrize("search", ["greedy", "noisy_scores"])
 def test_how_many_children_comes_before_all_else(search: str) -> None:
     options = settle_options(PrivBayesModel(), {"search": search})
-    task = Task("t.context", CHAIN.project("bcd"), CHAIN.project("a"), options, counts=frozenset({"d"}))
+    task = Task("t.context", Domain(("b", "c", "d"), (3, 3, 3)), Domain(("a",), (3,)), options, counts=frozenset({"d"}))
     assert fit(chain(), task)[0].families[0].column == "d"
 
 

@@ -7,7 +7,7 @@ from math import fsum, pi, sqrt
 import pytest
 
 from mare.models import Workload
-from mare.planning.phases import phase_shares
+from mare.planning.plan import phase_shares
 from mare.planning.preview import judge, noise_per_cell, preview, total_cost
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import rho_from_budget

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mare.errors import PrivacyError
 from mare.privacy.bits import SeededBits
-from mare.privacy.choosing import LARGEST_SCORE, MOST_CANDIDATES, Choice, Rule, epsilon_from_rho, prepare_choice
+from mare.privacy.choosing import LARGEST_SCORE, MOST_CANDIDATES, Choice, Rule, prepare_choice
 from tests.chi_squared import chi_squared_excess
 from tests.unit.privacy.listed_view import ScriptedBits
 
@@ -123,20 +123,6 @@ def test_the_exact_coin_agrees_with_the_bracket(rule: Rule, monkeypatch: pytest.
     assert [choice.choose(scores, SeededBits(seed)) for seed in range(30)] == quick
 
 
-# --- cost -----------------------------------------------------------------------------------------------------------
-
-
-def test_an_exponential_choice_costs_an_eighth_of_epsilon_squared() -> None:
-    assert prepare_choice("exponential mechanism", 0.5, 1).rho == Fraction(1, 32)
-    assert prepare_choice("noisy maximum", 0.5, 1).rho == Fraction(1, 8)
-
-
-@pytest.mark.parametrize("rho", [1e-300, 1e-9, 0.013, Fraction(1, 3), 1 / 32, 7.0, 1e12])
-def test_epsilon_from_rho_never_costs_more_than_rho(rho: float | Fraction) -> None:
-    epsilon = epsilon_from_rho(rho)
-    assert Fraction(rho) * (1 - Fraction(1, 2**50)) <= prepare_choice("exponential mechanism", epsilon, 1).rho <= Fraction(rho)
-
-
 def test_the_steepness_is_epsilon_over_twice_the_sensitivity() -> None:
     assert prepare_choice("noisy maximum", Fraction(1, 3), Fraction(7, 2)).steepness == Fraction(1, 21)
     assert prepare_choice("noisy maximum", 1e300, 1).steepness == 2**64
@@ -146,13 +132,11 @@ def test_the_steepness_is_epsilon_over_twice_the_sensitivity() -> None:
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
-def test_epsilons_sensitivities_and_rhos_that_are_none_are_refused(value: float) -> None:
+def test_epsilons_and_sensitivities_that_are_none_are_refused(value: float) -> None:
     with pytest.raises(PrivacyError, match="epsilon"):
         prepare_choice("noisy maximum", value, 1)
     with pytest.raises(PrivacyError, match="sensitivity"):
         prepare_choice("noisy maximum", 1.0, value)  # type: ignore[arg-type]
-    with pytest.raises(PrivacyError, match="rho"):
-        epsilon_from_rho(value)
 
 
 def test_an_unknown_rule_is_refused() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mare.errors import PrivacyError
-from mare.privacy.grids import MOST_CELLS, Grid, fine_cells, integer_grid, linear_grid, log_grid, power_grid
+from mare.privacy.grids import MOST_CELLS, Grid, fine_cells, linear_grid, log_grid, power_grid
 
 ranges = st.tuples(st.floats(-1e12, 1e12), st.floats(1e-6, 1e12)).map(lambda t: (t[0], t[0] + t[1])).filter(lambda t: t[0] < t[1])
 
@@ -58,7 +58,7 @@ def test_of_a_continuous_log_grid_the_finest_scale_can_be_told() -> None:
 
 
 def test_counts_get_a_cell_each() -> None:
-    grid = integer_grid(0, 3)
+    grid = linear_grid(0, 3, step=1.0)
     assert (grid.edges, grid.cells) == ((0, 1, 2, 3, 4), 4)
     assert all(grid.single(cell) for cell in range(4))
 
@@ -84,9 +84,6 @@ def test_powers_stand_on_both_sides_of_zero() -> None:
         lambda: log_grid(0, 1, finest=0),
         lambda: log_grid(0, 1, finest=nan),
         lambda: log_grid(2, 1),
-        lambda: integer_grid(1, 0),
-        lambda: integer_grid(0, MOST_CELLS),
-        lambda: integer_grid(0, 2**60),
         lambda: power_grid(0),
         lambda: power_grid(2, 1),
         lambda: power_grid(1, inf),

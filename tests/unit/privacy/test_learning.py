@@ -14,7 +14,7 @@ from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import learning_delta, rho_from_budget
 from mare.privacy.curator import Clip, Gate
-from mare.privacy.grids import integer_grid, linear_grid, power_grid
+from mare.privacy.grids import linear_grid, power_grid
 from mare.privacy.learning import Learner
 from mare.privacy.ledger import Ledger
 from mare.privacy.quantiles import quantile_bins
@@ -121,7 +121,7 @@ def test_a_clip_can_be_given() -> None:
 def test_dirty_values_have_a_place_and_never_crash(budget: Budget) -> None:
     values = [1.0, 2.0, 2.0, -inf, -7.0, inf, 99.0, nan, None, "text"]
     _, learner = opened(listed({i: [value] for i, value in enumerate(values)}), budget)
-    found = learner.histogram(integer_grid(0, 3))
+    found = learner.histogram(linear_grid(0, 3, step=1.0))
     assert [round(n) for n in found.noisy] == [2, 1, 2, 2]
     assert round(found.missing) == 3
 
@@ -138,7 +138,7 @@ def test_bounds_of_a_column_of_which_nothing_is_known() -> None:
 def test_bins_at_noisy_quantiles_end_to_end() -> None:
     column = listed({i: [float(min(i % 700, 350))] for i in range(20_000)})
     _, learner = opened(column)
-    bins = quantile_bins(learner.histogram(integer_grid(0, 399)), 6, most=10)
+    bins = quantile_bins(learner.histogram(linear_grid(0, 399, 400, step=1.0)), 6, most=10)
     assert bins.count <= 10
     heavy = bins.edges.index(350.0)
     assert bins.edges[heavy + 1] == 351.0

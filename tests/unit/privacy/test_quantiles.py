@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mare.domain import norm_subtract
 from mare.errors import PrivacyError
 from mare.privacy.bounds import noisy_bounds
-from mare.privacy.grids import Grid, integer_grid, linear_grid, power_grid
+from mare.privacy.grids import Grid, linear_grid, power_grid
 from mare.privacy.learned import FineHistogram
 from mare.privacy.noise import Mechanism
 from mare.privacy.quantiles import cleaned, quantile_bins, quantile_count
@@ -40,13 +40,13 @@ def test_a_wide_cell_that_is_heavy_does_not_ask_for_more_bins() -> None:
 
 
 def test_a_heavy_single_value_gets_a_bin_of_its_own() -> None:
-    bins = quantile_bins(histogram(integer_grid(0, 9), [50.0, 10, 10, 10, 10, 10, 10, 10, 10, 10]), 3, most=6)
+    bins = quantile_bins(histogram(linear_grid(0, 9, step=1.0), [50.0, 10, 10, 10, 10, 10, 10, 10, 10, 10]), 3, most=6)
     assert bins.edges[:2] == (0, 1)
     assert bins.count <= 6
 
 
 def test_there_are_never_more_bins_than_the_plan_allows() -> None:
-    heavy = histogram(integer_grid(0, 19), [100.0] * 20)
+    heavy = histogram(linear_grid(0, 19, step=1.0), [100.0] * 20)
     assert quantile_bins(heavy, 11, most=20).count == 20
     thinned = quantile_bins(heavy, 11, most=7)
     assert thinned.count == 7
@@ -54,14 +54,7 @@ def test_there_are_never_more_bins_than_the_plan_allows() -> None:
     assert quantile_bins(heavy, 20, most=1).edges == (0, 20)
 
 
-def test_in_counts_what_does_not_stand_clear_of_the_noise_is_nothing() -> None:
-    counts = cleaned(histogram(integer_grid(0, 4), [100, 50, 1.9, -3, 1.1], deviation=1.0))
-    assert counts[2:].tolist() == [0, 0, 0]
-    assert counts.sum() == pytest.approx(150)
-    assert cleaned(histogram(integer_grid(0, 3), [1.0, -1, 1, -1])).tolist() == [0.25] * 4
-
-
-def test_elsewhere_negative_cells_are_taken_from_all_others() -> None:
+def test_negative_cells_are_taken_from_all_others() -> None:
     assert cleaned(histogram(linear_grid(0, 1, 3), [10.0, 4, -2])).tolist() == [9, 3, 0]
     assert cleaned(histogram(linear_grid(0, 1, 3), [-10.0, -4, -2])).sum() == pytest.approx(1)
 
@@ -85,7 +78,7 @@ def test_norm_subtraction_is_the_nearest_histogram(noisy: list[float], total: fl
 def test_whatever_the_noise_says_the_bins_cover_the_grid(
     noisy: list[float], bins: int, most: int, whole: bool, deviation: float
 ) -> None:
-    grid = integer_grid(0, len(noisy) - 1) if whole else linear_grid(-1, 1, len(noisy))
+    grid = Grid(tuple(map(float, range(len(noisy) + 1))), "linear", 1.0) if whole else linear_grid(-1, 1, len(noisy))
     learned = quantile_bins(histogram(grid, noisy, deviation), bins, most)
     assert 1 <= learned.count <= most
     assert (learned.edges[0], learned.edges[-1]) == (grid.edges[0], grid.edges[-1])

@@ -106,7 +106,7 @@ class _CopiesThePreviousWard:
         absent = history["stays.free.position"] == 0
         assert (before[absent] == 4).all(), "a row before the first is the last code"
         fresh = history["patients.sex"].astype(np.uint8)
-        return drawn.with_columns({"ward": np.where(absent, fresh, before).astype(np.uint8)})
+        return Codes(drawn.rows, {**drawn.columns, "ward": np.where(absent, fresh, before).astype(np.uint8)})
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {}

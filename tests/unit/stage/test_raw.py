@@ -14,11 +14,11 @@ import pytest
 
 from mare.domain import Marginal
 from mare.errors import InternalError
-from mare.graph.building import column_groups
+from mare.graph.rules import column_groups
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Gate
-from mare.privacy.grids import integer_grid
+from mare.privacy.grids import linear_grid
 from mare.privacy.ledger import Ledger
 from mare.privacy.tape import Recorder, Replayer
 from mare.schema.loading import load_schema
@@ -157,7 +157,11 @@ def test_the_tape_audit_passes_over_a_staged_column(tmp_path: Path) -> None:
     def learn(gate: Gate, ward: StagedColumn) -> object:
         number = StagedColumn(ward.staged, "visits", "n", 4)
         found = gate.learner(ward, 0.5, 1.0).categories(per_entity=2)
-        return found.values, found.counts.tolist(), gate.learner(number, 0.5).histogram(integer_grid(0, 9)).noisy.tolist()
+        return (
+            found.values,
+            found.counts.tolist(),
+            gate.learner(number, 0.5).histogram(linear_grid(0, 9, step=1.0)).noisy.tolist(),
+        )
 
     recorder = Recorder()
     with staged_column("ward", rows, tmp_path, people=range(1, 41)) as column:
