@@ -18,8 +18,7 @@ from mare.codec.datetime import DatetimeScale
 from mare.codec.relative import FirstCodec, whole_bins
 from mare.errors import InternalError
 from mare.privacy.grids import Grid, fine_cells, linear_grid, log_grid, most_fine_cells
-from mare.privacy.learned import FineHistogram
-from mare.privacy.quantiles import quantile_bins, quantile_count
+from mare.privacy.learned import FineHistogram, quantile_bins, quantile_count
 
 from .close_looks import Cut, evenly
 

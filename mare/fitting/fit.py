@@ -23,13 +23,11 @@ from mare.planning.plan import phase_shares
 from mare.planning.sensitivity import row_bounds
 from mare.ports import Source
 from mare.privacy.bits import BitSource, OsBits, SeededBits
-from mare.privacy.budget import Budget
+from mare.privacy.budget import Budget, Pledge
 from mare.privacy.budget_file import BudgetFile
 from mare.privacy.curator import Gate
-from mare.privacy.ledger import Ledger
-from mare.privacy.ledger_text import LEARNING, MODELS, SIZES
+from mare.privacy.ledger import LEARNING, MODELS, SIZES, Ledger
 from mare.privacy.occasion import Occasion, utc
-from mare.privacy.pledge import Pledge
 from mare.privacy.tape import Tape
 from mare.relational.filling import fillings
 from mare.relational.relations import relations

@@ -14,10 +14,9 @@ import numpy as np
 
 from mare.codec import LearnedOrder, OpenBins, ScaledCodec, TableCodec
 from mare.domain import Marginal
-from mare.privacy.bounds import noisy_bounds
 from mare.privacy.curator import Clip, NoisyCounts
 from mare.privacy.grids import Grid
-from mare.privacy.learned import FineHistogram
+from mare.privacy.learned import FineHistogram, noisy_bounds
 from mare.stage_door import ITEM, StageDoor
 
 from .bin_placing import equal_bins, fine_grid, placed_bins

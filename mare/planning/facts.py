@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
-from mare.privacy.budget import Budget
-from mare.privacy.strength import plainly
+from mare.privacy.budget import Budget, plainly
 from mare.schema import Schema
 from mare.schema.faults import Fault, Path
 

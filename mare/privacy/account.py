@@ -2,6 +2,7 @@
 
 A value, as everything that can be checked without a file: `reserve` gives a new account or refuses, `write_account` and
 `read_account` are two sides of one text. How it gets onto the disk is `budget_file`.
+`Account.render` says it in words: what the cap promises, who took how much of it and when, and what is left.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from mare.errors import BudgetError
 
-from .account_text import render_account
 from .budget import Budget
 from .cap import Cap, Composed, require
 from .occasion import one_line
+from .pages import labelled, paragraph, table
 
 _FORMAT = 1
 _BEGINNING = b'{\n  "mare_budget"'
@@ -82,8 +83,24 @@ class Account:
         return f"{len(self.reservations) + 1}-{_digest(made_of)[:8]}"
 
     def render(self, width: int = 100) -> str:
-        """The account as text for people."""
-        return render_account(self, width)
+        """The account as text for people: the page that `mare budget show` prints."""
+        cap, spent = self.cap.budget, self.spent
+        promise = spent.promise
+
+        def say(label: str, text: str) -> list[str]:
+            return labelled(label, text, width, _INDENT)
+
+        lines = [f"Privacy budget: {self.label}", ""]
+        lines += say("Hard cap:", f"epsilon = {cap.epsilon:g}, delta = {cap.delta:g}, for all releases under this file together")
+        lines += say("Who is protected:", self.unit or "whoever the first release protects; nothing was taken yet")
+        lines += say("Made:", self.created)
+        lines += say("Taken:", f"{_part(spent.share)} of the cap, by {_counted(len(self.reservations))}, never given back")
+        if promise is not None:
+            lines += say("That comes to:", f"epsilon = {promise.epsilon:.4g}, delta = {promise.delta:.4g}, all taken together")
+        lines += say("Left:", _left(self))
+        lines += ["", *_taken(self, width), ""]
+        lines += paragraph(_rule(self), width)
+        return "\n".join(lines) + "\n"
 
     def to_json(self) -> str:
         """The account as the file has it, and what it adds up to."""
@@ -175,3 +192,56 @@ def _text(document: dict[str, object], checksum: str) -> bytes:
 def _digest(content: object) -> str:
     plain = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(plain.encode()).hexdigest()
+
+
+_INDENT = 19
+
+
+def _left(account: Account) -> str:
+    cap, spent = account.cap.budget, account.spent
+    pure = spent.left(0.0)
+    if cap.pure:
+        return f"one more release with epsilon up to {pure:g}" if pure else "nothing"
+    delta = float(cap.delta_written - spent.delta)
+    # a tenth of what is left of delta: the largest epsilon for somebody who wants to come back
+    offers = [(spent.left(d), d) for d in (delta, delta / 10) if d > 0]
+    ways = [f"epsilon up to {epsilon:g} at delta = {d:.4g}" for epsilon, d in offers if epsilon > 0]
+    if pure:
+        ways.append(f"epsilon up to {pure:g} at delta = 0")
+    return "one more release with " + ", or ".join(ways) if ways else "nothing"
+
+
+def _taken(account: Account, width: int) -> list[str]:
+    if not account.reservations:
+        return ["Nothing was taken yet."]
+    head = ("id", "when (UTC)", "for", "epsilon", "delta", "of the cap")
+    rows = [_row(account, reservation) for reservation in account.reservations]
+    return ["What was taken, in this order:", *table(head, rows, width, long=2, right=frozenset((3, 4, 5)))]
+
+
+def _row(account: Account, taken: Reservation) -> tuple[str, ...]:
+    cap = account.cap.budget
+    share = float(taken.budget.epsilon_written / cap.epsilon_written) if cap.pure else taken.rho / account.cap.rho
+    at = taken.at.removesuffix("Z").replace("T", " ")
+    purpose = f"{taken.purpose}, by {taken.by}" if taken.by else taken.purpose
+    return (taken.id, at, purpose, f"{taken.budget.epsilon:g}", f"{taken.budget.delta:g}", _part(share))
+
+
+def _part(share: float) -> str:
+    """A little is not nothing."""
+    return f"{share:.1%}" if share >= 0.0005 or not share else "under 0.1%"
+
+
+def _rule(account: Account) -> str:
+    if account.cap.budget.pure:
+        return "How they add up: the epsilons are added."
+    return (
+        f"How they add up: each release costs its rho (zCDP; this cap has rho = {account.cap.rho:.4g}), the rhos are added and "
+        "turned into epsilon once, at the delta of the cap: several cost less than their epsilons add up to, and at a larger "
+        "delta one comes to less than its own. The deltas are added. Releases with delta = 0 cost the smaller of epsilon²/2 and "
+        f"epsilon/{account.cap.order:.4g}; while all are such, their epsilons may add up to the cap instead."
+    )
+
+
+def _counted(releases: int) -> str:
+    return "1 release" if releases == 1 else f"{releases} releases"

@@ -27,10 +27,9 @@ from mare.errors import BudgetError
 from mare.secrecy import require_path, shown
 
 from .account import Account, looks_like_account, read_account, write_account
-from .budget import Budget
+from .budget import Budget, Pledge
 from .cap import Cap
 from .occasion import utc
-from .pledge import Pledge
 
 _LARGEST = 1 << 26
 """No budget file is larger: what is, is something else."""

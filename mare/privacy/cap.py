@@ -22,8 +22,7 @@ from math import floor, log10, sqrt
 from mare.errors import BudgetError
 
 from .budget import Budget
-from .conversion import conversion_delta, epsilon_from_rho, order_from_budget, rho_from_budget
-from .rounding import down, up
+from .conversion import conversion_delta, down, epsilon_from_rho, order_from_budget, rho_from_budget, up
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from mare.errors import PrivacyError
 
 from .bits import BitSource, Words
-from .coins import coins, exponential_chance
-from .inversion import Enclosure
+from .inversion import Enclosure, coins, exponential_chance
 
 Rule = Literal["exponential mechanism", "noisy maximum"]
 

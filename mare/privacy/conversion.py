@@ -9,6 +9,8 @@ Proposition 12: ρ-zCDP gives, for every α > 1, (ε, δ) with
     log δ = (α - 1)(αρ - ε) + α·log(1 - 1/α) - log(α - 1)
 
 Any α is valid, so a minimum that is missed by a little costs a little budget and no privacy.
+
+`up` and `down` turn fractions into floats, also on the private side: what was spent is rounded up, what is granted down.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from math import inf, isfinite, isqrt, log, log1p, nextafter, sqrt
 from mare.errors import BudgetError
 
 from .budget import Budget
-from .rounding import down
 
 NUMERIC_RESERVE = 2.0**-10
 """The part of δ that pays for the samplers' numerical error."""
@@ -152,3 +153,15 @@ def _finite(what: str, value: float) -> float:
     if not (isfinite(value) and value > 0):
         raise BudgetError(f"{what} would be {value}: this share of the budget is too small to measure anything.")
     return value
+
+
+def up(value: Fraction) -> float:
+    """The nearest float that is not below."""
+    number = float(value)
+    return nextafter(number, inf) if Fraction(number) < value else number
+
+
+def down(value: Fraction) -> float:
+    """The nearest float that is not above."""
+    number = float(value)
+    return nextafter(number, -inf) if Fraction(number) > value else number

@@ -16,20 +16,18 @@ from mare.errors import BudgetError
 
 from .answers.asking import MOST_CELLS
 from .answers.clipping import AnyClip, ChosenClip, Clip
-from .answers.counts import NoisyCounts, answer_counts
+from .answers.counts import NoisyCounts, NoisySize, answer_counts, answer_entities
 from .answers.scoring import NoisyScores, answer_scores
 from .answers.selecting import Selected, answer_select
-from .answers.sizes import NoisySize, answer_entities
 from .answers.sparse_counts import SparseCounts, answer_sparse
 from .bits import BitSource, OsBits
 from .budget import Budget
 from .learning import Learner
 from .ledger import Ledger
 from .qualities import Candidate, Weighting
-from .raw import PrivateColumn
 from .tape import Tape
 from .till import Till, portion_of
-from .view import PrivateView
+from .view import PrivateColumn, PrivateView
 
 __all__ = [
     "MOST_CELLS",

@@ -20,15 +20,13 @@ from numpy.typing import NDArray
 
 from .bits import BitSource, Words, coin_flips
 from .fixed_point import exp_down
-from .inversion import LazyUniform, thresholds_reached
+from .inversion import Enclosure, coins, exponential_chance, thresholds_reached
 from .laplace import discrete_laplace
 
 WIDTH = 128
 """Bits of a threshold."""
 
 LARGEST_SIGMA = 2.0**30
-
-_BRACKET = 2.0**-40
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,26 +102,13 @@ def rejected_gaussian(sigma: float, count: int, bits: BitSource) -> NDArray[np.i
 
 
 def _kept(drawn: NDArray[np.int64], scale: int, variance: Fraction, bits: BitSource) -> NDArray[np.bool_]:
-    """U < e^-γ, decided exactly. Floating point only brackets e^-γ, 2^-40 to either side: thousands of times what it can
-    be wrong by. A word inside the bracket (2 in 2^40) is compared in integers, with as many bits as that takes."""
-    words = bits.words(len(drawn))
-    uniform = words.astype(np.float64) * 2.0**-64
+    """U < e^-γ, decided exactly."""
     gamma = (np.abs(drawn) - float(variance / scale)) ** 2 / (2 * float(variance))
-    chance = np.exp(-gamma)
-    kept = uniform < chance
-    for place in np.flatnonzero(np.abs(uniform - chance) <= _BRACKET):
-        kept[place] = _kept_exactly(int(drawn[place]), int(words[place]), scale, variance, bits)
-    return kept
 
+    def exactly(place: int) -> Enclosure:
+        return exponential_chance((abs(int(drawn[place])) - variance / scale) ** 2 / (2 * variance))
 
-def _kept_exactly(drawn: int, word: int, scale: int, variance: Fraction, bits: BitSource) -> bool:
-    gamma = (abs(drawn) - variance / scale) ** 2 / (2 * variance)
-
-    def chance(width: int) -> tuple[int, int]:
-        low = exp_down(gamma, width)
-        return low, low + 2
-
-    return LazyUniform(word, bits).below(chance)
+    return coins(np.exp(-gamma), exactly, bits)
 
 
 def _check(sigma: float) -> None:

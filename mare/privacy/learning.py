@@ -21,18 +21,15 @@ from mare.errors import InternalError, PrivacyError
 from .answers.clipping import AnyClip, Clip
 from .answers.counts import answer_counts
 from .bits import BitSource
-from .bounds import CHANCE, noisy_bounds
-from .conversion import learning_delta
+from .conversion import down, learning_delta
 from .grids import Grid, power_grid
-from .learned import FineHistogram, LearnedBounds, LearnedCategories
+from .learned import CHANCE, FineHistogram, LearnedBounds, LearnedCategories, noisy_bounds
 from .ledger import Charge, Ledger
 from .noise import Noise, prepare_noise
-from .raw import PrivateColumn
-from .rounding import down
 from .stable_keys import as_numbers, as_texts, canonical, identifiers, kept_keys, key_threshold
 from .tape import Query, Tape
 from .till import LARGEST_COUNT, Till, portion_of
-from .view import PrivateView
+from .view import PrivateColumn, PrivateView
 
 Integers = NDArray[np.int64]
 

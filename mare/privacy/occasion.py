@@ -36,10 +36,10 @@ class Occasion:
     @classmethod
     def read(cls, data: Mapping[str, object] | None) -> Occasion:
         """From a ledger's JSON; one from before this was written down says nothing."""
-        said = {} if data is None else dict(data)
-        if not all(isinstance(value, str) for value in said.values()):
+        texts = {} if data is None else dict(data)
+        if not all(isinstance(value, str) for value in texts.values()):
             raise TypeError("an occasion is made of texts")
-        return cls(**said)  # type: ignore[arg-type]
+        return cls(**texts)  # type: ignore[arg-type]
 
 
 def utc(at: datetime) -> str:

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bits import BitSource, Words
-from .coins import coins
-from .inversion import Enclosure, LazyUniform, thresholds_reached
+from .inversion import Enclosure, LazyUniform, coins, thresholds_reached
 
 LARGEST_TABLE = 2**63
 """Cells: every index still fits into an int64."""

@@ -25,12 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bits import BitSource
-from .coins import coins, exponential_chance
-from .fixed_point import exp_down
-from .inversion import Enclosure
+from .fixed_point import exp_down, gaussian_mass
+from .inversion import Enclosure, coins, exponential_chance
 from .laplace import geometric
 from .noise import Mechanism
-from .theta import gaussian_mass
 
 _GUARD = 128
 _SUMMED = 1000.0

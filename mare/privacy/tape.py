@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mare.domain import Marginal
 from mare.errors import PrivacyError
 
-from .costs import Kind, Norm
+from .accountant import Kind, Norm
 
 Counts = NDArray[np.int64]
 

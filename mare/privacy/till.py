@@ -20,10 +20,9 @@ from mare.domain import Marginal
 from mare.errors import BudgetError, InternalError, PrivacyError
 
 from .bits import BitSource
-from .conversion import scale_from_epsilon, sigma_from_rho, sqrt_up
+from .conversion import down, scale_from_epsilon, sigma_from_rho, sqrt_up
 from .ledger import Charge, Ledger
 from .noise import Mechanism, Noise, prepare_noise
-from .rounding import down
 from .tape import Query, Tape
 from .view import PrivateView
 

@@ -1,8 +1,16 @@
-"""`PrivateView`: the exact answers behind the gate. Only the curator holds one; only the stage implements it."""
+"""`PrivateView` and `PrivateColumn`: the exact answers behind the gate. Only the stage implements them.
+
+Only the curator holds a view. A column has no domain yet, and only a learner holds one:
+
+    stage ─► **raw columns** ─► learner ─► learned domains ─► encode ─► views
+
+Once a public grid is laid over its values a column is a view like any other (`binned`), so bounds and bins are learned from
+ordinary noisy counts. Texts have no such grid: for them there is `keys`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -75,4 +83,35 @@ class PrivateView(Protocol):
 
     def sparse_counts(self, marginal: Marginal, weights: Integers | None = None) -> tuple[Integers, Integers]:
         """The cells that are not zero, ascending, and their counts. A cell is its row-major index among at most 2^63."""
+        ...
+
+
+class PrivateColumn(Protocol):
+    """The values of one column of one truncated table. What is below the line is exact and therefore secret."""
+
+    @property
+    def name(self) -> str:
+        """Table and column: public, it goes into the ledger."""
+        ...
+
+    @property
+    def max_rows_per_entity(self) -> int:
+        """S: the cap that truncation has enforced."""
+        ...
+
+    # ------------------------------------------------------------------ secret
+
+    def binned(self, edges: Sequence[float], label: str) -> PrivateView:
+        """A view whose one column, called ``label``, is the cell that each row's value falls into.
+
+        Cell i holds edges[i] ≤ value < edges[i+1]. What lies outside falls into the first or the last cell, what is no number
+        (NULL, NaN, a text that says none) into one more cell at the end. Never a crash: what occurs is a fact about somebody.
+        """
+        ...
+
+    def keys(self, most: int, key: bytes) -> Mapping[str, int]:
+        """Of each value that occurs, how many entities hold it, if each entity names at most ``most`` of its distinct values.
+
+        Which ones it names is decided inside the entity, by a hash with this secret key. NULL is no value.
+        """
         ...

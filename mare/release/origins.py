@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from mare.planning.domains import is_learned
-from mare.privacy.layout import bullets, paragraph, table
+from mare.privacy.pages import bullets, paragraph, table
 from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Modelled, entity_fillings, fillings
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable

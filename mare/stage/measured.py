@@ -1,6 +1,6 @@
 """`MeasuredColumn`: what was read of an ordered column (a value, a distance, a fraction), before it has bins.
 
-It implements `mare.privacy.raw.PrivateColumn`, for a learner alone. Rows without a number of their own (NULL, special values,
+It implements `mare.privacy.view.PrivateColumn`, for a learner alone. Rows without a number of their own (NULL, special values,
 the first of a sequence) are not in it: they would only take weight from the entity's others.
 """
 

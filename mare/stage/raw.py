@@ -1,6 +1,6 @@
 """`StagedColumn`: a column before it has a domain, over the truncated table in the staging database.
 
-It implements `mare.privacy.raw.PrivateColumn`, for a learner alone. What is asked is SQL on the staged relation, so that of a
+It implements `mare.privacy.view.PrivateColumn`, for a learner alone. What is asked is SQL on the staged relation, so that of a
 table larger than memory never more comes out than one number per row.
 """
 

@@ -11,7 +11,7 @@ import pytest
 
 import mare.privacy.curator as curator_module
 from mare.fitting.sizes import Sizes
-from mare.privacy.answers.sizes import NoisySize
+from mare.privacy.answers.counts import NoisySize
 from mare.privacy.curator import Gate
 from mare.stage import Staged, StagedView, TableNeeds
 from mare.stage.raw import StagedColumn

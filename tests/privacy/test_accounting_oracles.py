@@ -15,12 +15,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mare.privacy.accountant import Kind, Norm, least_cost
 from mare.privacy.budget import Budget
 from mare.privacy.cap import Cap, Composed
-from mare.privacy.conversion import choice_scale, epsilon_from_rho, rho_from_budget, scale_from_epsilon, sigma_from_rho, sqrt_up
-from mare.privacy.costs import Kind, Norm, least_cost
+from mare.privacy.conversion import (
+    choice_scale,
+    epsilon_from_rho,
+    rho_from_budget,
+    scale_from_epsilon,
+    sigma_from_rho,
+    sqrt_up,
+    up,
+)
 from mare.privacy.ledger import Charge, Ledger
-from mare.privacy.rounding import up
 
 PLD_STEP = 1e-3
 

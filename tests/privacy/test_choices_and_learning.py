@@ -19,9 +19,9 @@ from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Gate
 from mare.privacy.grids import linear_grid, power_grid
+from mare.privacy.learned import quantile_bins
 from mare.privacy.ledger import Ledger
 from mare.privacy.qualities import Candidate, Distance, FScore, NormRank, Tvd, TvdToReleased, Weighting
-from mare.privacy.quantiles import quantile_bins
 from mare.privacy.tape import Recorder, Replayer, Tape, TapeMismatch
 from tests.raw_columns import ListedColumn, listed
 from tests.views import ArrayView, array_view

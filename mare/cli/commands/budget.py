@@ -31,9 +31,8 @@ def create(
     from datetime import UTC, datetime
 
     from mare.cli.telling import remark
-    from mare.privacy.budget import Budget
+    from mare.privacy.budget import Budget, plainly
     from mare.privacy.budget_file import BudgetFile
-    from mare.privacy.strength import plainly
 
     if (word := plainly(epsilon, delta)) is not None:
         remark(f"mare: {word}.", quiet=False)

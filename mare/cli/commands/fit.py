@@ -14,9 +14,8 @@ from mare.errors import MareError
 
 if TYPE_CHECKING:
     from mare.planning import Plan
-    from mare.privacy.budget import Budget
+    from mare.privacy.budget import Budget, Pledge
     from mare.privacy.occasion import Occasion
-    from mare.privacy.pledge import Pledge
     from mare.release import Release
 
     Reserve = Callable[[Budget, str], Pledge]
@@ -118,9 +117,9 @@ def begin(plan: Plan, schema: str, purpose: str, by: str, budget_file: Path | No
     from datetime import UTC, datetime
 
     from mare.cli.telling import remark
+    from mare.privacy.budget import plainly
     from mare.privacy.budget_file import budget_files_beside
     from mare.privacy.occasion import Occasion, utc
-    from mare.privacy.strength import plainly
 
     if (word := plainly(plan.budget.epsilon, plan.budget.delta)) is not None:
         remark(f"mare: {word}.", quiet)

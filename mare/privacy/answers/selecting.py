@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from mare.domain import Marginal
 from mare.errors import BudgetError, PrivacyError
 from mare.privacy.choosing import Choice, Rule, prepare_choice
-from mare.privacy.conversion import choice_scale
+from mare.privacy.conversion import choice_scale, down
 from mare.privacy.ledger import Charge
 from mare.privacy.qualities import UNIT, Candidate, Weighting
-from mare.privacy.rounding import down
 from mare.privacy.tape import Query
 from mare.privacy.till import Till
 

@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mare.errors import BudgetError
-from mare.privacy.accountant import Accountant
+from mare.privacy.accountant import Accountant, Totals
 from mare.privacy.budget import Budget
-from mare.privacy.conversion import conversion_delta, epsilon_from_rho, learning_delta, numeric_delta, rho_from_budget
-from mare.privacy.rounding import down, up
-from mare.privacy.totals import Totals
+from mare.privacy.conversion import conversion_delta, down, epsilon_from_rho, learning_delta, numeric_delta, rho_from_budget, up
 
 PURE, ZCDP = Budget(1.0), Budget(1.0, 1e-9)
 

@@ -119,7 +119,7 @@ def test_the_exact_coin_agrees_with_the_bracket(rule: Rule, monkeypatch: pytest.
     choice = prepare_choice(rule, 0.3, 2)
     scores = whole(*range(40))
     quick = [choice.choose(scores, SeededBits(seed)) for seed in range(30)]
-    monkeypatch.setattr("mare.privacy.coins._BRACKET", 1.0)
+    monkeypatch.setattr("mare.privacy.inversion._BRACKET", 1.0)
     assert [choice.choose(scores, SeededBits(seed)) for seed in range(30)] == quick
 
 

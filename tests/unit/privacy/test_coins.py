@@ -8,11 +8,9 @@ from math import exp
 import numpy as np
 import pytest
 
-from mare.privacy import coins as module
 from mare.privacy.bits import SeededBits
-from mare.privacy.coins import coins, exponential_chance
 from mare.privacy.fixed_point import exp_down
-from mare.privacy.inversion import Enclosure
+from mare.privacy.inversion import Enclosure, coins, exponential_chance
 from tests.unit.privacy.listed_view import ScriptedBits
 
 EXPONENTS = [Fraction(0), Fraction(1, 1000), Fraction(1, 3), Fraction(7, 2), Fraction(50)]
@@ -29,7 +27,7 @@ def chances(count: int) -> np.ndarray:
 def test_the_exact_comparison_decides_as_the_bracket_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a bracket of 1 every coin is thrown in integers; none may fall differently."""
     quick = coins(chances(500), exactly, SeededBits(3))
-    monkeypatch.setattr(module, "_BRACKET", 1.0)
+    monkeypatch.setattr("mare.privacy.inversion._BRACKET", 1.0)
     assert coins(chances(500), exactly, SeededBits(3)).tolist() == quick.tolist()
 
 

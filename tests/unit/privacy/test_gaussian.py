@@ -71,17 +71,20 @@ def test_the_coin_gives_the_sign() -> None:
 def test_the_exact_comparison_decides_as_the_bracket_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a bracket of 1 every draw is decided in integers; the draws must not change."""
     quick = rejected_gaussian(12.5, 300, SeededBits(5))
-    monkeypatch.setattr(gaussian, "_BRACKET", 1.0)
+    monkeypatch.setattr("mare.privacy.inversion._BRACKET", 1.0)
     assert rejected_gaussian(12.5, 300, SeededBits(5)).tolist() == quick.tolist()
 
 
 def test_rejection_reads_more_bits_where_sixty_four_do_not_settle() -> None:
+    def kept(bits: ScriptedBits) -> bool:
+        return bool(gaussian._kept(np.array([0]), 2, Fraction(1), bits)[0])
+
     chance = gaussian.exp_down(Fraction(1, 8), 64)  # γ of a draw of 0 with σ = 1, scale 2: (1/2)²/2
-    assert gaussian._kept_exactly(0, chance - 1, 2, Fraction(1), ScriptedBits([]))
-    assert not gaussian._kept_exactly(0, chance + 2, 2, Fraction(1), ScriptedBits([]))
-    low = ScriptedBits([0])
-    assert gaussian._kept_exactly(0, chance, 2, Fraction(1), low)
-    assert low.used == 1
+    assert kept(ScriptedBits([chance - 1]))
+    assert not kept(ScriptedBits([chance + 2]))
+    low = ScriptedBits([chance, 0])
+    assert kept(low)
+    assert low.used == 2
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan"), float("inf"), LARGEST_SIGMA * 2])

@@ -15,9 +15,9 @@ from mare.privacy.budget import Budget
 from mare.privacy.conversion import learning_delta, rho_from_budget
 from mare.privacy.curator import Clip, Gate
 from mare.privacy.grids import linear_grid, power_grid
+from mare.privacy.learned import quantile_bins
 from mare.privacy.learning import Learner
 from mare.privacy.ledger import Ledger
-from mare.privacy.quantiles import quantile_bins
 from tests.raw_columns import ListedColumn, listed
 
 PURE, ZCDP, LOUD = Budget(1.0), Budget(1.0, 1e-9), Budget(2000.0, 1e-9)

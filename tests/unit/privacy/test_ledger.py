@@ -10,12 +10,10 @@ from dataclasses import replace
 import pytest
 
 from mare.errors import BudgetError, PrivacyError, ReleaseError
-from mare.privacy.budget import Budget
+from mare.privacy.budget import Budget, Pledge
 from mare.privacy.conversion import choice_scale, sigma_from_rho
-from mare.privacy.ledger import Charge, Ledger
-from mare.privacy.ledger_text import LEARNING, MODELS, SIZES
+from mare.privacy.ledger import LEARNING, MODELS, SIZES, Charge, Ledger
 from mare.privacy.occasion import Occasion
-from mare.privacy.pledge import Pledge
 
 UNIT = "one row of patients, with every row that belongs to it in every table"
 

@@ -7,7 +7,7 @@ from math import exp
 
 import pytest
 
-from mare.privacy.strength import NEXT_TO_NOTHING, WEAK, plainly
+from mare.privacy.budget import NEXT_TO_NOTHING, WEAK, plainly
 from tests.conftest import ROOT
 
 

@@ -118,7 +118,7 @@ def test_far_out_and_wide_tails_are_drawn() -> None:
 
 def test_the_exact_coin_agrees_with_the_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
     quick = tail("discrete gaussian", 12.5, 4).draw(300, SeededBits(5))
-    monkeypatch.setattr("mare.privacy.coins._BRACKET", 1.0)
+    monkeypatch.setattr("mare.privacy.inversion._BRACKET", 1.0)
     assert tail("discrete gaussian", 12.5, 4).draw(300, SeededBits(5)).tolist() == quick.tolist()
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from mare.privacy.theta import gaussian_mass, pi_between
+from mare.privacy.fixed_point import gaussian_mass, pi_between
 
 PI = "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798214808651"
 
