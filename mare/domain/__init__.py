@@ -1,16 +1,10 @@
 """The pure nouns that every room speaks, and the random numbers of rows. Nothing here reads or writes anything."""
 
-from .coarsening import DIFFERENT, NO_ROW, SAME, Coarsening, Coarsenings, axis_size
-from .codes import CodeArray, Codes, smallest_dtype
-from .domain import Domain
-from .draws import Keys, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
-from .estimate import Estimate
-from .even_draws import EvenDraws
-from .ladder import Ladder
-from .marginal import Axis, Marginal
-from .projection import norm_subtract
-from .remaining import remaining_codes, remaining_size, usual_size
-from .task import OptionValue, Task
+from .codes import CodeArray, Codes, remaining_codes, remaining_size, smallest_dtype, usual_size
+from .domain import Domain, OptionValue, Task
+from .draws import EvenDraws, Keys, Ladder, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
+from .marginal import DIFFERENT, NO_ROW, SAME, Axis, Coarsening, Coarsenings, Marginal, axis_size
+from .noisy import Estimate, norm_subtract, settled_children
 
 __all__ = [
     "DIFFERENT",
@@ -39,6 +33,7 @@ __all__ = [
     "purpose_of",
     "remaining_codes",
     "remaining_size",
+    "settled_children",
     "smallest_dtype",
     "usual_size",
 ]

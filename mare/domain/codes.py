@@ -1,4 +1,9 @@
-"""`Codes`: rows as small integers, column by column."""
+"""`Codes`: rows as small integers, column by column.
+
+`remaining_codes`: how many rows of a sequence are still to come, each of the last few rows on its own, then by doublings.
+A row in the middle of fifty has to know that it is not the fourth from the end: what happens next takes a fiftieth of the time
+that is left, not a fourth of it. In a short sequence codes that hardly any row has would only cost noise.
+"""
 
 from __future__ import annotations
 
@@ -39,3 +44,28 @@ class Codes:
     def take(self, index: NDArray[np.integer]) -> Codes:
         """The rows at these positions: how a parent's columns reach its children (a gather)."""
         return Codes(len(index), {name: values[index] for name, values in self.columns.items()})
+
+
+EACH = 4
+"""The last row, the one before it, and so on: so many have a code of their own (recipe, step 9)."""
+USUAL = 2.0
+"""Up to so many times the usual length of a sequence rows to come are told apart."""
+
+
+def remaining_size(most: float) -> int:
+    """How many codes tell apart 0 … ``most`` rows to come."""
+    return int(np.searchsorted(_BEGINS, most, side="right")) + 1
+
+
+def usual_size(mean_length: float) -> int:
+    """How many codes sequences of this length on average (noisy: post-processing) are worth."""
+    return max(EACH + 1, remaining_size(USUAL * mean_length))
+
+
+def remaining_codes(rows: NDArray[np.integer], size: int) -> NDArray[np.intp]:
+    """The codes of so many rows to come; the last code holds all that is more."""
+    return np.minimum(np.searchsorted(_BEGINS, rows, side="right"), size - 1)
+
+
+_BEGINS = np.array([*range(1, EACH), *(EACH << doubling for doubling in range(40))], dtype=np.int64)
+"""Where every code but the first begins: 1, 2, 3, 4, 8, 16, …"""

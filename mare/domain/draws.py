@@ -2,10 +2,22 @@
 
 Counter-based: a number is a hash of (key of the row, purpose, how many numbers were drawn for that purpose before). So rows
 may be drawn in chunks of any size, by any number of threads and in any order, and come out the same.
+
+`EvenDraws`: random numbers of rows that are spread evenly over blocks of rows, and still belong to each row alone.
+
+Of 10,000 patients with a chance of 30 % to have no admission, chance makes 2,900 or 3,100 have none. Nobody asked for that
+noise. So the numbers of a block stand at (i + u) / 1,024, each row at another i (a Latin hypercube; McKay, Beckman and Conover
+1979): every row on its own is drawn as before, and all of them together come out as they should.
+
+`Ladder`: ascending steps, and a fast way to find where numbers stand between them: how distributions are drawn from.
+
+A table says for each of many equal stretches where its search begins (Chen and Asai 1974), so most numbers are found at once. A
+binary search of a large ladder misses the cache at every level, and takes five to ten times as long.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import cast
 
@@ -113,3 +125,100 @@ def mixed(keys: Keys) -> Keys:
     np.right_shift(keys, _SHIFTS[2], out=spare)
     keys ^= spare
     return keys
+
+
+_BITS = 10
+EVEN_BLOCK = 1 << _BITS
+"""Rows that share out the interval. A constant of the method: another one gives other rows."""
+
+_LAST = np.uint64(EVEN_BLOCK - 1)
+_WITHIN, _BELOW = np.uint64(53 - _BITS), np.uint64(64 - 53 + _BITS)
+"""A double holds 53 bits: the first say where in the block, the others where in between."""
+_ROUNDS = 3
+
+
+class EvenDraws(RowDraws):
+    """Where there is one row per number: ``numbers`` say which block a row is in, and its place there."""
+
+    def __init__(self, keys: Keys, numbers: NDArray[np.int64], purpose: int, seed: int) -> None:
+        super().__init__(keys, purpose)
+        self._numbers, self._seed = numbers, seed
+
+    def at(self, label: str, rows: NDArray[np.integer] | None = None) -> EvenDraws:
+        keys, numbers = (self._keys, self._numbers) if rows is None else (self._keys[rows], self._numbers[rows])
+        return EvenDraws(keys, numbers, purpose_of(label, self._purpose), self._seed)
+
+    def random(self, size: int | None = None) -> NDArray[np.float64]:
+        """A number in [0, 1) a row."""
+        self._check(size)
+        found = self.bits()
+        found >>= _BELOW
+        place = _shuffled(self._numbers, purpose_of(f"{self._drawn} of {self._seed}", self._purpose))
+        # As bits, not as a sum of fractions: that would round up to 1.
+        place <<= _WITHIN
+        place |= found
+        return np.multiply(place, _TO_UNIT, dtype=np.float64)
+
+
+def _shuffled(numbers: NDArray[np.int64], purpose: int) -> NDArray[np.uint64]:
+    """A number's place in its block, in an order that depends on block and purpose: every step can be undone, so no two meet."""
+    place = numbers.astype(np.uint64)
+    word = place >> np.uint64(_BITS)
+    word += np.uint64(purpose)
+    place &= _LAST
+    for _ in range(_ROUNDS):
+        word = mixed(mixed(word))
+        place *= word | np.uint64(1)
+        place += word >> np.uint64(_BITS)
+        place &= _LAST
+        place ^= place >> np.uint64(_BITS // 2)
+    return place
+
+
+Doubles = NDArray[np.float64]
+_CAREFUL = 0.01
+"""Of a stretch: so much before it does its search begin, far more than rounding can take a number astray."""
+_ONE_BY_ONE = 8
+"""Steps that are climbed one by one; what has not arrived by then is searched for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """Steps in ascending order. `Ladder.of` makes it."""
+
+    steps: Doubles
+    low: float
+    scale: float
+    """Stretches of a unit."""
+    begins: NDArray[np.int32]
+    """Of each stretch, where its search begins."""
+
+    @classmethod
+    def of(cls, steps: Doubles) -> Ladder:
+        low, high = (float(steps[0]), float(steps[-1])) if len(steps) else (0.0, 1.0)
+        stretches = max(1, 2 * len(steps))
+        scale = stretches / (high - low) if high > low and np.isfinite(stretches / (high - low)) else 0.0
+        starts = low + (np.arange(stretches) - _CAREFUL) / scale if scale else np.full(stretches, -np.inf)
+        return cls(steps, low, scale, np.searchsorted(steps, starts, side="right").astype(np.int32))
+
+    def find(self, numbers: Doubles) -> NDArray[np.int64]:
+        """How many steps are no higher than each of the numbers: `numpy.searchsorted(steps, numbers, side="right")`."""
+        stretch = np.clip((numbers - self.low) * self.scale, 0, len(self.begins) - 1).astype(np.int64)
+        found = self.begins[stretch].astype(np.int64)
+        top = len(self.steps)
+        climbing = np.flatnonzero(self._passed(found, numbers))
+        for _ in range(_ONE_BY_ONE):
+            if not len(climbing):
+                return found
+            found[climbing] += 1
+            climbing = climbing[self._passed(found[climbing], numbers[climbing])]
+        found[climbing] = np.searchsorted(self.steps, numbers[climbing], side="right")
+        return np.minimum(found, top)
+
+    def _passed(self, found: NDArray[np.int64], numbers: Doubles) -> NDArray[np.bool_]:
+        """Whether the next step is no higher either."""
+        if not len(self.steps):
+            return np.zeros(len(found), dtype=np.bool_)
+        last = len(self.steps) - 1
+        passed: NDArray[np.bool_] = (found <= last) & (self.steps[np.minimum(found, last)] <= numbers)
+        return passed

@@ -12,9 +12,8 @@ from math import inf
 
 import numpy as np
 
-from mare.domain import Estimate, Marginal
+from mare.domain import Estimate, Marginal, settled_children
 from mare.graph.groups import Part
-from mare.models.privbayes.children import settled_children
 from mare.planning.sensitivity import RowBound
 from mare.privacy.curator import Clip, Curator
 from mare.stage_door import StageDoor, TableNeeds

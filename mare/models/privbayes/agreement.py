@@ -1,7 +1,8 @@
 """Tables that agree on every column they share, at every level of it (NIST 2018, section 3.2 and Algorithm 5; recipe, step 12).
 
 Every table says something about the distribution of each of its axes. What they say is brought together by inverse-variance
-weights, coarse levels are brought together with fine ones, and the tables are raked to it.
+weights, coarse levels are brought together with fine ones, and the tables are raked to it. Where earlier
+models have rehearsed the history, it is taken as they draw it.
 """
 
 from __future__ import annotations
@@ -13,19 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.domain import Axis, Coarsenings, Task, norm_subtract
+from mare.domain import Axis, Coarsenings, Task, norm_subtract, settled_children
 
 from .candidates import Family
-from .children import settled_children
-from .measured import Measured
-from .rehearsed import Rehearsed
 from .settings import Settings
-from .tables import Table, conditional, one_axis, rake, shrink, strongest_first, weighted_mean
+from .tables import Measured, Table, conditional, one_axis, rake, shrink, strongest_first, weighted_mean
 
 if TYPE_CHECKING:
     from mare.privacy.curator import NoisyCounts
 
-Said = dict[Axis, list[tuple[Table, float]]]
+Estimates = dict[Axis, list[tuple[Table, float]]]
 """By axis: distributions as measured (some cells may be negative), each with the variance of its cells."""
 
 
@@ -38,16 +36,16 @@ def agreed_conditionals(
     counted: Sequence[Measured],
 ) -> dict[Axis, Table]:
     """By what it draws, each family's conditional table."""
-    said: Said = {}
+    estimates: Estimates = {}
     for single in singles:
-        said.setdefault(single.counts.marginal.axes[0], []).append((single.fractions, single.variance))
+        estimates.setdefault(single.counts.marginal.axes[0], []).append((single.fractions, single.variance))
     for family, table in zip(families, counted, strict=True):
         for place, axis in enumerate(family.marginal.axes):
             cells = table.fractions.size / table.fractions.shape[place]
-            said.setdefault(axis, []).append((one_axis(table.fractions, place), cells * table.variance))
+            estimates.setdefault(axis, []).append((one_axis(table.fractions, place), cells * table.variance))
     rehearsed = Rehearsed(task, coarsenings)
-    margins = settled_margins(said, coarsenings, task.counts)
-    margins |= {axis: rehearsed.table((axis,)) for axis in said if rehearsed.knows((axis,))}
+    margins = settled_margins(estimates, coarsenings, task.counts)
+    margins |= {axis: rehearsed.table((axis,)) for axis in estimates if rehearsed.knows((axis,))}
     return {
         family.child: _carried(table.counts)
         if family.repeats or family.child.new_since
@@ -56,21 +54,23 @@ def agreed_conditionals(
     }
 
 
-def settled_margins(said: Said, coarsenings: Coarsenings, counts: frozenset[str]) -> dict[Axis, Table]:
+def settled_margins(estimates: Estimates, coarsenings: Coarsenings, counts: frozenset[str]) -> dict[Axis, Table]:
     """One distribution per axis. Levels of one column agree: the coarse ones are sums of the fine one."""
-    means = {axis: weighted_mean(estimates) for axis, estimates in said.items()}
+    means = {axis: weighted_mean(several) for axis, several in estimates.items()}
     margins: dict[Axis, Table] = {}
     for axis, (mean, variance) in means.items():
         if axis.level or axis.new_since or axis.same_as_lag:
             continue
         # The most general first: what follows does not undo it. Whether a column repeats is no level of the column.
-        coarse = sorted((one for one in means if one.level and replace(one, level=0) == axis), key=lambda one: -one.level)
-        for one in coarse:
-            mean = _brought_together(mean, variance, coarsenings[one.column][one.level - 1].codes, *means[one])
+        coarser = sorted(
+            (other for other in means if other.level and replace(other, level=0) == axis), key=lambda other: -other.level
+        )
+        for other in coarser:
+            mean = _brought_together(mean, variance, coarsenings[other.column][other.level - 1].codes, *means[other])
         margins[axis] = settled_children(mean, sqrt(variance)) if axis.column in counts else norm_subtract(mean)
-        for one in coarse:
-            level = coarsenings[one.column][one.level - 1]
-            margins[one] = np.asarray(np.bincount(level.codes, weights=margins[axis], minlength=level.size), dtype=np.float64)
+        for other in coarser:
+            level = coarsenings[other.column][other.level - 1]
+            margins[other] = np.asarray(np.bincount(level.codes, weights=margins[axis], minlength=level.size), dtype=np.float64)
     return {**{axis: norm_subtract(mean) for axis, (mean, _) in means.items() if axis not in margins}, **margins}
 
 
@@ -113,3 +113,35 @@ def _believed(table: Table, deviation: float, child: Table) -> Table:
     """The conditionals, whatever the order in which the parents were found."""
     order = [*strongest_first(table, deviation, child), table.ndim - 1]
     return np.asarray(shrink(table.transpose(order), deviation, child).transpose(np.argsort(order)))
+
+
+_HARDLY_EVER = 0.01
+"""Of a row."""
+
+
+class Rehearsed:
+    """Distributions of history as it was drawn. What is measured of it again, with other noise, says nothing more."""
+
+    def __init__(self, task: Task, coarsenings: Coarsenings) -> None:
+        self._codes, self._domain, self._coarsenings = task.rehearsed, task.history, coarsenings
+
+    def knows(self, axes: Sequence[Axis]) -> bool:
+        plain = all(not (axis.new_since or axis.same_as_lag) for axis in axes)
+        return plain and self._codes is not None and all(axis.column in self._codes.columns for axis in axes)
+
+    def table(self, axes: Sequence[Axis]) -> Table:
+        """The joint distribution of these axes, each known."""
+        if self._codes is None:
+            raise KeyError("nothing was rehearsed")
+        codes, shape = [], []
+        for axis in axes:
+            found, size = self._codes[axis.column].astype(np.int64), self._domain.size(axis.column)
+            if axis.level:
+                level = self._coarsenings[axis.column][axis.level - 1]
+                found, size = level.codes[found].astype(np.int64), level.size
+            codes.append(found)
+            shape.append(size)
+        seen = np.bincount(np.ravel_multi_index(codes, shape), minlength=int(np.prod(shape))).astype(np.float64)
+        # Hardly ever is not never: what was not drawn this time keeps its conditionals.
+        seen += _HARDLY_EVER
+        return np.asarray(seen.reshape(shape) / seen.sum())

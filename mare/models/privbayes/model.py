@@ -13,13 +13,12 @@ from mare.domain import Marginal, OptionValue, Task, norm_subtract
 from mare.models.protocol import FittedModel, Workload
 
 from .agreement import agreed_conditionals
-from .candidates import Candidates
-from .carrying import carried_columns
+from .candidates import Candidates, carried_columns
 from .fitted import FittedPrivBayes, load_fitted
-from .measured import Measured, measured_together
 from .network import Evidence, GreedySearch
 from .noisy_scores import NoisyScoreSearch
 from .settings import OPTIONS, Settings
+from .tables import Measured, measured_together
 
 if TYPE_CHECKING:
     from mare.privacy.curator import ChosenClip, Curator

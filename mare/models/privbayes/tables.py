@@ -2,15 +2,26 @@
 
 Nothing here costs budget, and most of the accuracy comes from here (privacy.md: post-processing matters more than the
 mechanism).
+
+A `Measured` table knows how many rows it is a table of. A table's own sum has the noise of all its cells: to divide by it would
+carry the noise of forty cells into each. Tables that were measured together have the same rows, so the smallest of them tells
+best how many; and a number that was paid for earlier may tell it better still.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mare.domain import Estimate
+
+if TYPE_CHECKING:
+    from mare.privacy.curator import NoisyCounts
 
 Table = NDArray[np.float64]
 
@@ -181,3 +192,39 @@ def conditional(joint: Table, fallback: Table) -> Table:
     flat = joint.reshape(-1, joint.shape[-1])
     mass = flat.sum(axis=1, keepdims=True)
     return np.asarray(np.where(mass > 1e-11, flat / np.maximum(mass, 1e-300), fallback[None, :]))
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A noisy table with its total."""
+
+    counts: NoisyCounts
+    total: float
+    """Rows, noisy: at least what the noise of its cells could hide, so that a table of noise alone leans to no side."""
+
+    @property
+    def fractions(self) -> Table:
+        """Of all rows. They need not sum to 1, and some may be negative."""
+        return np.asarray(self.counts.rows / self.total)
+
+    @property
+    def variance(self) -> float:
+        """Of one fraction."""
+        return float((self.counts.rows_deviation / self.total) ** 2)
+
+
+def measured_together(together: Sequence[NoisyCounts], known: Estimate | None = None) -> list[Measured]:
+    """Tables of one call, which are tables of the same rows. ``known`` is how many there are, where entities were not scaled."""
+    estimates = [Estimate(float(counts.rows.sum()), _hidden(counts)) for counts in together]
+    if known is not None and all(counts.clip is None for counts in together):
+        estimates.append(known)
+    if not estimates:
+        return []
+    weights = np.array([1 / max(estimate.deviation**2, 1e-300) for estimate in estimates])
+    mean = float(weights @ [estimate.value for estimate in estimates] / weights.sum())
+    return [Measured(counts, max(mean, _hidden(counts), 1e-9)) for counts in together]
+
+
+def _hidden(counts: NoisyCounts) -> float:
+    """What the noise of all cells of a table could hide: the deviation of its sum, in rows."""
+    return float(counts.rows_deviation * counts.values.size**0.5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mare.domain import EvenDraws, RowDraws, numbered_keys, purpose_of
-from mare.domain.even_draws import EVEN_BLOCK
+from mare.domain.draws import EVEN_BLOCK
 
 NUMBERS = np.arange(4 * EVEN_BLOCK, dtype=np.int64)
 

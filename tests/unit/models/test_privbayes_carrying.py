@@ -10,8 +10,7 @@ from mare.errors import ReleaseError
 from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
 from mare.models.privbayes.agreement import settled_margins
-from mare.models.privbayes.candidates import Candidates, Family
-from mare.models.privbayes.carrying import sticks
+from mare.models.privbayes.candidates import Candidates, Family, sticks
 from mare.models.privbayes.fitted import FittedPrivBayes, load_fitted
 from mare.models.privbayes.settings import Settings
 from mare.privacy.budget import Budget

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mare.domain import Axis, Domain, Task
+from mare.domain import Axis, Domain, Task, settled_children
 from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
-from mare.models.privbayes.children import settled_children
 from mare.models.privbayes.fitted import FittedPrivBayes
 from mare.privacy.budget import Budget
 from tests.unit.models.test_contract import curator_over

@@ -1,18 +1,40 @@
-"""The distribution of a number of children, out of a noisy one: noise in the tail of a count multiplies rows.
+"""Noisy numbers and tables, and what they are taken for: post-processing that fits and every model use, and that costs no budget.
 
-Forty empty cells with a little noise each make more rows than all others together; but what stands in the tail is rows too, and
-cutting it off loses them. So the tail is neither kept nor cut: beyond the cells that stand clear of the noise it is taken to fall
-geometrically, which two numbers say, and two numbers can be read off forty noisy cells.
+A number of children needs care, for noise in the tail of a count multiplies rows (`settled_children`). Forty empty cells with a
+little noise each make more rows than all others together; but what stands in the tail is rows too, and cutting it off loses
+them. So the tail is neither kept nor cut: beyond the cells that stand clear of the noise it is taken to fall geometrically,
+which two numbers say, and two numbers can be read off forty noisy cells.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import norm_subtract
 
-from .tables import Table
+@dataclass(frozen=True)
+class Estimate:
+    """A number that was paid for, with the standard deviation of its noise."""
+
+    value: float
+    deviation: float
+
+
+Table = NDArray[np.float64]
+
+
+def norm_subtract(noisy: Table, total: float = 1.0) -> Table:
+    """The nearest table (in L2) that is nowhere negative and sums to ``total``: one amount off every cell that stays."""
+    flat = noisy.ravel()
+    descending = np.sort(flat)[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, len(flat) + 1)
+    kept = np.flatnonzero(descending > excess)
+    if total <= 0 or not len(kept):
+        return np.full(noisy.shape, max(total, 0.0) / noisy.size)
+    return np.asarray(np.maximum(flat - excess[kept[-1]], 0.0).reshape(noisy.shape))
+
 
 Places = NDArray[np.int64]
 
