@@ -49,9 +49,9 @@ def check(schema: Schema | str | Path, source: Location | None = None) -> tuple[
 def draw(schema: Schema, kind: Literal["svg", "text"] = "svg") -> str:
     """Tables, column groups and what each may look at: a picture, or text for a terminal."""
     if kind == "svg":
-        from mare.graph.svg import draw_svg
+        from .graph.drawing import draw_svg
 
         return draw_svg(schema)
-    from mare.graph.text import draw_text
+    from .graph.drawing import draw_text
 
     return draw_text(schema)

@@ -116,7 +116,7 @@ class DatasetDag:
                 owners[edge.child].append(edge)
             elif edge.kind == "owned":
                 owners[edge.parent].append(edge)
-        return {name: tuple(found) for name, found in owners.items()}
+        return {name: tuple(edges) for name, edges in owners.items()}
 
     def node(self, name: str) -> TableNode:
         return self._by_name[name]
@@ -215,11 +215,11 @@ def _nodes(schema: Schema) -> tuple[tuple[TableNode, ...], list[Fault]]:
 
 
 def _edges(schema: Schema, node: TableNode, known: set[str], faults: list[Fault]) -> list[TableEdge]:
-    table, here, found = schema.tables[node.name], ("tables", node.name), list[TableEdge]()
+    table, here, edges = schema.tables[node.name], ("tables", node.name), list[TableEdge]()
 
     def add(path: tuple[str, ...], edge: TableEdge) -> None:
         if edge.parent in known:
-            found.append(edge)
+            edges.append(edge)
         elif edge.parent in schema.tables and schema.tables[edge.parent].ignore:
             if edge.kind == "parent":
                 faults.append(
@@ -236,23 +236,26 @@ def _edges(schema: Schema, node: TableNode, known: set[str], faults: list[Fault]
             faults.append(Fault((*here, "parent"), "it names no table", "Write `table:` with the table the rows belong to"))
         else:
             columns = ", ".join(schema.parent_columns(node.name))
-            cap, memory = link_cap(schema, node.name), link_memory(schema, node.name)
-            add(("parent", "table"), TableEdge(node.name, up, "parent", columns, link.type, memory, cap.rows if cap else None))
+            parent_cap, memory = link_cap(schema, node.name), link_memory(schema, node.name)
+            add(
+                ("parent", "table"),
+                TableEdge(node.name, up, "parent", columns, link.type, memory, parent_cap.rows if parent_cap else None),
+            )
         if link.via is not None and link.type == "associative":
             add(("parent", "via"), TableEdge(node.name, link.via, "via", ", ".join(link.column_via or ())))
         for sibling in table.sees:
             add(("sees",), TableEdge(node.name, sibling, "sees", sibling))
     for name, reference in table.references.items():
         by = reference.by if reference.kind == "same_entity" else None
-        one = 1 if reference.kind == "owned" else None
-        edge = TableEdge(node.name, reference.table, reference.kind, name, cap=one, nullable=reference.nullable, by=by)
+        cap = 1 if reference.kind == "owned" else None
+        edge = TableEdge(node.name, reference.table, reference.kind, name, cap=cap, nullable=reference.nullable, by=by)
         add(("references", name, "table"), edge)
     for name, column in table.columns.items():
         if isinstance(column, Code) and column.vocabulary is not None:
             add(("columns", name, "vocabulary"), TableEdge(node.name, column.vocabulary, "vocabulary", name))
         if column.determined is not None and column.determined.lookup is not None:
             add(("columns", name, "determined"), TableEdge(node.name, column.determined.lookup.table, "lookup", name))
-    return found
+    return edges
 
 
 def _two_owners(dag: DatasetDag) -> list[Fault]:

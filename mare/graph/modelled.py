@@ -89,13 +89,13 @@ def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dic
         for column, kind in table.columns.items()
         if column not in taken and kind.determined is None and not isinstance(kind, UNMODELLED)
     }
-    for reference, says in table.references.items():
+    for reference, described in table.references.items():
         columns = set(table.reference_columns(reference))
         if columns <= foreign or columns & via or columns <= set(table.ignore_columns):
             continue
-        if says.kind in ("public", "earlier") or (says.kind == "same_entity" and says.by == "position"):
+        if described.kind in ("public", "earlier") or (described.kind == "same_entity" and described.by == "position"):
             values[reference] = GroupColumn(reference, "value", reference)
-        elif says.kind == "owned" and says.nullable:
+        elif described.kind == "owned" and described.nullable:
             # Whether there is a row of one's own is learned with the owner; that row itself has its own group.
             values[f"exists({reference})"] = GroupColumn(f"exists({reference})", "exists", reference)
     return values
@@ -148,13 +148,13 @@ def _items(name: str, table: Table, link: Parent | None, values: dict[str, Group
     """The nodes that `history_by` names, be it as columns or as references."""
     if link is None or link.type != "sequential" or link.history_by is None:
         return ()
-    found = []
+    items = []
     for column in link.history_by:
         references = [r for r in table.references if r in values and column in table.reference_columns(r)]
         if column in values:
-            found.append(column)
+            items.append(column)
         elif references:
-            found.append(references[0])
+            items.append(references[0])
         else:
             fault = Fault(
                 ("tables", name, "parent", "history_by"),
@@ -162,4 +162,4 @@ def _items(name: str, table: Table, link: Parent | None, values: dict[str, Group
                 f"Name a modelled column: {', '.join(values) or 'this table has none'}",
             )
             raise SchemaError(describe([fault], "schema"), (fault,))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(items))

@@ -53,7 +53,7 @@ class CorrelationPdag:
         into: dict[tuple[str, Part], list[Arrow]] = {}
         for arrow in self.arrows:
             into.setdefault(arrow.target, []).append(arrow)
-        return {target: tuple(found) for target, found in into.items()}
+        return {target: tuple(arrows) for target, arrows in into.items()}
 
     def into(self, table: str, part: Part) -> tuple[Arrow, ...]:
         """What the part may look at."""

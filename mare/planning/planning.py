@@ -6,24 +6,33 @@ schema ─► dataset DAG ─► column groups ─► caps and S ─► domains 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from mare.domain import OptionValue
 from mare.errors import PlanError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
 from mare.graph.rules import column_groups
+from mare.models import DEFAULT_MODEL, TabularModel, get_model, settle_options
 from mare.privacy.budget import Budget
 from mare.schema import Schema
 from mare.schema.checks import settled_or_raise
-from mare.schema.faults import Fault, describe
+from mare.schema.faults import Fault, Path, describe
 from mare.schema.peeked import peeked_paths
+from mare.schema.table import ModelChoice
 
-from .assumptions import assume_rows
-from .choices import Chosen, choose_models
+from .advice import (
+    learning_without_delta,
+    note_on_clipping,
+    public_facts,
+    vocabulary_notes,
+    warn_of_epsilon,
+    warn_of_noise,
+    warn_of_peeking,
+)
 from .domains import GroupDomains, group_domains, measures_any_bins
-from .facts import learning_without_delta, public_facts, vocabulary_notes, warn_of_epsilon, warn_of_peeking
 from .plan import Plan, PlannedGroup, Warned, phase_shares
-from .preview import preview
-from .remedies import note_on_clipping, warn_of_noise
+from .preview import assume_rows, preview
 from .sensitivity import RowBound, group_bound, row_bounds
 
 
@@ -109,3 +118,52 @@ def _previewed(
         warnings=tuple(w for w in warnings if w is not None),
         notes=tuple(n for n in notes if n is not None),
     )
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A model that exists, with all of its options settled."""
+
+    model: TabularModel
+    options: dict[str, OptionValue]
+
+
+def _written(schema: Schema, group: ColumnGroup) -> tuple[Path, ModelChoice]:
+    """The nearest choice: of the group, of its table, of the schema, or the default. It stands alone: options do not add up."""
+    table = schema.tables[group.table]
+    if table.models is not None:
+        choice = table.models.context if group.part == "context" else table.models.rows
+        if choice is not None:
+            return ("tables", group.table, "models", "context" if group.part == "context" else "rows"), choice
+    if table.model is not None:
+        return ("tables", group.table, "model"), table.model
+    if schema.model is not None:
+        return ("model",), schema.model
+    return (), ModelChoice(name=DEFAULT_MODEL)
+
+
+def choose_models(schema: Schema, groups: tuple[ColumnGroup, ...]) -> tuple[dict[str, Chosen], list[Fault]]:
+    """The model of each group by the group's name, and a fault for each choice that cannot be had, all of them at once."""
+    chosen: dict[str, Chosen] = {}
+    faults: dict[Path, Fault] = {}
+    models: dict[str, TabularModel] = {}
+    for group in groups:
+        path, choice = _written(schema, group)
+        try:
+            # looked up once: the registry reads the metadata of everything that is installed
+            model = models.get(choice.name) or get_model(choice.name)
+        except PlanError as error:
+            faults[path] = Fault(path, *_two_sentences(str(error)))
+            continue
+        models[choice.name] = model
+        try:
+            chosen[group.name] = Chosen(model, settle_options(model, choice.options))
+        except PlanError as error:
+            faults[path] = Fault((*path, "options"), *_two_sentences(str(error)))
+    return chosen, list(faults.values())
+
+
+def _two_sentences(message: str) -> tuple[str, str]:
+    """The registry says what is wrong and then what there is: a fault keeps the two apart."""
+    what, _, remedy = message.partition(". ")
+    return what, remedy.rstrip(".")

@@ -53,10 +53,10 @@ def graph(
 
 def _draw(schema: Schema, output: Path | None) -> str:
     if output is not None and output.suffix.lower() == ".svg":
-        from mare.graph.svg import draw_svg
+        from mare.graph.drawing import draw_svg
 
         return draw_svg(schema)
-    from mare.graph.text import draw_text
+    from mare.graph.drawing import draw_text
 
     terminal = output is None and sys.stdout.isatty()
     return draw_text(schema, shutil.get_terminal_size((_WIDTH, 24)).columns if terminal else _WIDTH)

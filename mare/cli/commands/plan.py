@@ -81,7 +81,7 @@ def _show(console: Console, made: Plan, label: str, details: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from mare.planning.remedies import short
+    from mare.planning.advice import short
 
     console.print(_title(made, label), markup=False)
     # One model for all is said in the title: at 100 columns every column counts.
@@ -116,8 +116,8 @@ def _show(console: Console, made: Plan, label: str, details: bool) -> None:
 
 
 def _title(made: Plan, label: str) -> str:
+    from mare.planning.advice import short
     from mare.planning.preview import total_cost
-    from mare.planning.remedies import short
     from mare.schema.writing import schema_hash
 
     unit = "" if made.budget.pure else f" (rho {short(total_cost(made.budget))})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mare.graph.text import draw_text
+from mare.graph.drawing.text import draw_text
 from mare.schema.loading import load_schema
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "reading-the-graph.md"

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mare.graph.boxes import MONO, cells, cut, flowing, wrapped
-from mare.graph.layout import Picture, lay_out
-from mare.graph.routing import Wire, lanes_used, route
+from mare.graph.drawing.boxes import MONO, cells, cut, flowing, wrapped
+from mare.graph.drawing.picture import Picture, lay_out
+from mare.graph.drawing.routing import Wire, lanes_used, route
+from mare.graph.drawing.svg import draw_svg
 from mare.graph.rules import column_groups
-from mare.graph.svg import draw_svg
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from tests.unit.graph.examples import child, columns, schema, section_iii, section_iv

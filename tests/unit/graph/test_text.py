@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from mare.graph.drawing.summary import glances
+from mare.graph.drawing.text import draw_text
 from mare.graph.groups import HistoryColumn
-from mare.graph.summary import glances
-from mare.graph.text import draw_text
 from tests.unit.graph.examples import child, columns, schema, section_iv
 
 PAPER = """\

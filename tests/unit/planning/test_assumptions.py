@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mare.errors import PlanError
-from mare.planning.assumptions import ASSUMED_ENTITIES
 from mare.planning.planning import plan
+from mare.planning.preview import ASSUMED_ENTITIES
 
 from .examples import BUDGET, hospital, planned, schema_of
 

@@ -64,8 +64,8 @@ def route(wires: Sequence[Wire], occupied: Mapping[int, Sequence[Interval]]) -> 
 def lanes_used(routes: Sequence[Route]) -> dict[int, int]:
     """How many lanes each gutter needs."""
     used: dict[int, int] = {}
-    for found in routes:
-        for run in found.runs:
+    for wired in routes:
+        for run in wired.runs:
             used[run.gutter] = max(used.get(run.gutter, 0), run.lane + 1)
     return used
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from mare.graph.dag import DatasetDag
+from mare.graph.groups import ColumnGroup, GroupColumn
+from mare.graph.rules import column_groups
 from mare.schema import Schema
 
-from .dag import DatasetDag
-from .groups import ColumnGroup, GroupColumn
-from .rules import column_groups
 from .summary import counted, glances, reference_words, relationship, tree_children, used_by
 
 WIDTH = 100

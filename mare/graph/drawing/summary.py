@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mare.graph.dag import REFERENCES, DatasetDag, TableEdge
+from mare.graph.groups import HistoryColumn, HistoryKind, Part
 from mare.schema import Schema
 from mare.schema.caps import link_memory, parent_link
-
-from .dag import REFERENCES, DatasetDag, TableEdge
-from .groups import HistoryColumn, HistoryKind, Part
 
 
 @dataclass(frozen=True)
@@ -135,4 +134,4 @@ def tree_children(dag: DatasetDag) -> dict[str, tuple[str, ...]]:
     children: dict[str, list[str]] = {node.name: [] for node in dag.nodes}
     for table in dag.tables("private", "owned"):
         children[dag.owners(table)[0].owner].append(table)
-    return {name: tuple(found) for name, found in children.items()}
+    return {name: tuple(below) for name, below in children.items()}

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from unicodedata import combining, east_asian_width
 
+from mare.graph.dag import DatasetDag
+from mare.graph.groups import ColumnGroup, GroupColumn
 from mare.schema import Schema
 
-from .dag import DatasetDag
-from .groups import ColumnGroup, GroupColumn
 from .summary import reference_words, relationship
 
 TABLE_WIDTH = 310.0
@@ -55,7 +55,7 @@ class GroupBox:
 
 @dataclass(frozen=True)
 class TableBox:
-    """One table, measured. `layout` says where it stands."""
+    """One table, measured. `picture` says where it stands."""
 
     name: str
     title: str
@@ -141,8 +141,10 @@ def table_box(schema: Schema, dag: DatasetDag, groups: Iterable[tuple[int, Colum
         y += height + GAP
     y += 2 - GAP if boxes else -4
     top = y + SMALL_LINE
-    found = []
+    references = []
     for whole in reference_words(dag, name):
-        found += [Word(PAD + 10 * (n > 0), words, whole) for n, words in enumerate(wrapped(whole, int(inner / SMALL) - 2, 3))]
-    y += SMALL_LINE * len(found) + (6 if found else 0)
-    return TableBox(name, cut(name, 28), notes, tuple(boxes), tuple(found), top, TABLE_WIDTH, y + 8)
+        references += [
+            Word(PAD + 10 * (n > 0), words, whole) for n, words in enumerate(wrapped(whole, int(inner / SMALL) - 2, 3))
+        ]
+    y += SMALL_LINE * len(references) + (6 if references else 0)
+    return TableBox(name, cut(name, 28), notes, tuple(boxes), tuple(references), top, TABLE_WIDTH, y + 8)

@@ -1,16 +1,19 @@
-"""Where every box and line of the picture stands: layers from the entity to the right, what is public apart on the side."""
+"""Where every box and line of the picture stands: layers from the entity to the right, what is public apart on the side.
+The legend says what each mark means, of the marks that a schema needs at all.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mare.graph.dag import DatasetDag, TableEdge
+from mare.graph.groups import ColumnGroup
+from mare.graph.rules import column_groups
 from mare.schema import Schema
 
 from .boxes import TABLE_WIDTH, TableBox, table_box, wrapped
-from .dag import DatasetDag, TableEdge
-from .legend import legend_height, occurring
 from .routing import LANE, Route, Wire, lanes_used, route
-from .rules import column_groups
 from .summary import relationship, tree_children, used_by, wire_words
 
 MARGIN, TOP, ROW_GAP = 28.0, 78.0, 24.0
@@ -146,8 +149,8 @@ def _wires(dag: DatasetDag, boxes: dict[str, TableBox], spots: dict[str, Spot]) 
     def port(table: str, part: str, out: bool) -> float:
         """Lines leave a group near its bottom and arrive from its top on, so that the two are not taken for one."""
         box, top = boxes[table], spots[table][1]
-        found = box.part(part) or box.part("context") or box.part("rows")
-        y, height = (0.0, 26.0) if found is None else (found.y, found.height)
+        group = box.part(part) or box.part("context") or box.part("rows")
+        y, height = (0.0, 26.0) if group is None else (group.y, group.height)
         if out:
             return top + y + height - 5
         number = ports[table, part] = ports.get((table, part), -1) + 1
@@ -178,7 +181,7 @@ def _ends(dag: DatasetDag, edge: TableEdge) -> tuple[str, str] | None:
 
 
 def _asides(schema: Schema, dag: DatasetDag, y: float) -> tuple[tuple[Aside, ...], float]:
-    found = []
+    asides = []
     for role in ("public", "pool"):
         for node in dag.nodes:
             if node.role != role:
@@ -187,7 +190,45 @@ def _asides(schema: Schema, dag: DatasetDag, y: float) -> tuple[tuple[Aside, ...
             whole = f"{relationship(schema, dag, node.name)}; used by {used}"
             lines = wrapped(whole, 46, 3)
             height = 26 + 13.0 * len(lines) + 6
-            found.append(Aside(node.name, role, lines, whole, y, height))
+            asides.append(Aside(node.name, role, lines, whole, y, height))
             y += height + 12
-        y += 30 if found and found[-1].role == role else 0
-    return tuple(found), y
+        y += 30 if asides and asides[-1].role == role else 0
+    return tuple(asides), y
+
+
+LEGEND = {
+    "context": "context: one row per parent row",
+    "head": "head: comes first, picks a row to look at",
+    "rows": "rows: one row per row",
+    "number": "place in the order of generation",
+    "tree": "foreign key; all to the left is history",
+    "down": "generated after, looks at",
+    "loop": "looks at so many previous rows",
+    "item": "looks at the previous row of the item",
+    "sees": "sees a sibling's context",
+    "same_entity_position": "looks at the row it refers to",
+    "same_entity_interval": "refers to a row by time: no history",
+    "owned": "one more owner",
+}
+"""Mark → words, in the order in which they are listed."""
+ROW, HEADING = 21.0, 30.0
+
+
+def occurring(groups: Iterable[ColumnGroup], routes: Iterable[Route]) -> tuple[str, ...]:
+    """The marks that the picture of these groups and lines holds."""
+    marks = {"number", *(route.wire.kind for route in routes)}
+    parts: dict[str, set[str]] = {}
+    for group in groups:
+        marks.add(group.part)
+        parts.setdefault(group.table, set()).add(group.part)
+        kinds = {h.kind for h in group.history}
+        marks |= {mark for mark, kind in (("loop", "previous"), ("item", "same_item")) if kind in kinds}
+    if len(parts) > 1:
+        marks.add("tree")
+    if any(len(drawn) > 1 for drawn in parts.values()):
+        marks.add("down")
+    return tuple(mark for mark in LEGEND if mark in marks)
+
+
+def legend_height(marks: tuple[str, ...]) -> float:
+    return HEADING + ROW * len(marks)

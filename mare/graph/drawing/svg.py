@@ -1,19 +1,20 @@
 """The graphs as one SVG that a person can read, written by hand: no other program, no script, no font to download.
 
 Tables are boxes in layers to the right of their entity, column groups are boxes inside, numbered in the order of
-generation. A line of the tree says both: the foreign key, and that everything further left along it is history.
+generation. A line of the tree says both: the foreign key, and that everything further left along it is history. Everything is
+escaped: names come from other people's databases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from xml.sax.saxutils import escape, quoteattr
 
 from mare.schema import Schema
 
 from .boxes import LINE, LOOP_ROOM, PAD, SMALL_LINE, GroupBox, cut
-from .ink import Point, element, label, line, lines, plain, rounded, tooltip
-from .layout import ASIDE_WIDTH, MARGIN, TOP, Picture, Placed, lay_out
-from .legend import HEADING, LEGEND, ROW, legend_height
+from .picture import ASIDE_WIDTH, HEADING, LEGEND, MARGIN, ROW, TOP, Picture, Placed, lay_out, legend_height
 from .routing import Route
 from .summary import counted, glances
 
@@ -84,30 +85,30 @@ def _markers() -> Iterator[str]:
 def _branches(picture: Picture) -> Iterator[str]:
     """The tree, all children of one parent together."""
     for parent in picture.tables.values():
-        found = []
+        branches = []
         for child in (placed for placed in picture.tables.values() if placed.parent == parent.box.name):
             x, y0, y1 = picture.trunk_x(child.layer), parent.y + 16, child.y + 16
             tip = f"{child.box.name} belongs to {parent.box.name}: {' '.join(child.box.notes)}"
-            found.append(([(parent.right, y0), (x, y0), (x, y1), (child.x, y1)], tip))
-        if found:
-            yield lines(found, _TREE, "tree")
+            branches.append(([(parent.right, y0), (x, y0), (x, y1), (child.x, y1)], tip))
+        if branches:
+            yield lines(branches, _TREE, "tree")
 
 
 def _wires(picture: Picture) -> Iterator[str]:
     """Everything else, what starts at one place for one reason together."""
     bundles: dict[tuple[str, float, str], list[Route]] = {}
-    for found in picture.routes:
-        bundles.setdefault((found.wire.source, found.wire.source_y, found.wire.kind), []).append(found)
+    for route in picture.routes:
+        bundles.setdefault((route.wire.source, route.wire.source_y, route.wire.kind), []).append(route)
     for (_, _, kind), routes in bundles.items():
         colour, dash = _WIRE[kind]
-        yield lines([(_points(picture, found), found.wire.words) for found in routes], colour, kind, dash)
+        yield lines([(_points(picture, route), route.wire.words) for route in routes], colour, kind, dash)
 
 
-def _points(picture: Picture, found: Route) -> list[Point]:
-    wire = found.wire
+def _points(picture: Picture, route: Route) -> list[Point]:
+    wire = route.wire
     source, target = picture.tables[wire.source], picture.tables[wire.target]
     points = [(source.right if wire.source_layer < wire.target_layer else source.x, wire.source_y)]
-    for run in found.runs:
+    for run in route.runs:
         x = picture.lane_x(run.gutter, run.lane)
         points += [(x, run.start), (x, run.end)]
     points.append((target.right if wire.source_layer > wire.target_layer else target.x, wire.target_y))
@@ -202,3 +203,68 @@ def _side(picture: Picture) -> Iterator[str]:
         ]
         inside += [label("note", x + 10, aside.y + 34 + 13 * number, words) for number, words in enumerate(aside.lines)]
         yield element("g", *inside)
+
+
+# XML 1.0 cannot hold these at all, not even escaped.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+Point = tuple[float, float]
+
+
+def plain(text: str) -> str:
+    """Text that XML can hold, escaped."""
+    return escape(_FORBIDDEN.sub("\ufffd", text))
+
+
+def _value(value: str | float) -> str:
+    if isinstance(value, str):
+        return _FORBIDDEN.sub("\ufffd", value)
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def element(name: str, *inside: str, **attributes: str | float | None) -> str:
+    """An element. Attributes are escaped, what is inside is taken as it is; None leaves an attribute out.
+
+    `stroke_width` is written stroke-width, `class_` is class.
+    """
+    shown = ((key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None)
+    written = "".join(f" {key}={quoteattr(_value(value))}" for key, value in shown)
+    return f"<{name}{written}>{''.join(inside)}</{name}>" if inside else f"<{name}{written}/>"
+
+
+def tooltip(text: str) -> str:
+    return element("title", plain(text))
+
+
+def label(
+    kind: str, x: float, y: float, text: str, tip: str | None = None, colour: str | None = None, anchor: str | None = None
+) -> str:
+    """A line of text in one of the styles, with a tooltip where it stands for more."""
+    style = None if colour is None else f"fill:{colour}"
+    inside = [plain(text)] if tip is None or tip == text else [plain(text), tooltip(tip)]
+    return element("text", *inside, class_=kind, x=x, y=y, style=style, text_anchor=anchor)
+
+
+def rounded(x: float, y: float, width: float, height: float, fill: str, stroke: str | None, **more: str | float | None) -> str:
+    return element("rect", x=x, y=y, width=width, height=height, fill=fill, stroke=stroke, **more)
+
+
+def lines(paths: Iterable[tuple[Iterable[Point], str]], colour: str, marker: str, dash: str | None = None) -> str:
+    """Lines that belong together, each with its tooltip, an arrowhead and a white rim.
+
+    The rim tells lines apart that cross; all rims come first, so that these lines do not cut each other.
+    """
+    drawn = [("M" + " L".join(f"{x:.1f},{y:.1f}" for x, y in points), tip) for points, tip in paths]
+    rims = [element("path", class_="halo", d=d) for d, _ in drawn]
+    arrow = f"url(#to-{marker})"
+    return "".join(rims) + "".join(
+        element(
+            "path", *([tooltip(tip)] if tip else []), class_="line", d=d, stroke=colour, stroke_dasharray=dash, marker_end=arrow
+        )
+        for d, tip in drawn
+    )
+
+
+def line(points: Iterable[Point], colour: str, marker: str, dash: str | None = None) -> str:
+    """One line by itself."""
+    return lines([(points, "")], colour, marker, dash)

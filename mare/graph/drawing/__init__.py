@@ -1,0 +1,10 @@
+"""The graphs of a schema drawn: as text for a terminal, and as one picture (SVG). Reads no data.
+
+summary (what they say, in few words) ─► text
+                                      ─► boxes (measured) ─► routing (lines between them) ─► picture (placed) ─► svg
+"""
+
+from .svg import draw_svg
+from .text import draw_text
+
+__all__ = ["draw_svg", "draw_text"]
