@@ -7,13 +7,11 @@
 It may open the stage, because it looks at true rows; nothing of what it finds may leave the house.
 """
 
-from .account import account_faults
 from .canary import Session, canary_audit, mechanism_audit, session_audit
-from .copies import SourceAudit, source_audit
 from .entities import Chosen
-from .physical import physical_audit
+from .physical import SourceAudit, physical_audit, source_audit
 from .report import INTERNAL, AuditReport, CanaryReport, QueryAudit, ReplayAudit
-from .tape import tape_audit
+from .tape import account_faults, tape_audit
 
 __all__ = [
     "INTERNAL",

@@ -1,7 +1,7 @@
 """The canary audit: does what leaves the gate tell more about one entity than the ledger claims?
 
 The tape audit trusts the noise; this one does not. It draws many releases with and without one entity, the canary, and
-asks how well the best test, the log-likelihood ratio Λ of the claimed noise (`likelihood`), tells the two apart.
+asks how well the best test, the log-likelihood ratio Λ of the claimed noise (`log_ratios`), tells the two apart.
 
 Gaussian budgets are judged on μ. Noise N(0, σ²) on answers that the canary moves by Δ makes Λ normal, with mean ±μ²/2
 and variance μ², where μ = Δ/σ; over several charges μ² adds up, and as ρ = Δ²/2σ² the claim of a ledger that spent ρ is
@@ -15,19 +15,31 @@ count with the canary: exactly e^ε times likelier with it than without, when th
 was paid for. The bound takes the lowest rate that is likely with it and the highest without (Chernoff), half
 the failure probability each. It needs many draws: a million cells of one query each hold a canary of their own, and
 each cell is, for its own canary, one independent release of one count.
+
+Λ is the white-box statistic: how much likelier a release is with the canary than without, under the noise that was claimed.
+An auditor who knows both exact answers a (with) and b (without) and the claimed noise can do no better than the log-
+likelihood ratio of what was released, o. The normalisers are the same on both sides and cancel:
+
+    discrete Gaussian   Σ ((o - b)² - (o - a)²) / 2σ²        discrete Laplace   Σ (|o - b| - |o - a|) / b
+
+of a choice it is the difference of the two log-chances of what was chosen. Lists (sparse cells, learned values) are left
+out: a test that looks at less is a weaker test, never a wrong one.
+
+Questions may depend on earlier answers. The ratio of a whole release is then the sum over its answers, each given those
+before it: the exact answers of the other side are taken by replaying the release there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from math import inf, log, sinh, sqrt
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mare.domain import Domain, Marginal
-from mare.errors import BudgetError, PrivacyError
+from mare.errors import BudgetError, InternalError, PrivacyError
 from mare.finding import Location
 from mare.fitting import FitOptions, run_fit
 from mare.planning import Plan
@@ -40,10 +52,9 @@ from mare.privacy.tape import Counts, Entry, Query, Record, Recorder, Replayer, 
 from mare.stage import StagedView
 
 from .entities import heaviest, named
-from .likelihood import Floats, log_ratio, log_ratios, reach_squared
-from .neighbour import KeptSource, WithoutEntity
 from .report import CanaryReport
-from .tape import audited, opened
+from .tape import Watch, audited, opened
+from .variants import KeptSource, WithoutEntity
 
 Session = Callable[[BitSource, Tape], Ledger]
 """Something that releases: a fit, or a few questions to a curator. It draws from these bits alone and tells the tape."""
@@ -168,30 +179,10 @@ def judged_on_mu(with_it: Floats, without: Floats, *, claimed: float, reach: flo
     return CanaryReport("mu", claimed, estimated, max(0.0, lower), reach, failure, n)
 
 
-@dataclass(eq=False)
-class _Exact:
-    """Replays a record on the other side, and keeps the exact answers there."""
-
-    replayer: Replayer
-    answers: list[Sequence[Counts]] = field(default_factory=list)
-
-    @property
-    def reason(self) -> str:
-        return self.replayer.reason
-
-    def answer(self, query: Query, exact: Sequence[Counts], release: Callable[[], list[Counts]]) -> list[Counts]:
-        answered = self.replayer.answer(query, exact, release)
-        self.answers.append(exact)
-        return answered
-
-    def secret(self, name: str, draw: Callable[[], bytes]) -> bytes:
-        return self.replayer.secret(name, draw)
-
-
 def _exact_answers(session: Session, record: Record) -> list[Sequence[Counts]]:
-    tape = _Exact(Replayer(record))
-    session(SeededBits(0), tape)
-    return tape.answers
+    watch = Watch(Replayer(record))
+    session(SeededBits(0), watch)
+    return watch.exact
 
 
 def _claimed_squared(ledger: Ledger) -> float:
@@ -214,3 +205,52 @@ def _canaries(count: int, cap: int, there: bool) -> StagedView:
 def _several(runs: int) -> None:
     if runs < 2:
         raise PrivacyError(f"an audit of {runs} runs says nothing: ask for at least 2, better 1,000.")
+
+
+Floats = NDArray[np.float64]
+
+
+def log_ratios(query: Query, released: Sequence[Counts], there: Sequence[Counts], gone: Sequence[Counts]) -> Floats:
+    """Cell by cell: log P(released | the canary is there) - log P(released | it is gone)."""
+    if query.listed:
+        return np.zeros(0)
+    if query.mechanism == "exponential choice":
+        (chosen,), (with_it,), (without,) = released, there, gone
+        return np.asarray(_log_chances(query, with_it) - _log_chances(query, without))[chosen]
+    return np.concatenate([_cells(query, o, a, b) for o, a, b in zip(released, there, gone, strict=True)])
+
+
+def log_ratio(entry: Entry, other: Sequence[Counts], *, recorded_there: bool) -> float:
+    """Of one recorded answer. ``other`` are the exact answers of the side that was not recorded."""
+    there, gone = (entry.exact, other) if recorded_there else (other, entry.exact)
+    return float(log_ratios(entry.query, entry.released, there, gone).sum())
+
+
+def reach_squared(entry: Entry, other: Sequence[Counts]) -> float:
+    """μ² that correct noise would show: ‖a - b‖²/σ² of the Gaussian, the variance of the ratio of a choice."""
+    if entry.query.listed:
+        return 0.0
+    if entry.query.mechanism == "exponential choice":
+        before, now = _log_chances(entry.query, entry.exact[0]), _log_chances(entry.query, other[0])
+        chances, ratios = np.exp(before), before - now
+        return float(chances @ ratios**2 - (chances @ ratios) ** 2)
+    squares = (((a - b).astype(np.float64) ** 2).sum() for a, b in zip(entry.exact, other, strict=True))
+    return float(sum(squares)) / entry.query.scale**2
+
+
+def _log_chances(query: Query, scores: Counts) -> Floats:
+    """Of the exponential mechanism: P(i) ∝ e^(u_i/b)."""
+    behind = (scores - scores.max()).astype(np.float64) / query.scale
+    return np.asarray(behind - np.log(np.exp(behind).sum()))
+
+
+def _cells(query: Query, released: Counts, there: Counts, gone: Counts) -> Floats:
+    # Only the cells that the canary moves say anything; differences are small integers, exact in a float.
+    o, a, b = (values.ravel() for values in (released, there, gone))
+    moved = np.flatnonzero(a != b)
+    with_it, without = (o[moved] - a[moved]).astype(np.float64), (o[moved] - b[moved]).astype(np.float64)
+    if query.mechanism == "discrete gaussian":
+        return np.asarray((without**2 - with_it**2) / (2 * query.scale**2))
+    if query.mechanism == "discrete laplace":
+        return np.asarray((np.abs(without) - np.abs(with_it)) / query.scale)
+    raise InternalError(f"the audit knows no likelihood of the mechanism {query.mechanism!r}")

@@ -4,8 +4,8 @@ It uses the functions that `fit` uses (`allocate`, ρ ↔ (ε, δ), σ from ρ),
 noisy ones. The verdict is the θ-usefulness of PrivBayes as used at NIST (privbayes-nist-2018): a cross-tab is worth
 measuring when it has at most τ = n̂ / (4·noise) cells, that is when a cell's mean count is at least four times the noise.
 
-A preview needs sizes before anything may be measured (`assume_rows`): declared, or assumed and said so, never read. `fit` works the
-shares out again with noisy sizes, so a wrong assumption here misleads nobody but the reader, who is told each one.
+A preview needs sizes before anything may be measured (`assume_rows`): declared, or assumed and said so, never read. `fit` works
+the shares out again with noisy sizes, so a wrong assumption here misleads nobody but the reader, who is told each one.
 """
 
 from __future__ import annotations

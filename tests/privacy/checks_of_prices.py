@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mare.audit.neighbour import HeldSource
+from mare.audit.variants import HeldSource
 from mare.domain import Axis, Domain, Marginal
 from mare.errors import MareError, PrivacyError
 from mare.fitting import FitOptions

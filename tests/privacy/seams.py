@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from mare.audit.neighbour import HeldSource
+from mare.audit.variants import HeldSource
 from mare.ports import Source
 from mare.privacy.curator import Gate
 from mare.stage import Staged, TableNeeds

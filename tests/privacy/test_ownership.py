@@ -5,9 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 from hypothesis import given, settings
 
-from mare.audit.entities import at_random
-from mare.audit.neighbour import HeldSource, WithoutEntity
-from mare.audit.ownership import PLAIN, ownership
+from mare.audit.entities import PLAIN, at_random, ownership
+from mare.audit.variants import HeldSource, WithoutEntity
 from mare.graph.rules import column_groups
 from mare.ports import Source
 from mare.schema import Schema

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from mare.audit import tape_audit
-from mare.audit.artefacts import artefacts, differing
+from mare.audit.tape import artefacts, differing
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits

@@ -15,7 +15,7 @@ from tests.privacy.physical_formats import write_csv, write_sqlite
 from tests.privacy.physical_hospital import SCHEMA, hospital, with_text_keys
 from tests.servers import PostgresServer
 
-copies = import_module("mare.audit.copies")
+copies = import_module("mare.audit.physical")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, get_type_hints
 import pytest
 
 import mare.fitting
-from mare.audit.neighbour import HeldSource
+from mare.audit.variants import HeldSource
 from mare.fitting import FitOptions, LocalNotes, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits

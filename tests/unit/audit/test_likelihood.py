@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mare.audit.likelihood import log_ratio, log_ratios, reach_squared
+from mare.audit.canary import log_ratio, log_ratios, reach_squared
 from mare.errors import InternalError
 from mare.privacy.tape import Entry, Query
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from mare.audit.entities import at_random, extreme, heaviest, orphan, rarest, worth_removing
-from mare.audit.neighbour import HeldSource, KeptSource, WithoutEntity
-from mare.audit.ownership import Ownership, ownership
+from mare.audit.entities import Ownership, at_random, extreme, heaviest, orphan, ownership, rarest, worth_removing
+from mare.audit.variants import HeldSource, KeptSource, WithoutEntity
 from mare.errors import PlanError, SourceError
 from mare.graph.rules import column_groups
 from mare.schema import Schema

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mare.audit import INTERNAL, AuditReport, QueryAudit, ReplayAudit, account_faults, tape_audit
-from mare.audit.artefacts import artefacts, differing, published
+from mare.audit.tape import artefacts, differing, published
 from mare.domain import Domain
 from mare.errors import BudgetError, SourceError
 from mare.fitting import FitOptions, run_fit

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pytest
 
 from mare.audit import AuditReport, ReplayAudit
-from mare.audit.neighbour import HeldSource
-from mare.audit.ownership import Ownership, ownership
+from mare.audit.entities import Ownership, ownership
 from mare.audit.tape import MANY_TIMES, OTHER_ORDER
-from mare.audit.variants import MANY, Reordered, Repeated, reordered, repeated
+from mare.audit.variants import MANY, HeldSource, Reordered, Repeated, reordered, repeated
 from mare.graph.rules import column_groups
 from mare.privacy.bits import SeededBits
 from mare.privacy.tape import Recorder, Replayer, TapeMismatch
