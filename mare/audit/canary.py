@@ -164,8 +164,8 @@ def rate_at_most(hits: int, draws: int, failure: float) -> float:
 def _kl(p: float, q: float) -> float:
     if q >= 1:
         return 0.0 if p >= 1 else inf
-    one = p * log(p / q) if p > 0 else 0.0
-    return one + ((1 - p) * log((1 - p) / (1 - q)) if p < 1 else 0.0)
+    hits = p * log(p / q) if p > 0 else 0.0
+    return hits + ((1 - p) * log((1 - p) / (1 - q)) if p < 1 else 0.0)
 
 
 def judged_on_mu(with_it: Floats, without: Floats, *, claimed: float, reach: float, failure: float) -> CanaryReport:

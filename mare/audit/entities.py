@@ -68,18 +68,18 @@ class Ownership:
     def removal(self, entity: Sequence[str]) -> Removal:
         """What goes with this entity. Refuses one that is not there."""
         held: dict[str, frozenset[Key]] = {}
-        found = 0
+        owned_rows = 0
         for relation, needs in zip(self.relations, self.tables, strict=True):
             keys = [f"k{i}" for i in range(len(needs.key))]
             mine = f"FROM {relation} WHERE entity = $1"
             ((rows,),) = self.connection.execute(f"SELECT count(*) {mine}", [list(entity)]).fetchall()
-            found += rows
+            owned_rows += rows
             # What somebody else owns too stays, with all that depends on it: only this entity's copy of it goes.
             listed = ", ".join(keys)
             alone = f"SELECT {listed} {mine} EXCEPT SELECT {listed} FROM {relation} WHERE entity <> $1"
             whole = self.connection.execute(alone, [list(entity)]).fetchall() if keys else []
             held[needs.name] = frozenset(tuple(row) for row in whole)
-        if not found:
+        if not owned_rows:
             raise SourceError(f"{self.tables[0].name!r}: an entity that was to be removed for the audit is not in the source.")
         kind, *rest = entity
         dangling = (rest[0], rest[1], tuple(rest[2:])) if kind == DANGLING else None
@@ -134,15 +134,15 @@ def _select(needs: TableNeeds, chain: Sequence[TableNeeds]) -> str:
     foreign = [f"f{i}" for i in range(len(needs.foreign))]
     join = " AND ".join(f"r.{name} = p.k{place}" for name, place in zip(foreign, needs.refers, strict=True))
     above = owned(places[needs.parent])
-    found = f"SELECT r.*, p.entity FROM raw r JOIN {above} p ON {join}"
+    joined = f"SELECT r.*, p.entity FROM raw r JOIN {above} p ON {join}"
     if needs.orphans == "drop":
-        return found
+        return joined
     there = " AND ".join(f"r.{name} IS NOT NULL" for name in foreign)
     shared = f"['{DANGLING}', '{_quoted(needs.parent)}', '{places_text(needs)}', {', '.join(f'r.{name}' for name in foreign)}]"
     alone = f"['{LONE}', '{_quoted(needs.name)}', content, CAST(row_number() OVER (PARTITION BY content) AS VARCHAR)]"
     lone = f"SELECT *, {content_of(needs)} AS content FROM raw r WHERE NOT ({there})"
     return (
-        f"{found} UNION ALL SELECT r.*, {shared} FROM raw r WHERE {there} AND NOT EXISTS (SELECT 1 FROM {above} p WHERE {join}) "
+        f"{joined} UNION ALL SELECT r.*, {shared} FROM raw r WHERE {there} AND NOT EXISTS (SELECT 1 FROM {above} p WHERE {join}) "
         f"UNION ALL SELECT * EXCLUDE (content), {alone} FROM ({lone})"
     )
 
@@ -187,9 +187,9 @@ def named(key: object) -> Chosen:
 
 def worth_removing(owners: Ownership, random: int, seed: int) -> list[Chosen]:
     """Each kind once and so many at random; an entity that is several is removed once, for all its reasons."""
-    found = [heaviest(owners), rarest(owners), extreme(owners), orphan(owners), *at_random(owners, random, seed)]
+    candidates = [heaviest(owners), rarest(owners), extreme(owners), orphan(owners), *at_random(owners, random, seed)]
     reasons: dict[tuple[str, ...], list[str]] = {}
-    for chosen in found:
+    for chosen in candidates:
         if chosen is not None and chosen.why not in reasons.setdefault(chosen.entity, []):
             reasons[chosen.entity].append(chosen.why)
     return [Chosen(entity, " and ".join(why)) for entity, why in reasons.items()]

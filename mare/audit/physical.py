@@ -71,10 +71,10 @@ def replayed_on(first: Recording, here: Source, neighbour: Location | Source, mo
         with held(neighbour) as there:
             # Types that somebody inferred from values reach nothing, but for those of public tables.
             public = [name for name, table in first.plan.schema.tables.items() if table.public]
-            told = catalogue_differences(
+            differences = catalogue_differences(
                 here.reflect().declared(public), there.reflect().declared(public), any_order=moved == "not at all"
             )
-            return (*told, *first.replayed(there, moved=moved))
+            return (*differences, *first.replayed(there, moved=moved))
     except MareError as error:
         return (f"the source cannot be read ({type(error).__name__}), the recorded one could: {error}",)
 
@@ -101,14 +101,14 @@ def _refused(
 def catalogue_differences(before: Reflection, now: Reflection, *, any_order: bool = False) -> list[str]:
     """Everything that the two catalogues tell otherwise of their tables: all of it may reach a release, an order or a key.
     What they leave out reaches none, nor does where they lie."""
-    names = [[table.name for table in told] for told in (before, now)]
+    names = [[table.name for table in catalogue] for catalogue in (before, now)]
     if any_order:
-        names = [sorted(told) for told in names]
+        names = [sorted(listed) for listed in names]
     if names[0] != names[1]:
         return [f"the catalogue tells the tables {names[0]}, now {names[1]}"]
     differences: list[str] = []
     for name in names[0]:
-        was, is_now = (next(table for table in told if table.name == name) for told in (before, now))
+        was, is_now = (next(table for table in catalogue if table.name == name) for catalogue in (before, now))
         differences += _table_differences(was, is_now, any_order=any_order)
     return differences
 
@@ -194,9 +194,9 @@ def source_audit(
                 differences = first.replayed(neighbour) if other is None else replayed_on(first, reader, other)
                 audited.append(ReplayAudit(removed.why, differences))
             watch(len(audited) + 1, fits)
-        told = first.retold(reader, owners)
+        retold = first.retold(reader, owners)
         watch(fits, fits)
-    return SourceAudit(first.report(audited, told), not_copied)
+    return SourceAudit(first.report(audited, retold), not_copied)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Sources made of another: without one entity, with every entity many times over, or with everything in another order.
 
-`WithoutEntity` is D′ from D, whatever the source is. Adjacency is add or remove, with every owned row. The rows also come in another
-order: a database promises none, so a release that depends on it leaks.
+`WithoutEntity` is D′ from D, whatever the source is. Adjacency is add or remove, with every owned row. The rows also come in
+another order: a database promises none, so a release that depends on it leaks.
 `Repeated`: the answers that leave are the recorded ones, so the fit must not notice that there are now so many more. Removing one
 entity moves a true number of entities by one, which a logarithm, a clamp or a rounding hides; this moves it by a factor.
 `Reordered`: a database promises no order of rows, batches or columns, so nothing at all may follow from it.
@@ -89,7 +89,7 @@ class WithoutEntity(HeldSource):
 
     def removed(self) -> dict[str, RemovedRows]:
         """Of every table that loses rows, which: for whoever makes a copy without them."""
-        found = {}
+        removed = {}
         for table in self.owners.tables:
             needs = None if table.held_by is not None else self._needs(table.name)
             if needs is None:
@@ -99,8 +99,8 @@ class WithoutEntity(HeldSource):
                 places += [rows + place for place in sorted(gone)]
                 rows += batch.num_rows
                 asked = tuple(name.partition(COMPARED)[0] for name in batch.schema.names)
-            found[needs.name] = RemovedRows(asked, frozenset(places), rows)
-        return found
+            removed[needs.name] = RemovedRows(asked, frozenset(places), rows)
+        return removed
 
     def _needs(self, table: str) -> TableNeeds | None:
         """None where the table stays as it is: rows of one's own are nobody's once nobody refers to them, and the stage drops
@@ -250,8 +250,8 @@ class Reordered(HeldSource):
     batch_rows: int = 1009
 
     def reflect(self) -> Reflection:
-        told = self.reader.reflect()
-        return replace(told, tables=tuple(replace(table, columns=table.columns[::-1]) for table in told.tables[::-1]))
+        catalogue = self.reader.reflect()
+        return replace(catalogue, tables=tuple(replace(table, columns=table.columns[::-1]) for table in catalogue.tables[::-1]))
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa

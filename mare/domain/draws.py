@@ -60,9 +60,9 @@ class RowDraws:
     def random(self, size: int | None = None) -> NDArray[np.float64]:
         """A number in [0, 1) a row."""
         self._check(size)
-        found = self.bits()
-        found >>= np.uint64(11)
-        return np.multiply(found, _TO_UNIT, dtype=np.float64)
+        words = self.bits()
+        words >>= np.uint64(11)
+        return np.multiply(words, _TO_UNIT, dtype=np.float64)
 
     def integers(self, low: ArrayLike, high: ArrayLike, size: int | None = None, dtype: object = np.int64) -> NDArray[np.int64]:
         """A whole number a row, from ``low`` up to but without ``high``; both may differ from row to row."""
@@ -151,12 +151,12 @@ class EvenDraws(RowDraws):
     def random(self, size: int | None = None) -> NDArray[np.float64]:
         """A number in [0, 1) a row."""
         self._check(size)
-        found = self.bits()
-        found >>= _BELOW
+        words = self.bits()
+        words >>= _BELOW
         place = _shuffled(self._numbers, purpose_of(f"{self._drawn} of {self._seed}", self._purpose))
         # As bits, not as a sum of fractions: that would round up to 1.
         place <<= _WITHIN
-        place |= found
+        place |= words
         return np.multiply(place, _TO_UNIT, dtype=np.float64)
 
 
@@ -204,21 +204,21 @@ class Ladder:
     def find(self, numbers: Doubles) -> NDArray[np.int64]:
         """How many steps are no higher than each of the numbers: `numpy.searchsorted(steps, numbers, side="right")`."""
         stretch = np.clip((numbers - self.low) * self.scale, 0, len(self.begins) - 1).astype(np.int64)
-        found = self.begins[stretch].astype(np.int64)
+        below = self.begins[stretch].astype(np.int64)
         top = len(self.steps)
-        climbing = np.flatnonzero(self._passed(found, numbers))
+        climbing = np.flatnonzero(self._passed(below, numbers))
         for _ in range(_ONE_BY_ONE):
             if not len(climbing):
-                return found
-            found[climbing] += 1
-            climbing = climbing[self._passed(found[climbing], numbers[climbing])]
-        found[climbing] = np.searchsorted(self.steps, numbers[climbing], side="right")
-        return np.minimum(found, top)
+                return below
+            below[climbing] += 1
+            climbing = climbing[self._passed(below[climbing], numbers[climbing])]
+        below[climbing] = np.searchsorted(self.steps, numbers[climbing], side="right")
+        return np.minimum(below, top)
 
-    def _passed(self, found: NDArray[np.int64], numbers: Doubles) -> NDArray[np.bool_]:
+    def _passed(self, below: NDArray[np.int64], numbers: Doubles) -> NDArray[np.bool_]:
         """Whether the next step is no higher either."""
         if not len(self.steps):
-            return np.zeros(len(found), dtype=np.bool_)
+            return np.zeros(len(below), dtype=np.bool_)
         last = len(self.steps) - 1
-        passed: NDArray[np.bool_] = (found <= last) & (self.steps[np.minimum(found, last)] <= numbers)
+        passed: NDArray[np.bool_] = (below <= last) & (self.steps[np.minimum(below, last)] <= numbers)
         return passed

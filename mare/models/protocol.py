@@ -1,19 +1,22 @@
-"""The plug-in contract: what a tabular model is.
+"""The plug-in contract: what a tabular model is, and how one is found.
 
 A model sees a curator and a task, never rows. What it measures, the curator charges; what it returns is
-post-processing. Settings arrive as ``task.options``; a model holds no state between fits.
+post-processing. Settings arrive as ``task.options``; a model holds no state between fits. Models have
+names: mare's own and a third party's are found the same way, by the entry-point group ``mare.models``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import Codes, OptionValue, Task
+from mare.errors import PlanError
 
 if TYPE_CHECKING:
     from mare.privacy.curator import Curator
@@ -68,3 +71,34 @@ class TabularModel(Protocol):
     def load(self, task: Task, arrays: Mapping[str, NDArray[np.generic]]) -> FittedModel:
         """The fitted model back from `FittedModel.arrays`."""
         ...
+
+
+DEFAULT_MODEL = "privbayes"
+"""The model of every group that does not name one."""
+
+_GROUP = "mare.models"
+
+
+def _installed() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=_GROUP)}
+
+
+def model_names() -> list[str]:
+    return sorted(_installed())
+
+
+def get_model(name: str) -> TabularModel:
+    """The model of that name, or an error that lists the others."""
+    point = _installed().get(name)
+    if point is None:
+        raise PlanError(f"there is no model {name!r}. Models installed here: {', '.join(model_names())}.")
+    return cast(TabularModel, point.load()())
+
+
+def settle_options(model: TabularModel, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """Defaults overlaid with what the schema says; an option the model does not have is refused."""
+    unknown = sorted(set(given) - set(model.options))
+    if unknown:
+        allowed = ", ".join(sorted(model.options)) or "none"
+        raise PlanError(f"model {model.name!r} has no option {', '.join(unknown)}. Its options: {allowed}.")
+    return {**model.options, **given}

@@ -12,7 +12,7 @@ from mare.domain import OptionValue
 from mare.errors import PlanError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.models import DEFAULT_MODEL, TabularModel, get_model, settle_options
 from mare.privacy.budget import Budget
 from mare.schema import Schema

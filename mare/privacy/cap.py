@@ -112,14 +112,14 @@ class Composed:
     def left(self, delta: float) -> float:
         """The ε that one more release with this δ may have, in four digits; 0 where none fits."""
         rest = Fraction(self.cap.rho) - self.rho
-        found = [0.0]
+        bounds = [0.0]
         if delta == 0 and self.pure:
-            found.append(float(self.cap.budget.epsilon_written - self.epsilon))
+            bounds.append(float(self.cap.budget.epsilon_written - self.epsilon))
         if rest > 0 and delta == 0:
-            found += [float(rest) * self.cap.order, sqrt(2 * rest)]
+            bounds += [float(rest) * self.cap.order, sqrt(2 * rest)]
         elif rest > 0:
-            found.append(epsilon_from_rho(down(rest), conversion_delta(Budget(1.0, delta))))
-        for candidate in _four_digits(min(max(found), self.cap.budget.epsilon)):
+            bounds.append(epsilon_from_rho(down(rest), conversion_delta(Budget(1.0, delta))))
+        for candidate in _four_digits(min(max(bounds), self.cap.budget.epsilon)):
             if self.allows(Budget(candidate, delta)):
                 return candidate
         return 0.0

@@ -16,7 +16,7 @@ from mare.errors import PrivacyError
 
 FINE_CELLS, FEWEST_CELLS = 256, 32
 """Cells of a fine grid where there are entities enough, and where there are hardly any."""
-MOST_CELLS = 1 << 16
+LARGEST_GRID = 1 << 16
 CELLS_PER_ROOT = 0.7
 """Cells for each √n̂: more cells show more detail, and more noise (measured: 64 for 10,000 entities, 128 for 100,000)."""
 _FURTHEST = 2.0**200
@@ -34,8 +34,8 @@ class Grid:
     """The smallest difference of two values that the column tells apart; 0 where there is none."""
 
     def __post_init__(self) -> None:
-        if not 2 <= len(self.edges) <= MOST_CELLS + 1:
-            raise PrivacyError(f"a grid has 1 to {MOST_CELLS:,} cells, not {len(self.edges) - 1:,}. Nothing was charged.")
+        if not 2 <= len(self.edges) <= LARGEST_GRID + 1:
+            raise PrivacyError(f"a grid has 1 to {LARGEST_GRID:,} cells, not {len(self.edges) - 1:,}. Nothing was charged.")
         if not all(isfinite(edge) for edge in self.edges) or any(not a < b for a, b in pairwise(self.edges)):
             raise PrivacyError(
                 "the edges of a grid must be finite numbers, each larger than the one before. Nothing was charged."
@@ -120,8 +120,8 @@ def _check_range(low: float, high: float, step: float) -> None:
 
 
 def _count(cells: int) -> int:
-    if isinstance(cells, bool) or not isinstance(cells, int) or not 1 <= cells <= MOST_CELLS:
-        raise PrivacyError(f"a grid of {cells!r} cells was asked; it may have 1 to {MOST_CELLS:,}. Nothing was charged.")
+    if isinstance(cells, bool) or not isinstance(cells, int) or not 1 <= cells <= LARGEST_GRID:
+        raise PrivacyError(f"a grid of {cells!r} cells was asked; it may have 1 to {LARGEST_GRID:,}. Nothing was charged.")
     return cells
 
 

@@ -59,13 +59,13 @@ def thresholds_reached(
     out = np.empty(count, dtype=np.int64)
     for start in range(0, count, _CHUNK):
         words = bits.words(min(_CHUNK, count - start))
-        found = np.searchsorted(tops, words, side="left")
-        here = tops[np.minimum(found, len(tops) - 1)] == words
-        before = (found > 0) & (tops[np.maximum(found, 1) - 1] + np.uint64(1) == words)
-        out[start : start + len(words)] = found
+        reached = np.searchsorted(tops, words, side="left")
+        here = tops[np.minimum(reached, len(tops) - 1)] == words
+        before = (reached > 0) & (tops[np.maximum(reached, 1) - 1] + np.uint64(1) == words)
+        out[start : start + len(words)] = reached
         for place in np.flatnonzero(here | before):
             uniform = LazyUniform(int(words[place]), bits)
-            index = int(np.searchsorted(tops, words[place] - np.uint64(1), side="left")) if before[place] else int(found[place])
+            index = int(np.searchsorted(tops, words[place] - np.uint64(1), side="left")) if before[place] else int(reached[place])
             last = int(np.searchsorted(tops, words[place], side="right"))
             while index < last and not uniform.below(partial(enclosure, index)):
                 index += 1

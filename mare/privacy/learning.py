@@ -25,10 +25,10 @@ from .conversion import down, learning_delta
 from .grids import Grid, power_grid
 from .learned import CHANCE, FineHistogram, LearnedBounds, LearnedCategories, noisy_bounds
 from .ledger import Charge, Ledger
-from .noise import Noise, prepare_noise
+from .noise import LARGEST_COUNT, Noise, prepare_noise
 from .stable_keys import as_numbers, as_texts, canonical, identifiers, kept_keys, key_threshold
 from .tape import Query, Tape
-from .till import LARGEST_COUNT, Till, portion_of
+from .till import Till, portion_of
 from .view import PrivateColumn, PrivateView
 
 Integers = NDArray[np.int64]

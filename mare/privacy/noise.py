@@ -21,6 +21,9 @@ from .laplace import LARGEST_SCALE, discrete_laplace
 
 Mechanism = Literal["discrete gaussian", "discrete laplace"]
 
+LARGEST_COUNT = 2**61
+"""Counts stay below it and answers are clamped to it: sums with noise (at most 2^62) never wrap."""
+
 _LARGEST_SCALES: dict[str, float] = {"discrete gaussian": LARGEST_SIGMA, "discrete laplace": LARGEST_SCALE}
 _SMALLEST_SCALE = 2.0**-10
 

@@ -22,15 +22,12 @@ from mare.errors import PrivacyError
 
 from .bits import BitSource
 from .gaussian import table_size
-from .noise import Mechanism, Noise, prepare_noise
+from .noise import LARGEST_COUNT, Mechanism, Noise, prepare_noise
 from .scattering import LARGEST_TABLE, successes
 from .tails import Tail, crossing_chance, smallest_threshold, tail
 
 MOST_PHANTOMS = 50_000_000
 """Expected cells that hold nothing but noise. Public, so refusing tells nothing."""
-
-LARGEST_COUNT = 2**61
-"""Counts are below this; sums with noise are clamped to it, as dense answers are."""
 
 _WORTHWHILE_TABLE = 1 << 14
 """Entries of a Gaussian table that the listed cells are worth, however few the data has of them."""
@@ -122,8 +119,8 @@ def _among(places: NDArray[np.int64], listed: NDArray[np.int64]) -> NDArray[np.b
     """Which of these places are listed; both ascend."""
     if not len(listed):
         return np.zeros(len(places), dtype=np.bool_)
-    found = np.minimum(np.searchsorted(listed, places), len(listed) - 1)
-    return np.asarray(listed[found] == places)
+    nearest = np.minimum(np.searchsorted(listed, places), len(listed) - 1)
+    return np.asarray(listed[nearest] == places)
 
 
 def _clamped(values: NDArray[np.int64]) -> NDArray[np.int64]:

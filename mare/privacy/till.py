@@ -22,14 +22,11 @@ from mare.errors import BudgetError, InternalError, PrivacyError
 from .bits import BitSource
 from .conversion import down, scale_from_epsilon, sigma_from_rho, sqrt_up
 from .ledger import Charge, Ledger
-from .noise import Mechanism, Noise, prepare_noise
+from .noise import LARGEST_COUNT, Mechanism, Noise, prepare_noise
 from .tape import Query, Tape
 from .view import PrivateView
 
 Integers = NDArray[np.int64]
-
-LARGEST_COUNT = 2**61
-"""Counts stay below it and answers are clamped to it: sums with noise (at most 2^62) never wrap."""
 
 _SLACK = Fraction(1, 10**9)
 """Shares are floats: ten tenths may be a hair more than one. Such a hair is cut off, never spent."""

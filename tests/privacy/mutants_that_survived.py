@@ -16,8 +16,8 @@ import mare.fitting.bin_placing as placing_module
 import mare.privacy.learning as learning_module
 import mare.stage.staged as staged_module
 from mare.privacy.learning import Learner
-from mare.privacy.noise import Noise
-from mare.privacy.till import LARGEST_COUNT, Till
+from mare.privacy.noise import LARGEST_COUNT, Noise
+from mare.privacy.till import Till
 from mare.stage.raw import StagedColumn
 from mare_adapters.sources.sql import SqlSource
 from tests.privacy import checks_of_learning, checks_of_noise

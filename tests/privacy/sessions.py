@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mare.audit import Session
 from mare.domain import Axis, Domain, Marginal
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.privacy.bits import BitSource
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Clip, Curator, Gate

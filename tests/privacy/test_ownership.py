@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from mare.audit.entities import PLAIN, at_random, ownership
 from mare.audit.variants import HeldSource, WithoutEntity
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.ports import Source
 from mare.schema import Schema
 from mare.stage import needs, stage

@@ -13,7 +13,7 @@ from mare.graph.dag import UNORDERED, DatasetDag
 from mare.graph.drawing.picture import lay_out
 from mare.graph.drawing.svg import draw_svg
 from mare.graph.drawing.text import draw_text
-from mare.graph.rules import column_groups, correlation_pdag
+from mare.graph.pdag import column_groups, correlation_pdag
 from mare.schema import Schema
 from tests.graph_edges import Node, directed, nodes_of, paths_to_entity, undirected
 from tests.strategies import schemas

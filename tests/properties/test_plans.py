@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mare.graph.dag import DatasetDag, TableEdge, parent_link
 from mare.graph.modelled import table_parts
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.planning import Plan
 from mare.planning.planning import plan
 from mare.planning.sensitivity import row_bounds

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mare.graph.dag import DatasetDag, TableEdge
 from mare.graph.groups import ColumnGroup
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.schema import Schema
 
 from .boxes import TABLE_WIDTH, TableBox, table_box, wrapped

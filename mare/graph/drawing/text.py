@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.schema import Schema
 
 from .summary import counted, glances, reference_words, relationship, tree_children, used_by

@@ -135,11 +135,11 @@ class Rehearsed:
             raise KeyError("nothing was rehearsed")
         codes, shape = [], []
         for axis in axes:
-            found, size = self._codes[axis.column].astype(np.int64), self._domain.size(axis.column)
+            column, size = self._codes[axis.column].astype(np.int64), self._domain.size(axis.column)
             if axis.level:
                 level = self._coarsenings[axis.column][axis.level - 1]
-                found, size = level.codes[found].astype(np.int64), level.size
-            codes.append(found)
+                column, size = level.codes[column].astype(np.int64), level.size
+            codes.append(column)
             shape.append(size)
         seen = np.bincount(np.ravel_multi_index(codes, shape), minlength=int(np.prod(shape))).astype(np.float64)
         # Hardly ever is not never: what was not drawn this time keeps its conditionals.

@@ -73,8 +73,8 @@ class FittedPrivBayes:
     def _find(self, child: Axis, row: Integers, uniform: NDArray[np.float64]) -> Integers:
         # All distributions stand on one ladder, distribution r between r and r + 1: one search finds all codes.
         size = self.conditionals[child].shape[1]
-        found = self._ladder(child).find(row + uniform)
-        return np.asarray(np.clip(found - row * size, 0, size - 1))
+        place = self._ladder(child).find(row + uniform)
+        return np.asarray(np.clip(place - row * size, 0, size - 1))
 
     def _another(self, child: Axis, row: Integers, uniform: NDArray[np.float64], before: Integers) -> Integers:
         """A value, but not the one before: the distribution without it. Where there is no other, it stays."""
@@ -104,20 +104,20 @@ class FittedPrivBayes:
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """The order and the parents as numbers into the task's own names, and the tables: nothing but arrays."""
         names = list(self.sizes)
-        found: dict[str, NDArray[np.generic]] = {}
+        arrays: dict[str, NDArray[np.generic]] = {}
         for place, family in enumerate(self.families):
             links = [names.index(family.column), *(names.index(parent.column) for parent in family.parents)]
-            found[f"family.{place}"] = np.array(links, dtype=np.int32)
-            found[f"table.{place}"] = self.conditionals[family.child].astype(np.float32)
+            arrays[f"family.{place}"] = np.array(links, dtype=np.int32)
+            arrays[f"table.{place}"] = self.conditionals[family.child].astype(np.float32)
             if family.repeats or family.child.new_since:
                 part = "repeats" if family.repeats else "new"
-                found[f"{part}.{place}"] = np.array([names.index(self.carried[family.column])], dtype=np.int32)
+                arrays[f"{part}.{place}"] = np.array([names.index(self.carried[family.column])], dtype=np.int32)
             for number, parent in enumerate(family.parents):
                 if parent.level:
-                    found[f"level.{place}.{number}"] = self.levels[parent].astype(np.int32)
+                    arrays[f"level.{place}.{number}"] = self.levels[parent].astype(np.int32)
         if not self.replacement:
-            found["quotas"] = np.ones(1, dtype=np.int32)
-        return found
+            arrays["quotas"] = np.ones(1, dtype=np.int32)
+        return arrays
 
 
 def quotas(row: Integers, rng: np.random.Generator) -> NDArray[np.float64]:

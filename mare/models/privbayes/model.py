@@ -81,12 +81,12 @@ def _clip(curator: Curator, settings: Settings) -> ChosenClip | None:
 
 def _one_way(curator: Curator, task: Task, settings: Settings) -> list[Measured]:
     """Numbers of children on their own, for what is wrong with them is wrong many times over; the other columns together."""
-    found: list[Measured] = []
+    singles: list[Measured] = []
     counts = [name for name in task.columns if name in task.counts]
     for share, names in ((settings.children, counts), (settings.one_way, [n for n in task.columns if n not in counts])):
         together = curator.counts([Marginal.of(name) for name in names], share, _clip(curator, settings)) if names else []
-        found += measured_together(together, task.rows)
-    return found
+        singles += measured_together(together, task.rows)
+    return singles
 
 
 def _expected_noise(task: Task, settings: Settings, single: Measured, share: float) -> float:

@@ -78,7 +78,7 @@ class GreedySearch:
 
     def _order(self, columns: list[str], before: list[str]) -> list[Family]:
         """These columns, each with its first parent or none."""
-        placed, left, found = list(before), list(columns), list[Family]()
+        placed, left, families = list(before), list(columns), list[Family]()
         wide = len(left) > self._settings.greedy_columns
         while left:
             options: list[Family] = []
@@ -98,10 +98,10 @@ class GreedySearch:
                 chosen = options[0]
             else:
                 chosen = options[self._curator.select(candidates, self._pick, penalties).index]
-            found.append(chosen)
+            families.append(chosen)
             placed.append(chosen.column)
             left.remove(chosen.column)
-        return found
+        return families
 
     def _further(self, family: Family, placed: list[str], most: int) -> Family:
         for _ in range(most):

@@ -38,7 +38,7 @@ class NoisyScoreSearch:
             left = [name for name in left if name in self._candidates.task.counts] or left
             # Ties go to the schema's order; a column that nothing speaks for has a sum of 0.
             families.append(max((self._best(name, placed) for name in left), key=self._sum))
-        return [one for family in families for one in (*self._repeating(family), family)]
+        return [part for family in families for part in (*self._repeating(family), family)]
 
     def _repeating(self, family: Family) -> list[Family]:
         """Before a column that is carried: whether it repeats the previous value, which depends on that value."""
@@ -59,8 +59,8 @@ class NoisyScoreSearch:
             distinct.setdefault(frozenset((tvd.child, *tvd.parents, *tvd.given)), tvd)
         if not distinct:
             return
-        found = self._curator.scores(list(distinct.values()), self._settings.structure).entities
-        by_axes = dict(zip(distinct, found.tolist(), strict=True))
+        scores = self._curator.scores(list(distinct.values()), self._settings.structure).entities
+        by_axes = dict(zip(distinct, scores.tolist(), strict=True))
         self._scores = {pair: by_axes[frozenset((tvd.child, *tvd.parents, *tvd.given))] for pair, tvd in asked.items()}
 
     def _beginning(self) -> list[Family]:
@@ -77,9 +77,9 @@ class NoisyScoreSearch:
         most = self._settings.parents or len(left) + 1
         while left and len(families) <= most:
             placed = [family.column for family in families]
-            name = max(left, key=lambda one: self._normalised(one, placed))
+            name = max(left, key=lambda column: self._normalised(column, placed))
             left.remove(name)
-            family = Family(Axis(name), tuple(Axis(one) for one in placed))
+            family = Family(Axis(name), tuple(Axis(parent) for parent in placed))
             if self._fits(family):
                 families.append(family)
         return families

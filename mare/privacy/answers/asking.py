@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from mare.domain import Axis, Marginal, axis_size
 from mare.errors import InternalError, PrivacyError
-from mare.privacy.till import LARGEST_COUNT, Till
+from mare.privacy.noise import LARGEST_COUNT
+from mare.privacy.till import Till
 
 MOST_CELLS = 2**26
 """Cells of all dense cross-tabs of one call. Public, so refusing tells nothing."""

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from mare.domain import Marginal
 from mare.errors import PrivacyError
 from mare.privacy.conversion import up
-from mare.privacy.noise import Mechanism, standard_deviation
+from mare.privacy.noise import LARGEST_COUNT, Mechanism, standard_deviation
 from mare.privacy.sparse import MOST_PHANTOMS, SparseNoise, expected_phantoms, prepare_sparse_noise
-from mare.privacy.till import LARGEST_COUNT, Till, described_charge, described_query
+from mare.privacy.till import Till, described_charge, described_query
 
 from .asking import LARGEST_DOMAIN, cells_of, checked_counts, checked_shapes, described, listed
 from .clipping import AnyClip

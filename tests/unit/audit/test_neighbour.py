@@ -10,7 +10,7 @@ import pytest
 from mare.audit.entities import Ownership, at_random, extreme, heaviest, orphan, ownership, rarest, worth_removing
 from mare.audit.variants import HeldSource, KeptSource, WithoutEntity
 from mare.errors import PlanError, SourceError
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.stage import needs

@@ -13,7 +13,7 @@ from mare.audit import AuditReport, ReplayAudit
 from mare.audit.entities import Ownership, ownership
 from mare.audit.tape import MANY_TIMES, OTHER_ORDER
 from mare.audit.variants import MANY, HeldSource, Reordered, Repeated, reordered, repeated
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.privacy.bits import SeededBits
 from mare.privacy.tape import Recorder, Replayer, TapeMismatch
 from mare.schema.loading import load_schema

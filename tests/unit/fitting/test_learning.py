@@ -15,7 +15,7 @@ from mare.codec.proportions import WHOLE
 from mare.fitting.bin_placing import without_far_noise
 from mare.fitting.learning import Learning
 from mare.graph.dag import DatasetDag
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.planning.sensitivity import row_bounds
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget

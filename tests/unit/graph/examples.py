@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mare.graph.groups import ColumnGroup
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.schema import Schema
 
 CATEGORY = {"type": "category", "values": ["x", "y"]}

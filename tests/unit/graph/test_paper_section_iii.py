@@ -6,7 +6,7 @@ import networkx as nx
 import pytest
 
 from mare.graph.dag import DatasetDag
-from mare.graph.rules import correlation_pdag
+from mare.graph.pdag import correlation_pdag
 from tests.graph_edges import Node, directed, nodes_of, undirected
 from tests.unit.graph.examples import child, groups, history, names, section_iii
 

@@ -12,7 +12,7 @@ from mare.graph.drawing.boxes import MONO, cells, cut, flowing, wrapped
 from mare.graph.drawing.picture import Picture, lay_out
 from mare.graph.drawing.routing import Wire, lanes_used, route
 from mare.graph.drawing.svg import draw_svg
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from tests.unit.graph.examples import child, columns, schema, section_iii, section_iv

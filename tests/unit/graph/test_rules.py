@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mare.errors import SchemaError
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from tests.unit.graph.examples import CATEGORY, child, columns, groups, history, names, schema
 
 PATIENTS = {"key": "id", "columns": columns("gender")}

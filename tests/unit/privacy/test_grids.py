@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mare.errors import PrivacyError
-from mare.privacy.grids import MOST_CELLS, Grid, fine_cells, linear_grid, log_grid, power_grid
+from mare.privacy.grids import LARGEST_GRID, Grid, fine_cells, linear_grid, log_grid, power_grid
 
 ranges = st.tuples(st.floats(-1e12, 1e12), st.floats(1e-6, 1e12)).map(lambda t: (t[0], t[0] + t[1])).filter(lambda t: t[0] < t[1])
 
@@ -76,7 +76,7 @@ def test_powers_stand_on_both_sides_of_zero() -> None:
         lambda: linear_grid(nan, 1),
         lambda: linear_grid(0, inf),
         lambda: linear_grid(0, 1, 0),
-        lambda: linear_grid(0, 1, MOST_CELLS + 1),
+        lambda: linear_grid(0, 1, LARGEST_GRID + 1),
         lambda: linear_grid(0, 1, True),
         lambda: linear_grid(0, 1, 2.5),  # type: ignore[arg-type]
         lambda: linear_grid(0, 1, step=-1),

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from mare.errors import PrivacyError
 from mare.privacy.bits import SeededBits
-from mare.privacy.noise import Mechanism, prepare_noise
+from mare.privacy.noise import LARGEST_COUNT, Mechanism, prepare_noise
 from mare.privacy.sparse import (
-    LARGEST_COUNT,
     MOST_PHANTOMS,
     SparseCells,
     SparseNoise,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mare.graph import ownership
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.schema import Schema, caps
 from mare.schema.caps import link_cap, link_memory
 from mare.schema.layout import Layout

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.schema.loading import load_schema
 from mare.stage import needs
 from mare.stage.database import staging_database

@@ -10,7 +10,7 @@ import pyarrow as pa
 from mare.codec.category import CategoryCodec
 from mare.codec.code import CodeCodec
 from mare.codec.parsing import as_texts, moments, numbers, whole_numbers
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.schema.loading import load_schema
 from mare.stage import needs, stage
 from mare.stage.staged import _taken

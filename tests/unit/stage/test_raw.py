@@ -14,7 +14,7 @@ import pytest
 
 from mare.domain import Marginal
 from mare.errors import InternalError
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Gate

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from mare.codec import evenly, table_codec
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.relational.public import PublicTable
 from mare.relational.relations import back_codes, previous_of_item, rank_codes, relations
 from mare.relational.unrolling import FoldedContext, Unrolling

@@ -12,7 +12,7 @@ import pytest
 
 from mare.domain import Marginal
 from mare.errors import SourceError
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.schema.loading import load_schema
 from mare.stage import Cuts, Staged, needs, stage
 from tests.memory_source import MemorySource, Rows

@@ -12,7 +12,7 @@ import pytest
 from mare.codec import evenly, table_codec
 from mare.domain import Domain, Marginal
 from mare.errors import InternalError
-from mare.graph.rules import column_groups
+from mare.graph.pdag import column_groups
 from mare.relational.public import PublicTable
 from mare.relational.relations import relations
 from mare.stage import Staged, needs, stage
