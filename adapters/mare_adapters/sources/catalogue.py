@@ -216,9 +216,8 @@ def kind_of(stored: TypeEngine[object]) -> StorageKind:
     """The kind of one of SQLAlchemy's generic types, and of what derives from them."""
     from sqlalchemy import types as t
 
-    digits, decimals = _digits_of(stored)
-    if digits is not None:
-        return "integer" if decimals == 0 else "number"
+    if isinstance(stored, t.Numeric) and stored.precision is not None and stored.scale == 0 and not isinstance(stored, t.Float):
+        return "integer"
     simple: tuple[tuple[type | tuple[type, ...], StorageKind], ...] = (
         (t.Boolean, "boolean"),
         (t.Integer, "integer"),
