@@ -40,10 +40,10 @@ def write_whole(path: Path, content: bytes | str, *, private: bool = False, new:
         beside.discard()
     else:
         beside.let_go()
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name last through a power cut, where a folder can be opened. The file is whole without it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)

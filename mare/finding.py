@@ -1,8 +1,9 @@
 """From a location to the adapter that opens it: mare knows adapters by entry point only.
 
 A location is a URL (`postgresql://…`), a folder, a file whose suffix an adapter has claimed (`ehr.sqlite`),
-or an object in memory (a dictionary of frames). Each maps to an entry-point name in the groups
-``mare.sources``, ``mare.sinks`` and ``mare.copies``: the URL's scheme, ``folder``, ``suffix-sqlite``, ``frames``.
+or an object in memory (a dictionary of frames). Each maps to an entry-point name: the URL's scheme, ``folder``,
+``suffix-sqlite``, ``frames``. In the group ``mare.dialects`` it names a database family, which gives a source and a sink
+(`Family`); in ``mare.sources``, ``mare.sinks`` and ``mare.copies`` one of these.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 from mare.errors import MareError, SinkError, SourceError
 from mare.ports import RemovedRows, Sink, Source
@@ -22,6 +23,17 @@ Location = str | Path | Mapping[str, object]
 Copy = Callable[[Location, Path, Mapping[str, RemovedRows]], Location]
 """Writes the source at a location into an empty folder, without these rows of its tables. Where the copy is."""
 
+Open = Callable[..., object]
+
+
+class Family(Protocol):
+    """A database family."""
+
+    def source(self, location: str | Path) -> Source: ...
+    def sink(self, location: str | Path, *, replace: bool = False) -> Sink: ...
+
+
+_FAMILIES, _SOURCES, _SINKS = "mare.dialects", "mare.sources", "mare.sinks"
 _URL = re.compile(r"([a-zA-Z][a-zA-Z0-9]*)(?:\+\w+)?:(?://|$)")
 _GIVE = "a server is given as a URL, postgresql://user@host/database; jdbc: and host=… are not read"
 
@@ -60,18 +72,23 @@ def _ends_as_a_folder(text: str) -> bool:
 
 
 def _may_be_a_folder(group: str, name: str) -> bool:
-    return group == "mare.sinks" and name.startswith("suffix-")
+    return group == _SINKS and name.startswith("suffix-")
 
 
-def _adapter(group: str, name: str, fault: type[MareError]) -> object:
-    found = {point.name: point for point in entry_points(group=group)}
-    if name not in found:
+def _adapter(group: str, name: str, fault: type[MareError]) -> Open:
+    """What opens a location of this name as a source or a sink, whichever the group is for."""
+    points = {point.name: point for point in (*entry_points(group=_FAMILIES), *entry_points(group=group))}
+    if name not in points:
         hint = " A new folder with a dot in its name is written with a slash at its end." if _may_be_a_folder(group, name) else ""
         raise fault(
             f"nothing installed here opens {_described(name)}. Known: "
-            f"{', '.join(map(_described, sorted(found))) or 'none'}.{hint}"
+            f"{', '.join(map(_described, sorted(points))) or 'none'}.{hint}"
         )
-    return found[name].load()
+    loaded = points[name].load()
+    if points[name].group != _FAMILIES:
+        return cast(Open, loaded)
+    family: Family = loaded()
+    return family.source if group == _SOURCES else family.sink
 
 
 def _described(name: str) -> str:
@@ -84,19 +101,17 @@ def _described(name: str) -> str:
 def open_source(location: Location) -> Source:
     """The source at this location. It is opened when entered (`with`)."""
     name = _entry_name(location, SourceError, must_exist=True)
-    factory = _adapter("mare.sources", name, SourceError)
-    return cast(Source, factory(location))  # type: ignore[operator]
+    return cast(Source, _adapter(_SOURCES, name, SourceError)(location))
 
 
 def open_sink(location: Location, *, replace: bool = False) -> Sink:
     """The sink at this location. Nothing is written before it is entered."""
     name = _entry_name(location, SinkError, must_exist=False)
-    factory = _adapter("mare.sinks", name, SinkError)
-    return cast(Sink, factory(location, replace=replace))  # type: ignore[operator]
+    return cast(Sink, _adapter(_SINKS, name, SinkError)(location, replace=replace))
 
 
 def find_copy(location: Location) -> Copy | None:
     """Who copies the source at this location for an audit; None where nothing may be written, as on a server."""
     name = _entry_name(location, SourceError, must_exist=True)
-    found = [point for point in entry_points(group="mare.copies") if point.name == name]
-    return cast(Copy, found[0].load()) if found else None
+    point = next((point for point in entry_points(group="mare.copies") if point.name == name), None)
+    return None if point is None else cast(Copy, point.load())

@@ -173,6 +173,3 @@ class Finishes(Protocol):
     def tell_finishing(self, watch: Watch) -> None:
         """Tell every step as it begins, from now on."""
         ...
-
-
-Options = Mapping[str, object]

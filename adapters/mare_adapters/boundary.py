@@ -1,7 +1,7 @@
 """The one boundary where the errors of drivers and engines become mare's own.
 
 A driver's message may hold a password (a connection string that it could not parse) or a value (a text that it could
-not decode). So its text is never passed on: the cause is told from its code, and our error is raised alone.
+not decode). So its text is never passed on: the cause is told from its code (`Dialect.cause_of`), and our error is raised alone.
 """
 
 from __future__ import annotations
@@ -15,12 +15,42 @@ from typing import TYPE_CHECKING
 from mare.errors import MareError, MissingExtra, SinkError, SourceError, is_a_stop
 from mare.secrecy import raise_alone
 
-from .error_codes import DISK_FULL, NO_DATABASE, NO_RIGHT, OF_WRITING, REFUSED, STANDBY, STOPPED, cause_of, origin_of, place_of
-
 if TYPE_CHECKING:
     from .locations import SqlLocation
 
-_EXTRAS = {"postgresql": "postgres", "mysql": "mysql"}
+# The causes, in words that complete «the server …» or «the target …».
+REFUSED = "refused the user or the password"
+EXPIRED = "asks this user for a new password before anything else"
+NO_DATABASE = "has no such database"
+NO_RIGHT = "gives this user no right to do that"
+BUSY = "has no connection left"
+DISK_FULL = "has no room left on its disk"
+LOST = "closed the connection"
+READ_ONLY = "is read-only"
+LOCKED = "is in use by somebody else, who did not let go in time"
+STOPPED = "stopped the statement: it took longer than this server lets one (statement_timeout)"
+STANDBY = "is a standby, which did not keep what was being read"
+FOREIGN = "found a reference to a row that is not there"
+UNIQUE = "found a key twice"
+CHECK = "found a row that breaks a CHECK constraint"
+NULL = "found a value missing where none may be"
+UNFIT = "found a value that does not fit its column's type"
+DEPENDENT = "holds views or tables that depend on the one to be replaced; drop them first"
+NO_COLUMN = "already has that table, without a column that it would need"
+_OF_WRITING = frozenset({FOREIGN, UNIQUE, CHECK, NULL, UNFIT, DEPENDENT, NO_COLUMN})
+"""What only a writer can be told in these words."""
+
+_EMBEDDED = (
+    ("UNIQUE constraint failed", UNIQUE),
+    ("Duplicate key", UNIQUE),
+    ("duplicate key", UNIQUE),
+    ("CHECK constraint failed", CHECK),
+    ("NOT NULL constraint failed", NULL),
+    ("foreign key constraint", FOREIGN),
+    ("Could not set lock on file", LOCKED),
+    ("database is locked", LOCKED),
+)
+"""What SQLite and DuckDB say, which have few codes."""
 
 _REMEDIES = {
     REFUSED: "Check the user name and the password; percent-encode special characters in the URL (@ is %40).",
@@ -47,39 +77,60 @@ def connecting(location: SqlLocation, fault: type[MareError] = SourceError) -> I
     except Exception as error:  # whatever the driver raises: all of it is translated here
         if isinstance(error, ImportError) or _lacks_cryptography(error):
             verb = "writing to" if fault is SinkError else "reading from"
-            raise_alone(MissingExtra(f"{verb} {location.label}", _EXTRAS.get(location.family, location.family)))
+            raise_alone(MissingExtra(f"{verb} {location.label}", location.dialect.extra or location.family))
         raise_alone(fault(_refusal(location, error, _SINK_REMEDIES if fault is SinkError else _REMEDIES)))
 
 
 @contextmanager
-def reading(label: str, what: str) -> Iterator[None]:
-    """Around a query. ``what`` names the table or the catalogue in the message."""
+def reading(at: str | SqlLocation, what: str) -> Iterator[None]:
+    """Around a query at a place that is known by its label. ``what`` names the table or the catalogue in the message."""
     try:
         with _stops():
             yield
     except _foreign_errors() as error:
-        cause = cause_of(error)
-        if cause is not None and cause not in OF_WRITING:
-            raise_alone(SourceError(f"{what} cannot be read: {label} {cause}. {_REMEDIES.get(cause, 'Try again later.')}"))
-        raise_alone(SourceError(f"{what} of {label} cannot be read ({_kind(error)}).{_hint(error)}"))
+        cause = _cause_of(error, at)
+        if cause is not None and cause not in _OF_WRITING:
+            raise_alone(SourceError(f"{what} cannot be read: {_label(at)} {cause}. {_REMEDIES.get(cause, 'Try again later.')}"))
+        raise_alone(SourceError(f"{what} of {_label(at)} cannot be read ({_kind(error)}).{_hint(error)}"))
 
 
 @contextmanager
-def writing(label: str, what: str, after: str = "It was left as it was.") -> Iterator[None]:
+def writing(at: str | SqlLocation, what: str, after: str = "It was left as it was.") -> Iterator[None]:
     """Around a statement that writes. ``what`` names the table, or what was going on; ``after`` how the target was left."""
     try:
         with _stops():
             yield
     except _foreign_errors() as error:
-        cause = _disk(error) or cause_of(error)
+        cause = _disk(error) or _cause_of(error, at)
         if cause is None:
-            raise_alone(SinkError(f"{label}: {what} cannot be written ({_kind(error)}). {after}"))
+            raise_alone(SinkError(f"{_label(at)}: {what} cannot be written ({_kind(error)}). {after}"))
         remedy = _SINK_REMEDIES.get(cause)
         raise_alone(
             SinkError(
-                f"{label}: {what} cannot be written: the target {cause}{place_of(error)}. {f'{remedy} ' if remedy else ''}{after}"
+                f"{_label(at)}: {what} cannot be written: the target {cause}{_place_of(error)}. "
+                f"{f'{remedy} ' if remedy else ''}{after}"
             )
         )
+
+
+def origin_of(error: BaseException) -> BaseException:
+    """The driver's own error, where SQLAlchemy has wrapped it."""
+    origin = getattr(error, "orig", None)
+    return origin if isinstance(origin, BaseException) else error
+
+
+def cause_in_words(error: BaseException) -> str | None:
+    """The cause that an embedded engine tells. Only fixed words are looked for, none is passed on."""
+    text = str(origin_of(error))
+    return next((cause for words, cause in _EMBEDDED if words in text), None)
+
+
+def _cause_of(error: BaseException, at: str | SqlLocation) -> str | None:
+    return cause_in_words(error) if isinstance(at, str) else at.dialect.cause_of(error)
+
+
+def _label(at: str | SqlLocation) -> str:
+    return at if isinstance(at, str) else at.label
 
 
 @contextmanager
@@ -107,12 +158,12 @@ def _foreign_errors() -> tuple[type[Exception], ...]:
 
 
 def _refusal(location: SqlLocation, error: Exception, remedies: Mapping[str, str]) -> str:
-    if location.family == "sqlite":
+    if location.dialect.is_file:
         return (
-            f"{location.database} cannot be read as a SQLite database ({_kind(error)}). "
+            f"{location.database} cannot be read as a {location.dialect.title} database ({_kind(error)}). "
             "Give the path of a database file that exists and that this user may read."
         )
-    cause = cause_of(error)
+    cause = location.dialect.cause_of(error)
     if cause is not None:
         return f"{location.label}: the server {cause}. {remedies.get(cause, 'Try again later.')}"
     return (
@@ -145,3 +196,11 @@ def _hint(error: BaseException) -> str:
     if type(origin).__name__ == "DataError":
         return " It holds a value that Python cannot: correct it in the source, or ignore its column in the schema."
     return ""
+
+
+def _place_of(error: BaseException) -> str:
+    """Where, by the names that the server gives apart from its message: never a value."""
+    diagnosis = getattr(origin_of(error), "diag", None)
+    names = [(word, getattr(diagnosis, f"{word}_name", None)) for word in ("table", "column", "constraint")]
+    told = ", ".join(f"{word} {name}" for word, name in names if name)
+    return f" ({told})" if told else ""

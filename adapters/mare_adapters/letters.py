@@ -1,17 +1,28 @@
-"""Bytes that are to be a text, as Unicode: never an error, and never one text for two.
+"""Values as texts: never an error, never one text for two values, and one text for one value in whatever type it comes.
 
-What is no letter becomes a sign of Unicode's private area (U+EF80 to U+EFFF, one for each byte), and so do such signs themselves:
-two keys that differ in the source still differ when they are read. A mark that stands for any bad byte would make one of them,
-and give one patient's rows to another.
+Of bytes that are to be a text, what is no letter becomes a sign of Unicode's private area (U+EF80 to U+EFFF, one for each byte),
+and so do such signs themselves: two keys that differ in the source still differ when they are read. A mark that stands for any
+bad byte would make one of them, and give one patient's rows to another.
+
+Whether pandas keeps a column as whole numbers, as floats or as objects depends on all of its values, so on other patients'. The
+stage spells what comes in a type (`mare.stage.casting.as_text`); `spelled` spells objects, and both write the same value alike.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _PRIVATE = 0xEF00
 _SIGNS = re.compile("[\uef80-\uefff]")
 _BYTES = re.compile("[\udc80-\udcff]")
+_BEYOND = 1 << 63
 
 
 def letters(raw: bytes, codec: str = "utf-8") -> str:
@@ -29,3 +40,44 @@ def letters(raw: bytes, codec: str = "utf-8") -> str:
 def lettered(text: str) -> str:
     """A text of Python's, half letters (surrogates) among it as their bytes."""
     return text if text.isascii() else letters(text.encode("utf-8", "surrogatepass"))
+
+
+def spelled_values(values: Iterable[object]) -> pa.Array:
+    """The texts of these values; what is None stays so."""
+    import pyarrow as pa
+
+    return pa.array([None if value is None else spelled(value) for value in values], type=pa.string())
+
+
+def spelled(value: object) -> str:
+    """An object as a text."""
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(value, str):
+        return lettered(value)
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and -_BEYOND <= number < _BEYOND else repr(number)
+    if isinstance(value, complex | np.complexfloating) and value.imag == 0:  # one of them makes all others complex
+        return spelled(value.real)
+    if isinstance(value, Decimal) and value.is_finite():
+        return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        value = pd.Timestamp(value) if isinstance(value, np.datetime64) else pd.Timedelta(value)
+    if isinstance(value, datetime):
+        if not 1 <= value.year <= 9999:  # pandas knows other years; no further off than they are read in a type
+            return "0001-01-01 00:00:00" if value.year < 1 else "9999-12-31 23:59:59.999999"
+        moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        return _trimmed(moment.isoformat(" ", "microseconds"))
+    if isinstance(value, time):
+        return _trimmed(value.replace(tzinfo=None).isoformat("microseconds"))
+    if isinstance(value, timedelta):
+        return f"{value // timedelta(microseconds=1)} microseconds"
+    return letters(value) if isinstance(value, bytes) else lettered(str(value))
+
+
+def _trimmed(clock: str) -> str:
+    return clock.rstrip("0").rstrip(".") if "." in clock else clock

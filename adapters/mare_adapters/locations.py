@@ -9,21 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 from urllib.parse import parse_qsl, quote, unquote
 
 from mare.errors import MareError, SourceError
 from mare.secrecy import is_path, may_hold_password, raise_alone, refuse_file_url
 
-Family = Literal["sqlite", "postgresql", "mysql"]
+from .dialects import Dialect, find_dialect, known_schemes
 
-_FAMILIES: dict[str, tuple[Family, str]] = {
-    "sqlite": ("sqlite", "sqlite"),
-    "postgresql": ("postgresql", "postgresql+psycopg"),
-    "postgres": ("postgresql", "postgresql+psycopg"),
-    "mysql": ("mysql", "mysql+pymysql"),
-    "mariadb": ("mysql", "mysql+pymysql"),
-}
 _PASSWORDS = ("password", "passwd", "pwd")
 _HOST = re.compile(r"[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.%]+\]")
 _ENCODE = (
@@ -37,7 +29,7 @@ _ENCODE = (
 class SqlLocation:
     """A database's address, taken apart. Its ``repr`` is its ``label``, and neither holds a password."""
 
-    family: Family
+    dialect: Dialect
     driver: str
     """SQLAlchemy's name: ``postgresql+psycopg``."""
     database: str
@@ -55,9 +47,13 @@ class SqlLocation:
         return f"SqlLocation({self.label!r})"
 
     @property
+    def family(self) -> str:
+        return self.dialect.name
+
+    @property
     def label(self) -> str:
         """The address for people."""
-        if self.family == "sqlite":
+        if self.dialect.is_file:
             return self.database
         name = self.user.partition(":")[0]  # who encodes the : as well has the password in the user's name
         user = f"{quote(name)}@" if name else ""
@@ -70,10 +66,13 @@ class SqlLocation:
         return f"{self.host}:{self.port}" if self.port is not None else self.host
 
 
-def sql_location(location: str | Path, fault: type[MareError] = SourceError) -> SqlLocation:
-    """Take a URL or the name of a database file apart. ``fault`` is raised where that cannot be done."""
+def sql_location(location: str | Path, fault: type[MareError] = SourceError, dialect: Dialect | None = None) -> SqlLocation:
+    """Take a URL or the name of a database file apart. ``fault`` is raised where that cannot be done.
+
+    Without a ``dialect`` the URL's scheme says whose it is, and a file is SQLite's.
+    """
     try:
-        return _taken_apart(location)
+        return _taken_apart(location, dialect)
     except _Unreadable as error:
         raise_alone(fault(str(error)))
 
@@ -90,19 +89,17 @@ class _Unreadable(Exception):
     """A location that cannot be read; the message shows no part of it."""
 
 
-def _taken_apart(location: str | Path) -> SqlLocation:
-    if isinstance(location, Path) or not re.match(r"[A-Za-z][A-Za-z0-9+_]*:(//|$)", location):
-        return SqlLocation("sqlite", "sqlite", _file(location, "sqlite"))
-    scheme, _, rest = location.partition(":")
-    rest = rest.removeprefix("//")
+def _taken_apart(location: str | Path, dialect: Dialect | None) -> SqlLocation:
+    is_url = isinstance(location, str) and re.match(r"[A-Za-z][A-Za-z0-9+_]*:(//|$)", location)
+    scheme, _, rest = str(location).partition(":") if is_url else ("sqlite", "", "")
     name, _, driver = scheme.lower().partition("+")
-    if name not in _FAMILIES:
-        raise _Unreadable(f"{name}:// is not a database that mare knows. Known: {', '.join(_FAMILIES)}, duckdb.")
-    family, usual = _FAMILIES[name]
-    chosen = f"{family}+{driver}" if driver else usual
-    if family == "sqlite":
-        return SqlLocation(family, "sqlite", _file(location, scheme))
-    return _server_location(family, chosen, rest)
+    dialect = dialect or find_dialect(name)
+    if dialect is None:
+        raise _Unreadable(f"{name}:// is not a database that mare knows. Known: {', '.join(known_schemes())}, duckdb.")
+    if dialect.is_file:
+        return SqlLocation(dialect, dialect.driver, _file(location, scheme))
+    chosen = f"{dialect.driver.partition('+')[0]}+{driver}" if driver else dialect.driver
+    return _server_location(dialect, chosen, rest.removeprefix("//"))
 
 
 def _file(location: str | Path, scheme: str) -> str:
@@ -119,7 +116,7 @@ def _file(location: str | Path, scheme: str) -> str:
     return text
 
 
-def _server_location(family: Family, driver: str, rest: str) -> SqlLocation:
+def _server_location(dialect: Dialect, driver: str, rest: str) -> SqlLocation:
     # The first /, ? or # ends user, password and server, and the last @ before that the password. An @ after that may belong
     # to a password with a / or ? in it, of which half would be taken for a host, or to an option: that cannot be told.
     server = re.split("[/?#]", rest, maxsplit=1)[0]
@@ -139,7 +136,7 @@ def _server_location(family: Family, driver: str, rest: str) -> SqlLocation:
         if may_hold_password(told) or ";" in told:
             raise _Unreadable(f"the database URL cannot be read: host, dbname and schema are names. {_ENCODE}")
     return SqlLocation(
-        family=family,
+        dialect=dialect,
         driver=driver,
         database=unquote(database) or options.pop("dbname", ""),
         host=unquote(host) or options.pop("host", ""),

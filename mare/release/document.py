@@ -56,11 +56,13 @@ class _Column(_Strict):
     values: tuple[Value, ...] | None = None
     min: int | float | str | None = None
     max: int | float | str | None = None
+    lowest: int | float | str | None = None
+    highest: int | float | str | None = None
 
     @property
     def reflected(self) -> ReflectedColumn:
         told = {name: getattr(self, name) for name in _Column.model_fields}
-        return ReflectedColumn(**told | {"min": _bound(self.min, self.kind), "max": _bound(self.max, self.kind)})
+        return ReflectedColumn(**told | {name: _bound(told[name], self.kind) for name in ("min", "max", "lowest", "highest")})
 
 
 def _bound(written: int | float | str | None, kind: StorageKind) -> Bound | None:

@@ -49,6 +49,9 @@ class ReflectedColumn:
     inferred: bool = False
     """Whether the type was inferred from the values, by pandas or whoever wrote a file with it: one value may have decided it. A
     draft may propose it; nothing that is released, ordered or compared may depend on it (`Reflection.declared`)."""
+    lowest: Bound | None = None
+    """The least value that the stored type itself holds, where its kind goes further: a `smallint` ends at -32768."""
+    highest: Bound | None = None
 
 
 @dataclass(frozen=True)

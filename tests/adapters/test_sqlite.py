@@ -13,7 +13,7 @@ from mare.errors import SourceError
 from mare.finding import open_source
 from mare.ports import Forgiving, compared
 from mare.schema.reflection import ColumnOrder
-from mare_adapters.sources.sqlite_catalogue import declared_kind
+from mare_adapters.dialects.sqlite import declared_kind
 
 
 @pytest.fixture

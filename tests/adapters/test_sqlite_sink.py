@@ -14,7 +14,7 @@ from mare.errors import SinkError
 from mare.finding import open_sink
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
-from mare_adapters.sinks.sqlite import SqliteSink
+from mare_adapters.dialects.sqlite.sink import SqliteSink
 
 PARENT = ReflectedTable(
     'or"der',

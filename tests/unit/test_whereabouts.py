@@ -11,7 +11,9 @@ from mare.errors import SinkError
 from mare.ports import Place
 from mare.sampling.given_files import refuse_given_in
 from mare.whereabouts import file_place, folder_place, refuse_files_in, refuse_overlap
-from mare_adapters.server_places import mysql_place, postgres_place
+from mare_adapters.dialects.mysql import Mysql
+from mare_adapters.dialects.postgres import Postgres
+from mare_adapters.locations import sql_location
 from tests.memory_source import MemorySource
 
 
@@ -77,7 +79,7 @@ def test_a_given_file_within_the_target_is_refused_by_its_table(tmp_path: Path) 
 
 def _postgres(system: str | None, started: str, schemas: list[str], database: str = "5") -> Place:
     answers = {True: [[database, started, system is not None]], False: [[system]]}
-    return postgres_place(lambda query: answers["pg_database" in query], schemas)
+    return Postgres().place(lambda query: answers["pg_database" in query], sql_location("postgresql://h/d"), schemas)
 
 
 def test_a_postgresql_place_is_a_schema_of_a_database_of_a_cluster() -> None:
@@ -90,7 +92,11 @@ def test_a_postgresql_place_is_a_schema_of_a_database_of_a_cluster() -> None:
 
 
 def _mysql(database: str, **told: str) -> Place:
-    return mysql_place(lambda query: list(told.items()) if query.strip().startswith("SHOW") else [(database,)])
+
+    def ask(query: str) -> list[tuple[str, ...]]:
+        return list(told.items()) if query.strip().startswith("SHOW") else [(database,)]
+
+    return Mysql().place(ask, sql_location("mysql://h/d"), ())
 
 
 def test_a_mysql_place_is_a_database_of_a_server_in_its_own_case() -> None:

@@ -10,91 +10,56 @@ folder's mark is a hidden file that lists what mare wrote there, each file with 
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Protocol, cast
 
-from mare.errors import InternalError, SinkError
-from mare.ports import Place, SinkTable, Watch
+from mare.errors import SinkError
+from mare.ports import Place
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare.secrecy import is_path, require_path
 from mare.whereabouts import folder_place
 from mare_adapters.boundary import writing
+from mare_adapters.sources.columnar import arrow_type
 
-from .beside import Beside, refuse_others, refuse_what_is_there
-from .finishing import Finishing, Step
-from .layout import Layout, Limits, lay_out
-from .table_files import FORMATS, TableFile, open_file
+from .file_target import FileTarget
+from .layout import Limits
+from .marks import refuse_others, refuse_what_is_there
+from .target import Step, entered
+from .values import csv_rows, fitted
+from .wording import declared_digits
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_LIMITS = Limits("a folder of files", length=240, measure=lambda name: len(name.encode()), unit="bytes", folds_case=True)
-
-
+_FORMATS = ("parquet", "csv", "csv.gz")
+_ROW_GROUP = 131_072
+"""Rows that are written at once: a block of the sampler is far smaller, and small row groups make slow files."""
+_DECIMAL = re.compile(r"decimal(?:32|64|128)\((\d+), (\d+)\)")
 _MARK = ".mare.json"
 """Hidden, so that whoever reads the folder (mare, Spark, Arrow) takes it for no table."""
 _FILE = re.compile(r"(.+)\.(?:parquet|csv|csv\.gz)", re.IGNORECASE)
 
 
-class FolderSink:
+class FolderSink(FileTarget):
     """A folder of files, as a `mare.ports.Sink`."""
+
+    limits = Limits("a folder of files", length=240, measure=lambda name: len(name.encode()), unit="bytes", folds_case=True)
+    is_folder = True
 
     def __init__(self, location: str | Path, *, replace: bool = False) -> None:
         path, _, options = str(location).partition("?format=")
-        self._target = Path(path)
         self._format = options or "parquet"
         require_path(path, SinkError, "the name of a folder")
-        if self._format not in FORMATS:
+        if self._format not in _FORMATS:
             asked = f"format={self._format}" if is_path(self._format) else "what follows ?format="
-            raise SinkError(f"{asked} is not a format that mare writes. Known: {', '.join(FORMATS)}.")
-        self._replace = replace
-        self._new: Beside | None = None
-        self._files: dict[str, TableFile] = {}
-        self._layout = Layout(())
-        self._release = ""
-        self._finishing = Finishing()
-
-    def __repr__(self) -> str:
-        return f"FolderSink({self.label!r})"
-
-    @property
-    def label(self) -> str:
-        return str(self._target)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self._layout.notes
-
-    def __enter__(self) -> Self:
-        if self._target.exists() and not self._target.is_dir():
-            raise SinkError(f"{self._target} is a file. Give the path of a folder.")
-        if not self._replace:
-            refuse_what_is_there(self._target, self._held(), replace=False)
-        self._new = Beside(self._target)
-        with self._new.opening(self.label):
-            self._new.path.mkdir()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
-            if error is None and self._layout.tables:
-                files = {Step(file.path.name, (table,)): file for table, file in self._files.items()}
-                for step in self._finishing.over([*files, Step("the folder", tuple(self._files))]):
-                    with writing(self.label, step.what):
-                        if step in files:
-                            files[step].close()
-                        else:
-                            self._appear()
-        finally:
-            for file in self._files.values():
-                file.abandon()
-            self._files = {}
-            if self._new is not None:
-                self._new.discard()
-                self._new = None
+            raise SinkError(f"{asked} is not a format that mare writes. Known: {', '.join(_FORMATS)}.")
+        super().__init__(Path(path), replace=replace)
+        self._files: dict[str, _TableFile] = {}
 
     def expect(self, tables: Sequence[str]) -> None:
         faults = [name for name in tables if "/" in name or "\\" in name or name.startswith(".")]
@@ -108,37 +73,38 @@ class FolderSink:
     def place(self) -> Place:
         return folder_place(self._target, [self._target / name for name in self._held()])
 
-    def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
-        self.expect([one.table.name for one in tables])
-        self._layout, self._release = lay_out(tables, _LIMITS), release
-        for table in self._layout.tables:
-            with writing(self.label, table.name):
-                self._files[table.name] = open_file(self._entered.path, table, self._format)
+    def _begin(self, path: Path) -> None:
+        path.mkdir()
 
-    def write(self, table: str, batch: pa.RecordBatch) -> None:
-        with writing(self.label, f"table {table}"):
-            self._files[table].write(batch)
-        self._finishing.rows[table] += batch.num_rows
+    def _create(self, table: ReflectedTable) -> None:
+        """A new file for the table. It exists from now on, with its columns: a table without rows is a table too."""
+        path = entered(self._new).path / f"{table.name}.{self._format}"
+        self._files[table.name] = _Parquet(path, table) if self._format == "parquet" else _Csv(path, table)
 
-    def tell_finishing(self, watch: Watch) -> None:
-        self._finishing.watch = watch
+    def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
+        self._files[table.name].write(batch)
 
-    @property
-    def _entered(self) -> Beside:
-        if self._new is None:
-            raise InternalError("a sink was written to before it was entered")
-        return self._new
+    def _finish(self) -> None:
+        files = {Step(file.path.name, (table,)): file for table, file in self._files.items()}
+        for step in self._finishing.over([*files, Step("the folder", tuple(self._files))]):
+            with writing(self.label, step.what):
+                if step in files:
+                    files[step].close()
+                else:
+                    self._write_mark(entered(self._new).path)
 
-    def _appear(self) -> None:
-        folder = self._entered.path
+    def _write_mark(self, folder: Path) -> None:
         sizes = {file.name: file.stat().st_size for file in sorted(folder.iterdir())}
         mark = {"created by": "mare", "synthetic": True, "release": self._release or "unknown", "files": sizes}
         (folder / _MARK).write_text(json.dumps(mark, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        self.expect([table.name for table in self._layout.tables])  # what is there now: somebody may have come meanwhile
-        self._entered.appear()
+
+    def _let_go(self) -> None:
+        for file in self._files.values():
+            file.abandon()
+        self._files = {}
 
     def _held(self) -> dict[str, bool]:
-        """What the folder holds by the names of the files, and whether it is what mare wrote."""
+        """By the names of the files; mare's are those whose size its mark lists."""
         if not self._target.is_dir():
             return {}
         sizes = _marked(self._target / _MARK)
@@ -154,3 +120,119 @@ def _marked(file: Path) -> dict[str, object] | None:
         return None
     files = told.get("files") if isinstance(told, dict) and told.get("created by") == "mare" else None
     return files if isinstance(files, dict) else None
+
+
+class _TableFile(Protocol):
+    """A file that is being written."""
+
+    @property
+    def path(self) -> Path: ...
+    def write(self, batch: pa.RecordBatch) -> None: ...
+    def close(self) -> None:
+        """Write the rest. May fail: the disk may be full."""
+        ...
+
+    def abandon(self) -> None:
+        """Let go of the file, whatever state it is in. May be called again."""
+        ...
+
+
+class _Parquet:
+    def __init__(self, path: Path, table: ReflectedTable) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.path = path
+        self._table = table
+        self._schema = pa.schema([_field(column, table) for column in table.columns])
+        # Texts repeat. Keys and times do not: a dictionary of them takes longer than all the rest, and makes larger files.
+        texts = [f.name for f in self._schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+        self._writer: pq.ParquetWriter | None = pq.ParquetWriter(path, self._schema, use_dictionary=texts)
+        self._waiting: list[pa.RecordBatch] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        types = {field.name: field.type for field in self._schema}
+        self._waiting.append(fitted(batch, self._table, lambda column: types[column.name]))
+        if sum(batch.num_rows for batch in self._waiting) >= _ROW_GROUP:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def abandon(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with suppress(Exception):  # what is half-written is thrown away; the first error is the one to tell
+                writer.close()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if self._waiting and self._writer is not None:
+            self._writer.write_table(pa.Table.from_batches(self._waiting, schema=self._schema))
+        self._waiting = []
+
+
+class _Csv:
+    def __init__(self, path: Path, table: ReflectedTable) -> None:
+        self.path = path
+        self._table = table
+        # Without a time of its own: the same rows are the same bytes.
+        self._raw = path.open("wb")
+        packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=self._raw, mtime=0) if path.suffix == ".gz" else None
+        self._file = cast("IO[bytes]", packed or self._raw)
+        header = ",".join('"' + column.name.replace('"', '""') + '"' for column in table.columns)
+        self._file.write(f"{header}\n".encode())
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        import pyarrow as pa
+
+        ready = fitted(batch, self._table)
+        columns = [_whole_seconds(column) for column in ready.columns]
+        self._file.write(csv_rows(pa.RecordBatch.from_arrays(columns, names=[str(n) for n in range(len(columns))])))
+
+    def close(self) -> None:
+        self._file.close()
+        self._raw.close()
+
+    def abandon(self) -> None:
+        with suppress(Exception):
+            self._file.close()
+        with suppress(Exception):
+            self._raw.close()
+
+
+def _whole_seconds(column: pa.Array) -> pa.Array:
+    """Moments and times without the zeros after the second, as people write them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_timestamp(column.type) and not pa.types.is_time(column.type):
+        return column
+    return pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
+
+
+def _field(column: ReflectedColumn, table: ReflectedTable) -> pa.Field:
+    import pyarrow as pa
+
+    return pa.field(column.name, _parquet_type(column, table), nullable=column.nullable and column.name not in table.key)
+
+
+def _parquet_type(column: ReflectedColumn, table: ReflectedTable) -> pa.DataType:
+    """The source's own Arrow type, or the one of the kind; a decimal where the source declares its digits."""
+    import pyarrow as pa
+
+    if table.dialect == "arrow":
+        if own_size := _DECIMAL.fullmatch(column.sql_type):
+            return pa.decimal128(int(own_size[1]), int(own_size[2]))
+        if zone := re.fullmatch(r"timestamp\[(\w+), tz=[\w/+:-]+\]", column.sql_type):
+            return pa.timestamp(zone[1], tz="UTC")
+        with suppress(ValueError):
+            own = pa.type_for_alias(column.sql_type)
+            if not pa.types.is_null(own):
+                return own
+    size = declared_digits(column)
+    return pa.decimal128(*size) if size else arrow_type(column)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from mare.errors import SinkError
 
@@ -43,6 +44,28 @@ def refuse_unmarked(label: str, tables: Sequence[str], remedy: str = "Drop it yo
             f"{label} already holds {', '.join(tables)}, without the mark of what mare created, and --replace overwrites nothing "
             f"else (what an earlier mare wrote has none either). It was left as it was. {remedy}"
         )
+
+
+def refuse_others(target: Path, held: Sequence[str], written: Sequence[str], what: str) -> None:
+    """A file is replaced as a whole. That must not take anything along that is not written anew."""
+    names = {name.casefold() for name in written}
+    others = sorted(name for name in held if name.casefold() not in names)
+    if others:
+        shown = ", ".join(others[:8]) + (f" and {len(others) - 8} more" if len(others) > 8 else "")
+        raise SinkError(f"{target} also holds {what} {shown}, which would be lost. It was left as it was: give another path.")
+
+
+def refuse_what_is_there(target: Path, held: Mapping[str, bool], *, replace: bool) -> None:
+    """Nothing is overwritten that nobody said to replace, nor anything that mare did not create: ``held`` tells which it did."""
+    foreign = [name for name, ours in held.items() if not ours]
+    if held and not replace:
+        what = (
+            "and mare did not create it. Give another path."
+            if foreign
+            else "Give another path, or say --replace to overwrite it."
+        )
+        raise SinkError(f"{target} exists already{',' if foreign else '.'} {what}")
+    refuse_unmarked(str(target), foreign, "Remove it yourself, or give another path.")
 
 
 def _seal(table: str, release: str, where: str) -> str:

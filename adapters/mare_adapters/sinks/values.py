@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
@@ -65,3 +65,25 @@ def seconds(array: pa.Array) -> pa.Array:
 
     whole = pc.cast(pc.cast(pc.cast(array, pa.duration("us")), pa.int64()), pa.decimal128(19, 0))
     return pc.multiply(whole, pa.scalar(Decimal("0.000001"), pa.decimal128(6, 6)))
+
+
+def csv_rows(batch: pa.RecordBatch) -> bytes:
+    """Rows as CSV: NULL is nothing between the commas, a text always stands in quotes, bytes are ``\\x`` and hexadecimal."""
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+
+    columns = [_written(column) for column in batch.columns]
+    sink = pa.BufferOutputStream()
+    plain = pa.table(columns, names=[f"c{number}" for number in range(len(columns))])
+    arrow_csv.write_csv(plain, sink, arrow_csv.WriteOptions(include_header=False))
+    return cast(bytes, sink.getvalue().to_pybytes())
+
+
+def _written(column: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    if pa.types.is_duration(column.type):
+        return seconds(column)
+    if pa.types.is_binary(column.type):
+        return pa.array([None if value is None else f"\\x{value.hex()}" for value in column.to_pylist()], type=pa.string())
+    return column

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mare.schema.reflection import ReflectedColumn, StorageKind
-from mare_adapters.letters import letters
+from mare_adapters.letters import letters, spelled_values
 
+from .catalogue import whole_number_ends
 from .columnar import Unread, arrow_type, read_values
-from .spelled import spelled_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,14 +25,22 @@ def reflected_field(field: pa.Field) -> ReflectedColumn:
 
     stored = field.type
     decimal = pa.types.is_decimal(stored)
+    word = str(stored.value_type if pa.types.is_dictionary(stored) else stored)
+    lowest, highest = whole_number_ends(word, _WHOLE_NUMBER_BYTES)
     return ReflectedColumn(
         name=field.name,
         kind=kind_of_arrow(stored),
-        sql_type=str(stored.value_type if pa.types.is_dictionary(stored) else stored),
+        sql_type=word,
         nullable=field.nullable,
         precision=stored.scale if decimal else None,
         digits=stored.precision if decimal else 20 if stored == pa.uint64() else None,
+        lowest=lowest,
+        highest=highest,
     )
+
+
+_WHOLE_NUMBER_BYTES = {"int8": 1, "int16": 2, "int32": 4, "uint8": 1, "uint16": 2, "uint32": 4}
+"""Of those that are narrower than 64 bits."""
 
 
 def kind_of_arrow(stored: pa.DataType) -> StorageKind:
@@ -149,7 +157,7 @@ def _within_a_day(array: pa.Array) -> pa.Array:
 
 def _within_reach(array: pa.Array) -> pa.Array:
     """Moments and lengths of time in seconds, milliseconds or microseconds, no further off than they are read: moments from the
-    year 1 to 9999, as databases give them (`reach`), lengths as long as microseconds go in 64 bits."""
+    year 1 to 9999, as databases give them (`within_reach`), lengths as long as microseconds go in 64 bits."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

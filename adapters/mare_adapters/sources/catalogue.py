@@ -1,27 +1,29 @@
 """Reflection of a SQL source through SQLAlchemy's inspector: columns, keys, checks. Reads the catalogue, never a row.
 
-What is special about one database (which tables to leave out, what its types are called) stands in its own file:
-`sqlite_catalogue`, `postgres_catalogue`, `mysql_catalogue`. Each lists what it found and calls `reflect_tables`.
+What is special about one database (which tables to leave out, what its types are called) its dialect knows
+(`mare_adapters.dialects`). Each lists what it found and calls `reflect_tables`.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable
-
-from .kinds import digits_of, kind_of, length_of, lowest_of, without_domain
+from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
 
 if TYPE_CHECKING:
     from sqlalchemy import Inspector
     from sqlalchemy.engine.interfaces import ReflectedColumn as SqlColumn
     from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint, ReflectedIndex, ReflectedUniqueConstraint
+    from sqlalchemy.types import TypeEngine
+
+    KindOf = Callable[[TypeEngine[object]], StorageKind | None]
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,15 @@ def labelled(names: Iterable[tuple[str, str]]) -> list[Found]:
 
 
 def reflect_tables(
-    inspector: Inspector, found: Sequence[Found], computed: Mapping[str, Collection[str]] = MappingProxyType({})
+    inspector: Inspector,
+    found: Sequence[Found],
+    own_kind: KindOf,
+    computed: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> list[ReflectedTable]:
     """All these tables, in their order. A foreign key to a table that is not among them is left away.
 
-    ``computed`` names, by table, the indexes of which SQLAlchemy does not see that they hold expressions.
+    ``own_kind`` knows the kinds of the dialect's own types (`Dialect.kind_of`). ``computed`` names, by table, the indexes of
+    which SQLAlchemy does not see that they hold expressions.
     """
     labels = {(one.schema, one.name): one.label for one in found}
     by_schema: dict[str | None, list[str]] = defaultdict(list)
@@ -79,7 +85,7 @@ def reflect_tables(
             )
             tables[at] = ReflectedTable(
                 name=labels[at],
-                columns=tuple(_column(column, key) for column in columns[at]),
+                columns=tuple(_column(column, key, own_kind) for column in columns[at]),
                 key=key,
                 foreign_keys=tuple(_foreign_keys(foreign.get(at, []), schema, labels)),
                 uniques=unique,
@@ -182,22 +188,72 @@ def _comments(inspector: Inspector, schema: str | None, names: Sequence[str]) ->
     return {at: comment["text"] for at, comment in comments.items() if comment["text"]}
 
 
-def _column(column: SqlColumn, key: Sequence[str]) -> ReflectedColumn:
+def _column(column: SqlColumn, key: Sequence[str], own_kind: KindOf) -> ReflectedColumn:
     from sqlalchemy import types as t
 
-    stored = without_domain(column["type"])
-    digits, decimals = digits_of(stored)
+    stored = column["type"]
+    while (under := getattr(stored, "data_type", None)) is not None:  # a domain, and the domains below it
+        stored = under
+    digits, decimals = _digits_of(stored)
+    length = stored.length if isinstance(stored, t.String) and not isinstance(stored, t.Enum) else None
     return ReflectedColumn(
         name=column["name"],
-        kind=kind_of(stored),
+        kind=own_kind(stored) or kind_of(stored),
         sql_type="" if isinstance(stored, t.NullType) else str(stored),
         nullable=column["nullable"] and column["name"] not in key,
         values=tuple(stored.enums) if isinstance(stored, t.Enum) else None,
-        min=lowest_of(stored),
+        min=0 if getattr(stored, "unsigned", False) else None,
         precision=decimals,
         digits=digits,
-        max_length=length_of(stored),
+        max_length=length,  # not an enum's: it is that of a word in its list
         autoincrement=column.get("autoincrement") is True or "identity" in column,
         generated="computed" in column,
         comment=column.get("comment") or None,
     )
+
+
+def kind_of(stored: TypeEngine[object]) -> StorageKind:
+    """The kind of one of SQLAlchemy's generic types, and of what derives from them."""
+    from sqlalchemy import types as t
+
+    if isinstance(stored, t.Numeric) and stored.precision is not None and stored.scale == 0 and not isinstance(stored, t.Float):
+        return "integer"
+    simple: tuple[tuple[type | tuple[type, ...], StorageKind], ...] = (
+        (t.Boolean, "boolean"),
+        (t.Integer, "integer"),
+        ((t.Numeric, t.Float), "number"),
+        (t.Uuid, "uuid"),
+        (t.Enum, "string"),
+        (t.JSON, "json"),
+        (t.DateTime, "datetime"),
+        (t.Date, "date"),
+        (t.Time, "time"),
+        (t.Interval, "duration"),
+        ((t.LargeBinary, t.BINARY, t.VARBINARY), "binary"),
+        (t.String, "string"),
+        (t.NullType, "unknown"),
+    )
+    return next((kind for known, kind in simple if isinstance(stored, known)), "other")
+
+
+def _digits_of(stored: TypeEngine[object]) -> tuple[int | None, int | None]:
+    """(all digits, decimals) of a numeric type that declares them."""
+    from sqlalchemy import types as t
+
+    if isinstance(stored, t.Numeric) and not isinstance(stored, t.Float) and stored.precision is not None:
+        return int(stored.precision), int(stored.scale or 0)
+    return None, None
+
+
+_WORD = re.compile(r"([a-z]+\d*)(?:\(\d+\))?( unsigned)?.*")
+
+
+def whole_number_ends(sql_type: str, sizes: Mapping[str, int]) -> tuple[int, int] | tuple[None, None]:
+    """The least and the greatest number that a type of so many bytes holds; none for a type that is not among them."""
+    word = _WORD.fullmatch(sql_type.lower())
+    size = sizes.get(word[1]) if word else None
+    if word is None or size is None:
+        return None, None
+    if word[2] or word[1].startswith("u"):
+        return 0, 2 ** (8 * size) - 1
+    return -(2 ** (8 * size - 1)), 2 ** (8 * size - 1) - 1

@@ -16,12 +16,12 @@ from mare.errors import InternalError, SourceError
 from mare.ports import Place
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection, StorageKind
 from mare_adapters.boundary import reading
+from mare_adapters.letters import spelled_values
 
 from .arrow_kinds import conformed, kind_of_arrow
+from .asking import find_columns, find_table
 from .columnar import BATCH_ROWS, record_batches
-from .lookup import find_columns, find_table
 from .peeking import peek_batches
-from .spelled import spelled_values
 
 if TYPE_CHECKING:
     import numpy as np

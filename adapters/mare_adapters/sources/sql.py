@@ -1,34 +1,28 @@
-"""`SqlSource`: a PostgreSQL, MySQL/MariaDB or SQLite database, read in one consistent snapshot over one connection.
+"""`SqlSource`: a database that SQLAlchemy reads, in one consistent snapshot over one connection, by its family's dialect.
 
-The snapshot: SQLite, a read transaction on a file opened read-only; PostgreSQL, REPEATABLE READ READ ONLY;
-MySQL, WITH CONSISTENT SNAPSHOT, READ ONLY (tables that are not InnoDB have none). One connection holds it, so one
-table is read at a time: finish or close an iterator before asking for the next.
+One connection holds the snapshot, so one table is read at a time: finish or close an iterator before asking for the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mare.errors import InternalError, SourceError
+from mare.errors import InternalError
 from mare.ports import Place
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
-from mare.whereabouts import file_place
 from mare_adapters.boundary import connecting, reading
-from mare_adapters.connections import database_engine
-from mare_adapters.locations import SqlLocation, sql_location
-from mare_adapters.server_places import mysql_place, postgres_place
+from mare_adapters.dialects import Dialect
+from mare_adapters.locations import sql_location
 
+from .asking import Asked, asked_columns, find_columns, find_table
 from .catalogue import Found, unknown_types_allowed
 from .columnar import BATCH_ROWS, Unread, record_batches
-from .key_forms import Asked, asked_columns, key_form
-from .lookup import find_columns, find_table
 from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_batches
-from .sizes import rows_of_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,8 +32,9 @@ if TYPE_CHECKING:
 class SqlSource:
     """A database, as a `mare.ports.Source`."""
 
-    def __init__(self, location: str | Path) -> None:
-        self._location = sql_location(location)
+    def __init__(self, location: str | Path, dialect: Dialect | None = None) -> None:
+        self._location = sql_location(location, dialect=dialect)
+        self._dialect = self._location.dialect
         self._stack = ExitStack()
         self._connection: Connection | None = None
         self._reflection: Reflection | None = None
@@ -56,10 +51,10 @@ class SqlSource:
 
     def __enter__(self) -> Self:
         with connecting(self._location):
-            engine = database_engine(self._location)
+            engine = self._dialect.engine(self._location)
             self._stack.callback(engine.dispose)
             self._connection = self._stack.enter_context(engine.connect())
-            self._schemas = _begin(self._connection, self._location)
+            self._schemas = self._dialect.begin(self._connection, self._location)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -68,7 +63,7 @@ class SqlSource:
 
     def reflect(self) -> Reflection:
         if self._reflection is None:
-            with reading(self.label, "the catalogue"), unknown_types_allowed():
+            with reading(self._location, "the catalogue"), unknown_types_allowed():
                 self._reflection = self._reflect()
         return self._reflection
 
@@ -79,25 +74,27 @@ class SqlSource:
     def peek(self, table: str, column: str, max_values: int) -> Peek:
         reflected, found = self._table(table)
         wanted = find_columns(self.reflect(), reflected, [column])[0]
-        with reading(self.label, f"table {table}"):
+        with reading(self._location, f"table {table}"):
             if wanted.kind == "unknown":  # an undeclared column of SQLite: only the values tell
                 return peek_batches(self._stream(reflected, found, [Asked(wanted)], [column]), wanted.kind, max_values)
-            return _peek(self._open, found, wanted, max_values, reflected.name, self._location.family)
+            return _peek(self._open, found, wanted, max_values, reflected.name, self._dialect)
 
     def about(self, table: str) -> int | None:
+        from sqlalchemy.exc import SQLAlchemyError
+
         _, found = self._table(table)
-        return rows_of_table(self._open, self._location.family, found)
+        # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it. Reading comes next, and
+        # says what is wrong.
+        with suppress(SQLAlchemyError):
+            return self._dialect.rows_of(self._open, found)
+        return None
 
     def place(self) -> Place:
         def ask(query: str) -> Sequence[Sequence[object]]:
             return self._open.exec_driver_sql(query).all()
 
-        with reading(self.label, "where it is"):
-            if self._location.family == "postgresql":
-                return postgres_place(ask, self._schemas)
-            if self._location.family == "mysql":
-                return mysql_place(ask)
-        return file_place(self._location.database, beside=("-wal", "-shm", "-journal"))
+        with reading(self._location, "where it is"):
+            return self._dialect.place(ask, self._location, self._schemas)
 
     @property
     def _open(self) -> Connection:
@@ -109,22 +106,15 @@ class SqlSource:
         from sqlalchemy import inspect
 
         connection = self._open
-        inspector = inspect(connection)
-        if self._location.family == "postgresql":
-            from .postgres_catalogue import reflect_postgres
-
-            catalogue = reflect_postgres(connection, inspector, self._schemas)
-        elif self._location.family == "mysql":
-            from .mysql_catalogue import reflect_mysql
-
-            catalogue = reflect_mysql(connection, inspector)
-        else:
-            from .sqlite_catalogue import reflect_sqlite
-
-            catalogue = reflect_sqlite(connection, inspector)
+        catalogue = self._dialect.reflect(connection, inspect(connection), self._schemas)
         self._found = dict(catalogue.found)
-        tables = tuple(replace(table, dialect=self._location.family) for table in catalogue.tables)
-        return Reflection(self.label, tables, catalogue.left_out)
+        return Reflection(self.label, tuple(map(self._in_own_words, catalogue.tables)), catalogue.left_out)
+
+    def _in_own_words(self, table: ReflectedTable) -> ReflectedTable:
+        """The table, which says whose words its types are, and its columns, which say where these end."""
+        ends = (self._dialect.ends_of(column) for column in table.columns)
+        columns = (replace(c, lowest=low, highest=high) for c, (low, high) in zip(table.columns, ends, strict=True))
+        return replace(table, columns=tuple(columns), dialect=self._dialect.name)
 
     def _table(self, name: str) -> tuple[ReflectedTable, Found]:
         table = find_table(self.reflect(), name)
@@ -135,58 +125,20 @@ class SqlSource:
     ) -> Iterator[pa.RecordBatch]:
         from sqlalchemy import select
 
-        family, columns = self._location.family, [one.delivered for one in asked]
-        with reading(self.label, f"table {table.name}"):
-            if family == "postgresql":
-                from .postgres_copy import copied_batches, copying_connection
-
-                if (driver := copying_connection(self._open, columns)) is not None:
-                    try:
-                        yield from copied_batches(driver, table, found, asked, names, self.unread)
-                    finally:
-                        if driver.broken:  # SQLAlchemy was not there to see it
-                            self._open.invalidate()
-                    return
-            stored = _stored(found, [one.stored for one in asked])
-            query = select(*(_plain(stored.c[one.stored.name], one, family) for one in asked)).select_from(stored)
+        columns = [column.delivered for column in asked]
+        with reading(self._location, f"table {table.name}"):
+            fast = self._dialect.fast_batches(self._open, table, found, asked, names, self.unread)
+            if fast is not None:
+                yield from fast
+                return
+            stored = _stored(found, [column.stored for column in asked])
+            query = select(*(_asked_for(stored, column, self._dialect) for column in asked)).select_from(stored)
             driver_connection = self._open.connection.driver_connection
             with closing(self._open.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(query)) as rows:
                 try:
                     yield from record_batches(rows, columns, names, table.name, self.unread)
                 finally:
-                    _forget_lost_rows(driver_connection)
-
-
-def _forget_lost_rows(driver_connection: object) -> None:
-    """PyMySQL reads the rest of a table before it lets go, and complains from within `__del__` where the connection was lost."""
-    if getattr(driver_connection, "open", True) is False and (result := getattr(driver_connection, "_result", None)) is not None:
-        result.unbuffered_active = False
-
-
-def _begin(connection: Connection, location: SqlLocation) -> tuple[str, ...]:
-    """Fix the snapshot now: a transaction that has not read yet would see what others write until it does.
-
-    Gives the schemas to look at, where a database has them.
-    """
-    if location.family == "postgresql":
-        from .postgres_catalogue import asked_schemas
-
-        connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        schemas = asked_schemas(connection, location.schemas)
-        # No search path: every name in the catalogue's answers then says its schema. The rest: how values are written.
-        for setting in ("search_path = ''", "TimeZone = 'UTC'", "DateStyle = 'ISO'", "IntervalStyle = 'postgres'"):
-            connection.exec_driver_sql(f"SET LOCAL {setting}")
-        return schemas
-    if location.family == "mysql":
-        if not location.database:
-            raise SourceError(f"{location.label} names no database. Write it after the last /: mysql://user@host/database.")
-        connection.exec_driver_sql("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        connection.exec_driver_sql("SET SESSION time_zone = '+00:00'")
-        connection.exec_driver_sql("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
-        return ()
-    connection.exec_driver_sql("BEGIN")
-    connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").all()
-    return ()
+                    self._dialect.let_go(driver_connection)
 
 
 def _stored(found: Found, columns: Sequence[ReflectedColumn]) -> FromClause:
@@ -199,24 +151,20 @@ def _stored(found: Found, columns: Sequence[ReflectedColumn]) -> FromClause:
     return table(quoted_name(found.name, True), *unique.values(), schema=schema)
 
 
-def _plain(stored: ColumnElement[object], asked: Asked, family: str) -> ColumnElement[object]:
-    """What has no type of its own in Arrow is asked for as text."""
-    from sqlalchemy import Text, cast, literal_column
+def _asked_for(stored: FromClause, asked: Asked, dialect: Dialect) -> ColumnElement[object]:
+    """The column itself, or the form by which it is compared."""
+    from sqlalchemy import literal_column
 
     if asked.collation:
-        return key_form(asked, family)
-    if family == "postgresql":
-        from .postgres_copy import expression
-
-        return literal_column(expression(asked.stored))
-    return cast(stored, Text) if asked.stored.kind in ("other", "json") else stored
+        return literal_column(dialect.key_form(asked))
+    return dialect.expression(stored.c[asked.stored.name], asked.stored)
 
 
-def _peek(connection: Connection, found: Found, column: ReflectedColumn, max_values: int, table: str, family: str) -> Peek:
+def _peek(connection: Connection, found: Found, column: ReflectedColumn, max_values: int, table: str, dialect: Dialect) -> Peek:
     from sqlalchemy import func, select
 
     stored = _stored(found, [column])
-    value = _plain(stored.c[column.name], Asked(column), family)
+    value = _asked_for(stored, Asked(column), dialect)
 
     def converted(values: Sequence[object]) -> list[object]:
         batch = next(record_batches([(v,) for v in values], [column], [column.name], table))

@@ -2,34 +2,28 @@
 
 Tables are loaded bare; keys, uniques, indexes and foreign keys come after, checked by the server over all rows. A commit shows
 everything, anything else nothing. A table that is there and empty is filled as it is, under its own constraints: those that rows
-could break on the way, by referring to rows that come later, are checked at the end (`postgres_deferring`).
+could break on the way, by referring to rows that come later, are checked at the end (`deferring`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mare.errors import InternalError, SinkError
-from mare.ports import Place, SinkTable, Watch
+from mare.errors import SinkError
+from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedTable
 from mare_adapters.boundary import connecting, writing
-from mare_adapters.connections import driver_connection
-from mare_adapters.locations import sql_location
-from mare_adapters.server_places import postgres_place
+from mare_adapters.dialects import Dialect, driver_connection
+from mare_adapters.sinks.layout import Limits, WriteOrder, lay_out
+from mare_adapters.sinks.marks import is_mark, mark_of, refuse_unmarked
+from mare_adapters.sinks.target import ServerTarget, Step, entered
+from mare_adapters.sinks.values import csv_rows, fitted
+from mare_adapters.sinks.wording import Wording
 
-from .finishing import Finishing, Step
-from .layout import Layout, Limits, WriteOrder, lay_out
-from .marks import is_mark, mark_of, refuse_unmarked
-from .postgres_counting import counted_on
-from .postgres_deferring import Deferring, deferring
-from .postgres_types import Types, known_types
-from .table_files import csv_rows
-from .values import fitted
-from .wording import Wording
+from .tables import Deferring, Types, counted_on, deferring, known_types
 
 if TYPE_CHECKING:
     import psycopg
@@ -62,29 +56,17 @@ _KINDS = {
 _UNSURE = "Where the connection was lost in this moment, look whether the tables are there; otherwise nothing was written."
 
 
-class PostgresSink:
+class PostgresSink(ServerTarget):
     """A PostgreSQL database, as a `mare.ports.Sink`."""
 
-    def __init__(self, location: str | Path, *, replace: bool = False) -> None:
-        self._location = sql_location(location, SinkError)
-        self._replace = replace
-        self._stack = ExitStack()
+    def __init__(self, location: str | Path, *, replace: bool = False, dialect: Dialect | None = None) -> None:
+        super().__init__(location, replace=replace, dialect=dialect)
         self._connection: psycopg.Connection[tuple[object, ...]] | None = None
-        self._layout = Layout(())
         self._types = Types()
         self._made: list[ReflectedTable] = []
         """The tables that were created here: one that was there already keeps its own constraints."""
-        self._notes: tuple[str, ...] = ()
         self._counting: list[Step] = []
         self._deferring = Deferring()
-        self._finishing = Finishing()
-
-    def __repr__(self) -> str:
-        return f"PostgresSink({self.label!r})"
-
-    @property
-    def label(self) -> str:
-        return self._location.label
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -93,9 +75,7 @@ class PostgresSink:
     def __enter__(self) -> Self:
         if len(self._location.schemas) > 1:
             raise SinkError(f"{self.label} names more than one schema. Tables are written to one: ?schema=name.")
-        with connecting(self._location, SinkError):
-            self._connect()
-        return self
+        return super().__enter__()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
@@ -106,17 +86,18 @@ class PostgresSink:
             self._stack.close()  # closing without a commit rolls back
 
     def place(self) -> Place:
-        with writing(self.label, "the target"):
-            return postgres_place(lambda query: self._open.execute(query).fetchall(), [str(self._schema())])
+        with writing(self._location, "the target"):
+            schemas = [str(self._schema())]
+            return self._location.dialect.place(lambda query: self._open.execute(query).fetchall(), self._location, schemas)
 
     def expect(self, tables: Sequence[str]) -> None:
-        with writing(self.label, "the target"):
+        with writing(self._location, "the target"):
             self._begin(tables)
             self._run("ROLLBACK")
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         layout = lay_out(tables, _LIMITS)
-        with writing(self.label, "the target"):
+        with writing(self._location, "the target"):
             schema, kept = self._begin([table.name for table in layout.tables])
             bare = [table for table in layout.tables if table.name not in kept]
             self._types = known_types(self._open, bare, schema, release, replace=self._replace)
@@ -125,7 +106,7 @@ class PostgresSink:
                 self._run(statement)
         wording = self._types.wording()
         for table in bare:
-            with writing(self.label, f"table {table.name}"):
+            with writing(self._location, f"table {table.name}"):
                 self._run(wording.create_table(table))
                 self._run(f"COMMENT ON TABLE {wording.name(table.name)} IS '{mark_of(table.name, release, self._where(schema))}'")
         self._layout, self._made = layout, bare
@@ -144,21 +125,16 @@ class PostgresSink:
         statement = f"COPY {wording.name(table)} ({names}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')"
         rows = csv_rows(fitted(batch, laid))
         with (
-            writing(self.label, f"table {table}", after=f"It was left as it was.{self._deferring.remedy}"),
+            writing(self._location, f"table {table}", after=f"It was left as it was.{self._deferring.remedy}"),
             self._open.cursor() as cursor,
             cursor.copy(statement) as copy,
         ):
             copy.write(rows)
         self._finishing.rows[table] += batch.num_rows
 
-    def tell_finishing(self, watch: Watch) -> None:
-        self._finishing.watch = watch
-
     @property
     def _open(self) -> psycopg.Connection[tuple[object, ...]]:
-        if self._connection is None:
-            raise InternalError("a sink was written to before it was entered")
-        return self._connection
+        return entered(self._connection)
 
     def _connect(self) -> None:
         import psycopg
@@ -227,12 +203,12 @@ class PostgresSink:
 
     def _held(self, schema: str, names: Sequence[str]) -> dict[str, bool]:
         """The tables of these names that are there, and whether mare created them."""
-        found = [(str(name), str(kind), said) for name, kind, said in self._open.execute(_HELD, (schema, list(names)))]
-        others = [f"{name} ({_KINDS.get(kind, 'not a table')})" for name, kind, _ in found if kind not in ("r", "p")]
+        held = [(str(name), str(kind), mark) for name, kind, mark in self._open.execute(_HELD, (schema, list(names)))]
+        others = [f"{name} ({_KINDS.get(kind, 'not a table')})" for name, kind, _ in held if kind not in ("r", "p")]
         if others:
             raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
         where = self._where(schema)
-        return {name: is_mark(said, name, where) for name, _, said in found}
+        return {name: is_mark(mark, name, where) for name, _, mark in held}
 
     def _where(self, schema: str) -> str:
         """What tells this schema from one of the same name in another database: a dump takes comments along, but not this."""
@@ -246,9 +222,9 @@ class PostgresSink:
     def _finish(self) -> None:
         """Add what the server is to check, and commit when it has."""
         for step in self._finishing.over(list(self._steps())):
-            with writing(self.label, step.what):
+            with writing(self._location, step.what):
                 self._run(step.statement)
-        with writing(self.label, "the target", after=_UNSURE):
+        with writing(self._location, "the target", after=_UNSURE):
             self._run("COMMIT")
 
     def _steps(self) -> Iterator[Step]:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import partial
 
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
+from mare_adapters.sinks.wording import Wording, changed_types, is_listed, own_type, sized
 
-from .types import MYSQL, changed_types, is_listed, own_type, sized
-from .wording import Wording
+from . import Mysql
 
 _LONGEST_TEXT = 16_383
 """Characters of four bytes each, in a row of 64 KB: all texts of a declared length share it, those without one do not."""
@@ -36,9 +36,9 @@ def _type(column: ReflectedColumn, table: ReflectedTable, *, mariadb: bool) -> s
         own = None  # what is dropped from it becomes an empty text, which few types take
     if own is not None and own.lower().partition("(")[0] in (_OF_MYSQL if mariadb else _OF_MARIADB):
         own = None
-    word = own or sized(column, MYSQL, "DECIMAL", "VARCHAR", _LONGEST_TEXT)
+    word = own or sized(column, Mysql.words, "DECIMAL", "VARCHAR", _LONGEST_TEXT)
     if column.name not in _keyed(table):
-        return MYSQL["string"] if column.kind == "string" and _has_no_room(column, table) else word
+        return Mysql.words["string"] if column.kind == "string" and _has_no_room(column, table) else word
     exact = column.kind == "string" and (table.dialect != "mysql" or word.endswith(_EXACT))
     if any(part in word.lower() for part in _UNINDEXED):
         parts = max(len(columns) for columns in _keys(table) if column.name in columns)

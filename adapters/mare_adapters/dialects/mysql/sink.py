@@ -13,24 +13,23 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mare.errors import InternalError, SinkError
-from mare.ports import Place, SinkTable, Watch
+from mare.errors import SinkError
+from mare.ports import Place, SinkTable
+from mare.schema.reflection import ReflectedForeignKey
 from mare_adapters.boundary import connecting, writing
-from mare_adapters.connections import driver_connection
-from mare_adapters.locations import sql_location
-from mare_adapters.server_places import mysql_place
+from mare_adapters.dialects import Dialect, driver_connection
+from mare_adapters.sinks.layout import Limits, WriteOrder, lay_out
+from mare_adapters.sinks.marks import has_mark, is_mark, mark_of, refuse_unmarked
+from mare_adapters.sinks.target import ServerTarget, Step, dangling, entered
+from mare_adapters.sinks.values import fitted, seconds
 
-from .finishing import Finishing, Step
-from .layout import Layout, Limits, WriteOrder, lay_out
-from .marks import has_mark, is_mark, mark_of, refuse_unmarked
-from .mysql_wording import WORDING, changed, create_table, foreign_key
-from .values import fitted, seconds
+from .wording import WORDING, changed, create_table, foreign_key
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,55 +63,33 @@ class _Key:
     table: str
     name: str
     schema: str
-    other: str
-    columns: tuple[str, ...] = ()
-    references: tuple[str, ...] = ()
+    """Of the table that it refers to."""
+    key: ReflectedForeignKey
 
+    @property
     def dangling(self) -> str:
         """Asks for a row that refers to none."""
-        pairs = [(WORDING.name(here), WORDING.name(there)) for here, there in zip(self.columns, self.references, strict=True)]
-        filled = " AND ".join(f"c.{here} IS NOT NULL" for here, _ in pairs)
-        equal = " AND ".join(f"p.{there} = c.{here}" for here, there in pairs)
-        parents = f"SELECT 1 FROM {WORDING.name(self.schema)}.{WORDING.name(self.other)} p WHERE {equal}"
-        return f"SELECT 1 FROM {WORDING.name(self.table)} c WHERE {filled} AND NOT EXISTS ({parents}) LIMIT 1"
+        return dangling(WORDING, self.table, self.key, self.schema)
 
 
-class MysqlSink:
+class MysqlSink(ServerTarget):
     """A MySQL or MariaDB database, as a `mare.ports.Sink`."""
 
-    def __init__(self, location: str | Path, *, replace: bool = False) -> None:
-        self._location = sql_location(location, SinkError)
-        self._replace = replace
-        self._stack = ExitStack()
+    def __init__(self, location: str | Path, *, replace: bool = False, dialect: Dialect | None = None) -> None:
+        super().__init__(location, replace=replace, dialect=dialect)
         self._connection: Connection | None = None
-        self._layout = Layout(())
         self._mariadb = False
-        self._finishing = Finishing()
         self._token = ""
-        self._notes: tuple[str, ...] = ()
         self._staged: dict[str, str] = {}
         """What each table is called for now. Empty where the tables are filled as they are."""
         self._old: list[str] = []
         self._unchecked: list[_Key] = []
         """Foreign keys of tables that are filled as they are, which the server does not check while rows come."""
 
-    def __repr__(self) -> str:
-        return f"MysqlSink({self.label!r})"
-
-    @property
-    def label(self) -> str:
-        return self._location.label
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self._notes
-
     def __enter__(self) -> Self:
         if not self._location.database:
             raise SinkError(f"{self.label} names no database. Write it after the last /: mysql://user@host/database.")
-        with connecting(self._location, SinkError):
-            self._connect()
-        return self
+        return super().__enter__()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         done = False
@@ -127,18 +104,18 @@ class MysqlSink:
             self._stack.close()
 
     def place(self) -> Place:
-        with writing(self.label, "the target"):
-            return mysql_place(self._rows)
+        with writing(self._location, "the target"):
+            return self._place()
 
     def expect(self, tables: Sequence[str]) -> None:
-        with writing(self.label, "the target"):
+        with writing(self._location, "the target"):
             self._make_sure()
             if not self._room_for(tables)[1]:
                 self._try_rights()
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         layout = lay_out(tables, _LIMITS)
-        with writing(self.label, "the target"):
+        with writing(self._location, "the target"):
             self._make_sure()
             self._sweep()
             self._old, kept = self._room_for([table.name for table in layout.tables])
@@ -151,7 +128,7 @@ class MysqlSink:
         self._notes = (*layout.notes, *changed(layout.tables, mariadb=self._mariadb))
         self._staged = {table.name: self._new_name(number) for number, table in enumerate(layout.tables)}
         for table in layout.tables:
-            with writing(self.label, f"table {table.name}"):
+            with writing(self._location, f"table {table.name}"):
                 mark = mark_of(table.name, release, self._where())
                 self._run(create_table(table, self._staged[table.name], mark, mariadb=self._mariadb))
 
@@ -162,18 +139,13 @@ class MysqlSink:
         names = WORDING.names(column.name for column in laid.columns)
         into = f"INSERT INTO {WORDING.name(self._staged.get(table, table))} ({names})".replace("%", "%%")
         rows = _rows(fitted(batch, laid))
-        with writing(self.label, f"table {table}"), self._open.cursor() as cursor:
+        with writing(self._location, f"table {table}"), self._open.cursor() as cursor:
             cursor.executemany(f"{into} VALUES ({', '.join(['%s'] * len(laid.columns))})", list(rows))
         self._finishing.rows[table] += batch.num_rows
 
-    def tell_finishing(self, watch: Watch) -> None:
-        self._finishing.watch = watch
-
     @property
     def _open(self) -> Connection:
-        if self._connection is None:
-            raise InternalError("a sink was written to before it was entered")
-        return self._connection
+        return entered(self._connection)
 
     def _connect(self) -> None:
         import pymysql
@@ -216,14 +188,14 @@ class MysqlSink:
         """The tables that are to be replaced, and those to be filled as they are. Refuses what is neither."""
         ((folding,),) = self._rows("SELECT @@lower_case_table_names")
         wanted = {name.casefold() if folding else name: name for name in names}
-        found = [(str(name), str(kind), said) for name, kind, said in self._rows(_HELD)]
-        found = [(name, kind, said) for name, kind, said in found if (name.casefold() if folding else name) in wanted]
-        others = [f"{name} ({kind.lower()})" for name, kind, _ in found if kind != "BASE TABLE"]
+        there = [(str(name), str(kind), mark) for name, kind, mark in self._rows(_HELD)]
+        there = [(name, kind, mark) for name, kind, mark in there if (name.casefold() if folding else name) in wanted]
+        others = [f"{name} ({kind.lower()})" for name, kind, _ in there if kind != "BASE TABLE"]
         if others:
             raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
-        held = [name for name, _, _ in found]
+        held = [name for name, _, _ in there]
         where = self._where()
-        foreign = [name for name, _, said in found if not is_mark(said, name, where)]
+        foreign = [name for name, _, mark in there if not is_mark(mark, name, where)]
         filled = [n for n in (foreign if self._replace else held) if self._rows(f"SELECT 1 FROM {WORDING.name(n)} LIMIT 1")]
         if self._replace:
             # One RENAME shows all tables at once: some that are made anew cannot appear together with some that are only filled.
@@ -275,28 +247,33 @@ class MysqlSink:
 
     def _where(self) -> str:
         """What tells this database from all others: CREATE TABLE … LIKE and a dump take comments along, but not this."""
-        return repr(sorted(map(str, mysql_place(self._rows).own)))
+        return repr(sorted(map(str, self._place().own)))
+
+    def _place(self) -> Place:
+        return self._location.dialect.place(self._rows, self._location, ())
 
     def _wait_with_keys(self, kept: Sequence[str], order: WriteOrder) -> None:
         """Check the foreign keys of these tables at the end, where rows lead ahead."""
-        found: dict[tuple[str, str], _Key] = {}
+        keys: dict[tuple[str, str], _Key] = {}
         for name, table, column, other, there, schema in self._rows(_KEYS):
             if table in kept:
                 at = (str(table), str(name))
-                key = found.get(at, _Key(at[0], at[1], str(schema), str(other)))
-                found[at] = replace(key, columns=(*key.columns, str(column)), references=(*key.references, str(there)))
+                held = keys.get(at, _Key(*at, str(schema), ReflectedForeignKey((), str(other), ())))
+                key = replace(held.key, columns=(*held.key.columns, str(column)), references=(*held.key.references, str(there)))
+                keys[at] = replace(held, key=key)
         # As the server names them: it may fold their case.
         named = {str(name).casefold(): str(name) for name in order.place}
         if any(
-            order.leads_ahead(named[k.table.casefold()], k.columns, named.get(k.other.casefold(), "")) for k in found.values()
+            order.leads_ahead(named[k.table.casefold()], k.key.columns, named.get(k.key.table.casefold(), ""))
+            for k in keys.values()
         ):
-            self._unchecked = list(found.values())
+            self._unchecked = list(keys.values())
             self._run("SET SESSION foreign_key_checks = 0")
 
     def _check_key(self, key: _Key) -> None:
-        with writing(self.label, "the target"):
-            dangling = self._rows(key.dangling())
-        if dangling:
+        with writing(self._location, "the target"):
+            rows = self._rows(key.dangling)
+        if rows:
             raise SinkError(
                 f"{self.label}: table {key.table} cannot be written: the target found a reference to a row that is not there "
                 f"(table {key.table}, constraint {key.name}). It was left as it was."
@@ -343,14 +320,14 @@ class MysqlSink:
             for table in (self._layout.tables if self._staged else ())
             for foreign in table.foreign_keys
         ]
-        checks = {Step(f"the foreign keys of table {key.table}", (key.table,), key.dangling()): key for key in self._unchecked}
+        checks = {Step(f"the foreign keys of table {key.table}", (key.table,), key.dangling): key for key in self._unchecked}
         for step in self._finishing.over([*steps, *checks]):
             if step in checks:
                 self._check_key(checks[step])
                 continue
-            with writing(self.label, step.what):
+            with writing(self._location, step.what):
                 self._run(step.statement)
-        with writing(self.label, "the target"):
+        with writing(self._location, "the target"):
             self._open.commit()
             if self._staged:
                 self._refuse_new_owner()

@@ -13,16 +13,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import quote
 
-from mare.errors import SourceError
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
-
-from .catalogue import Catalogue, Found, labelled, left_out_references, reflect_tables, without_columns
-from .checks import apply_checks, apply_domain
-from .key_forms import CITEXT, EXACT
+from mare_adapters.sources.asking import EXACT
+from mare_adapters.sources.catalogue import (
+    Catalogue,
+    Found,
+    labelled,
+    left_out_references,
+    reflect_tables,
+    without_columns,
+)
+from mare_adapters.sources.checks import apply_checks, apply_domain
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
     from sqlalchemy.dialects.postgresql.base import PGInspector
+
+    from mare_adapters.sources.catalogue import KindOf
+
+CITEXT = "citext"
 
 
 class _Relation(NamedTuple):
@@ -95,7 +104,7 @@ _WORDS = {
 }
 
 
-def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequence[str]) -> Catalogue:
+def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequence[str], own_kind: KindOf) -> Catalogue:
     """The tables of these schemas that can be read."""
     relations = [_Relation(*row) for row in connection.exec_driver_sql(_RELATIONS)]
     found, left_out = _sorted_out(relations, schemas)
@@ -107,7 +116,7 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
     for schema, name, text in connection.exec_driver_sql(_EXCLUSIONS):
         exclusions[schema, name].append(text)
     tables = []
-    for one, table in zip(found, reflect_tables(inspector, found), strict=True):
+    for one, table in zip(found, reflect_tables(inspector, found, own_kind), strict=True):
         columns = facts[str(one.schema), one.name]
         told = _with_own_words(table, str(one.schema), columns)
         told = replace(told, unread_checks=(*told.unread_checks, *exclusions[str(one.schema), one.name]))
@@ -212,14 +221,3 @@ def _with_domains(
             domain = domain.data_type
         columns.append(told)
     return replace(table, columns=tuple(columns), unread_checks=tuple(unread))
-
-
-def asked_schemas(connection: Connection, asked: Sequence[str]) -> tuple[str, ...]:
-    """The schemas to look at: those of the URL, which must exist, or those of the search path."""
-    if not asked:
-        return tuple(connection.exec_driver_sql("SELECT unnest(pg_catalog.current_schemas(false))::text").scalars())
-    held = set(connection.exec_driver_sql("SELECT nspname::text FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_'").scalars())
-    missing = [schema for schema in asked if schema not in held]
-    if missing:
-        raise SourceError(f"the database has no schema {', '.join(missing)}. It has: {', '.join(sorted(held))}.")
-    return tuple(asked)

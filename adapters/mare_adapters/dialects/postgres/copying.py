@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.engine import quoted
 from mare_adapters.letters import letters
-
-from .arrow_kinds import conformed
-from .catalogue import Found
-from .columnar import BATCH_ROWS, Unread, arrow_type, record_batches
-from .key_forms import Asked, key_form
-from .reach import within_reach
+from mare_adapters.sources.arrow_kinds import conformed
+from mare_adapters.sources.asking import Asked
+from mare_adapters.sources.catalogue import Found
+from mare_adapters.sources.columnar import BATCH_ROWS, Unread, arrow_type, record_batches, within_reach
 
 if TYPE_CHECKING:
     import psycopg
@@ -49,12 +47,12 @@ def copied_batches(
     table: ReflectedTable,
     found: Found,
     asked: Sequence[Asked],
+    forms: Sequence[str],
     names: Sequence[str],
     unread: Unread,
 ) -> Iterator[pa.RecordBatch]:
-    """All rows, in the batches and the types in which every source gives them."""
-    columns = [one.delivered for one in asked]
-    forms = [str(key_form(one, "postgresql")) if one.collation else expression(one.stored) for one in asked]
+    """All rows, in the batches and the types in which every source gives them. ``forms`` are the columns in SQL."""
+    columns = [column.delivered for column in asked]
     selected = ", ".join(f"{form} AS c{number}" for number, form in enumerate(forms))
     query = f"SELECT {selected} FROM {quoted(str(found.schema))}.{quoted(found.name)}"
     empty = True

@@ -9,14 +9,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
-
-from .catalogue import Catalogue, Found, left_out_references, reflect_tables
-from .check_grammar import check_texts
-from .checks import apply_checks
-from .key_forms import known_collations
+from mare_adapters.sources.asking import EXACT
+from mare_adapters.sources.catalogue import Catalogue, Found, left_out_references, reflect_tables
+from mare_adapters.sources.check_grammar import check_texts
+from mare_adapters.sources.checks import apply_checks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
+
+    from mare_adapters.sources.catalogue import KindOf
+
+COLLATION = re.compile(r"[A-Za-z0-9]+_[A-Za-z0-9_]+")
+"""The name of one that mare can ask for."""
+_EXACT_DIGITS = 38
 
 _TABLES = "SELECT TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME"
 _COLUMNS = """
@@ -39,7 +44,7 @@ _TYPES = {
 _JSON = re.compile(r"\(?json_valid\(`((?:[^`]|``)+)`\)\)?", re.IGNORECASE)
 
 
-def reflect_mysql(connection: Connection, inspector: Inspector) -> Catalogue:
+def reflect_mysql(connection: Connection, inspector: Inspector, own_kind: KindOf) -> Catalogue:
     """The tables of the connection's database that can be read."""
     words: dict[str, dict[str, str]] = defaultdict(dict)
     collations: dict[str, dict[str, str]] = defaultdict(dict)
@@ -65,13 +70,20 @@ def reflect_mysql(connection: Connection, inspector: Inspector) -> Catalogue:
     checks = _mariadb_checks(connection) if mariadb else _mysql_checks(connection, found)
     computed = {} if mariadb else _computed_indexes(connection)
     tables = []
-    for table in reflect_tables(inspector, found, computed):
+    for table in reflect_tables(inspector, found, own_kind, computed):
         uniques = [text for text in computed.get(table.name, {}).values() if text]
-        columns = known_collations(table.columns, "mysql", collations[table.name])
-        told = replace(table, columns=columns, unread_checks=(*table.unread_checks, *uniques))
+        columns = [replace(column, collation=_collation(column, collations[table.name])) for column in table.columns]
+        told = replace(table, columns=tuple(columns), unread_checks=(*table.unread_checks, *uniques))
         tables.append(_told(told, words[table.name], checks.get(table.name, [])))
     left_out += left_out_references(inspector, found)
     return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
+
+
+def _collation(column: ReflectedColumn, collations: dict[str, str]) -> str:
+    """The rule by which a key is compared, where the server tells one that mare can ask for."""
+    if COLLATION.fullmatch(collation := collations.get(column.name, "")):
+        return collation
+    return EXACT if (column.digits or 0) > _EXACT_DIGITS or column.kind == "time" else ""
 
 
 def _readable(connection: Connection, name: str) -> bool:
@@ -145,6 +157,8 @@ def _told(table: ReflectedTable, words: dict[str, str], checks: list[str]) -> Re
 
 def _told_column(column: ReflectedColumn, words: str, *, document: bool) -> ReflectedColumn:
     told = replace(column, sql_type=words)
+    if words.startswith("set("):  # SQLAlchemy tells the length of a word in its list
+        return replace(told, max_length=None)
     if document:
         return replace(told, kind="json")
     if words == "uuid":  # MariaDB's, which SQLAlchemy does not know under MySQL's name

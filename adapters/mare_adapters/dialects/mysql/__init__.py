@@ -1,0 +1,195 @@
+"""MySQL and MariaDB. The snapshot is WITH CONSISTENT SNAPSHOT, READ ONLY; tables that are not InnoDB have none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from mare.errors import SourceError
+from mare.ports import Place
+from mare.schema.reflection import ReflectedColumn, StorageKind
+from mare_adapters import boundary as told
+from mare_adapters.boundary import origin_of
+from mare_adapters.dialects import PATIENCE, Ask, Dialect, Ends
+from mare_adapters.sources.asking import EXACT, Asked, exact_decimal
+from mare_adapters.sources.catalogue import Catalogue, Found
+
+from .catalogue import COLLATION, reflect_mysql
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Inspector
+    from sqlalchemy.types import TypeEngine
+
+    from mare.ports import Sink
+    from mare_adapters.locations import SqlLocation
+
+_SIZE = "SELECT table_rows FROM information_schema.tables WHERE table_schema = database() AND table_name = :name"
+_SERVER = """
+SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'hostname', 'port', 'socket', 'datadir', 'lower_case_table_names')
+"""
+_TIMESTAMPS = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7)
+"""In UTC, which is what is written."""
+_YEARS = 1901, 2155
+
+_BY_CODE = {
+    1045: told.REFUSED,
+    1698: told.REFUSED,
+    3118: told.REFUSED,
+    1130: "takes no connection from this machine",
+    3159: "takes connections with TLS only",
+    1820: told.EXPIRED,
+    1862: told.EXPIRED,
+    1049: told.NO_DATABASE,
+    1044: told.NO_RIGHT,
+    1142: told.NO_RIGHT,
+    1143: told.NO_RIGHT,
+    1227: told.NO_RIGHT,
+    1040: told.BUSY,
+    1203: told.BUSY,
+    1226: told.BUSY,
+    1021: told.DISK_FULL,
+    1114: told.DISK_FULL,
+    3675: told.DISK_FULL,
+    1290: told.READ_ONLY,
+    1836: told.READ_ONLY,
+    1205: told.LOCKED,
+    1213: told.LOCKED,
+    1053: told.LOST,
+    1927: told.LOST,
+    4031: told.LOST,
+    2006: told.LOST,
+    2013: told.LOST,
+    2055: told.LOST,
+    1216: told.FOREIGN,
+    1452: told.FOREIGN,
+    1062: told.UNIQUE,
+    1586: told.UNIQUE,
+    3819: told.CHECK,
+    4025: told.CHECK,
+    1048: told.NULL,
+    1364: told.NULL,
+    1264: told.UNFIT,
+    1265: told.UNFIT,
+    1292: told.UNFIT,
+    1366: told.UNFIT,
+    1406: told.UNFIT,
+    3140: told.UNFIT,
+    1451: told.DEPENDENT,
+    1054: told.NO_COLUMN,
+    1071: "takes no key of that length: it holds 3072 bytes, four for a letter",
+    3750: "takes no table without a primary key (sql_require_primary_key), and this one has none",
+}
+"""The server's states are coarser than its codes."""
+
+
+class Mysql(Dialect):
+    """MySQL and MariaDB, through PyMySQL."""
+
+    name = "mysql"
+    title = "MySQL"
+    driver = "mysql+pymysql"
+    extra = "mysql"
+    words: ClassVar[dict[StorageKind, str]] = {
+        "boolean": "BOOLEAN",
+        "integer": "BIGINT",
+        "number": "DOUBLE",
+        "string": "LONGTEXT",
+        "date": "DATE",
+        "datetime": "DATETIME(6)",
+        "time": "TIME(6)",
+        "duration": "DECIMAL(20, 6)",  # seconds: TIME ends after 838 hours
+        "uuid": "CHAR(36)",
+        "binary": "LONGBLOB",
+        "json": "JSON",
+        "other": "LONGTEXT",
+        "unknown": "LONGTEXT",
+    }
+    whole_number_bytes: ClassVar[dict[str, int]] = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4}
+
+    def sink(self, location: str | Path, *, replace: bool = False) -> Sink:
+        from .sink import MysqlSink
+
+        return MysqlSink(location, replace=replace, dialect=self)
+
+    def connect_arguments(self, location: SqlLocation) -> dict[str, str | bytes | int]:
+        given: dict[str, str | bytes | int] = {"connect_timeout": PATIENCE, **location.options}
+        # The drivers take numbers as numbers.
+        given = {name: int(text) if isinstance(text, str) and text.isdecimal() else text for name, text in given.items()}
+        if location.driver == self.driver:
+            # Before anything is asked: a server may be set to other quotes and escapes than those that SQLAlchemy and we read.
+            given.setdefault("sql_mode", "STRICT_ALL_TABLES")
+            if location.password is not None:
+                given["password"] = location.password.encode()  # the driver would write letters beyond ASCII in Latin-1
+        return given
+
+    def begin(self, connection: Connection, location: SqlLocation) -> tuple[str, ...]:
+        if not location.database:
+            raise SourceError(f"{location.label} names no database. Write it after the last /: mysql://user@host/database.")
+        connection.exec_driver_sql("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        connection.exec_driver_sql("SET SESSION time_zone = '+00:00'")
+        connection.exec_driver_sql("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+        return ()
+
+    def reflect(self, connection: Connection, inspector: Inspector, schemas: Sequence[str]) -> Catalogue:
+        return reflect_mysql(connection, inspector, self.kind_of)
+
+    def kind_of(self, stored: TypeEngine[object]) -> StorageKind | None:
+        from sqlalchemy.dialects import mysql
+
+        if isinstance(stored, mysql.TINYINT) and stored.display_width == 1:
+            return "boolean"  # there is no boolean: BOOL is written TINYINT(1)
+        if isinstance(stored, mysql.BIT):
+            return "boolean" if (stored.length or 1) == 1 else "other"
+        if isinstance(stored, mysql.YEAR):
+            return "integer"
+        return "binary" if isinstance(stored, (mysql.TINYBLOB, mysql.MEDIUMBLOB, mysql.LONGBLOB)) else None
+
+    def ends_of(self, column: ReflectedColumn) -> Ends:
+        word = column.sql_type.lower()
+        if column.kind == "datetime" and word.startswith("timestamp"):
+            return _TIMESTAMPS
+        if column.kind == "integer" and re.match(r"year\b", word):
+            return _YEARS
+        if column.kind == "number" and "unsigned" in word:
+            return 0, None
+        return super().ends_of(column)
+
+    def key_form(self, asked: Asked) -> str:
+        name, collation = f"`{asked.stored.name}`", asked.collation
+        if collation == EXACT:
+            return exact_decimal(f"CAST({name} AS CHAR)")
+        if not COLLATION.fullmatch(collation):
+            return super().key_form(asked)
+        text = f"CONVERT({name} USING {collation.partition('_')[0]})"
+        if not re.search("_0900_|_nopad_", collation):  # all others take no notice of blanks at the end
+            text = f"TRIM(TRAILING ' ' FROM {text})"
+        return f"HEX(WEIGHT_STRING({text} COLLATE {collation}))"
+
+    def let_go(self, driver_connection: object) -> None:
+        """PyMySQL reads the rest of a table before it lets go, and complains from within `__del__` where the connection was
+        lost."""
+        result = getattr(driver_connection, "_result", None)
+        if getattr(driver_connection, "open", True) is False and result is not None:
+            result.unbuffered_active = False
+
+    def rows_of(self, connection: Connection, found: Found) -> int | None:
+        from sqlalchemy import text
+
+        rows = connection.execute(text(_SIZE), {"name": found.name}).scalar()
+        return None if rows is None else int(rows)
+
+    def place(self, ask: Ask, location: SqlLocation, schemas: Sequence[str]) -> Place:
+        """A database of a server. MySQL has an identifier of its own; MariaDB has none, but no two servers share a folder."""
+        variables = {str(name): str(value) for name, value in ask(_SERVER)}
+        ((database,),) = ask("SELECT DATABASE()")
+        name = str(database) if variables.get("lower_case_table_names", "0") == "0" else str(database).lower()
+        identity = ("server_uuid",) if "server_uuid" in variables else ("hostname", "port", "socket", "datadir")
+        return Place(frozenset({("mysql", *map(variables.get, identity), name)}))
+
+    def cause_of(self, error: BaseException) -> str | None:
+        origin = origin_of(error)
+        code = origin.args[0] if origin.args else None
+        return _BY_CODE.get(code) if isinstance(code, int) else super().cause_of(error)

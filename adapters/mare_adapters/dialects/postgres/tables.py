@@ -1,0 +1,224 @@
+"""What depends on what a PostgreSQL target holds already: types that it knows, and tables that were there before.
+
+Columns get the source's own type where the target knows it, enums made anew, else the nearest (`known_types`).
+
+Foreign keys of tables that were there are checked at the end of the write, as those of new tables are (`deferring`). Such a key
+is checked after each statement, but a row may refer to one that comes later (a partner drawn among all entities). So it is made
+deferrable within the transaction of the write, and what it was before the commit: nobody else ever sees it otherwise.
+
+Columns that count by themselves go on after the last row written (`counted_on`). Rows are written with their numbers, which
+leaves an identity or a serial where it was: the first row that somebody adds would get the number 1, which is taken. A counter
+that this user may not move is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mare.errors import SinkError
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare_adapters.sinks.layout import WriteOrder
+from mare_adapters.sinks.marks import is_mark, mark_of
+from mare_adapters.sinks.wording import Wording, is_plain, sized
+
+from . import Postgres
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[tuple[object, ...]]
+
+_LONGEST_TEXT = 10_485_760
+_QUOTED = re.compile(r'(?:(?:"(?:[^"]|"")+"|\w+)\.)?("(?:[^"]|"")+"|\w+)')
+
+_TYPE = """
+SELECT t.typtype::text, n.nspname FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+ WHERE t.oid = pg_catalog.to_regtype(%s)
+"""
+_LABELS = """
+SELECT e.enumlabel, pg_catalog.obj_description(t.oid, 'pg_type')
+  FROM pg_catalog.pg_enum e JOIN pg_catalog.pg_type t ON t.oid = e.enumtypid
+  JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+ WHERE t.typname = %s AND n.nspname = %s ORDER BY e.enumsortorder
+"""
+
+
+@dataclass(frozen=True)
+class Types:
+    """What every column becomes, what has to be created for that, and what was not to be had."""
+
+    words: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """By table and column."""
+    enums: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    """The labels of the columns that are enums."""
+    statements: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def wording(self) -> Wording:
+        return Wording(
+            type_of=lambda column, table: self.words[table.name, column.name],
+            enumerated=lambda column, table: self.enums.get((table.name, column.name)) == column.values,
+        )
+
+
+def known_types(
+    connection: Connection,
+    tables: Sequence[ReflectedTable],
+    schema: str,
+    release: str,
+    *,
+    replace: bool,
+) -> Types:
+    """Settle the type of every column against what the target knows. Changes nothing."""
+    words: dict[tuple[str, str], str] = {}
+    labels: dict[str, dict[str, None]] = {}
+    members: dict[tuple[str, str], str] = {}
+    notes: list[str] = []
+    known: dict[str, bool] = {}
+    for table in tables:
+        for column in table.columns:
+            at = (table.name, column.name)
+            own = _own(connection, column, table, known)
+            if own is None and (name := _enum_name(column, table)) is not None:
+                # Checks may have narrowed some columns of the type: together they list what it needs.
+                labels.setdefault(name, {}).update(dict.fromkeys(map(str, column.values or ())))
+                members[at] = name
+                own = Wording().name(name)
+            words[at] = own or sized(column, Postgres.words, "numeric", "varchar", _LONGEST_TEXT)
+            if own is None and table.dialect == "postgresql" and column.sql_type:
+                reason = f"the target has no type {column.sql_type} for it"
+                if column.kind == "other" and not column.nullable:
+                    reason = f"{column.sql_type} does not take the empty text that stands for what is dropped"
+                notes.append(f"{table.name}.{column.name} is {words[at]}: {reason}")
+    statements = []
+    for name, listed in labels.items():
+        statements += _create(connection, name, tuple(listed), schema, mark_of(name, release), replace)
+    enums = {at: tuple(labels[name]) for at, name in members.items()}
+    return Types(words, enums, tuple(statements), tuple(notes))
+
+
+def _own(connection: Connection, column: ReflectedColumn, table: ReflectedTable, known: dict[str, bool]) -> str | None:
+    """The source's own word, where the target knows the type. ``known`` keeps what was asked already."""
+    if table.dialect != "postgresql" or not is_plain(column.sql_type):
+        return None
+    if column.kind == "other" and not column.nullable:
+        return None  # what is dropped from it becomes an empty text, which few types take
+    if column.sql_type not in known:
+        found = connection.execute(_TYPE, (column.sql_type,)).fetchone()
+        # An enum needs the promise that all values are among its own; of other people's types, only plain ones are sure.
+        known[column.sql_type] = found is not None and found[0] != "e" and (found[1] == "pg_catalog" or found[0] == "b")
+    return column.sql_type if known[column.sql_type] else None
+
+
+def _enum_name(column: ReflectedColumn, table: ReflectedTable) -> str | None:
+    """The name of the enum that the source had, without its schema; None where it was none, or may not hold all values."""
+    if table.dialect != "postgresql" or column.kind != "string" or not column.values:
+        return None
+    match = _QUOTED.fullmatch(column.sql_type)
+    if match is None:
+        return None
+    name = match[1]
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
+
+
+def _create(connection: Connection, name: str, labels: tuple[str, ...], schema: str, mark: str, replace: bool) -> list[str]:
+    found = connection.execute(_LABELS, (name, schema)).fetchall()
+    held = tuple(str(label) for label, _ in found)
+    if held == labels:
+        return []
+    wording = Wording()
+    create = [
+        f"CREATE TYPE {wording.name(name)} AS ENUM ({', '.join(map(wording.constant, labels))})",
+        f"COMMENT ON TYPE {wording.name(name)} IS '{mark}'",
+    ]
+    if not held:
+        return create
+    ours = is_mark(found[0][1], name)
+    if replace and ours:
+        return [f"DROP TYPE {wording.name(name)}", *create]
+    raise SinkError(
+        f"the target has a type {name} with other values than the source's. It was left as it was: drop it"
+        f"{', or say --replace.' if ours else ' yourself: mare did not create it.'}"
+    )
+
+
+_KEYS = """
+SELECT t.relname::text, c.conname::text, r.relname::text, c.condeferrable, pg_catalog.pg_has_role(t.relowner, 'USAGE'),
+       ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.conrelid AND a.attnum = ANY(c.conkey))
+  FROM pg_catalog.pg_constraint c
+  JOIN pg_catalog.pg_class t ON t.oid = c.conrelid
+  JOIN pg_catalog.pg_class r ON r.oid = c.confrelid AND r.relnamespace = t.relnamespace
+  JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
+ WHERE c.contype = 'f' AND c.conparentid = 0 AND n.nspname = %s AND t.relname = ANY(%s) ORDER BY 1, 2
+"""
+
+
+@dataclass(frozen=True)
+class Deferring:
+    """What to say before the rows come, and what after them."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    stubborn: tuple[str, ...] = ()
+    """Tables with a key that stays as it is, because only their owner may change it."""
+
+    @property
+    def remedy(self) -> str:
+        """What to do where such a key refuses a row."""
+        if not self.stubborn:
+            return ""
+        tables = ", ".join(self.stubborn)
+        return (
+            f" (Rows may refer to others that are written later, and foreign keys of {tables} are checked at once: where one "
+            "refuses a row, have the table's owner make it DEFERRABLE, or let mare create the tables.)"
+        )
+
+
+def deferring(connection: Connection, schema: str, kept: Sequence[str], order: WriteOrder) -> Deferring:
+    """How the foreign keys of these tables wait for the end of the write, where rows lead ahead."""
+    wording = Wording()
+    before, after, stubborn = list[str](), list[str](), list[str]()
+    for table, name, referred, waits, own, columns in connection.execute(_KEYS, (schema, list(kept))).fetchall():
+        if not isinstance(columns, list) or not order.leads_ahead(str(table), columns, str(referred)):
+            continue
+        key = wording.name(str(name))
+        if waits:
+            before.append(f"SET CONSTRAINTS {wording.name(schema)}.{key} DEFERRED")
+        elif own:
+            change = f"ALTER TABLE {wording.name(str(table))} ALTER CONSTRAINT {key}"
+            before.append(f"{change} DEFERRABLE INITIALLY DEFERRED")
+            after.append(f"{change} NOT DEFERRABLE")
+        else:
+            stubborn.append(str(table))
+    # All that waits is checked first: a table with checks still to come cannot be changed.
+    return Deferring(tuple(before), ("SET CONSTRAINTS ALL IMMEDIATE", *after) if before else (), tuple(dict.fromkeys(stubborn)))
+
+
+_COUNTERS = """
+SELECT t.relname::text, a.attname::text, s.oid::pg_catalog.regclass::text, q.seqmax::text
+  FROM pg_catalog.pg_class t JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
+  JOIN pg_catalog.pg_depend d ON d.refobjid = t.oid AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+   AND d.classid = d.refclassid AND d.deptype IN ('a', 'i')
+  JOIN pg_catalog.pg_class s ON s.oid = d.objid AND s.relkind = 'S'
+  JOIN pg_catalog.pg_sequence q ON q.seqrelid = s.oid AND q.seqincrement > 0
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
+   AND a.atttypid::pg_catalog.regtype::text IN ('smallint', 'integer', 'bigint')
+ WHERE n.nspname = %s AND t.relname = ANY(%s)
+   AND CASE WHEN s.relkind = 'S' THEN pg_catalog.has_sequence_privilege(s.oid, 'UPDATE')
+       AND pg_catalog.has_sequence_privilege(s.oid, 'SELECT') END
+   AND pg_catalog.has_column_privilege(t.oid, a.attnum, 'SELECT')
+ ORDER BY 1, 2
+"""
+
+
+def counted_on(connection: Connection, schema: str, tables: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """A statement for each counter of these tables, after the table's name. One that is ahead already stays there."""
+    wording = Wording()
+    for table, column, sequence, end in connection.execute(_COUNTERS, (schema, list(tables))).fetchall():
+        last = f"(SELECT max({wording.name(str(column))}) FROM {wording.name(str(table))})"
+        ahead = f"(SELECT last_value FROM {sequence})"
+        moved = f"SELECT pg_catalog.setval({wording.constant(str(sequence))}::pg_catalog.regclass, {last})"
+        yield str(table), f"{moved} WHERE {last} BETWEEN {ahead} AND {end}"

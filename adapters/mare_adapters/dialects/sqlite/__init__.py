@@ -1,0 +1,224 @@
+"""SQLite. Its snapshot is a read transaction on a file that is opened read-only.
+
+Declared types are words, and nothing but the words tells a date from a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from mare.ports import Place
+from mare.schema.reflection import LeftOut, ReflectedTable, StorageKind
+from mare.whereabouts import file_place
+from mare_adapters.dialects import Ask, Dialect
+from mare_adapters.engine import quoted
+from mare_adapters.letters import letters
+from mare_adapters.sources.asking import EXACT, Asked
+from mare_adapters.sources.catalogue import Catalogue, Found, left_out_references, reflect_tables
+from mare_adapters.sources.check_grammar import check_texts
+from mare_adapters.sources.checks import apply_checks
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine, Inspector
+
+    from mare.ports import Sink
+    from mare_adapters.locations import SqlLocation
+
+_EXACT_FORM = (
+    "CASE typeof({0}) WHEN 'real' THEN CASE WHEN {0} = CAST({0} AS INTEGER) THEN CAST(CAST({0} AS INTEGER) AS TEXT) "
+    "ELSE printf('%!.17g', {0}) END WHEN 'blob' THEN 'x' || hex({0}) ELSE CAST({0} AS TEXT) END"
+)
+_KEY_FORMS = {"NOCASE": f"lower({_EXACT_FORM})", "RTRIM": f"rtrim({_EXACT_FORM}, ' ')", EXACT: _EXACT_FORM}
+"""By collation. Any value may stand in any column."""
+_FIRST = 20_000
+"""Rows of a table that stand for the rest of it."""
+
+_KINDS: tuple[tuple[str, StorageKind], ...] = (
+    ("BOOL", "boolean"),
+    ("INTERVAL", "duration"),
+    ("POINT", "other"),
+    ("INT", "integer"),
+    ("SERIAL", "integer"),
+    ("DATETIME", "datetime"),
+    ("TIMESTAMP", "datetime"),
+    ("DATE", "date"),
+    ("TIME", "time"),
+    ("UUID", "uuid"),
+    ("GUID", "uuid"),
+    ("JSON", "json"),
+    ("CHAR", "string"),
+    ("CLOB", "string"),
+    ("TEXT", "string"),
+    ("STRING", "string"),
+    ("ENUM", "string"),
+    ("BLOB", "binary"),
+    ("BINARY", "binary"),
+    ("REAL", "number"),
+    ("FLOA", "number"),
+    ("DOUB", "number"),
+    ("NUM", "number"),
+    ("DEC", "number"),
+    ("MONEY", "number"),
+)
+"""The first word that a declared type contains decides. Nothing declared, or no word known: `unknown`, read as text."""
+
+
+def declared_kind(declared: str) -> StorageKind:
+    """The kind that a declared type promises."""
+    words = declared.upper()
+    return next((kind for word, kind in _KINDS if word in words), "unknown")
+
+
+class Sqlite(Dialect):
+    """SQLite, through Python's own driver."""
+
+    name = "sqlite"
+    title = "SQLite"
+    driver = "sqlite"
+    is_file = True
+    words: ClassVar[dict[StorageKind, str]] = {
+        "boolean": "BOOLEAN",
+        "integer": "INTEGER",
+        "number": "REAL",
+        "string": "TEXT",
+        "date": "DATE",
+        "datetime": "TIMESTAMP",
+        "time": "TIME",
+        "duration": "INTERVAL",  # seconds
+        "uuid": "UUID",
+        "binary": "BLOB",
+        "json": "JSON TEXT",  # TEXT keeps SQLite from turning '1.0' into a number
+        "other": "TEXT",
+        "unknown": "TEXT",
+    }
+
+    def sink(self, location: str | Path, *, replace: bool = False) -> Sink:
+        from .sink import SqliteSink
+
+        return SqliteSink(location, replace=replace, dialect=self)
+
+    def engine(self, location: SqlLocation) -> Engine:
+        from sqlalchemy import create_engine
+        from sqlalchemy.pool import NullPool
+
+        opened = partial(_open_file, location.database)
+        return create_engine("sqlite://", creator=opened, poolclass=NullPool, hide_parameters=True)
+
+    def begin(self, connection: Connection, location: SqlLocation) -> tuple[str, ...]:
+        connection.exec_driver_sql("BEGIN")
+        connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").all()
+        return ()
+
+    def reflect(self, connection: Connection, inspector: Inspector, schemas: Sequence[str]) -> Catalogue:
+        """The tables of a file; views and virtual tables (with the tables that serve them) are left out."""
+        made = {
+            name: sql or ""
+            for name, sql in connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        }
+        virtual = [name for name, sql in made.items() if re.match(r"\s*CREATE\s+VIRTUAL", sql, re.IGNORECASE)]
+        left_out = [LeftOut(name, "a view: it follows from the tables that it reads") for name in inspector.get_view_names()]
+        left_out += [LeftOut(name, "a virtual table: it follows from other data") for name in virtual]
+        found = []
+        for name in inspector.get_table_names():
+            owner = next((v for v in virtual if name.startswith(f"{v}_")), None)
+            if owner is not None:
+                left_out.append(LeftOut(name, f"serves the virtual table {owner}"))
+            elif name not in virtual:
+                found.append(Found(name, None, name))
+        tables = [
+            apply_checks(
+                _with_computed_uniques(connection, _with_declared_types(connection, table)), check_texts(made[table.name])
+            )
+            for table in reflect_tables(inspector, found, self.kind_of)
+        ]
+        left_out += left_out_references(inspector, found)
+        return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
+
+    def key_form(self, asked: Asked) -> str:
+        if asked.collation not in _KEY_FORMS:
+            return super().key_form(asked)
+        return _KEY_FORMS[asked.collation].format(quoted(asked.stored.name))
+
+    def rows_of(self, connection: Connection, found: Found) -> int | None:
+        """Its rows have numbers that grow: how dense they are at first, they are throughout, about. (A view has none, nor has a
+        table without row numbers.)"""
+        table = quoted(found.name)
+        first = f"SELECT _rowid_ AS r FROM {table} ORDER BY 1 LIMIT {_FIRST}"
+        query = f"SELECT count(r), min(r), max(r), (SELECT max(_rowid_) FROM {table}) FROM ({first})"
+        rows, low, high, last = connection.exec_driver_sql(query).one()
+        if not all(isinstance(number, int) for number in (rows, low, high, last)) or not rows:
+            return None
+        return rows if rows < _FIRST else int(rows * (last - low + 1) / (high - low + 1))
+
+    def place(self, ask: Ask, location: SqlLocation, schemas: Sequence[str]) -> Place:
+        return file_place(location.database, beside=("-wal", "-shm", "-journal"))
+
+
+def _open_file(path: str) -> object:
+    import sqlite3
+
+    if not Path(path).is_file():
+        raise FileNotFoundError(path)
+    connection = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    # SQLite stores any bytes as text. The driver would end the whole read at the first that are not UTF-8.
+    connection.text_factory = letters
+    return connection
+
+
+def _with_computed_uniques(connection: Connection, table: ReflectedTable) -> ReflectedTable:
+    """Unique indexes on expressions, which SQLAlchemy leaves away, as they were written: they are not kept."""
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    listed = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'index'")
+    written = {str(name): str(sql) for name, sql in listed}
+    texts = []
+    for _, name, unique, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})"):
+        columns = connection.exec_driver_sql(f"PRAGMA index_xinfo({quote(name)})").all()
+        if unique and any(row[1] == _EXPRESSION for row in columns):
+            texts.append(" ".join(written[str(name)].split()))
+    return replace(table, unread_checks=(*table.unread_checks, *sorted(texts)))
+
+
+_EXPRESSION = -2
+"""The number that SQLite gives to what is no column."""
+
+
+def _with_declared_types(connection: Connection, table: ReflectedTable) -> ReflectedTable:
+    quoted = connection.dialect.identifier_preparer.quote_identifier(table.name)
+    declared = {row[1]: row[2] or "" for row in connection.exec_driver_sql(f"PRAGMA table_xinfo({quoted})")}
+    # A single INTEGER key is SQLite's row number: it counts by itself.
+    counted = table.key[0] if len(table.key) == 1 and declared.get(table.key[0], "").upper() == "INTEGER" else None
+    collations = _collations(connection, table)
+    columns = []
+    for column in table.columns:
+        collation = collations.get(column.name, "").upper()
+        # A generated column's declaration ends in these words.
+        words = re.sub(r"\s*GENERATED\s+ALWAYS\s*$", "", declared.get(column.name, ""), flags=re.IGNORECASE)
+        whole = declared_kind(words) == "number" and column.precision == 0
+        columns.append(
+            replace(
+                column,
+                kind="integer" if whole else declared_kind(words),
+                sql_type=words,
+                digits=None,  # a declared size binds nothing: SQLite stores a double, and a text of any length
+                max_length=None,
+                autoincrement=column.name == counted,
+                collation=collation if collation in _KEY_FORMS else EXACT,
+            )
+        )
+    return replace(table, columns=tuple(columns))
+
+
+def _collations(connection: Connection, table: ReflectedTable) -> dict[str, str]:
+    """By column, the collation by which a key or unique tells its values apart; where two do, any but letter by letter."""
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    found: dict[str, str] = {}
+    for _, name, unique, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})").all():
+        for _, _, column, _, collation, part in connection.exec_driver_sql(f"PRAGMA index_xinfo({quote(name)})").all():
+            if unique and part and column is not None and found.get(column, "BINARY") == "BINARY":
+                found[column] = collation
+    return found

@@ -1,0 +1,116 @@
+"""`Target`: what all sinks of databases and files do alike, and what happens after the last row, told step by step.
+
+A step goes over the rows of a table: it builds an index, checks a foreign key. So the rows of all steps are what there is to do
+(`mare.ports.Finishes`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self, TypeVar
+
+from mare.errors import InternalError, SinkError
+from mare.ports import Watch, WorkStep
+from mare.schema.reflection import ReflectedForeignKey
+from mare_adapters.boundary import connecting
+from mare_adapters.dialects import Dialect
+from mare_adapters.locations import sql_location
+
+from .layout import Layout
+from .wording import Wording
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do, and the tables whose rows it goes over."""
+
+    what: str
+    tables: tuple[str, ...]
+    statement: str = ""
+
+
+@dataclass(eq=False)
+class Finishing:
+    """Counts rows as they are written, and tells the steps that go over them."""
+
+    rows: Counter[str] = field(default_factory=Counter)
+    watch: Watch | None = None
+
+    def over(self, steps: Sequence[Step]) -> Iterator[Step]:
+        """The steps, each told as it begins."""
+        sizes = [sum(self.rows[table] for table in step.tables) for step in steps]
+        for number, step in enumerate(steps):
+            if self.watch is not None:
+                self.watch(WorkStep(step.what, sum(sizes[:number]), sizes[number], sum(sizes)))
+            yield step
+
+
+class Target:
+    """The part of a `mare.ports.Sink` that no engine changes."""
+
+    def __init__(self, label: str, *, replace: bool) -> None:
+        self._label = label
+        self._replace = replace
+        self._layout = Layout(())
+        self._finishing = Finishing()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label!r})"
+
+    @property
+    def label(self) -> str:
+        return self._label
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._layout.notes
+
+    def tell_finishing(self, watch: Watch) -> None:
+        self._finishing.watch = watch
+
+
+class ServerTarget(Target, ABC):
+    """A database on a server, over one connection of its driver, which the stack closes."""
+
+    def __init__(self, location: str | Path, *, replace: bool, dialect: Dialect | None) -> None:
+        self._location = sql_location(location, SinkError, dialect)
+        super().__init__(self._location.label, replace=replace)
+        self._stack = ExitStack()
+        self._notes: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._notes
+
+    def __enter__(self) -> Self:
+        with connecting(self._location, SinkError):
+            self._connect()
+        return self
+
+    @abstractmethod
+    def _connect(self) -> None:
+        """Open the connection; also another one, where a server has closed what was idle and nothing was begun yet."""
+
+
+def entered(opened: T | None) -> T:
+    """What a sink has from the moment that it is entered."""
+    if opened is None:
+        raise InternalError("a sink was written to before it was entered")
+    return opened
+
+
+def dangling(wording: Wording, table: str, key: ReflectedForeignKey, schema: str = "") -> str:
+    """Asks for a row of the table that refers to none."""
+    pairs = [(wording.name(here), wording.name(there)) for here, there in zip(key.columns, key.references, strict=True)]
+    filled = " AND ".join(f"c.{here} IS NOT NULL" for here, _ in pairs)
+    equal = " AND ".join(f"p.{there} = c.{here}" for here, there in pairs)
+    parents = f"{wording.name(schema)}.{wording.name(key.table)}" if schema else wording.name(key.table)
+    missing = f"NOT EXISTS (SELECT 1 FROM {parents} AS p WHERE {equal})"
+    return f"SELECT 1 FROM {wording.name(table)} AS c WHERE {filled} AND {missing} LIMIT 1"

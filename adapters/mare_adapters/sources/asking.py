@@ -1,0 +1,82 @@
+"""The tables and columns that somebody asks a source for, found in its reflection or refused by name.
+
+Keys and references may be asked for in the form by which their database compares them: how references hold that are spelled
+otherwise than their key. MySQL, MariaDB, SQLite's NOCASE and PostgreSQL's citext take `p1` for `P1`, and often for `p1 `; a
+foreign key between such texts holds there. mare compares letter by letter, so it asks for keys and references in a form in which
+equal ones are the same text (`mare.ports.compared`, `Dialect.key_form`). The database works the form out of the value itself, by
+the rule of its own collation. Looking the spelling up in the row that is referred to would make what is read of one patient
+depend on another's row.
+
+A key must also not be read as another one. Where a type is read less exactly than it is stored (2.5 among SQLite's INTs, twenty
+digits of a numeric), its form is `EXACT`: a text in which only equal ones are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from mare.errors import SourceError
+from mare.ports import COMPARED
+from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
+
+EXACT = "EXACT"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A column as it was asked for."""
+
+    stored: ReflectedColumn
+    collation: str = ""
+    """The rule of its form; empty: the value itself."""
+
+    @property
+    def delivered(self) -> ReflectedColumn:
+        """What comes: a form is a text."""
+        return ReflectedColumn(self.stored.name, "string") if self.collation else self.stored
+
+
+def find_table(reflection: Reflection, name: str) -> ReflectedTable:
+    """The table of this name. Case does not matter where it is unambiguous."""
+    table = reflection.table(name)
+    if table is None:
+        why = next((f" ({left.reason})" for left in reflection.left_out if left.name.casefold() == name.casefold()), "")
+        raise SourceError(
+            f"{reflection.label} has no table {name!r} that can be read{why}. {_offer(name, [t.name for t in reflection])}"
+        )
+    return table
+
+
+def find_columns(reflection: Reflection, table: ReflectedTable, names: Sequence[str]) -> list[ReflectedColumn]:
+    """The columns of these names; all that are missing are told at once."""
+    found = {name: table.column(name) for name in names}
+    missing = [name for name, column in found.items() if column is None]
+    if missing:
+        words = ", ".join(repr(name) for name in missing)
+        offer = _offer(missing[0], [column.name for column in table.columns])
+        raise SourceError(f"{reflection.label}: table {table.name} has no column {words} that can be read. {offer}")
+    return [column for name in names if (column := found[name]) is not None]
+
+
+def asked_columns(reflection: Reflection, table: ReflectedTable, names: Sequence[str]) -> list[Asked]:
+    """The columns of these names, some of them in their form."""
+    parts = []
+    for name in names:
+        column, mark, collation = name.rpartition(COMPARED)
+        as_key = bool(mark) and table.column(name) is None
+        parts.append((column, collation) if as_key else (name, ""))
+    columns = find_columns(reflection, table, [column for column, _ in parts])
+    return [Asked(column, collation) for column, (_, collation) in zip(columns, parts, strict=True)]
+
+
+def exact_decimal(text: str) -> str:
+    """A decimal's form, from the expression of its text: without the zeros that end its decimals."""
+    return f"CASE WHEN {text} LIKE '%.%' THEN trim(TRAILING '.' FROM trim(TRAILING '0' FROM {text})) ELSE {text} END"
+
+
+def _offer(name: str, held: Sequence[str]) -> str:
+    close = get_close_matches(name, held, n=1)
+    meant = f"Did you mean {close[0]!r}? " if close else ""
+    return f"{meant}It has: {', '.join(sorted(held)) or 'none'}."
