@@ -13,7 +13,7 @@ from math import sqrt
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import Part
 from mare.graph.ownership import link_cap, parent_name
-from mare.schema import EntityByColumn, Schema
+from mare.schema import Schema
 
 from .sensitivity import RowBound, owner
 
@@ -89,9 +89,7 @@ def _kept(schema: Schema, dag: DatasetDag, table: str, bound: RowBound, entities
 def _entities(schema: Schema, means: Mapping[str, float], asked: int | None, said: list[str]) -> tuple[float, float]:
     """The number of entities, and the factor by which declared rows are scaled when the caller asks for another number."""
     name = schema.entity_name or "entities"
-    own = schema.entity.rows if isinstance(schema.entity, EntityByColumn) else None
-    if name in schema.tables:
-        own = schema.tables[name].rows
+    own = schema.table(name).rows if schema.entity_name is not None else None
     # The table nearest to the entity tells most; the name breaks ties, so that the order of the file does not matter.
     declared = {table: rows for table in means if table in schema.tables and (rows := schema.tables[table].rows) is not None}
     implied = sorted((means[table], table, rows / means[table]) for table, rows in declared.items())

@@ -13,7 +13,7 @@ from .faults import Fault, Path
 from .layout import Layout
 from .matching_links import match_links
 from .reflection import LeftOut, ReflectedColumn, ReflectedTable, Reflection
-from .schema import EntityByColumn, Schema
+from .schema import Schema
 from .storing import clash
 from .table import Table
 
@@ -108,8 +108,8 @@ def _mentioned(schema: Schema, name: str, table: Table) -> Iterator[tuple[Path, 
     yield from (((*here, "unique", i), column) for i, names in enumerate(table.unique) for column in names)
     for reference in table.references:
         yield from (((*here, "references", reference), column) for column in table.reference_columns(reference))
-    if isinstance(schema.entity, EntityByColumn) and schema.entity.table == name:
-        yield ("entity", "by"), schema.entity.by
+    if (entity := schema.by_column(name)) is not None:
+        yield ("entity", "by"), entity.by
     if table.parent is not None:
         for field in ("column", "order_by", "history_by", "column_via"):
             yield from (((*here, "parent", field), column) for column in getattr(table.parent, field) or ())

@@ -30,7 +30,7 @@ def _foreign_key(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
     if not layout.foreign_key(name):
         guess = ", ".join(above.key) if above is not None and above.key else "…"
         yield unsettled((*here, "column"), "nothing says which column refers to the parent", f"Write `column: {guess}`")
-    entity = layout.by_column(name)
+    entity = layout.schema.by_column(name)
     for column in layout.foreign_key(name):
         described = None if entity is not None and column == entity.by else table.columns.get(column)
         if described is not None and not isinstance(described, Identifier):

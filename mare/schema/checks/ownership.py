@@ -14,8 +14,7 @@ _OPEN = "no path joins it to the entity"
 
 def find(layout: Layout) -> Iterator[Fault]:
     # Where the entity is not known yet, a table at the top of others is probably it: one question is enough.
-    entity_known = layout.schema.entity_name in layout.schema.tables or not layout.schema.entity_is_table
-    entity_known = entity_known and layout.schema.entity is not None
+    entity_known = layout.schema.entity_name in layout.schema.tables or layout.schema.entity_holder is not None
     for name, role in layout.roles.items():
         if role == "ignored":
             continue
@@ -49,7 +48,7 @@ def _parent(layout: Layout, name: str) -> Iterator[Fault]:
     if link is None:
         return
     if link.table is None:
-        if layout.by_column(name) is None:
+        if layout.schema.by_column(name) is None:
             yield Fault(here, f"the parent of {name} names no table", f"Write `table:` and one of {_parents(layout, name)}")
         return
     if link.table == layout.schema.entity_name and link.table not in tables:
@@ -69,7 +68,7 @@ def _parent(layout: Layout, name: str) -> Iterator[Fault]:
 def layout_parents(layout: Layout, name: str) -> list[str]:
     """What may stand as a parent of this table."""
     found = [t for t, role in layout.roles.items() if role in ("entity", "private", "owned") and t != name]
-    virtual = None if layout.schema.entity_is_table else layout.schema.entity_name
+    virtual = layout.schema.entity_name if layout.schema.entity_holder is not None else None
     return found if virtual is None else [*found, virtual]
 
 
