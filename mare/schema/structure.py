@@ -36,6 +36,8 @@ _EXPECTED = {
 """Beginning of pydantic's error type → what it wanted."""
 
 _SINGULAR = {"Table": "a table", "Schema": "a schema", "Parent": "a parent", "EntityByColumn": "an entity by column"}
+_NOT_YET = ("protect",)
+"""Fields of a table that the language will have. They are refused by name, for whoever wrote one would rely on it."""
 
 
 def build_schema(data: Plain) -> tuple[Schema | None, list[Fault]]:
@@ -93,6 +95,8 @@ def _fault(path: Path, places: Sequence[Place], details: Sequence[ErrorDetails])
         if noun is not None and noun.model_fields.get(last) is None:
             return Fault(path[:-1], f"`{path[-2]}` has too few items", _about(noun, str(path[-2])))
         return Fault(path, f"`{last}` is missing", f"Write `{last}: …`. {_about(noun, last)}")
+    if kind == "extra_forbidden" and noun is Table and last in _NOT_YET:
+        return Fault(path, f"`{last}` is not implemented yet, and nothing would follow it", "Remove it")
     if kind == "extra_forbidden":
         return Fault(path, f"`{last}` is not a field of {_called(noun)}", _unknown_field(noun, last, path))
     if kind in ("union_tag_invalid", "union_tag_not_found"):

@@ -37,17 +37,6 @@ class GroupModels(Strict):
     """The model of the rows."""
 
 
-class Protect(Strict):
-    """What a model is told about attributes that need care."""
-
-    sensitive: tuple[str, ...] = ()
-    """Attributes whose disclosure is to be limited."""
-    target: tuple[str, ...] = ()
-    """Attributes that analyses will predict: worth keeping well."""
-    network: dict[str, tuple[str, ...]] = {}
-    """A network of one's own: column → its parents. A column left out is learned."""
-
-
 class Pool(Strict):
     """A staff-like table: fresh rows, drawn from declared domains, nothing learned."""
 
@@ -100,8 +89,6 @@ class Table(Strict):
     """The model of this table's groups."""
     models: GroupModels | None = None
     """A model per group."""
-    protect: Protect | None = None
-    """Attributes that need care."""
 
     @model_validator(mode="before")
     @classmethod
@@ -118,4 +105,4 @@ class Table(Strict):
         return self.references[name].columns or (name,)
 
 
-__all__ = ["GroupModels", "ModelChoice", "Pool", "Protect", "Table"]
+__all__ = ["GroupModels", "ModelChoice", "Pool", "Table"]
