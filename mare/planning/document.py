@@ -16,7 +16,7 @@ from mare.errors import PlanError, SchemaError
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn
 from mare.privacy.budget import Budget
 from mare.schema.loading import load_schema
-from mare.schema.writing import dump_schema
+from mare.schema.yaml_writing import dump_schema
 
 from .phases import Phases
 from .plan import GroupPreview, Plan, PlannedGroup, Warned

@@ -15,7 +15,7 @@ from mare.privacy.budget import Budget
 from mare.schema import Schema
 from mare.schema.checks import settled_or_raise
 from mare.schema.faults import Fault, describe
-from mare.schema.peeked import peeked_paths
+from mare.schema.schema import peeked_paths
 
 from .assumptions import assume_rows
 from .choices import Chosen, choose_models

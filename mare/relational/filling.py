@@ -13,7 +13,7 @@ from mare.errors import PlanError
 from mare.graph.ownership import parent_link, parent_name
 from mare.schema import Schema
 from mare.schema.columns import Column, Identifier, Position, Text
-from mare.schema.references import Reference
+from mare.schema.links import Reference
 
 
 @dataclass(frozen=True)

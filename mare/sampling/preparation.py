@@ -17,7 +17,7 @@ from mare.relational.relations import Relations, TableRelations, reference_label
 from mare.relational.uniqueness import distinct_sets
 from mare.release import Release
 from mare.schema import Schema
-from mare.schema.references import SameEntityReference
+from mare.schema.links import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .generator import Generator

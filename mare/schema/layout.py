@@ -12,8 +12,7 @@ from typing import Literal
 
 from .caps import link_cap, parent_name
 from .columns import Column
-from .links import Parent
-from .references import Reference
+from .links import Parent, Reference
 from .schema import Schema
 from .table import Table
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from .columns import Column, Identifier
+from .faults import Path
 from .links import Parent
 from .strict import Strict
 from .table import ModelChoice, Table
@@ -88,3 +90,19 @@ class Schema(Strict):
         """The foreign key of the table to its parent."""
         link = self.parent(table)
         return (link.column or ()) if link is not None else ()
+
+
+def peeked_paths(schema: Schema) -> tuple[Path, ...]:
+    """Every place that carries the mark `peeked: true`. `plan` warns of them, `fit` refuses them."""
+    return tuple(_peeked(schema, ()))
+
+
+def _peeked(value: object, path: Path) -> Iterator[Path]:
+    if isinstance(value, BaseModel):
+        if getattr(value, "peeked", False):
+            yield path
+        for name in type(value).model_fields:
+            yield from _peeked(getattr(value, name), (*path, name))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _peeked(item, (*path, key if isinstance(key, int) else str(key)))

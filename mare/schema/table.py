@@ -5,8 +5,7 @@ from __future__ import annotations
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from .columns import Column
-from .links import Parent
-from .references import Reference
+from .links import Parent, Reference
 from .strict import Names, Strict, Value
 
 

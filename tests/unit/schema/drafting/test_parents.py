@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mare.schema.caps import parent_name
-from mare.schema.references import SameEntityReference
+from mare.schema.links import SameEntityReference
 from tests.reflections import ADMISSIONS, PATIENTS, comment_on, drafted, table, written
 
 BOTH = {"subject_id": "patients.subject_id", "hadm_id": "admissions.hadm_id"}
