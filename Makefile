@@ -55,7 +55,7 @@ docs: $(READY)  ## the documentation as a site in build/docs
 	@echo "open build/docs/index.html"
 
 schema: $(READY)  ## write schemas/mare.schema.json anew
-	$(BIN)/python -m mare.schema.json_schema
+	$(BIN)/python -m tests.json_schema
 
 clean:  ## remove what was built
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

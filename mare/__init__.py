@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mare.sampling.sample import sample as sample
     from mare.schema.loading import load_schema as load_schema
     from mare.schema.schema import Schema as Schema
-    from mare.schema.writing import dump_schema as dump_schema
+    from mare.schema.yaml_writing import dump_schema as dump_schema
 
 _HOMES = {
     "Budget": "mare.privacy.budget",
@@ -43,7 +43,7 @@ _HOMES = {
     "check": "mare.preparing",
     "draft": "mare.preparing",
     "draw": "mare.preparing",
-    "dump_schema": "mare.schema.writing",
+    "dump_schema": "mare.schema.yaml_writing",
     "fit": "mare.fitting.fit",
     "load_release": "mare.release.archive",
     "load_schema": "mare.schema.loading",

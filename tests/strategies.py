@@ -81,8 +81,6 @@ def _first_table(
         fill = draw(st.sampled_from(["none", "random"]))
         table["references"] = {"partner_id": {"kind": "other_entity", "table": name, "nullable": True, "fill": fill}}
     _refer_to_lookups(draw, table, publics, lookups)
-    if table["columns"] and draw(st.booleans()):
-        table["protect"] = {"sensitive": [next(iter(table["columns"]))]}
     return table
 
 

@@ -163,7 +163,7 @@ def _quoted(name: str) -> str:
 
 
 def _named(schema: Schema, entity: TableNeeds) -> TableNeeds:
-    key = entity.key or ((schema.tables[entity.name].key or ()) if entity.name in schema.tables else ())
+    key = entity.key or schema.table(entity.name).key
     if not key:
         raise PlanError(
             f"table {entity.name!r} has no key, so no entity can be named and taken out. Name its key in the schema to audit it."

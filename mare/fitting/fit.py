@@ -33,7 +33,7 @@ from mare.relational.filling import fillings
 from mare.relational.relations import relations
 from mare.release import Release
 from mare.release.storage import output_tables
-from mare.schema.writing import schema_hash
+from mare.schema.yaml_writing import schema_hash
 from mare.stage_door import LocalNotes, needs, open_stage
 
 from .learning import Learning, weight_of

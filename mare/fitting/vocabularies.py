@@ -22,7 +22,7 @@ from mare.relational.public import PublicTable, PublicTables, Texts, Vocabulary,
 from mare.relational.relations import Words, relations
 from mare.schema import Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES
-from mare.schema.references import PublicReference
+from mare.schema.links import PublicReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 from mare.stage_door import KEY, StageDoor, TableNeeds
 

@@ -18,7 +18,6 @@ from mare.schema.caps import link_cap, link_memory, parent_link, parent_name
 from mare.schema.columns import Code
 from mare.schema.faults import describe
 from mare.schema.links import Relationship
-from mare.schema.schema import EntityByColumn
 
 TableRole = Literal["entity", "private", "owned", "pool", "public"]
 """Exactly one per table. Ignored tables are not in the graph."""
@@ -180,21 +179,19 @@ def _generation(dag: DatasetDag) -> nx.DiGraph[str]:
 
 def _nodes(schema: Schema) -> tuple[tuple[TableNode, ...], list[Fault]]:
     faults: list[Fault] = []
-    entity = schema.entity_name
+    entity, holder = schema.entity_name, schema.entity_holder
     if entity is None:
         faults.append(
             Fault(("entity",), "no entity", "Name the table of the people to protect, or {table: …, by: column}", "unsettled")
         )
-    elif isinstance(schema.entity, str) and entity not in schema.tables:
-        faults.append(Fault(("entity",), f"there is no table {entity!r}", f"Known tables: {', '.join(schema.tables)}"))
-    elif isinstance(schema.entity, EntityByColumn) and schema.entity.table not in schema.tables:
-        known = ", ".join(schema.tables)
-        faults.append(Fault(("entity", "table"), f"there is no table {schema.entity.table!r}", f"Known tables: {known}"))
-    elif not schema.entity_is_table and entity in schema.tables:
+    elif (named := holder or entity) not in schema.tables:
+        path = ("entity",) if holder is None else ("entity", "table")
+        faults.append(Fault(path, f"there is no table {named!r}", f"Known tables: {', '.join(schema.tables)}"))
+    elif holder is not None and entity in schema.tables:
         what = f"the entity by column would be called {entity!r}, as one of the tables is"
         faults.append(Fault(("entity", "name"), what, "Give it a `name` of its own"))
     owned = {ref.table for table in schema.tables.values() for ref in table.references.values() if ref.kind == "owned"}
-    nodes = [TableNode(entity, "entity", virtual=True)] if entity and not schema.entity_is_table else []
+    nodes = [TableNode(entity, "entity", virtual=True)] if entity and holder is not None else []
     for name, table in schema.tables.items():
         if table.ignore:
             continue
@@ -202,7 +199,7 @@ def _nodes(schema: Schema) -> tuple[tuple[TableNode, ...], list[Fault]]:
             nodes.append(TableNode(name, "public"))
         elif table.pool is not None:
             nodes.append(TableNode(name, "pool"))
-        elif schema.entity_is_table and name == entity:
+        elif holder is None and name == entity:
             nodes.append(TableNode(name, "entity"))
         elif parent_link(schema, name) is not None:
             nodes.append(TableNode(name, "private"))

@@ -119,7 +119,7 @@ class _Rules:
         """One row per parent row. "They receive the parent table and its history as history" (IV.B)."""
         arrows = self._joined("context")
         parent = parent_name(self.schema, self.table)
-        above = parent_link(self.schema, parent) if parent is not None and parent in self.schema.tables else None
+        above = parent_link(self.schema, parent) if parent is not None else None
         if parent is None or above is None:
             return arrows
         # "We extend the sequentiality of table cycles to context table of prescriptions" (IV).

@@ -131,7 +131,7 @@ def _caps(schema: Schema, group: PlannedGroup, factor: float) -> list[str]:
     table = parent_name(schema, group.group.table) if group.group.part == "context" else group.group.table
     caps: list[tuple[int, str]] = []
     above = table
-    while above is not None and above in schema.tables and parent_link(schema, above) is not None:
+    while above is not None and parent_link(schema, above) is not None:
         cap = link_cap(schema, above)
         if cap is not None and cap.why == "max_rows":
             caps.append((cap.rows, above))

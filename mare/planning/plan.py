@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Literal
 from mare.domain import Domain, OptionValue, Task
 from mare.graph.groups import ColumnGroup
 from mare.privacy.budget import Budget
-from mare.schema.writing import dump_schema
+from mare.schema.yaml_writing import dump_schema
 
 if TYPE_CHECKING:
     from mare.schema import Schema

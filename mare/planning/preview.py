@@ -20,7 +20,7 @@ from mare.models import Workload
 from mare.privacy.allocation import AllocationRule, GroupDemand, allocate
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import rho_from_budget, scale_from_epsilon, sigma_from_rho, sqrt_up
-from mare.schema import EntityByColumn, Schema
+from mare.schema import Schema
 from mare.schema.caps import link_cap, parent_name
 
 from .plan import GroupPreview, Phases, PlannedGroup, Verdict
@@ -100,9 +100,7 @@ def _kept(schema: Schema, dag: DatasetDag, table: str, bound: RowBound, entities
 def _entities(schema: Schema, means: Mapping[str, float], asked: int | None, assumptions: list[str]) -> tuple[float, float]:
     """The number of entities, and the factor by which declared rows are scaled when the caller asks for another number."""
     name = schema.entity_name or "entities"
-    own = schema.entity.rows if isinstance(schema.entity, EntityByColumn) else None
-    if name in schema.tables:
-        own = schema.tables[name].rows
+    own = schema.table(name).rows if schema.entity_name is not None else None
     # The table nearest to the entity tells most; the name breaks ties, so that the order of the file does not matter.
     declared = {table: rows for table in means if table in schema.tables and (rows := schema.tables[table].rows) is not None}
     implied = sorted((means[table], table, rows / means[table]) for table, rows in declared.items())

@@ -13,8 +13,7 @@ from mare.errors import PlanError
 from mare.schema import Schema
 from mare.schema.caps import parent_link, parent_name
 from mare.schema.columns import Column, Identifier, Position, Text
-from mare.schema.references import Reference
-from mare.schema.schema import EntityByColumn
+from mare.schema.links import Reference
 
 
 @dataclass(frozen=True)
@@ -83,27 +82,9 @@ class WorkedOut:
 Filling = Modelled | Fresh | FromAbove | Numbered | Constant | Linked | WorkedOut
 
 
-def entity_key(schema: Schema) -> tuple[str, ...]:
-    """The column that tells the entities apart, where no table holds them."""
-    return (schema.entity.by,) if isinstance(schema.entity, EntityByColumn) else ()
-
-
-def entity_fillings(schema: Schema) -> dict[str, Filling]:
-    """Of an entity that no table holds: its key, made anew as the table that names it describes the column."""
-    entity = schema.entity
-    if not isinstance(entity, EntityByColumn):
-        return {}
-    described = schema.tables[entity.table].columns.get(entity.by)
-    if isinstance(described, Identifier):
-        return {entity.by: Fresh(described.generate, described.start, described.pattern)}
-    return {entity.by: Fresh()}
-
-
 def fillings(schema: Schema, table: str) -> dict[str, Filling]:
     """Column → how it is filled, for every column that comes out; or an error that names all that cannot be yet."""
-    if table not in schema.tables:
-        return entity_fillings(schema)
-    described = schema.tables[table]
+    described = schema.table(table)
     filled: dict[str, Filling] = {}
     refused: list[str] = []
     for name in described.key or ():
@@ -135,8 +116,7 @@ def _parent(schema: Schema, table: str, filled: dict[str, Filling], refused: lis
     link, parent = parent_link(schema, table), parent_name(schema, table)
     if link is None or parent is None:
         return
-    foreign = schema.parent_columns(table) or entity_key(schema)
-    referred = entity_key(schema) if parent not in schema.tables else link.references or schema.tables[parent].key or ()
+    foreign, referred = link.column or (), link.references or schema.table(parent).key or ()
     if len(foreign) != len(referred):
         refused.append(f"{table}: its foreign key ({', '.join(foreign)}) does not match the key of {parent}")
     for name, column in zip(foreign, referred, strict=False):
@@ -146,12 +126,11 @@ def _parent(schema: Schema, table: str, filled: dict[str, Filling], refused: lis
 
 
 def _references(schema: Schema, table: str, filled: dict[str, Filling], refused: list[str]) -> None:
-    described = schema.tables[table]
+    described = schema.table(table)
     for name, reference in described.references.items():
         columns = described.reference_columns(name)
         if reference.kind == "ancestor":
-            held = schema.tables.get(reference.table)
-            referred = reference.column or (entity_key(schema) if held is None else held.key) or ()
+            referred = reference.column or schema.table(reference.table).key or ()
             for column, other in zip(columns, referred, strict=False):
                 filled[column] = FromAbove(reference.table, other)
         elif reference.kind == "broken" or (reference.kind == "other_entity" and reference.fill == "none"):
@@ -165,7 +144,7 @@ def _references(schema: Schema, table: str, filled: dict[str, Filling], refused:
 
 def _random_keys(schema: Schema, table: str, filled: dict[str, Filling], refused: list[str]) -> None:
     """Rows whose key is drawn at random may have to go when keys come out alike: then nobody can refer to them at random."""
-    described = schema.tables[table]
+    described = schema.table(table)
     keys = [described.key, *described.unique] if described.key else [*described.unique]
     drawn = [key for key in keys if any(isinstance(f := filled.get(c), Linked) and f.way == "other_entity" for c in key)]
     if not any(not any(isinstance(filled.get(c), Fresh) for c in key) for key in drawn):
@@ -191,7 +170,7 @@ def _below(schema: Schema, table: str) -> list[str]:
 
 def linked_columns(schema: Schema, table: str) -> dict[str, Linked]:
     """Column → the link that fills it, for every reference that is neither to an ancestor nor left NULL."""
-    described, link = schema.tables[table], parent_link(schema, table)
+    described, link = schema.table(table), parent_link(schema, table)
     found: dict[str, Linked] = {}
     for name, reference in described.references.items():
         way = _way(reference)

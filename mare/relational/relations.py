@@ -19,7 +19,7 @@ from mare.graph.dag import DatasetDag
 from mare.graph.modelled import table_parts
 from mare.planning.sensitivity import row_bounds
 from mare.schema import Schema
-from mare.schema.references import EarlierReference, PublicReference, SameEntityReference
+from mare.schema.links import EarlierReference, PublicReference, SameEntityReference
 
 from .placing import NOWHERE, Index
 from .public import PublicTables, Texts, Vocabulary

@@ -26,7 +26,7 @@ from mare.files import write_whole
 from mare.privacy.ledger import Ledger
 from mare.relational.public import read_public, write_public
 from mare.schema.loading import load_schema
-from mare.schema.writing import dump_schema
+from mare.schema.yaml_writing import dump_schema
 from mare.secrecy import require_path, shown
 
 from .document import read_document, write_document

@@ -10,7 +10,7 @@ from typing import Literal
 
 from mare.planning.domains import is_learned
 from mare.privacy.pages import bullets, paragraph, table
-from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Modelled, entity_fillings, fillings
+from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Modelled, fillings
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable
 
@@ -71,8 +71,7 @@ def _origin(schema: Schema, table: str, column: str, filling: Filling) -> Origin
         case Fresh():
             return "made up"
         case FromAbove(above, there):
-            filled = fillings(schema, above) if above in schema.tables else entity_fillings(schema)
-            return _origin(schema, above, there, filled[there])
+            return _origin(schema, above, there, fillings(schema, above)[there])
         case Linked(way=way) if way in _LEARNED_WAYS:
             return "learned with its values" if is_learned(schema, table, filling.reference) else "learned"
         case Linked(way=way):

@@ -22,7 +22,6 @@ from mare.errors import PlanError
 from mare.relational.filling import Modelled, WorkedOut, fillings
 from mare.schema import Schema
 from mare.schema.columns import AnyColumn, Boolean, Category, Code, Date, Datetime, Duration, Integer, Number, Text, Time
-from mare.schema.schema import EntityByColumn
 from mare.schema.spans import parse_span
 
 from .condition_grammar import Among, Comparison, Condition, IsNull, Joined, Not, Operator, Value, parse_condition
@@ -62,7 +61,7 @@ def entity_condition(text: str, schema: Schema, codec: TableCodec | None = None)
 
     ``codec`` is that of the entity's table, once it is known: it also knows learned values.
     """
-    if isinstance(schema.entity, EntityByColumn) or schema.entity is None:
+    if not isinstance(schema.entity, str):
         held = "" if schema.entity is None else f" (it is {schema.entity.table}.{schema.entity.by} that tells them apart)"
         raise PlanError(f"--where: the entities have no table of their own{held}, so there is nothing to set a condition on.")
     table, parsed = schema.entity, parse_condition(text)

@@ -20,9 +20,8 @@ from mare.errors import InternalError
 from mare.relational.placing import NOWHERE, Index
 from mare.relational.public import text as public_text
 from mare.schema import Schema
-from mare.schema.checks.expressions import names_in
 from mare.schema.columns import Boolean, Category, Code, Column, Date, Datetime, Duration, Integer, Number, Position, Text, Time
-from mare.schema.determined import Determined, Lookup
+from mare.schema.determined import Determined, Lookup, names_in
 from mare.schema.relative import SAME_ROW, Anchor
 
 from .arithmetic import Column as NumberColumn

@@ -16,7 +16,6 @@ from mare.relational.relations import TableRelations
 from mare.release import Release
 from mare.schema import Schema
 from mare.schema.caps import parent_link
-from mare.schema.schema import EntityByColumn
 
 from .given import GivenTable, GivenTables, given_table
 from .given_columns import Columns, check_unique, given_columns, key_texts, places_of, unknown_columns
@@ -106,14 +105,12 @@ class _Taking:
         """Every value of the column that tells entities apart is one, in the order in which they come."""
         import pyarrow.compute as pc
 
-        says = self.schema.entity
-        if not isinstance(says, EntityByColumn) or says.table not in self.rows:
-            named = says.table if isinstance(says, EntityByColumn) else entity
-            raise SourceError(f"the entities are told apart by rows of {named}, so give those too.")
-        columns = self._columns(says.table)
-        values = pc.unique(columns[says.by])
+        holder, (by,) = self.schema.entity_holder or entity, self.schema.table(entity).key or ()
+        if holder not in self.rows:
+            raise SourceError(f"the entities are told apart by rows of {holder}, so give those too.")
+        values = pc.unique(self._columns(holder)[by])
         number = np.arange(len(values), dtype=np.int64)
-        self.columns[entity], self.entities[entity] = {says.by: values}, number
+        self.columns[entity], self.entities[entity] = {by: values}, number
         self.placing[entity] = number, number, np.zeros(len(values), dtype=np.int64)
         made = self.ready.generator
         self.done[entity], _ = given_table(made, entity, self.placing[entity], self.columns[entity], GivenLinks(), {})

@@ -17,9 +17,8 @@ from mare.relational.uniqueness import distinct_sets
 from mare.release import Release
 from mare.schema import Schema
 from mare.schema.caps import link_cap, parent_link
-from mare.schema.references import SameEntityReference
+from mare.schema.links import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
-from mare.schema.schema import EntityByColumn
 
 from .generator import Generator
 from .pools import make_pools, pool_sizes
@@ -74,7 +73,7 @@ def prepare(release: Release, seed: int, entities: int | None = None) -> Prepare
         },
         apart,
         ordered_by,
-        frozenset([schema.entity.table] if isinstance(schema.entity, EntityByColumn) else []),
+        frozenset([schema.entity_holder] if schema.entity_holder is not None else []),
     )
     by_name = {table.name: table for table in release.tables}
     writer = Writer(
@@ -116,7 +115,7 @@ def _stored(schema: Schema, tables: Mapping[str, ReflectedTable], names: Iterabl
     found = {}
     for name in names:
         # What an entity by column is told apart by is stored in the table that holds it.
-        home = schema.entity.table if name not in tables and isinstance(schema.entity, EntityByColumn) else name
+        home = name if name in tables else schema.entity_holder or name
         for column in fillings(schema, name):
             if (stored := tables[home].column(column)) is not None:
                 found[name, column] = stored

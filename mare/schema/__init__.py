@@ -2,8 +2,7 @@
 
 from .columns import Column
 from .faults import Fault
-from .links import Parent
-from .references import Reference
+from .links import Parent, Reference
 from .schema import EntityByColumn, Schema
 from .table import Table
 

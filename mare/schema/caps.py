@@ -11,25 +11,18 @@ from dataclasses import dataclass
 from mare.errors import InternalError
 
 from .links import Parent
-from .schema import EntityByColumn, Schema
+from .schema import Schema
 
 
 def parent_link(schema: Schema, table: str) -> Parent | None:
     """The table's parent link; the table of an entity by column has one even where nothing is written."""
-    link = schema.tables[table].parent
-    if link is None and isinstance(schema.entity, EntityByColumn) and schema.entity.table == table:
-        return Parent()
-    return link
+    return schema.parent(table)
 
 
 def parent_name(schema: Schema, table: str) -> str | None:
     """The table's parent, which may be the entity by column."""
-    if parent_link(schema, table) is None:
-        return None
-    named = schema.parent_table(table)
-    if named is None and isinstance(schema.entity, EntityByColumn) and schema.entity.table == table:
-        return schema.entity_name
-    return named
+    link = schema.parent(table)
+    return link.table if link is not None else None
 
 
 @dataclass(frozen=True)
@@ -47,9 +40,7 @@ def link_cap(schema: Schema, table: str) -> Cap | None:
     link = parent_link(schema, table)
     if link is None:
         raise InternalError(f"table {table!r} has no parent, so its link has no cap")
-    foreign = set(schema.parent_columns(table))
-    if not foreign and isinstance(schema.entity, EntityByColumn) and schema.entity.table == table:
-        foreign = {schema.entity.by}
+    foreign = set(link.column or ())
     uniques = [described.key, *described.unique] if described.key else [*described.unique]
     caps = [Cap(1, "key = foreign key")] if any(foreign >= set(names) for names in uniques) else []
     if link.max_rows is not None:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from .caps import link_cap
+from .caps import link_cap, parent_name
 from .columns import Column
-from .links import Parent
-from .references import Reference
-from .schema import EntityByColumn, Schema
+from .links import Parent, Reference
+from .schema import Schema
 from .table import Table
 
 Role = Literal["ignored", "public", "pool", "entity", "private", "owned", "open"]
@@ -59,28 +58,17 @@ class Layout:
         """The tables whose rows mare makes up: all but the ignored and the public ones."""
         return [(name, table) for name, table in self.schema.tables.items() if self.roles[name] not in ("ignored", "public")]
 
-    def by_column(self, table: str) -> EntityByColumn | None:
-        """The entity by column, when this is the table that names it."""
-        entity = self.schema.entity
-        return entity if isinstance(entity, EntityByColumn) and entity.table == table else None
-
     def link(self, table: str) -> Parent | None:
         """The link to the parent; the table of an entity by column has one even where nothing is written."""
-        link = self.schema.tables[table].parent
-        return Parent() if link is None and self.by_column(table) is not None else link
+        return self.schema.parent(table)
 
     def parent(self, table: str) -> str | None:
         """The parent's name: a table, or the entity by column."""
-        if table not in self.schema.tables or (link := self.link(table)) is None:
-            return None
-        return self.schema.entity_name if link.table is None and self.by_column(table) is not None else link.table
+        return parent_name(self.schema, table) if table in self.schema.tables else None
 
     def foreign_key(self, table: str) -> tuple[str, ...]:
         """The columns that refer to the parent."""
-        entity, link = self.by_column(table), self.link(table)
-        if link is None:
-            return ()
-        return link.column or ((entity.by,) if entity is not None else ())
+        return self.schema.parent_columns(table)
 
     def children(self, table: str) -> tuple[str, ...]:
         """The tables that name this one as their parent."""

@@ -5,24 +5,50 @@ What contradicts itself does not load. What is only left open (a draft) loads; p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 from mare.errors import SchemaError
 from mare.secrecy import NOT_SHOWN, is_path, is_there
 
-from .document import Examination, SchemaDocument, nearest_line
 from .faults import Fault, describe
-from .rewriting import rewrite_schema
+from .faults import Path as Location
 from .salvage import salvage
 from .schema import Schema
 from .structure import build_schema
-from .writing import dump_schema
 from .yaml_nodes import read_nodes
+from .yaml_writing import dump_schema, rewrite_schema
 
 __all__ = ["Examination", "SchemaDocument", "dump_schema", "examine", "load_document", "load_schema", "rewrite_schema"]
 
 _TEXT = "the schema text"
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A file as it was found, good or not. ``schema`` is None where nothing could be built from it."""
+
+    schema: Schema | None
+    label: str
+    """The file, for messages."""
+    text: str
+    """As it was read."""
+    faults: tuple[Fault, ...]
+    """Everything that is wrong or open, with lines."""
+    lines: Mapping[Location, int]
+
+    def line_of(self, path: Location) -> int | None:
+        """The line of this place, or of the nearest thing around it that is written."""
+        return nearest_line(self.lines, path)
+
+
+@dataclass(frozen=True)
+class SchemaDocument(Examination):
+    """What `load_document` returns. The schema is free of errors; it may still be a draft, with faults that are unsettled."""
+
+    schema: Schema
 
 
 def load_schema(source: str | Path) -> Schema:
@@ -101,3 +127,11 @@ def _refuse(path: Path) -> Path:
     what = f"{path} is a folder, not a schema" if path.is_dir() else f"there is no schema {path}"
     fault = Fault((), what, f"{hint}{files}{ready}`mare init SOURCE -o FILE` drafts one")
     raise SchemaError(f"{fault.what}. {fault.remedy}.", (fault,))
+
+
+def nearest_line(lines: Mapping[Location, int], path: Location) -> int | None:
+    """Line of the longest written beginning of the path."""
+    for end in range(len(path), -1, -1):
+        if path[:end] in lines:
+            return lines[path[:end]]
+    return None

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
+from .columns import Column, Identifier
+from .faults import Path
+from .links import Parent
 from .strict import Strict
 from .table import ModelChoice, Table
 
@@ -42,6 +46,9 @@ class Schema(Strict):
     tables: dict[str, Table]
     """All tables, also the public and the ignored ones."""
 
+    # The fields are what is written. Whoever asks `table` and `parent` meets an entity by column as any other entity: a table
+    # with a key, and the parent of the table that tells it apart.
+
     @property
     def entity_name(self) -> str | None:
         """The node every private table leads to: a table, or the name of an entity by column."""
@@ -50,23 +57,52 @@ class Schema(Strict):
         return self.entity
 
     @property
-    def entity_is_table(self) -> bool:
-        return isinstance(self.entity, str)
+    def entity_holder(self) -> str | None:
+        """Where no table holds the entities: the table whose rows tell them apart. They are not stored, and not written."""
+        return self.entity.table if isinstance(self.entity, EntityByColumn) else None
 
-    def parent_table(self, table: str) -> str | None:
-        """The name of the table's parent: another table, the entity by column, or None."""
-        link = self.tables[table].parent
-        if link is None:
-            return None
-        if link.table is None and isinstance(self.entity, EntityByColumn) and self.entity.table == table:
-            return self.entity_name
-        return link.table
+    def by_column(self, table: str) -> EntityByColumn | None:
+        """The entity by column, when this is the table that tells it apart."""
+        return self.entity if isinstance(self.entity, EntityByColumn) and self.entity.table == table else None
+
+    def table(self, name: str) -> Table:
+        """A table by its name. An entity by column has one too: its key, described as in the table that tells it apart."""
+        entity = self.entity
+        if name in self.tables or not isinstance(entity, EntityByColumn) or name != self.entity_name:
+            return self.tables[name]
+        described = self.tables[entity.table].columns.get(entity.by)
+        columns: dict[str, Column] = {}
+        if isinstance(described, Identifier):
+            columns[entity.by] = described.model_copy(update={"determined": None})
+        return Table.model_construct(key=(entity.by,), rows=entity.rows, columns=columns)
+
+    def parent(self, table: str) -> Parent | None:
+        """The table's link to its parent, with what goes without saying of an entity by column."""
+        link, entity = self.table(table).parent, self.by_column(table)
+        if entity is not None:
+            link = link or Parent()
+            link = link.model_copy(update={"table": link.table or self.entity_name, "column": link.column or (entity.by,)})
+        if link is not None and link.references and self.entity_holder is not None and link.table == self.entity_name:
+            return link.model_copy(update={"references": None})
+        return link
 
     def parent_columns(self, table: str) -> tuple[str, ...]:
         """The foreign key of the table to its parent."""
-        link = self.tables[table].parent
-        if link is None:
-            return ()
-        if link.column is None and isinstance(self.entity, EntityByColumn) and self.entity.table == table:
-            return (self.entity.by,)
-        return link.column or ()
+        link = self.parent(table)
+        return (link.column or ()) if link is not None else ()
+
+
+def peeked_paths(schema: Schema) -> tuple[Path, ...]:
+    """Every place that carries the mark `peeked: true`. `plan` warns of them, `fit` refuses them."""
+    return tuple(_peeked(schema, ()))
+
+
+def _peeked(value: object, path: Path) -> Iterator[Path]:
+    if isinstance(value, BaseModel):
+        if getattr(value, "peeked", False):
+            yield path
+        for name in type(value).model_fields:
+            yield from _peeked(getattr(value, name), (*path, name))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _peeked(item, (*path, key if isinstance(key, int) else str(key)))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from .columns import Column
-from .links import Parent
-from .references import Reference
+from .links import Parent, Reference
 from .strict import Names, Strict, Value
 
 
@@ -35,17 +34,6 @@ class GroupModels(Strict):
     """The model of the context: number of children, shared values, unrolled associations."""
     rows: ModelChoice | None = None
     """The model of the rows."""
-
-
-class Protect(Strict):
-    """What a model is told about attributes that need care."""
-
-    sensitive: tuple[str, ...] = ()
-    """Attributes whose disclosure is to be limited."""
-    target: tuple[str, ...] = ()
-    """Attributes that analyses will predict: worth keeping well."""
-    network: dict[str, tuple[str, ...]] = {}
-    """A network of one's own: column → its parents. A column left out is learned."""
 
 
 class Pool(Strict):
@@ -100,8 +88,6 @@ class Table(Strict):
     """The model of this table's groups."""
     models: GroupModels | None = None
     """A model per group."""
-    protect: Protect | None = None
-    """Attributes that need care."""
 
     @model_validator(mode="before")
     @classmethod
@@ -118,4 +104,4 @@ class Table(Strict):
         return self.references[name].columns or (name,)
 
 
-__all__ = ["GroupModels", "ModelChoice", "Pool", "Protect", "Table"]
+__all__ = ["GroupModels", "ModelChoice", "Pool", "Table"]

@@ -15,7 +15,6 @@ from mare.graph.groups import ColumnGroup
 from mare.schema import Schema
 from mare.schema.caps import link_cap, parent_link, parent_name
 from mare.schema.columns import AnyColumn
-from mare.schema.schema import EntityByColumn
 
 Keep = Literal["first", "last", "random"]
 LinkKind = Literal["same_entity", "earlier", "owned", "public"]
@@ -103,13 +102,12 @@ def needs(schema: Schema, groups: Sequence[ColumnGroup]) -> tuple[TableNeeds, ..
         return tuple(keys[table].index(column) for column in columns)
 
     drafts = [_table(schema, dag, name, groups, refer) for name in names]
-    if not isinstance(schema.entity, EntityByColumn) and (key := schema.tables[dag.entity.name].key):
+    if key := schema.table(dag.entity.name).key:
         # The key tells whether or not another table refers to it; where there is none, what others refer to has to.
         refer(dag.entity.name, tuple(key))
         referred = {tuple(key)}
-    if isinstance(schema.entity, EntityByColumn):
-        refer(dag.entity.name, (schema.entity.by,))
-        drafts.insert(0, TableNeeds(dag.entity.name, None, (), (), (), (), {}, held_by=schema.entity.table))
+    if schema.entity_holder is not None:
+        drafts.insert(0, TableNeeds(dag.entity.name, None, (), (), (), (), {}, held_by=schema.entity_holder))
     return tuple(_with_keys(draft, keys[draft.name], () if draft.owners else referred) for draft in drafts)
 
 
@@ -136,7 +134,7 @@ def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGr
         name,
         parent,
         (),
-        schema.parent_columns(name) or _entity_columns(schema, name),
+        tuple(link.column or ()),
         tuple(link.order_by or _position_order(schema, name)),
         values,
         described,
@@ -165,18 +163,10 @@ def _links(schema: Schema, name: str, refer: _Refer) -> list[Link]:
 
 def _referred(schema: Schema, table: str, columns: tuple[str, ...] | None) -> tuple[str, ...]:
     """The columns that a foreign key to a table names: those that are written, or its key."""
-    if isinstance(schema.entity, EntityByColumn) and table == schema.entity_name:
-        return (schema.entity.by,)
-    found = columns or schema.tables[table].key
+    found = columns or schema.table(table).key
     if not found:
         raise PlanError(f"table {table!r} is referred to, but has no key. Write `key:` under it.")
     return tuple(found)
-
-
-def _entity_columns(schema: Schema, name: str) -> tuple[str, ...]:
-    """The table of an entity by column refers to it by that column, even where no parent is written."""
-    entity = schema.entity
-    return (entity.by,) if isinstance(entity, EntityByColumn) and entity.table == name else ()
 
 
 def _position_order(schema: Schema, name: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mare.graph.dag import DatasetDag, TableEdge, parent_link
+from mare.graph.dag import DatasetDag, TableEdge, parent_link, parent_name
 from mare.graph.modelled import table_parts
 from mare.graph.pdag import column_groups
 from mare.planning import Plan
@@ -80,7 +80,7 @@ def test_a_group_looks_only_at_what_was_generated_before_it(schema: Schema) -> N
         done.add(group.name)
     place = {table: index for index, table in enumerate(made.tables)}
     for table in place:
-        parent = schema.parent_table(table) if parent_link(schema, table) is not None else None
+        parent = parent_name(schema, table)
         assert parent not in place or place[str(parent)] < place[table]
 
 

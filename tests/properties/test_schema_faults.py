@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mare.errors import SchemaError
 from mare.schema import Fault, Schema
 from mare.schema.loading import load_document
-from mare.schema.writing import dump_schema, inline, plain_schema
+from mare.schema.yaml_writing import dump_schema, inline, plain_schema
 from tests.strategies import schemas
 
 _WORDS = [

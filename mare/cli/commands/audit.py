@@ -87,7 +87,7 @@ def _write(found: SourceAudit, plan: Plan, file: Path) -> None:
 
     from mare.files import write_whole
     from mare.privacy.occasion import utc
-    from mare.schema.writing import schema_hash
+    from mare.schema.yaml_writing import schema_hash
 
     told = [
         f"Made: {utc(datetime.now(UTC))}, with mare {version('mare-synth')}",

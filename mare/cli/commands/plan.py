@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mare.errors import PlanError, SchemaError
     from mare.planning import Plan, PlannedGroup
-    from mare.schema.document import SchemaDocument
+    from mare.schema.loading import SchemaDocument
 
 DEFAULT_DELTA = 1e-9
 """Far below one in the number of entities of any hospital; `--delta 0` asks for pure ε instead."""
@@ -118,7 +118,7 @@ def _show(console: Console, made: Plan, label: str, details: bool) -> None:
 def _title(made: Plan, label: str) -> str:
     from mare.planning.advice import short
     from mare.planning.preview import total_cost
-    from mare.schema.writing import schema_hash
+    from mare.schema.yaml_writing import schema_hash
 
     unit = "" if made.budget.pure else f" (rho {short(total_cost(made.budget))})"
     models = sorted({group.model for group in made.groups})

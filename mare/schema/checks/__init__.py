@@ -1,6 +1,6 @@
 """What a schema contradicts, and what it leaves open. Runs on every load; reads no data.
 
-One file an idea; each yields faults from a `Layout`. An `error` keeps a schema from loading. What is `unsettled`
+One file an idea; each check yields faults from a `Layout`. An `error` keeps a schema from loading. What is `unsettled`
 loads, because a draft may leave questions open, but it cannot be planned.
 """
 
@@ -11,15 +11,28 @@ from mare.schema.faults import Fault, describe
 from mare.schema.layout import Layout
 from mare.schema.schema import Schema
 
-from . import anchors, cycles, determined, domains, entity, keys, links, names, ownership, protection, references, scales, sees
+from . import anchors, determined, domains, generation, keys, links, names, ownership, scales
 
-_CHECKS = (names, entity, ownership, links, keys, references, cycles, domains, scales, anchors, determined, sees, protection)
+_CHECKS = (
+    names.find,
+    ownership.find_entity,
+    ownership.find,
+    links.find,
+    keys.find,
+    links.find_references,
+    generation.find,
+    domains.find,
+    scales.find,
+    anchors.find,
+    determined.find,
+    generation.find_sees,
+)
 
 
 def find_faults(schema: Schema) -> tuple[Fault, ...]:
     """Every fault of a schema, errors and open questions, in the order of its tables."""
     layout = Layout(schema)
-    found = dict.fromkeys(fault for check in _CHECKS for fault in check.find(layout))
+    found = dict.fromkeys(fault for check in _CHECKS for fault in check(layout))
     order = {name: index for index, name in enumerate(schema.tables)}
     return tuple(sorted(found, key=lambda f: order.get(str(f.path[1]), -1) if len(f.path) > 1 else -1))
 

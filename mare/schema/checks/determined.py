@@ -7,13 +7,12 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from mare.schema.columns import Column, Date, Datetime, Duration, Integer, Number, Ordinal, Text, Time, Unknown
-from mare.schema.determined import DatePart, Determined, Elapsed, Lookup
+from mare.schema.determined import FUNCTIONS, DatePart, Determined, Elapsed, Lookup, names_in
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.relative import SAME_ROW, Anchor
 
 from .anchors import resolve
-from .expressions import FUNCTIONS, names_in
 from .wording import listed, no_column, no_table
 
 

@@ -27,8 +27,8 @@ from mare.schema.columns import (
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.moments import is_more
-from mare.schema.places import members_of
 from mare.schema.strict import Value
+from mare.schema.structure import members_of
 
 from .wording import listed, no_column, no_table, unsettled
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from mare.schema.reflection import ReflectedColumn
 
 from .drafted import Note, RoleGuess, review
-from .names import is_elapsed, is_position, is_time, words
-from .parents import Family
+from .links import Family
 from .survey import Link, Survey
+from .words import is_elapsed, is_position, is_time, words
 
 _TIME_KINDS = ("date", "datetime", "time")
 _STARTS = ("start", "begin", "admit", "intime", "chart", "from", "event", "onset", "order", "visit", "invoice", "transfer")

@@ -1,10 +1,17 @@
-"""What each table is: the entity, below it, owned by it, a pool of staff, a public vocabulary, or nobody knows yet."""
+"""Whose privacy is protected? By name, by reach (who leads to it), by what its columns describe.
+
+And, from there, what each table is: the entity, below it, owned by it, a pool of staff, a public vocabulary, or nobody knows yet.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from mare.errors import SourceError
+
 from .drafted import EntityGuess, RoleGuess
-from .names import is_owned, is_staff, is_vocabulary, personal_traits
-from .survey import Link, Survey
+from .survey import KEYLIKE, Link, Survey
+from .words import is_owned, is_staff, is_vocabulary, names_person, names_stay, person_rank, personal_traits
 
 
 def guess_roles(survey: Survey, entity: EntityGuess) -> dict[str, RoleGuess]:
@@ -65,3 +72,110 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str]) -
     if used is not None:
         return RoleGuess("public", f"{used.table} refers to it, and nothing leads from it to the entity")
     return RoleGuess("unsettled", "nothing leads from it to the entity, and no table of the entity refers to it")
+
+
+_CONVINCING_REACH = 0.5
+"""An unnamed table must be what at least this part of the others lead to."""
+
+
+def guess_entity(survey: Survey, asked: str | None = None) -> EntityGuess:
+    """The entity that was asked for, or the most convincing one, or none with the candidates."""
+    guess = _guess(survey, asked)
+    if guess.by is not None and survey.reflection.table(guess.by) is not None:
+        return replace(guess, name=f"each_{guess.by}")
+    return guess
+
+
+def _guess(survey: Survey, asked: str | None) -> EntityGuess:
+    if asked is not None:
+        return _asked(survey, asked)
+    named = sorted(
+        (rank, -reach(survey, table.name), table.name)
+        for table in survey.reflection
+        if (rank := person_rank(table.name)) is not None
+    )
+    if named:
+        _, below, table = named[0]
+        rivals = tuple(name for _, _, name in named[1:])
+        why = f"it is called after people, and {_led(-below)}"
+        return _table_or_column(survey, table, why, rivals)
+    return _unnamed(survey)
+
+
+def reach(survey: Survey, table: str) -> int:
+    """How many other tables lead to this one through foreign keys, upwards."""
+    found, queue = {table}, [table]
+    while queue:
+        for link in survey.links_to(queue.pop()):
+            if link.table not in found:
+                found.add(link.table)
+                queue.append(link.table)
+    return len(found) - 1
+
+
+def _asked(survey: Survey, asked: str) -> EntityGuess:
+    found = survey.reflection.table(asked)
+    if found is not None:
+        return EntityGuess(found.name, "you asked for it")
+    table, _, by = asked.rpartition(".")
+    holder = survey.reflection.table(table) if table else None
+    column = holder.column(by) if holder is not None else None
+    if holder is not None and column is not None:
+        return EntityGuess(holder.name, "you asked for it", by=column.name)
+    if holder is not None:
+        names = ", ".join(c.name for c in holder.columns)
+        raise SourceError(f"--entity {asked}: table {holder.name} has no column {by}. It has: {names}.")
+    names = ", ".join(sorted(t.name for t in survey.reflection))
+    raise SourceError(f"--entity {asked}: there is no such table in {survey.reflection.label}. There are: {names}.")
+
+
+def _table_or_column(survey: Survey, table: str, why: str, rivals: tuple[str, ...]) -> EntityGuess:
+    """A table called `patient` whose key is a stay holds its patients as a column (eICU's `uniquepid`)."""
+    key = survey.keys[table]
+    person = next(
+        (c.name for c in survey.table(table).columns if names_person(c.name) and c.kind in KEYLIKE and (c.name,) != key), None
+    )
+    uniques = survey.table(table).uniques
+    if person is not None and (person,) not in uniques and len(key) == 1 and names_stay(key[0]):
+        why = f"its key {key[0]} names a stay, so one {person} has several rows"
+        return EntityGuess(table, why, by=person, rivals=rivals)
+    return EntityGuess(table, why, rivals=rivals)
+
+
+def _unnamed(survey: Survey) -> EntityGuess:
+    tables = [t for t in survey.reflection if not is_staff(t.name) and not is_vocabulary(t.name)]
+    if len(tables) == 1:
+        return EntityGuess(tables[0].name, "it is the only table: one row must be one person")
+    ranked = sorted((-reach(survey, t.name), t.name) for t in tables)
+    candidates = tuple(f"{name} ({_led(-below)})" for below, name in ranked if below)[:5]
+    shared = _person_column(survey)
+    if shared is not None:
+        return shared
+    if ranked and -ranked[0][0] >= max(1, _CONVINCING_REACH * (len(tables) - 1)):
+        _, name = ranked[0]
+        traits = personal_traits(c.name for c in survey.table(name).columns)
+        if traits and not any(
+            True for link in survey.links_of(name) if not link.is_self and link.target in {t.name for t in tables}
+        ):
+            why = f"{_led(-ranked[0][0])}, and it describes people ({', '.join(traits[:3])})"
+            return EntityGuess(name, why, rivals=tuple(n for b, n in ranked[1:] if b))
+    return EntityGuess(None, "no table is called after people", rivals=candidates or tuple(t.name for t in tables)[:8])
+
+
+def _person_column(survey: Survey) -> EntityGuess | None:
+    """No table of people, but ids of people: `visits.patient_id`, `labs.patient_id`."""
+    linked = {(link.table, link.columns[0]) for link in survey.links}
+    found = [
+        (table.name, column.name)
+        for table in survey.reflection
+        for column in table.columns
+        if names_person(column.name) and column.kind in KEYLIKE and (table.name, column.name) not in linked
+    ]
+    if not found:
+        return None
+    table, by = max(found, key=lambda pair: (reach(survey, pair[0]), -found.index(pair)))
+    return EntityGuess(table, f"no table holds people one row each, but {by} names them", by=by)
+
+
+def _led(count: int) -> str:
+    return "no other table leads to it" if count == 0 else f"{count} other table{'s lead' if count > 1 else ' leads'} to it"

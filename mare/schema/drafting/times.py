@@ -5,7 +5,7 @@ from __future__ import annotations
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .drafted import Fields, FieldValue, Note, review
-from .names import is_time, words
+from .words import is_time, words
 
 _PAIRS = (
     ("start", "end"), ("start", "stop"), ("start", "finish"), ("begin", "end"), ("admit", "disch"), ("admit", "discharge"),

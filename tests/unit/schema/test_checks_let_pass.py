@@ -39,7 +39,6 @@ STRICT = {
     "within": "1d",
     "first": {"after": "parent.admittime", "within": "1d"},
 }
-NETWORK = {"ward": ["parent.gender", "patients.age", "previous.ward"]}
 
 
 @pytest.mark.parametrize(
@@ -62,9 +61,6 @@ NETWORK = {"ward": ["parent.gender", "patients.age", "previous.ward"]}
             {"stays": STAYS, "labs.references.stay_id": {**BY_INTERVAL, "interval": ["intime", "outtime"]}}, id="by interval"
         ),
         pytest.param({"stays": STAYS, "labs.references.stay_id": {"kind": "same_entity", "table": "stays"}}, id="by position"),
-        pytest.param(
-            {"admissions.protect": {"network": NETWORK, "sensitive": ["ward", "doctor_id"]}}, id="a network of one's own"
-        ),
         pytest.param({"drugs.columns": {"x": {"type": "category"}}}, id="public tables need no domains"),
         pytest.param(
             {"logs.columns": {"y": {"type": "category"}}, "logs.parent": {"table": "nowhere"}}, id="ignored tables need nothing"

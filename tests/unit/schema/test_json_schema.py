@@ -12,10 +12,10 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from mare.schema import Schema
-from mare.schema.json_schema import FILE_NAME, json_schema, json_schema_text, main
 from mare.schema.ready import folder, names
-from mare.schema.writing import dump_schema
 from mare.schema.yaml_nodes import Plain, read_nodes
+from mare.schema.yaml_writing import dump_schema
+from tests.json_schema import FILE_NAME, json_schema, json_schema_text, main
 from tests.strategies import schemas
 
 VALIDATOR = Draft202012Validator(json_schema())

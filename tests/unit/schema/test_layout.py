@@ -6,7 +6,7 @@ import pytest
 
 from mare.schema import Schema
 from mare.schema.layout import Layout
-from mare.schema.peeked import peeked_paths
+from mare.schema.schema import peeked_paths
 
 from .examples import spoiled
 

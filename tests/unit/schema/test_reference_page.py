@@ -11,11 +11,11 @@ import pytest
 
 from mare.schema.checks import find_faults
 from mare.schema.faults import Fault
-from mare.schema.field_tables import nouns, own_fields, refreshed
 from mare.schema.schema import Schema
 from mare.schema.structure import build_schema
 from mare.schema.table import Table
 from mare.schema.yaml_nodes import read_nodes
+from tests.field_tables import nouns, own_fields, refreshed
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "schema.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def test_every_example_changes_the_hospital(block: str) -> None:
 
 
 def test_the_tables_are_up_to_date() -> None:
-    assert refreshed(TEXT) == TEXT, "run: python -m mare.schema.field_tables docs/reference/schema.md"
+    assert refreshed(TEXT) == TEXT, "run: python -m tests.field_tables docs/reference/schema.md"
 
 
 def test_every_field_of_every_noun_is_documented() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from mare.schema.reflection import ReflectedColumn
 
 from .drafted import Entry, FieldValue, Note, review
-from .names import id_stem, is_code, is_elapsed, is_flag, is_free_text, is_position, is_time, names_person, words
+from .words import id_stem, is_code, is_elapsed, is_flag, is_free_text, is_position, is_time, names_person, words
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("icd", (1, 3)),

@@ -1,6 +1,6 @@
 """The tables of fields in `docs/reference/schema.md`, made from the docstrings under the nouns' fields.
 
-`python -m mare.schema.field_tables docs/reference/schema.md` writes every table anew between its two marks; a test
+`python -m tests.field_tables docs/reference/schema.md` writes every table anew between its two marks; a test
 fails when one has fallen behind or when a noun has none.
 """
 
@@ -15,9 +15,9 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from . import columns, determined, links, moments, references, relative, schema, spans, strict, table
+from mare.schema import columns, determined, links, moments, relative, schema, spans, strict, table
 
-_ROOMS = (schema, table, links, columns, relative, determined, references)
+_ROOMS = (schema, table, links, columns, relative, determined)
 _MARKS = re.compile(r"(<!-- fields: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 _WORDS: dict[object, str] = {

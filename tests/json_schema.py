@@ -1,6 +1,6 @@
 """The schema language as JSON Schema, so that editors complete and check the YAML while it is written.
 
-`python -m mare.schema.json_schema` writes `schemas/mare.schema.json`; a test fails when that file has fallen behind.
+`python -m tests.json_schema` writes `schemas/mare.schema.json`; a test fails when that file has fallen behind.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from .ready import folder
-from .schema import Schema
+from mare.schema.ready import folder
+from mare.schema.schema import Schema
 
 FILE_NAME = "mare.schema.json"
 

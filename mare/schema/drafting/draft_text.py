@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
-from mare.schema.writing import inline, scalar
+from mare.schema.yaml_nodes import Plain
+from mare.schema.yaml_writing import inline, scalar
 
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note
-from .plain import plain_table
 
 WIDTH = 120
 """A comment that would make its line longer than this stands above it."""
@@ -35,7 +36,7 @@ def write_draft(draft: Draft, next_command: str = "mare check FILE --from SOURCE
 
 
 def _header(draft: Draft, next_command: str) -> Iterator[str]:
-    yield f"# A draft by `mare init`, from {_plain(draft.source)}."
+    yield f"# A draft by `mare init`, from {_printable(draft.source)}."
     if draft.peeked == "types":
         yield "# VALUES WERE READ to find out types. What they filled in is marked `peeked: true`: `mare fit` refuses it"
         yield "# until a person has made sure that it is public knowledge and has removed the mark."
@@ -47,7 +48,7 @@ def _header(draft: Draft, next_command: str) -> Iterator[str]:
     count = draft.to_review
     things = "1 thing" if count == 1 else f"{count} things"
     yield f"# {things} to review: look for REVIEW, mend or accept it, and delete the comment."
-    yield f"# Next: {_plain(next_command)}"
+    yield f"# Next: {_printable(next_command)}"
     for note in draft.header:
         yield from (f"# {line}" for line in _wrapped(f"- {_text(note)}", 2))
 
@@ -56,46 +57,35 @@ def _entity(draft: Draft) -> Iterator[str]:
     guess = draft.entity
     rivals = f"; others that could be meant: {', '.join(guess.rivals[:5])}" if guess.rivals else ""
     if guess.table is None:
-        yield f"# REVIEW: entity: … (whose privacy is protected?) is left open, since {_plain(guess.why)}."
-        yield f"# Candidates: {_plain(', '.join(guess.rivals))}."
+        yield f"# REVIEW: entity: … (whose privacy is protected?) is left open, since {_printable(guess.why)}."
+        yield f"# Candidates: {_printable(', '.join(guess.rivals))}."
         yield "# Run `mare init` again with --entity TABLE, or --entity TABLE.COLUMN where no table holds one row each."
         return
-    value = scalar(guess.table) if guess.by is None else inline(_by_column(guess))
-    yield from _with_comments(f"entity: {value}", [f"{guess.why}{rivals}"], 0)
-
-
-def _by_column(guess: EntityGuess) -> dict[str, str | None]:
-    found = {"table": guess.table, "by": guess.by}
-    return found if guess.name is None else {**found, "name": guess.name}
+    yield from _with_comments(f"entity: {inline(_plain_entity(guess))}", [f"{guess.why}{rivals}"], 0)
 
 
 def _table(table: DraftedTable) -> Iterator[str]:
-    yield f"  {scalar(table.name)}:{'' if plain_table(table) else ' {}'}"
-    if table.role == "public":
-        yield "    public: true"
-    if table.pool is not None:
-        yield f"    pool: {{rows: {table.pool}}}"
+    fields = plain_table(table)
+    yield f"  {scalar(table.name)}:{'' if fields else ' {}'}"
+    for first in [field for field in ("public", "pool") if field in fields]:
+        yield f"    {first}: {inline(fields.pop(first))}"
     for note in table.notes:
         yield from (f"    # {line}" for line in _wrapped(_text(note), 4))
-    if table.key:
-        yield from _with_comments(f"    key: {_names(table.key)}", [_text(note) for note in table.key_notes], 4)
-    if table.unique:
-        yield f"    unique: {inline([_plain_names(names) for names in table.unique])}"
-    if table.parent is not None:
-        yield from _with_comments(f"    parent: {inline(table.parent.fields)}", [_text(n) for n in table.parent.notes], 4)
-    for title, entries in (("columns", table.columns), ("references", table.references)):
-        if entries:
-            yield f"    {title}:"
-            yield from _entries(entries)
-    if table.ignored:
-        yield from _with_comments(f"    ignore_columns: {inline(table.ignored)}", [_text(n) for n in table.ignored_notes], 4)
+    parent_notes = table.parent.notes if table.parent is not None else ()
+    notes = {"key": table.key_notes, "parent": parent_notes, "ignore_columns": table.ignored_notes}
+    for name, value in fields.items():
+        if name in ("columns", "references"):
+            yield f"    {name}:"
+            yield from _entries(table.columns if name == "columns" else table.references)
+        else:
+            yield from _with_comments(f"    {name}: {inline(value)}", [_text(note) for note in notes.get(str(name), ())], 4)
 
 
 def _entries(entries: Sequence[Entry]) -> Iterator[str]:
     """Aligned: the names, and the comments that stand behind their lines."""
     width = max(len(scalar(entry.name)) for entry in entries) + 1
     lines = [f"      {scalar(entry.name) + ':':<{width}} {inline(entry.fields)}" for entry in entries]
-    comments = [[_plain(_text(note)) for note in entry.notes] for entry in entries]
+    comments = [[_printable(_text(note)) for note in entry.notes] for entry in entries]
     behind = [i for i, texts in enumerate(comments) if len(texts) == 1 and len(lines[i]) + len(texts[0]) + 4 <= WIDTH]
     column = max((len(lines[i]) for i in behind), default=0)
     for i, (line, texts) in enumerate(zip(lines, comments, strict=True)):
@@ -105,7 +95,7 @@ def _entries(entries: Sequence[Entry]) -> Iterator[str]:
 
 def _with_comments(line: str, comments: Sequence[str], indent: int) -> Iterator[str]:
     """One short comment stands behind the line, everything else above it."""
-    texts = [_plain(text) for text in comments]
+    texts = [_printable(text) for text in comments]
     if len(texts) == 1 and len(line) + len(texts[0]) + 4 <= WIDTH:
         yield f"{line}  # {texts[0]}"
         return
@@ -118,7 +108,7 @@ def _wrapped(text: str, indent: int) -> Iterator[str]:
     import textwrap
 
     yield from textwrap.wrap(
-        _plain(text), WIDTH - indent - 2, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        _printable(text), WIDTH - indent - 2, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
 
 
@@ -126,14 +116,54 @@ def _text(note: Note) -> str:
     return f"REVIEW: {note.text}" if note.review else note.text
 
 
-def _plain(text: str) -> str:
+def _printable(text: str) -> str:
     """On one line and printable: a table's name or a CHECK may hold a line break, and a comment must not end there."""
     return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 
 
-def _names(names: tuple[str, ...]) -> str:
-    return inline(_plain_names(names))
+def plain_draft(draft: Draft) -> Plain:
+    """As a YAML reader would give it: what the checks look at before anything is written."""
+    page: dict[Plain, Plain] = {"mare": 1}
+    if draft.entity.table is not None:
+        page["entity"] = _plain_entity(draft.entity)
+    page["tables"] = {table.name: plain_table(table) for table in draft.tables}
+    return page
 
 
-def _plain_names(names: tuple[str, ...]) -> str | tuple[str, ...]:
-    return names[0] if len(names) == 1 else names
+def _plain_entity(guess: EntityGuess) -> Plain:
+    if guess.by is None:
+        return guess.table
+    return {"table": guess.table, "by": guess.by, **({"name": guess.name} if guess.name is not None else {})}
+
+
+def plain_table(table: DraftedTable) -> dict[Plain, Plain]:
+    """The fields of a table that say something, in the order of the file."""
+    found: dict[Plain, Plain] = {}
+    if table.role == "public":
+        found["public"] = True
+    if table.pool is not None:
+        found["pool"] = {"rows": table.pool}
+    if table.key:
+        found["key"] = _names(table.key)
+    if table.unique:
+        found["unique"] = [_names(names) for names in table.unique]
+    if table.parent is not None:
+        found["parent"] = _plain(table.parent.fields)
+    for title, entries in (("columns", table.columns), ("references", table.references)):
+        if entries:
+            found[title] = {entry.name: _plain(entry.fields) for entry in entries}
+    if table.ignored:
+        found["ignore_columns"] = list(table.ignored)
+    return found
+
+
+def _names(names: tuple[str, ...]) -> Plain:
+    return names[0] if len(names) == 1 else list(names)
+
+
+def _plain(value: object) -> Plain:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return cast(Plain, value)
