@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mare.codec import Above, DecodedTable, Siblings, TableCodec, decode_table
+from mare.codec import Above, DecodedTable, TableCodec, decode_table
 from mare.domain import CodeArray, RowDraws, as_generator, purpose_of
+from mare.relational.coding import points_above, siblings_in
 
 from .generator import Chunk
 from .given import GivenTables
@@ -34,7 +35,7 @@ class Decoder:
         elif table not in chunk.decoded:
             codec, context = self.codecs[table], chunk.placed.tables[table].codes["context"]
             firsts = {name: context[f"first({name})"] for name in codec.firsts}
-            above, siblings = self.above(chunk, codec), siblings_in(chunk, table)
+            above, siblings = self.above(chunk, codec), siblings_in(chunk.placed, table)
             chunk.decoded[table] = decode_table(
                 codec,
                 codes_of(chunk, table),
@@ -48,26 +49,12 @@ class Decoder:
 
     def above(self, chunk: Chunk, codec: TableCodec) -> Above:
         """Where the columns of tables above stand that these are anchored at, gathered for each row."""
-        everyone = np.arange(chunk.placed.tables[codec.table].rows, dtype=np.int64)
-        return {
-            anchor: self.table(chunk, anchor.scope).points[anchor.column].take(
-                chunk.placed.climb(everyone, codec.table, anchor.scope)
-            )
-            for anchor in codec.above
-        }  # fmt: skip
+        return points_above(codec, chunk.placed, lambda table: self.table(chunk, table).points)
 
 
 def decoding_draws(chunk: Chunk, table: str) -> np.random.Generator:
     """The random numbers that a table is decoded with: the same ones whoever asks, and whenever."""
     return as_generator(RowDraws(chunk.keys[table], purpose_of("decode")))
-
-
-def siblings_in(chunk: Chunk, table: str) -> Siblings:
-    """Rows with a parent stand beside each other; a row that references own stands alone."""
-    placed, owners = chunk.placed.tables[table], chunk.placed.owners[table]
-    if len(owners) == 1:
-        return Siblings(chunk.placed.tables[owners[0]].rows, placed.parent, placed.position)
-    return Siblings(placed.rows, np.arange(placed.rows, dtype=np.int64), placed.position)
 
 
 def codes_of(chunk: Chunk, table: str) -> dict[str, CodeArray]:

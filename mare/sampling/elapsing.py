@@ -13,9 +13,10 @@ import numpy as np
 from mare.codec.advancing import Advance
 from mare.codec.elapsed import elapsed_name
 from mare.domain import CodeArray, smallest_dtype
+from mare.relational.coding import siblings_in
 from mare.relational.placing import Index
 
-from .decoding import Decoder, decoding_draws, siblings_in
+from .decoding import Decoder, decoding_draws
 from .generator import Chunk, Generator
 
 
@@ -47,7 +48,7 @@ def elapsing(made: Generator, chunk: Chunk, table: str) -> Elapsing:
         if _is_looked_at(made, table, name):
             firsts = chunk.placed.tables[table].codes["context"][f"first({column})"]
             above, draws = decoder.above(chunk, codec), decoding_draws(chunk, table)
-            advances[name] = Advance(codec, column, firsts, siblings_in(chunk, table), above, draws)
+            advances[name] = Advance(codec, column, firsts, siblings_in(chunk.placed, table), above, draws)
             free[name] = np.zeros(rows, dtype=smallest_dtype(first.elapsed.count))
     return Elapsing(advances, free)
 

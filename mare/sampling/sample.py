@@ -22,8 +22,8 @@ from mare.schema.reflection import ReflectedTable
 
 from .chunking import ChunkSizes, chunk_sizes
 from .conditions import entity_condition
+from .given import take_given
 from .given_files import Given, refuse_given_in
-from .giving import take_given
 from .meter import GroupWork, Meter, Progress, expected_work
 from .preparation import Prepared, prepare
 from .streaming import Job, stream_batches, who_there_is
