@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mare.privacy.curator as curator_module
-from mare.fitting.sizes import Sizes
+from mare.fitting.noisy_sizes import Sizes
 from mare.privacy.answers.sizes import NoisySize
 from mare.privacy.curator import Gate
 from mare.stage import Staged, StagedView, TableNeeds
