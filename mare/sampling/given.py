@@ -39,8 +39,8 @@ from .given_steps import GivenSteps
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .generator import Generator
-    from .preparation import Prepared
+    from .fitted_tables import FittedTables
+    from .from_release import Ready
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def _moved(places: Index, start: int) -> Index:
     return np.where(places < 0, places, places - start).astype(np.int64)
 
 
-def take_given(release: Release, ready: Prepared, given: Given, watch: Watch | None = None) -> GivenTables:
+def take_given(release: Release, ready: Ready, given: Given, watch: Watch | None = None) -> GivenTables:
     """The given rows, placed and coded; or an error that says what is wrong with them. ``watch`` is told every step."""
     schema, dag = release.schema, DatasetDag.of(release.schema)
     named = {_table(schema, dag, name): rows for name, rows in given.items()}
@@ -149,7 +149,7 @@ def _check_above(schema: Schema, dag: DatasetDag, name: str, named: Mapping[str,
 class _Taking:
     """The given tables while they are placed, owners before what they own."""
 
-    def __init__(self, release: Release, ready: Prepared, tables: Mapping[str, pa.Table], steps: GivenSteps) -> None:
+    def __init__(self, release: Release, ready: Ready, tables: Mapping[str, pa.Table], steps: GivenSteps) -> None:
         self.release, self.schema, self.ready, self.rows = release, release.schema, ready, tables
         self.steps = steps
         self.stored = {table.name: table for table in release.tables}
@@ -160,7 +160,7 @@ class _Taking:
         self.notes: list[str] = []
 
     def run(self) -> GivenTables:
-        made, writer = self.ready.generator, self.ready.writer
+        made, writer = self.ready.fitted, self.ready.writer
         entity = made.tables[0]
         if entity not in self.schema.tables:
             self._entities_by_column(entity)
@@ -197,7 +197,7 @@ class _Taking:
         number = np.arange(len(values), dtype=np.int64)
         self.columns[entity], self.entities[entity] = {says.by: values}, number
         self.placing[entity] = number, number, np.zeros(len(values), dtype=np.int64)
-        made = self.ready.generator
+        made = self.ready.fitted
         self.done[entity], _ = given_table(made, entity, self.placing[entity], self.columns[entity], GivenLinks(), {})
 
     def _check_owned(self) -> None:
@@ -226,7 +226,7 @@ class _Taking:
     def _columns(self, name: str) -> Columns:
         described, filled = self.schema.tables[name], self.ready.writer.fillings[name]
         foreign = [
-            column for column, f in filled.items() if isinstance(f, FromAbove) and f.table in self.ready.generator.owners[name]
+            column for column, f in filled.items() if isinstance(f, FromAbove) and f.table in self.ready.fitted.owners[name]
         ]
         needed = [*(described.key or ()), *foreign]
         if (extra := unknown_columns(self.stored[name], self.rows[name])) and name not in self.columns:
@@ -241,7 +241,7 @@ class _Taking:
         columns = self._columns(name)
         self.steps.begin("placing", name)
         check_unique(name, columns, [*([described.key] if described.key else []), *described.unique])
-        owners = self.ready.generator.owners[name]
+        owners = self.ready.fitted.owners[name]
         rows = self.rows[name].num_rows
         if not owners:
             number = np.arange(rows, dtype=np.int64)
@@ -272,7 +272,7 @@ class _Taking:
         tables = {
             table: Placed(len(parent), parent, position, position, {}) for table, (_, parent, position) in self.placing.items()
         }
-        placed = PlacedTables(self.ready.generator.owners, tables)
+        placed = PlacedTables(self.ready.fitted.owners, tables)
         everyone, above = np.arange(len(self.entities[name]), dtype=np.int64), dict[str, "pa.Array"]()
         for column, filling in self.ready.writer.fillings[name].items():
             if isinstance(filling, FromAbove) and filling.column in self.columns.get(filling.table, {}):
@@ -294,7 +294,7 @@ def _sorted(parent: Index, columns: list[pa.Array]) -> Index:
 
 
 def given_table(
-    made: Generator,
+    made: FittedTables,
     name: str,
     placing: tuple[Index, Index, Index],
     columns: Mapping[str, pa.Array],
