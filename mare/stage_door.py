@@ -24,12 +24,10 @@ from mare.privacy.learning import Learner
 from mare.relational.relations import TableRelations
 from mare.relational.unrolling import Unrolling
 from mare.stage import Cuts, LocalNotes, Staged, StagedColumn, TableNeeds, needs, stage
-from mare.stage.comparing import Collations
-from mare.stage.dropping import drop_rest
-from mare.stage.measured import ITEM
-from mare.stage.measuring import CODE, Measure, listed_view, measured_column
+from mare.stage.columns import CODE, ITEM, Measure, listed_view, measured_column
+from mare.stage.intake import Vocabularies
+from mare.stage.loading import Collations
 from mare.stage.staged import KEY
-from mare.stage.staging import Vocabularies
 
 __all__ = ["CODE", "ITEM", "KEY", "Cuts", "LocalNotes", "Measure", "StageDoor", "TableNeeds", "needs", "open_stage"]
 
@@ -83,7 +81,7 @@ class StageDoor:
 
     def drop_rest(self, table: str, unrolling: Unrolling) -> None:
         """Drop the rows of an association that the rest of its vocabulary has no place for."""
-        drop_rest(self._staged, table, unrolling)
+        self._staged.drop_rest(table, unrolling)
 
     # ------------------------------------------------------------------ once values can be read, before there are bins
 
@@ -129,4 +127,4 @@ class StageDoor:
     def note(self, notes: Callable[[LocalNotes], None]) -> None:
         """Hand the true numbers of what was left out to whoever runs the fit: internal, not private."""
         unread = self._source.unread if isinstance(self._source, Forgiving) else {}
-        notes(replace(self._staged.notes, outside=dict(self._staged.outside), unread=dict(unread)))
+        notes(replace(self._staged.notes, unread=dict(unread)))

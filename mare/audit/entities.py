@@ -19,9 +19,8 @@ from mare.schema import Schema
 from mare.schema.columns import Boolean, Category, Code
 from mare.schema.reflection import Reflection
 from mare.stage import TableNeeds
-from mare.stage.comparing import reading_of
 from mare.stage.database import staging_database
-from mare.stage.loading import Reading, load_rows, staged_columns
+from mare.stage.loading import Reading, load_rows, reading_of, staged_columns
 
 if TYPE_CHECKING:
     import duckdb

@@ -1,4 +1,5 @@
-"""Where bins go: a public grid between the bounds of a column, and noisy quantiles of what was counted on it.
+"""Where bins go: bounds of which nothing is known are read off a public grid that holds everything; then comes a grid between
+the bounds of a column, and noisy quantiles of what was counted on it.
 
 Recipe, steps 2 and 3. Everything here is public or post-processing: grids come from the schema and from the noisy number of
 entities, bins from noisy histograms.
@@ -11,14 +12,15 @@ from datetime import date, datetime, timedelta
 
 import numpy as np
 
-from mare.codec import Bins, OpenBins, OrdinalCodec, RelativeCodec
+from mare.codec import Bins, LearnedOrder, OpenBins, OrdinalCodec, RelativeCodec
 from mare.codec.bins import make_bins
 from mare.codec.date import DateScale
 from mare.codec.datetime import DatetimeScale
 from mare.codec.relative import FirstCodec, whole_bins
+from mare.codec.ticks import FURTHEST
 from mare.errors import InternalError
-from mare.privacy.grids import Grid, fine_cells, linear_grid, log_grid, most_fine_cells
-from mare.privacy.learned import FineHistogram, quantile_bins, quantile_count
+from mare.privacy.grids import Grid, fine_cells, linear_grid, log_grid, most_fine_cells, power_grid
+from mare.privacy.learned import FineHistogram, LearnedBounds, quantile_bins, quantile_count
 
 from .close_looks import Cut, evenly
 
@@ -30,6 +32,35 @@ _PARTS_OF_A_YEAR = (1, 2, 3, 4, 6, 12)
 Calendar = DateScale | DatetimeScale
 YEARS = range(1800, 2301)
 """The grid for dates and moments of which nothing is known: a cell a year, the outer ones for all that lies beyond."""
+
+
+def first_grid(codec: OrdinalCodec | RelativeCodec, placed: OpenBins) -> Grid:
+    """Years for what is a date; powers of two for distances and numbers."""
+    scale = codec.scale
+    if isinstance(codec, OrdinalCodec) and isinstance(scale, DateScale | DatetimeScale):
+        return Grid(tuple(float(scale.tick(date(year, 1, 1))) for year in YEARS), "linear", 1.0)
+    if placed.low == 0:
+        return positive_powers()
+    return signed_powers()
+
+
+def positive_powers() -> Grid:
+    """0, and powers of two: for distances, which are never negative."""
+    return Grid((0.0, *(float(1 << power) for power in range(61))), "signed powers", 1.0)
+
+
+def signed_powers() -> Grid:
+    return power_grid(1.0, float(FURTHEST))
+
+
+def learned_order(found: LearnedBounds, placed: OpenBins) -> LearnedOrder:
+    """The bounds in ticks: those that the schema gives stay."""
+    low, high = int(found.low), int(found.high) - 1
+    if placed.low is not None:
+        return LearnedOrder(None, max(high, placed.low))
+    if placed.high is not None:
+        return LearnedOrder(min(low, placed.high), None)
+    return LearnedOrder(low, max(low, high))
 
 
 def fine_grid(placed: OpenBins, entities: float, calendar: Calendar | None = None) -> Grid:

@@ -37,10 +37,9 @@ from mare.schema.yaml_writing import schema_hash
 from mare.stage_door import LocalNotes, needs, open_stage
 
 from .learning import Learning, weight_of
-from .levels import group_levels
+from .noisy_sizes import measure_sizes
 from .rehearsal import Rehearsal
-from .settling import open_codecs, settle
-from .sizes import measure_sizes
+from .settling import group_levels, open_codecs, settle
 from .vocabularies import choices, choose_keys, compared_keys, read_public, stage_vocabularies
 
 if TYPE_CHECKING:

@@ -1,19 +1,23 @@
-"""Public tables in a fit: read before anything is paid, and of large vocabularies the keys that are worth a column.
+"""Which keys and values there are: public tables are read before anything is paid; of large vocabularies the keys are chosen that
+are worth a column, of columns the values that are worth a code.
 
 A public table is known to everybody, so its keys are a domain without cost. Which of them the private rows use is not: that
-is a noisy histogram over all keys, one unit of weight per entity, charged to the learning share.
+is a noisy histogram over all keys, one unit of weight per entity, charged to the learning share. So it is for a public list of
+values that is too long; where nobody has written the values down, they are found as stable keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mare.codec import LearnedValues, OpenCodec
 from mare.domain import Marginal
-from mare.errors import PlanError, SourceError
+from mare.errors import InternalError, PlanError, SourceError
 from mare.planning.domains import is_learned
 from mare.planning.sensitivity import RowBound
 from mare.ports import Source, compared
@@ -21,10 +25,10 @@ from mare.privacy.curator import Clip
 from mare.relational.public import PublicTable, PublicTables, Texts, Vocabulary, in_order, text
 from mare.relational.relations import Words, relations
 from mare.schema import Schema
-from mare.schema.columns import DEFAULT_MAX_VALUES
+from mare.schema.columns import DEFAULT_MAX_VALUES, Code
 from mare.schema.links import PublicReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
-from mare.stage_door import KEY, StageDoor, TableNeeds
+from mare.stage_door import CODE, KEY, StageDoor, TableNeeds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -170,3 +174,96 @@ def choose_keys(
         # Something has to be there to refer to: the key that was counted most, be it noise.
         found[choice.name] = tuple(sorted(int(key) for key in (clear if len(clear) else order[:1])))
     return found
+
+
+def learn_values(
+    door: StageDoor,
+    schema: Schema,
+    table: str,
+    name: str,
+    wanted: OpenCodec,
+    most_rows: int,
+    share: float,
+    lists: int,
+    public: PublicTables,
+) -> LearnedValues:
+    """The values of a column, most frequent first. ``lists`` is how many columns share the δ for learning."""
+    described = schema.tables[table].columns[name]
+    listed, levels = _public_list(described, name, wanted, public)
+    if listed is None:
+        learner = door.unlisted(table, name, most_rows, share, 1 / lists)
+        # Each entity names a few of its values: more of them find rarer values, and need more noise.
+        found = learner.categories(wanted.most, per_entity=max(1, min(most_rows, isqrt(wanted.most))))
+        order = np.argsort(-found.counts, kind="stable")
+        return LearnedValues(tuple(found.values[place] for place in order))
+    if len(listed) <= wanted.most:
+        return LearnedValues(listed, (), levels)
+    counts = _counts(door, table, name, listed, most_rows, share)
+    return _kept(listed, levels, counts, wanted.most, _kin(described, listed, levels))
+
+
+def _public_list(
+    described: object, name: str, wanted: OpenCodec, public: PublicTables
+) -> tuple[tuple[str, ...] | None, tuple[tuple[str, ...], ...]]:
+    """All codes of a public list, and their levels there, coarse to fine."""
+    if wanted.listed:
+        return wanted.listed, ()
+    if wanted.vocabulary is None or not isinstance(described, Code):
+        return None, ()
+    table, hierarchy = public[wanted.vocabulary], described.hierarchy
+    others = () if hierarchy is None or hierarchy.by is None else (hierarchy.by,)
+    keys = [column for column in table.key if column not in others] or list(table.key)
+    column = name if name in keys else keys[0]
+    wanted_levels = [*(other for other in others if other in table.key), *(hierarchy.columns if hierarchy is not None else ())]
+    rows = zip(
+        table.texts([column]), *([_level(v) for v in table.column(level).to_pylist()] for level in wanted_levels), strict=True
+    )
+    first: dict[str, tuple[str, ...]] = {}
+    for key, *names in rows:
+        if key is not None:
+            first.setdefault(key[0], tuple(names))
+    if not first:
+        raise InternalError(f"the vocabulary {wanted.vocabulary!r} is empty")
+    return tuple(first), tuple(zip(*first.values(), strict=True)) if wanted_levels else ()
+
+
+def _level(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _counts(door: StageDoor, table: str, name: str, listed: tuple[str, ...], most_rows: int, share: float) -> np.ndarray:
+    """Noisy counts of every code of the list."""
+    clip = Clip(1.0) if most_rows > 1 else None
+    (answer,) = door.listed(table, name, listed, most_rows, share).counts([Marginal.of(CODE)], 1.0, clip)
+    return answer.rows[:-1]
+
+
+def _kin(described: object, listed: tuple[str, ...], levels: Sequence[tuple[str, ...]]) -> list[str]:
+    """By what the rare codes are put together: the coarsest level; one group for all where there is none."""
+    if levels:
+        return list(levels[0])
+    if isinstance(described, Code) and described.hierarchy is not None and described.hierarchy.prefix:
+        return [text[: described.hierarchy.prefix[0]] for text in listed]
+    return [""] * len(listed)
+
+
+def _kept(
+    listed: tuple[str, ...], levels: tuple[tuple[str, ...], ...], counts: np.ndarray, most: int, kin: list[str]
+) -> LearnedValues:
+    """The codes with the largest noisy counts; the rest in groups of kin, or in one where there are too many groups."""
+    order = np.argsort(-counts, kind="stable").tolist()
+    groups = len(set(kin))
+    if groups > most // 2:
+        kin, groups = [""] * len(listed), 1
+    kept = order[: max(0, most - groups)]
+    rest: dict[str, list[int]] = {}
+    for place in order[len(kept) :]:
+        rest.setdefault(kin[place], []).append(place)
+    # A group is known by its most frequent code; that is also how it is called at every level.
+    heads = [places[0] for places in rest.values()]
+    called = tuple(tuple(level[place] for place in (*kept, *heads)) for level in levels)
+    return LearnedValues(
+        tuple(listed[place] for place in kept),
+        tuple(tuple(listed[place] for place in places) for places in rest.values()),
+        called,
+    )

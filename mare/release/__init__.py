@@ -5,7 +5,6 @@ must agree on stands in `mare.relational`.
 """
 
 from .archive import load_release
-from .release import Release
-from .settled import SettledGroup, SettledPlan
+from .release import Release, SettledGroup, SettledPlan
 
 __all__ = ["Release", "SettledGroup", "SettledPlan", "load_release"]

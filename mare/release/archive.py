@@ -10,7 +10,6 @@ public/N.arrow      the N-th public table of the schema, whole
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import zipfile
@@ -34,8 +33,6 @@ from .release import Release
 
 if TYPE_CHECKING:
     from mare.schema import Schema
-
-    from .settled import SettledPlan
 
 MIMETYPE = "application/x-mare-release"
 FORMAT = 1
@@ -61,11 +58,11 @@ def save_release(release: Release, path: Path, *, replace: bool = True) -> None:
 
 def release_id(release: Release) -> str:
     """What a target's mark calls the release: a hash of all that its file holds, and of nothing else."""
-    told = hashlib.sha256()
+    hashed = sha256()
     for name, content in _members(release).items():
-        told.update(f"{name} {len(content)}\n".encode())
-        told.update(content)
-    return told.hexdigest()[:ID_LETTERS]
+        hashed.update(f"{name} {len(content)}\n".encode())
+        hashed.update(content)
+    return hashed.hexdigest()[:ID_LETTERS]
 
 
 def refuse_other_file(path: Path) -> None:
@@ -159,18 +156,13 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Release:
         for number, name in enumerate(_public_names(schema))
     }
     release = Release(schema, plan, tables, arrays, ledger, public)
-    _check_models(release, plan)
+    for settled in plan.groups:
+        release.model(settled.name)  # every model loads, so that a file that loads can be sampled from
     return release
 
 
 def _public_names(schema: Schema) -> list[str]:
     return [name for name, table in schema.tables.items() if table.public and not table.ignore]
-
-
-def _check_models(release: Release, plan: SettledPlan) -> None:
-    """Every model loads, so that a file that loads can be sampled from."""
-    for settled in plan.groups:
-        release.model(settled.name)
 
 
 def _member(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:

@@ -9,40 +9,18 @@ import json
 from dataclasses import asdict
 from datetime import date, datetime
 from functools import cache
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from mare.codec import LearnedDomain, LearnedOrder, LearnedScales, LearnedValues
-from mare.domain import Domain, OptionValue
-from mare.graph.groups import ColumnGroup
 from mare.schema.reflection import Bound, ColumnOrder, ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
 from mare.schema.strict import Value
 
-from .settled import SettledGroup, SettledPlan
-
-if TYPE_CHECKING:
-    from .release import Release
+from .release import Release, SettledGroup, SettledPlan
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Domain(_Strict):
-    names: tuple[str, ...]
-    sizes: tuple[int, ...]
-
-
-class _Group(_Strict):
-    group: ColumnGroup
-    model: str
-    options: dict[str, OptionValue]
-    columns: _Domain
-    history: _Domain
-    sensitivity: int
-    rows: float
-    share: float
 
 
 class _Column(_Strict):
@@ -103,7 +81,7 @@ class _Document(_Strict):
     format: int
     status: str
     entities: int
-    groups: tuple[_Group, ...]
+    groups: tuple[SettledGroup, ...]
     tables: tuple[_Table, ...]
     chosen: dict[str, tuple[int, ...]] = {}
     learned: dict[str, _Learned] = {}
@@ -165,19 +143,6 @@ def _written(value: object) -> object:
 def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[ReflectedTable, ...]]:
     """The plan and the tables back, or a `ValueError`."""
     read = _adapter().validate_json(json.dumps(document))
-    groups = tuple(
-        SettledGroup(
-            group=g.group,
-            model=g.model,
-            options=g.options,
-            columns=Domain(g.columns.names, g.columns.sizes),
-            history=Domain(g.history.names, g.history.sizes),
-            sensitivity=g.sensitivity,
-            rows=g.rows,
-            share=g.share,
-        )
-        for g in read.groups
-    )
     tables = tuple(
         ReflectedTable(
             name=t.name,
@@ -193,4 +158,4 @@ def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[Refle
         for t in read.tables
     )
     learned = {name: one.domain() for name, one in read.learned.items()}
-    return SettledPlan(read.entities, groups, read.chosen, learned), tables
+    return SettledPlan(read.entities, read.groups, read.chosen, learned), tables

@@ -1,27 +1,81 @@
-"""`Release`: everything that sampling needs and nothing that was not paid for. It may leave the house when it is PRIVATE."""
+"""`Release`: everything that sampling needs and nothing that was not paid for. It may leave the house when it is PRIVATE.
+
+`SettledPlan` is the plan with everything that the data had a say in: noisy sizes, domains as they are coded, final shares. All of
+it is post-processing of private answers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.codec import LearnedDomains
+from mare.domain import Domain, OptionValue, Task
+from mare.graph.groups import ColumnGroup
 from mare.models import FittedModel, get_model
 from mare.relational.public import PublicTables
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable
-
-from .settled import SettledPlan
 
 if TYPE_CHECKING:
     from mare.privacy.ledger import Ledger
 
 NOT_PRIVATE = "NOT PRIVATE"
 Arrays = Mapping[str, NDArray[np.generic]]
+
+
+@dataclass(frozen=True)
+class SettledGroup:
+    """One column group as it was fitted."""
+
+    group: ColumnGroup
+    model: str
+    options: Mapping[str, OptionValue]
+    columns: Domain
+    history: Domain
+    sensitivity: int
+    """S: rows that one entity may have here, by caps that were enforced."""
+    rows: float
+    """n̂: noisy, never the true number."""
+    share: float
+    """Fraction of the models' budget."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+
+    @property
+    def name(self) -> str:
+        return self.group.name
+
+    @property
+    def task(self) -> Task:
+        return Task(self.name, self.columns, self.history, self.options, self.group.lags, self.group.counts)
+
+
+@dataclass(frozen=True)
+class SettledPlan:
+    """What was fitted, in order."""
+
+    entities: int
+    """n̂ of the entities: noisy, at least 1. What `sample` makes unless told otherwise."""
+    groups: tuple[SettledGroup, ...]
+    chosen: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Public keys that were chosen with budget, by who refers to them: a table (its association) or `table.reference`."""
+
+    learned: LearnedDomains = field(default_factory=dict)
+    """Domains that were learned with budget: values, bounds, bins and the fine histograms to draw from."""
+
+    def group(self, name: str) -> SettledGroup:
+        for settled in self.groups:
+            if settled.name == name:
+                return settled
+        raise KeyError(name)
 
 
 @dataclass(frozen=True, eq=False)

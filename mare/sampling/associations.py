@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray, Codes, RowDraws
+from mare.domain import CodeArray, Codes, Keys, RowDraws, child_keys, purpose_of
 from mare.relational.placing import NOWHERE, Index
 from mare.relational.unrolling import Unrolling
 
-from .structure import REDRAWS
+from .mending import REDRAWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +91,19 @@ def unroll(unrolling: Unrolling, context: Mapping[str, CodeArray], sizes: Mappin
     order = np.argsort(parent, kind="stable")
     found = UnrolledRows(parent, key, {name: np.concatenate(values) for name, values in derived.items()})
     return found.take(order.astype(np.int64))
+
+
+def at_most(rows: UnrolledRows, cap: int, above: Keys) -> UnrolledRows:
+    """No parent with more rows than the cap: of more, some at random. ``above`` are the keys of the parents."""
+    counts = np.bincount(rows.parent, minlength=len(above))
+    if not len(rows.parent) or int(counts.max(initial=0)) <= cap:
+        return rows
+    place = np.arange(len(rows.parent), dtype=np.int64) - (np.cumsum(counts) - counts)[rows.parent]
+    keys = child_keys(above, rows.parent, place, purpose_of("before the cap"))
+    order = np.lexsort((RowDraws(keys, 0).random(), rows.parent))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = place  # sorted by parent before and after: the ranks of a parent's rows are 0, 1, 2 … again
+    return rows.take(np.flatnonzero(rank < cap).astype(np.int64))
 
 
 def _rest(unrolling: Unrolling, context: Mapping[str, CodeArray], names: list[str], draws: RowDraws) -> tuple[Index, Index]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from mare.release import Release
 
-from .generator import Generator
+from .fitted_tables import FittedTables
 from .randomness import BLOCK, draws_row_by_row
 
 ROWS = 1 << 18
@@ -41,7 +41,7 @@ class ChunkSizes:
             now = min(self.full, 2 * now)
 
 
-def chunk_sizes(release: Release, generator: Generator, asked: int | None = None) -> ChunkSizes:
+def chunk_sizes(release: Release, generator: FittedTables, asked: int | None = None) -> ChunkSizes:
     """Chunks of about as many entities as asked, else by how much there is of one, as far as the noisy sizes tell."""
     plan = release.plan
     rows = sum(settled.rows for settled in plan.groups if settled.group.part != "context") / max(1, plan.entities)
@@ -53,7 +53,7 @@ def chunk_sizes(release: Release, generator: Generator, asked: int | None = None
     return ChunkSizes(*(max(1, size // whole) * whole for size in (first, full)))
 
 
-def _steps(release: Release, generator: Generator) -> int:
+def _steps(release: Release, generator: FittedTables) -> int:
     """Columns, each as often as it is drawn one position after the other."""
     steps = 0
     for settled in release.plan.groups:
@@ -63,7 +63,7 @@ def _steps(release: Release, generator: Generator) -> int:
     return steps
 
 
-def positions(release: Release, generator: Generator, table: str) -> int:
+def positions(release: Release, generator: FittedTables, table: str) -> int:
     """Rows that a parent may have one after the other."""
     link = release.schema.tables[table].parent if table in release.schema.tables else None
     return generator.caps.get(table, 1) if link is not None and link.type == "sequential" else 1

@@ -17,9 +17,8 @@ from mare.domain import RowDraws, as_generator
 from mare.relational.filling import Linked, Modelled
 from mare.relational.placing import NOWHERE, Index
 
-from .distinct import repeated
 from .linking import draw_from_pool, draw_other_entity
-from .structure import REDRAWS
+from .mending import REDRAWS, repeated
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,6 +1,6 @@
 """Rows that the user gives: placed and coded like those that mare makes, so that what belongs to them can be drawn.
 
-    columns ─► places (parents, order, references) ─► codes and points ─► chunks of entities, beside generated tables
+    tables ─► columns ─► places (parents, order, references) ─► codes and points ─► chunks of entities, beside generated tables
 
 The rows come out as they were given. Codes are only what models look at: a value outside its domain is the nearest one to
 them, and stays what it is in the output.
@@ -9,27 +9,37 @@ them, and stays what it is in the output.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.codec import DecodedTable, OrdinalCodec, Points, RelativeCodec, Siblings, TableCodec, code_table, read_table
-from mare.codec.elapsed import elapsed_name
+from mare.codec import Above, DecodedTable, OrdinalCodec, Points, RelativeCodec, Siblings, TableCodec
 from mare.codec.points import standing
-from mare.codec.siblings import Above, standing_place
+from mare.codec.siblings import standing_place
 from mare.codec.slots import ORDINARY
-from mare.domain import CodeArray, smallest_dtype
+from mare.domain import Domain
+from mare.errors import SourceError
+from mare.graph.dag import DatasetDag
+from mare.ports import Watch
+from mare.relational.coding import Uncoded, code_rows, points_above, read_rows, siblings_in, uncoded_rows
+from mare.relational.filling import FromAbove
 from mare.relational.placing import Index, Placed, PlacedTables
-from mare.relational.relations import previous_of_item
-from mare.relational.unrolling import FoldedContext
+from mare.relational.relations import TableRelations
+from mare.release import Release
+from mare.schema import Schema
+from mare.schema.caps import parent_link
 
-from .given_references import GivenLinks
+from .given_columns import Columns, check_unique, given_columns, key_texts, places_of, unknown_columns
+from .given_files import Given, read_given
+from .given_references import GivenLinks, Surroundings, check_copies, given_links
+from .given_steps import GivenSteps
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .generator import Generator
+    from .fitted_tables import FittedTables
+    from .from_release import Ready
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +110,188 @@ def _moved(places: Index, start: int) -> Index:
     return np.where(places < 0, places, places - start).astype(np.int64)
 
 
+def take_given(release: Release, ready: Ready, given: Given, watch: Watch | None = None) -> GivenTables:
+    """The given rows, placed and coded; or an error that says what is wrong with them. ``watch`` is told every step."""
+    schema, dag = release.schema, DatasetDag.of(release.schema)
+    named = {_table(schema, dag, name): rows for name, rows in given.items()}
+    for name in named:
+        _check_above(schema, dag, name, named)
+    steps, tables = GivenSteps(named, watch), dict[str, "pa.Table"]()
+    for name, rows in named.items():
+        steps.begin("reading", name)
+        tables[name] = read_given(name, rows)
+    steps.have_read(tables)
+    return _Taking(release, ready, tables, steps).run()
+
+
+def _table(schema: Schema, dag: DatasetDag, name: str) -> str:
+    owned = dag.tables("owned")
+    possible = [t for t in schema.tables if t in dag.tables("entity", "private") and not set(dag.ancestors(t)) & set(owned)]
+    same = [table for table in possible if table == name] or [t for t in possible if t.casefold() == name.casefold()]
+    if len(same) == 1:
+        return same[0]
+    if name in schema.tables:
+        why = {"public": "it comes with the release", "pool": "it is made anew", "owned": "its rows come with their owners'"}
+        role = dag.node(name).role if name in dag.tables() else "ignored"
+        raise SourceError(
+            f"{name} cannot be given: {why.get(role, 'it does not come out')}. Can be given: {', '.join(possible)}."
+        )
+    raise SourceError(f"there is no table {name!r} to be given. There are: {', '.join(possible)}.")
+
+
+def _check_above(schema: Schema, dag: DatasetDag, name: str, named: Mapping[str, object]) -> None:
+    missing = [above for above in dag.ancestors(name) if above in schema.tables and above not in named]
+    if missing:
+        raise SourceError(f"given {name}: its rows belong to rows of {', '.join(missing)}, so give those too.")
+
+
+class _Taking:
+    """The given tables while they are placed, owners before what they own."""
+
+    def __init__(self, release: Release, ready: Ready, tables: Mapping[str, pa.Table], steps: GivenSteps) -> None:
+        self.release, self.schema, self.ready, self.rows = release, release.schema, ready, tables
+        self.steps = steps
+        self.stored = {table.name: table for table in release.tables}
+        self.done: dict[str, GivenTable] = {}
+        self.columns: dict[str, Columns] = {}
+        self.entities: dict[str, Index] = {}
+        self.placing: dict[str, tuple[Index, Index, Index]] = {}
+        self.notes: list[str] = []
+
+    def run(self) -> GivenTables:
+        made, writer = self.ready.fitted, self.ready.writer
+        entity = made.tables[0]
+        if entity not in self.schema.tables:
+            self._entities_by_column(entity)
+        order = [name for name in made.tables if name in self.rows]
+        for name in order:
+            self._place(name)
+        self._check_owned()
+        around = Surroundings(self.schema, self.release.public, writer.pools, self.columns, self.entities)
+        for name in order:
+            self.steps.begin("coding", name)
+            related, (_, parent, _) = made.related.get(name, TableRelations()), self.placing[name]
+            links = given_links(around, name, writer.fillings[name], related, parent)
+            self.done[name], outside = given_table(made, name, self.placing[name], self.columns[name], links, self.done)
+            self.notes += [
+                f"given {name}.{column}: {count:,} values outside its domain stay as they are; what belongs to them is drawn as "
+                "if they were the nearest ones"
+                for column, count in outside.items()
+                if count
+            ]
+        listed = ", ".join(order)
+        self.notes.append(f"the rows of {listed} are those that were given: the release's guarantee is not about them")
+        return GivenTables(entity, self.done, tuple(self.notes))
+
+    def _entities_by_column(self, entity: str) -> None:
+        """Every value of the column that tells entities apart is one, in the order in which they come."""
+        import pyarrow.compute as pc
+
+        holder, (by,) = self.schema.entity_holder or entity, self.schema.table(entity).key or ()
+        if holder not in self.rows:
+            raise SourceError(f"the entities are told apart by rows of {holder}, so give those too.")
+        values = pc.unique(self._columns(holder)[by])
+        number = np.arange(len(values), dtype=np.int64)
+        self.columns[entity], self.entities[entity] = {by: values}, number
+        self.placing[entity] = number, number, np.zeros(len(values), dtype=np.int64)
+        made = self.ready.fitted
+        self.done[entity], _ = given_table(made, entity, self.placing[entity], self.columns[entity], GivenLinks(), {})
+
+    def _check_owned(self) -> None:
+        """Rows of one's own get the keys by which given rows refer to them: each of one row, and all of them given."""
+        import pyarrow as pa
+
+        for table, owners in self.ready.writer.owned_by.items():
+            given = [(owner, reference) for owner, reference in owners if owner in self.rows]
+            others = sorted({owner for owner, _ in owners} - {owner for owner, _ in given})
+            if given and others:
+                raise SourceError(
+                    f"rows of {table} belong to rows of {given[0][0]}, which are given, and of {', '.join(others)}, which are "
+                    f"not: their keys could clash. Give {', '.join(others)} too."
+                )
+            columns = [
+                key_texts(self.columns[owner], self.schema.tables[owner].reference_columns(reference))
+                for owner, reference in given
+            ]
+            keys = pa.concat_arrays(columns).drop_null() if columns else pa.array([], type=pa.string())
+            if len(keys.unique()) != len(keys):
+                raise SourceError(
+                    f"given {' and '.join(dict.fromkeys(o for o, _ in given))}: several rows refer to the same row of {table}, "
+                    "but each has one of its own. Give every row a key of its own there."
+                )
+
+    def _columns(self, name: str) -> Columns:
+        described, filled = self.schema.tables[name], self.ready.writer.fillings[name]
+        foreign = [
+            column for column, f in filled.items() if isinstance(f, FromAbove) and f.table in self.ready.fitted.owners[name]
+        ]
+        needed = [*(described.key or ()), *foreign]
+        if (extra := unknown_columns(self.stored[name], self.rows[name])) and name not in self.columns:
+            self.notes.append(f"given {name}: {', '.join(extra)} is left out, the table has no such column")
+        return given_columns(self.stored[name], self.rows[name], filled, described.columns, needed)
+
+    def _place(self, name: str) -> None:
+        import pyarrow as pa
+
+        described, filled = self.schema.tables[name], self.ready.writer.fillings[name]
+        self.steps.begin("taking", name)
+        columns = self._columns(name)
+        self.steps.begin("placing", name)
+        check_unique(name, columns, [*([described.key] if described.key else []), *described.unique])
+        owners = self.ready.fitted.owners[name]
+        rows = self.rows[name].num_rows
+        if not owners:
+            number = np.arange(rows, dtype=np.int64)
+            self.placing[name] = number, number, np.zeros(rows, dtype=np.int64)
+            self.columns[name], self.entities[name] = columns, number
+            return
+        owner = owners[0]
+        pairs = [(c, f.column) for c, f in filled.items() if isinstance(f, FromAbove) and f.table == owner]
+        foreign, there = [c for c, _ in pairs], [c for _, c in pairs]
+        parent = places_of(key_texts(columns, foreign), key_texts(self.columns[owner], there))
+        lost = int((parent < 0).sum())
+        if lost:
+            raise SourceError(f"given {name}: {', '.join(foreign)} of {lost:,} rows is not among the rows given for {owner}.")
+        link = parent_link(self.schema, name)
+        order_by = [c for c in (link.order_by or () if link is not None and link.type == "sequential" else ()) if c in columns]
+        order = _sorted(parent, [columns[c] for c in order_by])
+        parent = parent[order]
+        counts = np.bincount(parent, minlength=len(self.entities[owner]))
+        position = np.arange(rows, dtype=np.int64) - (np.cumsum(counts) - counts)[parent]
+        self.columns[name] = {column: values.take(pa.array(order)) for column, values in columns.items()}
+        self.entities[name] = self.entities[owner][parent]
+        self.placing[name] = self.entities[name], parent, position
+        self._check_copies(name)
+
+    def _check_copies(self, name: str) -> None:
+        import pyarrow as pa
+
+        tables = {
+            table: Placed(len(parent), parent, position, position, {}) for table, (_, parent, position) in self.placing.items()
+        }
+        placed = PlacedTables(self.ready.fitted.owners, tables)
+        everyone, above = np.arange(len(self.entities[name]), dtype=np.int64), dict[str, "pa.Array"]()
+        for column, filling in self.ready.writer.fillings[name].items():
+            if isinstance(filling, FromAbove) and filling.column in self.columns.get(filling.table, {}):
+                at = placed.climb(everyone, name, filling.table)
+                above[column] = self.columns[filling.table][filling.column].take(pa.array(at))
+        check_copies(name, self.columns[name], self.ready.writer.fillings[name], above)
+
+
+def _sorted(parent: Index, columns: list[pa.Array]) -> Index:
+    """By parent, then by what orders siblings, NULLs first; otherwise as they came."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    arrays = [pa.array(parent)]
+    for column in columns:
+        arrays += [pc.is_valid(column), column]
+    table = pa.table([*arrays, pa.array(np.arange(len(parent)))], names=[str(number) for number in range(len(arrays) + 1)])
+    return np.asarray(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names]), dtype=np.int64)
+
+
 def given_table(
-    made: Generator,
+    made: FittedTables,
     name: str,
     placing: tuple[Index, Index, Index],
     columns: Mapping[str, pa.Array],
@@ -113,84 +303,57 @@ def given_table(
     ``known`` are the tables above it. Also returns how many values lie outside their domains, by column.
     """
     entity, parent, position = placing
-    owner = made.owners[name][0] if made.owners[name] else None
-    parents = len(entity) if owner is None else known[owner].placed.rows
+    parents = known[made.owners[name][0]].placed.rows if made.owners[name] else len(entity)
     counts = np.bincount(parent, minlength=parents).astype(np.int64)
-    siblings, codec, related = Siblings(parents, parent, position), made.codecs[name], made.related.get(name)
-    bare = Placed(len(parent), parent, position, counts[parent], {"rows": {}, "head": {}, "context": {}})
-    around = PlacedTables(made.owners, {**{table: one.placed for table, one in known.items()}, name: bare})
-    everyone = np.arange(len(parent), dtype=np.int64)
-    above: Above = {a: known[a.scope].decoded.points[a.column].take(around.climb(everyone, name, a.scope)) for a in codec.above}
+    places = {**{table: given.placed for table, given in known.items()}, name: uncoded_rows(parent, position, counts)}
+    around, codec = PlacedTables(made.owners, places), made.codecs[name]
+    rows = Uncoded(codec, made.related.get(name, TableRelations()), links, around)
+    above = points_above(codec, around, lambda table: known[table].decoded.points)
     values = {column: columns[column] for column in codec.columns}
-    coded, free = dict(links.codes), dict[str, CodeArray]()
-    unrolling = None if related is None else related.unrolling
-    if unrolling is not None and links.key is not None:
-        size = smallest_dtype(max(1, len(unrolling.vocabulary)))
-        free[unrolling.key] = np.maximum(unrolling.known_as(links.key), 0).astype(size)
-        coded[unrolling.key] = free[unrolling.key]
-    encoded = code_table(codec, read_table(codec, values, siblings, above, coded), siblings)
-    coded |= encoded.rows
-    free |= {elapsed_name(column): codes for column, codes in encoded.elapsed.items()}
-    context: dict[str, CodeArray] = {}
+    read = read_rows(rows, values, above)
     settled = next((g for g in made.plan.groups if (g.group.table, g.group.part) == (name, "context")), None)
-    if settled is not None and unrolling is not None and links.key is not None and related is not None:
-        derived = {}
-        for column in unrolling.derived:
-            reference = related.reference(column)
-            derived[column] = (coded[column], codec.columns[column].size if reference is None else reference.size)
-            free[column] = coded[column]
-        folded = FoldedContext(unrolling, parents, parent, links.key, derived, made.caps[name])
-        context = {column: folded[column] for column in settled.columns.names}
-    elif settled is not None:
-        context = {f"first({column})": codes for column, codes in encoded.firsts.items()}
-        most = settled.columns.size("count") - 1 if "count" in settled.columns else 0
-        context["count"] = np.minimum(counts, most).astype(smallest_dtype(most + 1))
-    items = () if related is None else related.items
-    placed = Placed(
-        len(parent),
-        parent,
-        position,
-        counts[parent],
-        {"rows": coded, "head": coded, "context": context},
-        free=free,
-        targets=links.targets,
-        same_item=previous_of_item(parent, [coded[item] for item in items]) if items else None,
-    )
-    decoded = DecodedTable(values, *_stand(codec, values, siblings, above))
-    return GivenTable(placed, entity, columns, decoded, links.leads), dict(encoded.outside)
+    domain = Domain((), ()) if settled is None else settled.columns
+    placed, outside = code_rows(rows, read, domain.size("count") - 1 if "count" in domain else None if settled is None else 0)
+    # A chunk of a context is cut out of it, so that its columns are made now.
+    context = {column: placed.codes["context"][column] for column in domain.names}
+    placed = replace(placed, codes={**placed.codes, "context": context})
+    decoded = DecodedTable(values, _standing(codec, read.points, siblings_in(around, name), above), _quantities(codec, values))
+    return GivenTable(placed, entity, columns, decoded, links.leads), dict(outside)
 
 
-def _stand(
-    codec: TableCodec, values: Mapping[str, pa.Array], siblings: Siblings, above: Above
-) -> tuple[dict[str, Points], dict[str, pa.Array]]:
-    """Where the ordered columns stand, for what depends on them; and those with special values, as quantities alone.
-
-    As `decode_table` has it: a NULL stands where its anchor does, or binds nobody.
-    """
+def _standing(codec: TableCodec, read: Mapping[str, Points], siblings: Siblings, above: Above) -> dict[str, Points]:
+    """Where the ordered columns stand, for what depends on them: as `decode_table` has it, a NULL stands where its anchor does,
+    or binds nobody."""
     points: dict[str, Points] = {}
-    quantities: dict[str, pa.Array] = {}
     relative: dict[str, RelativeCodec] = {}
-    for name, one in codec.ordered.items():
-        read, kinds = one.values.read(values[name])
-        there = kinds == ORDINARY
-        if one.slots.specials:
-            quantities[name] = one.scale.to_values(read.ticks, ~there)
-        if isinstance(one, OrdinalCodec):
-            points[name] = standing(one.scale, read.ticks, there, one.bins.low, one.bins.high)
+    for name, ordered in codec.ordered.items():
+        held = read[name]
+        if isinstance(ordered, OrdinalCodec):
+            points[name] = standing(ordered.scale, held.lower, held.known, ordered.bins.low, ordered.bins.high)
+        elif held.known.all():
+            points[name] = held
         else:
-            relative[name] = one
-            points[name] = standing(one.scale, read.ticks.copy(), there, 0, 0)
-    if all(points[name].known.all() for name in relative):
-        return points, quantities
-    for step, at in enumerate(siblings.steps):
-        for name, one in relative.items():
+            relative[name] = ordered
+            points[name] = Points(held.scale, held.lower.copy(), held.upper.copy(), held.known.copy())
+    for step, at in enumerate(siblings.steps if relative else ()):
+        for name, ordered in relative.items():
             held = points[name]
             missing = at[~held.known[at]]
-            placing = one.first.placing if one.first is not None and step == 0 else one.placing
+            placing = ordered.first.placing if ordered.first is not None and step == 0 else ordered.placing
             if len(missing) and placing.anchors:
                 held.lower[missing], held.upper[missing], held.known[missing] = standing_place(
-                    placing, one.scale, points, above, missing
+                    placing, ordered.scale, points, above, missing
                 )
-            elif len(missing) and one.first is not None:
-                held.lower[missing], held.upper[missing] = one.first.bins.low, one.first.bins.high
-    return points, quantities
+            elif len(missing) and ordered.first is not None:
+                held.lower[missing], held.upper[missing] = ordered.first.bins.low, ordered.first.bins.high
+    return points
+
+
+def _quantities(codec: TableCodec, values: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """Ordered columns with special values, as quantities alone."""
+    found = {}
+    for name, ordered in codec.ordered.items():
+        if ordered.slots.specials:
+            read, kinds = ordered.values.read(values[name])
+            found[name] = ordered.scale.to_values(read.ticks, kinds != ORDINARY)
+    return found

@@ -11,6 +11,7 @@ import numpy as np
 from mare.codec.ticks import null_mask
 from mare.domain import CodeArray
 from mare.errors import SourceError
+from mare.relational.coding import Links
 from mare.relational.filling import VIA, Constant, Filling, FromAbove, Linked
 from mare.relational.placing import Index
 from mare.relational.public import PublicTables, Vocabulary
@@ -24,17 +25,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class GivenLinks:
-    """Where the references of given rows lead."""
+class GivenLinks(Links):
+    """Where the references of given rows lead: to public rows, or to given ones."""
 
-    codes: Mapping[str, CodeArray] = field(default_factory=dict)
-    """Of those that a model would generate, and whether rows of one's own are there."""
-    targets: Mapping[str, Index] = field(default_factory=dict)
-    """Of each row, the place it leads to: of a public row, or of a given one."""
     leads: Mapping[str, str] = field(default_factory=dict)
     """Of those that lead to given rows: to which table."""
-    key: Index | None = None
-    """Of an association: of each row, the code of its public key."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +89,7 @@ def given_links(
                 targets[reference], leads[reference] = places, table
                 codes[reference] = back_codes(_within(places, parent), says.back, says.itself)
     _check_unfilled(around, table, filled, schema)
-    return GivenLinks(codes, targets, leads, key)
+    return GivenLinks(codes, targets, key, leads)
 
 
 def _links(filled: Mapping[str, Filling]) -> dict[str, list[tuple[str, Linked]]]:

@@ -13,7 +13,7 @@ from mare.relational.filling import VIA, Linked
 from mare.relational.placing import NOWHERE, Index
 from mare.relational.relations import Words
 
-from .others import draw_another
+from .other_entities import draw_another
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from mare.release import Release, SettledGroup
 
 from .chunking import STEP, positions
-from .generator import Generator
+from .fitted_tables import FittedTables
 
 Progress = Callable[[float, int], None]
 """Told how many of how many entities are done; those in the making count for the part of the work that is done on them. Always
@@ -51,7 +51,7 @@ def cost(columns: int, rows: float, steps: float) -> float:
     return columns * (rows + STEP * steps)
 
 
-def expected_work(release: Release, generator: Generator) -> tuple[GroupWork, ...]:
+def expected_work(release: Release, generator: FittedTables) -> tuple[GroupWork, ...]:
     """Of every group, from noisy sizes alone."""
     above = {g.group.table: g.rows for g in release.plan.groups if g.group.part == "context"}
     found = []

@@ -25,7 +25,7 @@ from mare.schema import Schema
 from mare.schema.columns import Code
 from mare.schema.reflection import ReflectedTable
 
-from .generator import Chunk
+from .fitted_tables import Chunk
 from .randomness import stream
 from .writing import ChunkValues, Writer
 

@@ -7,19 +7,43 @@ another row first, its head is drawn before the rest of it, at every step.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mare.domain import CodeArray, RowDraws, purpose_of
+from mare.codec.advancing import Advance
+from mare.codec.elapsed import elapsed_name
+from mare.domain import CodeArray, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
+from mare.relational.coding import siblings_in
 from mare.relational.placing import NOWHERE, Index, Placed
 from mare.relational.relations import Ranked, Stepped
 from mare.release import SettledGroup
 
-from .distinct import keep_apart
-from .elapsing import elapsing
-from .references import LastOfItem, rank_targets, step_targets
+from .fitted_tables import Chunk, Decoder, FittedTables, decoding_draws
+from .mending import keep_apart
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
+from .targets import LastOfItem, rank_targets, step_targets
+
+
+@dataclass(frozen=True, eq=False)
+class GrowingHistory:
+    """The free history of one table that grows with its rows: how far sequences have come, told to the models while the rows are
+    drawn one position after the other. Only where a model looks at it: the values of a sequence are worked out here a step ahead
+    of the others."""
+
+    advances: Mapping[str, Advance]
+    """By name of the free history."""
+    free: dict[str, CodeArray]
+    """What the models look at: written when rows begin."""
+
+    def begin(self, index: Index) -> None:
+        for name, advance in self.advances.items():
+            self.free[name][index] = advance.begin(index)
+
+    def end(self, index: Index, codes: Mapping[str, CodeArray]) -> None:
+        for advance in self.advances.values():
+            advance.hand_in(index, codes)
 
 
 def fill_context(run: Run, settled: SettledGroup, codes: dict[str, CodeArray], rows: int) -> None:
@@ -45,8 +69,8 @@ def fill_rows(run: Run, table: str) -> None:
     ranked = run.ranked(table)
     for name in ranked:
         targets[name] = np.full(placed.rows, NOWHERE, dtype=np.int64)
-    elapsed = elapsing(run.made, run.chunk, table)
-    free = {**placed.free, **elapsed.free}
+    growing = _growing_history(run.made, run.chunk, table)
+    free = {**placed.free, **growing.free}
     run.tables[table] = placed = Placed(
         placed.rows, placed.parent, placed.position, placed.siblings, codes, placed.owner, free, targets, same_item
     )
@@ -56,12 +80,12 @@ def fill_rows(run: Run, table: str) -> None:
         _resolve(run, table, ranked, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
     last = _last_of_item(run, table, groups)
     steps = [np.arange(placed.rows, dtype=np.int64)]
-    if elapsed.advances or _look_back(groups):
+    if growing.advances or _look_back(groups):
         steps = by_position(placed.position)
     for settled in groups:
         run.work.placed(settled, placed.rows, len(steps))
     for step, index in enumerate(steps):
-        elapsed.begin(index)
+        growing.begin(index)
         for settled in groups:
             run.draw(settled, codes[settled.group.part], index, str(step))
             if settled.group.part == "head":
@@ -69,7 +93,7 @@ def fill_rows(run: Run, table: str) -> None:
                 if last is not None and same_item is not None:
                     items = tuple(codes["head"][item] for item in related.items)
                     same_item[index] = last.step(placed.parent, placed.position, items, index)
-        elapsed.end(index, {**codes["head"], **codes["rows"]})
+        growing.end(index, {**codes["head"], **codes["rows"]})
     _keep_apart(run, table, groups)
     _resolve_steps(run, table)
 
@@ -84,7 +108,7 @@ def _last_of_item(run: Run, table: str, groups: list[SettledGroup]) -> LastOfIte
 
 
 def _resolve(
-    run: Run, table: str, ranked: Mapping[str, Ranked], codes: Mapping[str, CodeArray], targets: dict[str, Index], index: Index
+    run: Run, table: str, ranked: Mapping[str, Ranked], codes: Mapping[str, CodeArray], targets: Mapping[str, Index], index: Index
 ) -> None:
     for name, says in ranked.items():
         entity = run.whose(table, index)
@@ -93,13 +117,13 @@ def _resolve(
 
 def _resolve_steps(run: Run, table: str) -> None:
     """The rows that references to earlier ones lead to."""
-    placed = run.tables[table]
+    placed, targets = run.tables[table], dict[str, Index]()
     rows = np.arange(placed.rows, dtype=np.int64)
     for name, says in (run.related(table).references or {}).items():
-        if isinstance(says, Stepped):
-            codes = placed.codes["rows"].get(name, placed.codes["head"].get(name))
-            if codes is not None and isinstance(placed.targets, dict):
-                placed.targets[name] = step_targets(codes, says, rows)
+        codes = placed.codes["rows"].get(name, placed.codes["head"].get(name))
+        if isinstance(says, Stepped) and codes is not None:
+            targets[name] = step_targets(codes, says, rows)
+    run.tables[table] = replace(placed, targets={**placed.targets, **targets})
 
 
 def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
@@ -120,11 +144,9 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
             label: str = label,
         ) -> None:
             for part, settled in drawn.items():
-                held = placed.codes[part]
-                if isinstance(held, dict):
-                    run.draw(settled, held, rows, f"{label} {attempt}")
+                run.draw(settled, placed.codes[part], rows, f"{label} {attempt}")
             # Another code leads to another row.
-            if "head" in drawn and isinstance(placed.targets, dict):
+            if "head" in drawn:
                 _resolve(run, table, run.ranked(table), placed.codes["head"], placed.targets, rows)
 
         # What was unrolled with its key is drawn over its domain at once: its model has spoken for the whole list.
@@ -146,3 +168,28 @@ def _look_back(groups: Sequence[SettledGroup]) -> bool:
         for g in groups
         for h in g.group.history
     )
+
+
+def _growing_history(made: FittedTables, chunk: Chunk, table: str) -> GrowingHistory:
+    """For the rows of a table that are about to be drawn; its context and all tables above are there."""
+    codec, rows = made.codecs[table], chunk.placed.tables[table].rows
+    decoder = Decoder(made.codecs, made.ordered_by, made.given)
+    advances, free = dict[str, Advance](), dict[str, CodeArray]()
+    for column, first in codec.firsts.items():
+        name = elapsed_name(column)
+        if _is_looked_at(made, table, name):
+            firsts = chunk.placed.tables[table].codes["context"][f"first({column})"]
+            above, draws = decoder.above(chunk, codec), decoding_draws(chunk, table)
+            advances[name] = Advance(codec, column, firsts, siblings_in(chunk.placed, table), above, draws)
+            free[name] = np.zeros(rows, dtype=smallest_dtype(first.elapsed.count))
+    return GrowingHistory(advances, free)
+
+
+def _is_looked_at(made: FittedTables, table: str, name: str) -> bool:
+    for settled in made.plan.groups:
+        asked = getattr(made.models[settled.name], "looks_at", None)
+        for column in settled.group.history:
+            mine = (column.kind, column.table, column.name) == ("free", table, name)
+            if mine and (asked is None or str(column) in asked):
+                return True
+    return False

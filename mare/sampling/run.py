@@ -1,12 +1,12 @@
 """`Run`: one chunk while it is made. Rows get their places and keys here, and models are asked for their codes.
 
-Which rows there are is decided in `row_placing`, what is in them in `row_filling`.
+Which rows there are is decided in `generation`, what is in them in `row_filling`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,11 @@ from mare.relational.placing import Index, Placed, PlacedTables, place_children
 from mare.relational.relations import Ranked, Stepped, TableRelations
 from mare.release import SettledGroup
 
-from .distinct import without
-from .generator import Chunk, Generator
+from .fitted_tables import Chunk, FittedTables
+from .mending import keep_within, make_possible, rank_limits, step_limits, structural_codes
 from .meter import ChunkWork
 from .randomness import ask, ask_by_block, ask_whole_blocks, draws_row_by_row, entity_keys
-from .references import Crowd, keep_within, rank_limits, step_limits, steps_that_stay
-from .structure import make_possible, structural_codes
+from .targets import Crowd, steps_that_stay
 
 Coded = dict[Part, dict[str, CodeArray]]
 OWN_PARTS: tuple[Part, ...] = ("head", "rows")
@@ -32,7 +31,7 @@ OWN_PARTS: tuple[Part, ...] = ("head", "rows")
 class Run:
     """One chunk while it is made."""
 
-    made: Generator
+    made: FittedTables
     chunk: Chunk
     tables: dict[str, Placed]
     """Those of the chunk, to be filled in."""
@@ -73,13 +72,13 @@ class Run:
         """Rows that cannot be, before anything depends on them; the places of those that stay."""
         before = self.tables[table]
         kept = np.setdiff1d(np.arange(before.rows), gone).astype(np.int64)
-        self.tables[table] = after = without(before, gone)
-        self.keys[table] = self.keys[table][kept]
+        codes: Coded = {part: {name: drawn[kept] for name, drawn in before.codes[part].items()} for part in OWN_PARTS}
         for name, says in (self.related(table).references or {}).items():
             for part in OWN_PARTS:
-                held = after.codes[part]
-                if isinstance(says, Stepped) and name in held and isinstance(held, dict):
-                    held[name] = steps_that_stay(before.codes[part][name], says, kept)
+                if isinstance(says, Stepped) and name in codes[part]:
+                    codes[part][name] = steps_that_stay(before.codes[part][name], says, kept)
+        self.tables[table] = _only(before, kept, codes)
+        self.keys[table] = self.keys[table][kept]
         return kept
 
     def whose(self, table: str, index: Index) -> Index:
@@ -101,7 +100,7 @@ class Run:
             return ask_whole_blocks(model, history, self.seed, purpose, entities)
         return ask_by_block(model, history, self.seed, purpose, entities)
 
-    def draw(self, settled: SettledGroup, codes: dict[str, CodeArray], index: Index, label: str) -> None:
+    def draw(self, settled: SettledGroup, codes: Mapping[str, CodeArray], index: Index, label: str) -> None:
         """Draw these rows of a group, mended where a code cannot be. ``label`` names the occasion: another one, other numbers."""
         if not len(index):
             return
@@ -151,6 +150,23 @@ def make_room(settled: SettledGroup, codes: dict[str, CodeArray], rows: int) -> 
 def placed_under(counts: Index, codes: Mapping[Part, Mapping[str, CodeArray]]) -> Placed:
     parent, position, siblings = place_children(counts)
     return Placed(len(parent), parent, position, siblings, codes)
+
+
+def _only(placed: Placed, kept: Index, codes: Coded) -> Placed:
+    """The rows ``kept`` of a table, with these codes of theirs. Nothing may depend on it yet."""
+    counts = np.bincount(placed.parent[kept], minlength=int(placed.parent.max(initial=-1)) + 1).astype(np.int64)
+    parent, position, siblings = place_children(counts)
+    return replace(
+        placed,
+        rows=len(kept),
+        parent=parent,
+        position=position,
+        siblings=siblings,
+        codes={**codes, "context": placed.codes["context"]},
+        free={name: known[kept] for name, known in placed.free.items()},
+        targets={name: places[kept] for name, places in placed.targets.items()},
+        same_item=None,
+    )
 
 
 def by_position(position: Index) -> list[Index]:

@@ -22,10 +22,10 @@ from mare.schema.reflection import ReflectedTable
 
 from .chunking import ChunkSizes, chunk_sizes
 from .conditions import entity_condition
+from .from_release import Ready, get_ready
+from .given import take_given
 from .given_files import Given, refuse_given_in
-from .giving import take_given
 from .meter import GroupWork, Meter, Progress, expected_work
-from .preparation import Prepared, prepare
 from .streaming import Job, stream_batches, who_there_is
 
 if TYPE_CHECKING:
@@ -98,28 +98,28 @@ def start(release: Release, options: SampleOptions | None = None, watch: Watch |
     asked = options or SampleOptions()
     if asked.given:
         # What is given may refer to any row that a pool has had in an earlier sample: all are made.
-        return _start_given(release, asked, prepare(release, asked.seed), watch)
+        return _start_given(release, asked, get_ready(release, asked.seed), watch)
     entities = release.plan.entities if asked.entities is None else asked.entities
-    ready = prepare(release, asked.seed, entities)
+    ready = get_ready(release, asked.seed, entities)
     condition = None
     if asked.where is not None:
         entity = release.schema.entity_name or ""
         condition = entity_condition(asked.where, release.schema, ready.writer.codecs.get(entity))
-    job = Job(ready.generator, ready.writer, asked.seed, condition)
+    job = Job(ready.fitted, ready.writer, asked.seed, condition)
     threads = default_threads() if asked.threads is None else asked.threads
-    sizes = chunk_sizes(release, ready.generator, asked.chunk)
-    work = expected_work(release, ready.generator)
+    sizes = chunk_sizes(release, ready.fitted, asked.chunk)
+    work = expected_work(release, ready.fitted)
     return Sampling(release, job, ready.apart, entities, sizes, threads, work, _orphans(release))
 
 
-def _start_given(release: Release, asked: SampleOptions, ready: Prepared, watch: Watch | None) -> Sampling:
+def _start_given(release: Release, asked: SampleOptions, ready: Ready, watch: Watch | None) -> Sampling:
     given = take_given(release, ready, asked.given, watch)
-    generator, writer = replace(ready.generator, given=given), replace(ready.writer, given=given)
+    fitted, writer = replace(ready.fitted, given=given), replace(ready.writer, given=given)
     threads = default_threads() if asked.threads is None else asked.threads
-    sizes = chunk_sizes(release, generator, asked.chunk)
-    work = expected_work(release, generator)
+    sizes = chunk_sizes(release, fitted, asked.chunk)
+    work = expected_work(release, fitted)
     notes = (*given.notes, *_orphans(release))
-    job = Job(generator, writer, asked.seed)
+    job = Job(fitted, writer, asked.seed)
     return Sampling(release, job, ready.apart, given.entities, sizes, threads, work, notes)
 
 

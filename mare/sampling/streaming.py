@@ -20,10 +20,10 @@ from mare.relational.placing import Index
 
 from .chunking import ChunkSizes
 from .conditions import EntityCondition, impossible
+from .fitted_tables import Chunk, FittedTables
 from .generation import generate_chunk
-from .generator import Chunk, Generator
 from .meter import ChunkWork, Meter
-from .others import collected, numbered, referred_at_random, with_everyone
+from .other_entities import collected, numbered, referred_at_random, with_everyone
 from .randomness import BLOCK
 from .writing import ChunkValues, Writer, write_chunk
 
@@ -44,7 +44,7 @@ Batches = dict[str, "pa.RecordBatch"]
 class Job:
     """What every chunk is made with."""
 
-    generator: Generator
+    generator: FittedTables
     writer: Writer
     seed: int
     condition: EntityCondition | None = None

@@ -26,13 +26,12 @@ from mare.relational.relations import Relations, TableRelations
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
-from .decoding import Decoder, codes_of
 from .determined import work_out
-from .generator import Chunk
+from .fitted_tables import Chunk, Decoder, codes_of
 from .given import GivenTables
 from .identifiers import fresh_values
 from .linking import find_places, given_to_owned
-from .others import Everyone
+from .other_entities import Everyone
 from .storing import as_stored
 from .widths import within_width
 

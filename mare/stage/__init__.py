@@ -1,9 +1,9 @@
 """The stage: true rows, truncated and coded, behind views that only the curator may ask."""
 
+from .columns import StagedColumn
+from .intake import stage
 from .needs import TableNeeds, needs
-from .raw import StagedColumn
 from .staged import LocalNotes, Staged
-from .staging import stage
 from .truncation import Cuts
 from .view import StagedView
 

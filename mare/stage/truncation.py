@@ -1,22 +1,129 @@
-"""Truncation: how many rows of a parent and of an entity stay, and where they stand then.
+"""The rows that have an owner, in the order in which siblings stand; and truncation: how many rows of a parent and of an entity
+stay, and where they stand then.
 
 The guarantee rests on these caps. Which rows stay is decided inside the entity alone: by the order that the schema names, or
 by a keyed hash of the row, whose key is drawn for each fit and never released. A rule that looked at other entities (a global
-row number, a sample) would let one entity move another's rows.
+row number, a sample) would let one entity move another's rows. Every tie is broken by the row itself.
+
+What is sorted is thin (numbers, an order, a hash): the values stay in the table that was read, and are fetched by row.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mare.relational.placing import Index
 
+from .loading import order_columns, staged_columns
 from .needs import TableNeeds
-from .ordering import Mask, OwnedRows
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnedRows:
+    """Rows of one table with their owners, sorted by parent and, among siblings, by the order that the schema names."""
+
+    row: Index
+    """Where the values are: the row of the table that was read."""
+    entity: Index
+    parent: Index
+    hash: NDArray[np.uint64]
+    """Of each row, the keyed hash of everything that is staged of it."""
+    owner: Index | None = None
+    """Which of several references owns the row."""
+    key: Index | None = None
+    """Associative: the code of its public key, or -1."""
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, at: Index | Mask) -> OwnedRows:
+        return replace(
+            self,
+            row=self.row[at],
+            entity=self.entity[at],
+            parent=self.parent[at],
+            hash=self.hash[at],
+            owner=None if self.owner is None else self.owner[at],
+            key=None if self.key is None else self.key[at],
+        )
+
+
+def sorted_rows(connection: duckdb.DuckDBPyConnection, raw: str, owned: str, needs: TableNeeds) -> OwnedRows:
+    """What the query ``owned`` finds (row, entity, parent; owner or vk where there are any), in order.
+
+    Rows that the order leaves equal come by their hash, rows of one hash by all they hold: those that are still equal are the
+    same row twice, and either may stand first. The source's own order never decides: another entity could move it.
+    """
+    orders = order_columns(needs)
+    by = ["parent", *(f"{order} ASC NULLS FIRST" for order in orders), "h"]
+    table = connection.sql(
+        f"SELECT o.*, r.h{''.join(f', r.{order}' for order in orders)} FROM ({owned}) o JOIN {raw} r ON r.rowid = o.row "
+        f"ORDER BY {', '.join(by)}"
+    ).to_arrow_table()
+    numbers = {name: _numbers(table, name) for name in ("row", "entity", "parent", "owner", "vk") if name in table.column_names}
+    rows = OwnedRows(
+        numbers["row"],
+        numbers["entity"],
+        numbers["parent"],
+        table.column("h").to_numpy().astype(np.uint64),
+        numbers.get("owner"),
+        numbers.get("vk"),
+    )
+    tied = _tied(table, ["parent", *orders, "h"])
+    return rows if not tied.any() else rows.take(_untied(connection, raw, rows.row, tied, needs))
+
+
+def _numbers(table: pa.Table, name: str) -> Index:
+    return np.asarray(table.column(name).to_numpy(), dtype=np.int64)
+
+
+def _tied(table: pa.Table, names: list[str]) -> Mask:
+    """Whether a row is equal to the one before in all of these columns; NULL equals NULL, and no number is no number."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    tied = np.zeros(table.num_rows, dtype=np.bool_)
+    if table.num_rows < 2:
+        return tied
+    tied[1:] = True
+    for name in names:
+        column = table.column(name).combine_chunks()
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        here, before = column.slice(1), column.slice(0, len(column) - 1)
+        equal = pc.or_kleene(pc.equal(here, before), pc.and_(pc.is_null(here), pc.is_null(before)))
+        tied[1:] &= np.asarray(pc.fill_null(equal, False))
+        if not tied.any():
+            break
+    return tied
+
+
+def _untied(connection: duckdb.DuckDBPyConnection, raw: str, row: Index, tied: Mask, needs: TableNeeds) -> Index:
+    """An order of the rows in which those of a tie stand by all they hold."""
+    import pyarrow as pa
+
+    run = np.cumsum(~tied)
+    among = np.flatnonzero(tied | np.r_[tied[1:], False])
+    connection.register("tied_rows", pa.table({"row": np.unique(row[among])}))
+    everything = ", ".join(name for name, _, _ in staged_columns(needs)) or "1"
+    ranked = f"SELECT t.row, rank() OVER (ORDER BY {everything}) AS rank FROM tied_rows t JOIN {raw} r ON r.rowid = t.row"
+    found = connection.sql(f"FROM ({ranked}) ORDER BY row").fetchnumpy()
+    connection.unregister("tied_rows")
+    rank = np.asarray(found["rank"], dtype=np.int64)[np.searchsorted(np.asarray(found["row"], dtype=np.int64), row[among])]
+    order = np.arange(len(row), dtype=np.int64)
+    order[among] = among[np.lexsort((rank, run[among]))]
+    return order
 
 
 @dataclass(frozen=True)

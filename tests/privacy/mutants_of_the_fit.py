@@ -14,8 +14,8 @@ import pytest
 import mare.privacy.answers.counts as counts_module
 import mare.privacy.curator as curator_module
 from mare.domain import Axis, Coarsening, Codes, Estimate, Marginal
+from mare.fitting.noisy_sizes import Sizes
 from mare.fitting.rehearsal import Rehearsal
-from mare.fitting.sizes import Sizes
 from mare.privacy.answers.judging import judge
 from mare.privacy.answers.scoring import exact_scores
 from mare.privacy.answers.selecting import Selected

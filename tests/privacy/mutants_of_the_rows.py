@@ -13,13 +13,14 @@ import pyarrow.compute as pc
 import pytest
 from numpy.typing import NDArray
 
-import mare.stage.dropping as dropping_module
 import mare.stage.staged as staged_module
+import mare.stage.tables as tables_module
 import mare.stage.truncation as truncation_module
 from mare.codec.category import CategoryCodec, canonical
 from mare.relational.placing import NOWHERE
 from mare.stage import Staged, TableNeeds, kernel
-from mare.stage.raw import StagedColumn
+from mare.stage.columns import StagedColumn
+from mare.stage.tables import StagedTable
 from tests.privacy import checks_of_fits, checks_of_learning, checks_of_rows
 from tests.privacy.planting import planted
 from tests.privacy.seams import change_rows
@@ -91,11 +92,10 @@ def lists_by_row_number(patch: pytest.MonkeyPatch) -> None:
 def rest_by_row_number(patch: pytest.MonkeyPatch) -> None:
     """Which row of a group of rare keys stays depends on how the source stores them (leak 3)."""
 
-    def times(staged: Staged, table: str, rest: NDArray[np.bool_], group: Integers) -> Integers:
-        held = staged.tables[table]
+    def times(connection: Any, held: StagedTable, rest: NDArray[np.bool_], group: Integers) -> Integers:
         return truncation_module.turns(held.row, rest.astype(np.int64), held.parent, group)
 
-    patch.setattr(dropping_module, "_times", times)
+    patch.setattr(tables_module, "_times", times)
 
 
 @planted(
@@ -180,14 +180,14 @@ def most_frequent_instead(patch: pytest.MonkeyPatch) -> None:
 @planted("missing numbers become the median", checks_of_rows.strange_and_missing_values_pass_the_tape, "one entity moves it by")
 def filled_with_the_median(patch: pytest.MonkeyPatch) -> None:
     """A number that is not there is filled in from all the others: one entity moves the rows of many (leak 2)."""
-    original = Staged._values
+    original = Staged.values
 
-    def filled(self: Staged, staged: Any) -> dict[str, pa.Array]:
-        found = original(self, staged)
+    def filled(self: Staged, table: str) -> dict[str, pa.Array]:
+        found = original(self, table)
         for name, values in found.items():
             if pa.types.is_integer(values.type) and values.null_count < len(values):
                 median = pc.quantile(values, 0.5, interpolation="lower")[0]
                 found[name] = pc.fill_null(values, median.cast(values.type))
         return found
 
-    patch.setattr(Staged, "_values", filled)
+    patch.setattr(Staged, "values", filled)

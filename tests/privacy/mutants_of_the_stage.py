@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import mare.privacy.curator as curator_module
-from mare.fitting.sizes import Sizes
+from mare.fitting.noisy_sizes import Sizes
 from mare.privacy.answers.counts import NoisySize
 from mare.privacy.curator import Gate
 from mare.stage import Staged, StagedView, TableNeeds
-from mare.stage.raw import StagedColumn
+from mare.stage.columns import StagedColumn
 from mare.stage_door import StageDoor
 from tests.privacy import checks
 from tests.privacy.planting import planted

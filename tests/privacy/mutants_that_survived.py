@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 import mare.fitting.bin_placing as placing_module
 import mare.privacy.learning as learning_module
-import mare.stage.staged as staged_module
+import mare.relational.coding as coding_module
 from mare.privacy.learning import Learner
 from mare.privacy.noise import LARGEST_COUNT, Noise
 from mare.privacy.till import Till
-from mare.stage.raw import StagedColumn
+from mare.stage.columns import StagedColumn
 from mare_adapters.sources.sql import SqlSource
 from tests.privacy import checks_of_learning, checks_of_noise
 from tests.privacy.planting import planted
@@ -63,8 +63,8 @@ def values_by_parent(patch: pytest.MonkeyPatch) -> None:
 @planted("the previous row of an item, whoever's it is", checks_of_learning.items_pass_the_tape, "one entity moves it by")
 def items_of_others(patch: pytest.MonkeyPatch) -> None:
     """`history_by` goes over the end of a patient: the first sodium looks at somebody else's last one (sensitivities)."""
-    original = staged_module.previous_of_item
-    patch.setattr(staged_module, "previous_of_item", lambda parent, items: original(np.zeros_like(parent), items))
+    original = coding_module.previous_of_item
+    patch.setattr(coding_module, "previous_of_item", lambda parent, items: original(np.zeros_like(parent), items))
 
 
 def _with_true_number(patch: pytest.MonkeyPatch, use: Callable[[Callable[[], float]], None]) -> None:

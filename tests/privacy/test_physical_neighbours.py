@@ -17,9 +17,8 @@ from mare.finding import Location, open_source
 from mare.planning import Plan
 from mare.privacy.tape import Moved
 from mare.stage import needs
-from mare.stage.comparing import reading_of
 from mare.stage.database import staging_database
-from mare.stage.loading import load_rows
+from mare.stage.loading import load_rows, reading_of
 from tests.privacy.physical_formats import WRITERS, write_parquet
 from tests.privacy.physical_hospital import ODD, SCHEMA, Rows, hospital, odd_patient, own, planned, without
 from tests.privacy.physical_oddities import BY_FORMAT

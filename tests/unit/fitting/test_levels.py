@@ -9,7 +9,7 @@ from mare.codec.bins import make_bins
 from mare.codec.integer import IntegerScale
 from mare.codec.slots import Slots
 from mare.domain import Domain
-from mare.fitting.levels import group_levels
+from mare.fitting.settling import group_levels
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn
 
 AGE = OrdinalCodec(IntegerScale(), make_bins(0, 159, 16, "linear"), Slots(nullable=True))

@@ -22,9 +22,9 @@ from mare.relational.placing import NOWHERE
 from mare.relational.relations import previous_of_item
 from mare.release import Release
 from mare.sampling import SampleOptions, sample, start
-from mare.sampling.caps import beyond_the_entity
+from mare.sampling.generation import beyond_the_entity
 from mare.sampling.identifiers import fresh_values
-from mare.sampling.references import LastOfItem
+from mare.sampling.targets import LastOfItem
 from mare.schema.loading import load_schema
 from mare.schema.reflection import ReflectedColumn
 from tests.datasets import dataset

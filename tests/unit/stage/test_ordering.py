@@ -10,7 +10,7 @@ import pytest
 
 from mare.schema.columns import Integer
 from mare.stage.needs import TableNeeds
-from mare.stage.ordering import sorted_rows
+from mare.stage.truncation import sorted_rows
 
 DESCRIBED = {"when": Integer(type="integer", min=0, max=9), "what": Integer(type="integer", min=0, max=9)}
 NEEDS = TableNeeds("visits", "people", (), ("person",), ("when",), ("what",), DESCRIBED)

@@ -17,7 +17,6 @@ from mare.relational.relations import back_codes, previous_of_item, rank_codes, 
 from mare.relational.unrolling import FoldedContext, Unrolling
 from mare.schema.loading import load_schema
 from mare.stage import Cuts, Staged, needs, stage
-from mare.stage.dropping import drop_rest
 from tests.memory_source import MemorySource
 from tests.relations import related
 
@@ -119,13 +118,13 @@ def test_the_rest_is_dropped_with_all_that_hangs_on_it(tmp_path: Path) -> None:
         public = {"drugs": PublicTable("drugs", pa.table({"drug_id": [10, 20, 30]}), ("drug_id",))}
         unrolling = relations(schema, public, {"gives": (0,)})["gives"].unrolling
         assert unrolling is not None
-        drop_rest(found, "gives", unrolling)
+        found.drop_rest("gives", unrolling)
         table, below = found.tables["gives"], found.tables["doses"]
         assert table.key is not None
         assert set(table.key.tolist()) == {0}
         assert len(below.parent) == len(table.parent)
         assert np.array_equal(table.entity[below.parent], below.entity)
-        values = found._values(below)["amount"].to_pylist()
+        values = found.values("doses")["amount"].to_pylist()
         assert {value % 3 for value in values} == {0}  # those of the first key alone
 
 
@@ -142,11 +141,11 @@ def test_rows_of_ones_own_stand_alone_also_when_others_of_them_were_dropped(tmp_
         public = {"drugs": PublicTable("drugs", pa.table({"drug_id": [10, 20]}), ("drug_id",))}
         unrolling = relations(related("rows of an association's own"), public, {"gives": (0,)})["gives"].unrolling
         assert unrolling is not None
-        drop_rest(found, "gives", unrolling)
+        found.drop_rest("gives", unrolling)
         homes = found.tables["homes"]
         assert homes.parent.tolist() == [0, 0]
         assert homes.position.tolist() == [0, 0]
-        assert found._values(found.tables["rooms"])["size"].to_pylist() == [0, 1]
+        assert found.values("rooms")["size"].to_pylist() == [0, 1]
 
 
 def test_the_rest_of_a_group_is_cut_to_what_its_column_holds(tmp_path: Path) -> None:
@@ -158,7 +157,7 @@ def test_the_rest_of_a_group_is_cut_to_what_its_column_holds(tmp_path: Path) -> 
         rows = pa.table({"drug_id": [10, 20, 30, 40], "kind": ["x", "x", "x", "y"]})
         unrolling = relations(schema, {"drugs": PublicTable("drugs", rows, ("drug_id",))}, {"gives": (0,)})["gives"].unrolling
         assert unrolling is not None
-        drop_rest(found, "gives", unrolling)
+        found.drop_rest("gives", unrolling)
         table = found.tables["gives"]
         assert table.key is not None
         groups = [unrolling.groups[key] for key in table.key.tolist() if key != 0]

@@ -51,7 +51,7 @@ def source(children: list[tuple[int | None, int | None]], patients: int = 4) -> 
 def staged_values(staged: Staged) -> dict[int, list[object]]:
     """Per place of the parent, the kept values of ``n`` in order."""
     table = staged.tables[CHILD]
-    values = staged._values(table)["n"].to_pylist()
+    values = staged.values(CHILD)["n"].to_pylist()
     kept: dict[int, list[object]] = {}
     for parent, value in zip(table.parent.tolist(), values, strict=True):
         kept.setdefault(parent, []).append(value)
@@ -130,7 +130,7 @@ tables:
     numbers = [("10", 10), ("9", 9), ("x", 99), (None, 0), ("007", 7), ("100", 100), ("1", 1)]
     visits = [{"p_id": 1, "number": number, "n": n} for number, n in numbers]
     with run(described, MemorySource.of({"p": [{"id": 1, "sex": "F"}], "visits": visits}, types), tmp_path) as staged:
-        assert staged._values(staged.tables["visits"])["n"].to_pylist() == [0, 1, 7, 9, 10, 100, 99]
+        assert staged.values("visits")["n"].to_pylist() == [0, 1, 7, 9, 10, 100, 99]
 
 
 def test_rows_without_a_parent_are_dropped_and_told(tmp_path: Path) -> None:

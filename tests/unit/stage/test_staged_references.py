@@ -151,5 +151,5 @@ def test_whoever_stands_in_for_a_missing_row_is_counted_nowhere(tmp_path: Path) 
         assert stays.tolist() == [2, 0, 0, 0]  # of people who are known: neither has a stay
         (notes,) = found.count_view("notes", "notes", 3).counts([Marginal.of("count")])
         assert notes.tolist() == [0, 1, 0]  # of stays that are known
-        assert found.known("stays").tolist() == [0]
+        assert found.tables["stays"].known.tolist() == [0]
         assert found.values("stays")["ward"].to_pylist() == ["a", None]

@@ -13,8 +13,8 @@ import pytest
 from mare.codec import evenly
 from mare.domain import Axis, Coarsening, Marginal
 from mare.errors import InternalError
+from mare.fitting.noisy_sizes import Sizes
 from mare.fitting.settling import open_codecs, settle
-from mare.fitting.sizes import Sizes
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
 from mare.release import SettledGroup

@@ -20,7 +20,7 @@ from mare.schema.caps import link_cap, parent_link
 from mare.schema.links import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
-from .generator import Generator
+from .fitted_tables import FittedTables
 from .pools import make_pools, pool_sizes
 from .writing import Writer
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class Ready:
     """A release, ready to be sampled from."""
 
-    generator: Generator
+    fitted: FittedTables
     writer: Writer
     apart: Mapping[str, pa.RecordBatch]
     """Tables that come out before any entity: public ones as they are, pools; referred before referring."""
 
 
-def prepare(release: Release, seed: int, entities: int | None = None) -> Prepared:
+def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready:
     """``entities`` is how many there will be, where that is known: pools are no larger than they have to be then."""
     schema = release.schema
     dag = DatasetDag.of(schema)
@@ -57,7 +57,7 @@ def prepare(release: Release, seed: int, entities: int | None = None) -> Prepare
         for name in own
         if (link := parent_link(schema, name)) is not None and link.type == "sequential" and link.order_by
     }
-    generator = Generator(
+    fitted = FittedTables(
         release.plan,
         order,
         owners,
@@ -85,7 +85,7 @@ def prepare(release: Release, seed: int, entities: int | None = None) -> Prepare
         codecs=codecs,
         related=related,
         public=release.public,
-        distinct={name: [d.columns for d in sets if not generator.keeps_apart(name, d)] for name, sets in apart.items() if sets},
+        distinct={name: [d.columns for d in sets if not fitted.keeps_apart(name, d)] for name, sets in apart.items() if sets},
         owned_by=owned_by,
         ordered_by=ordered_by,
         finders=_finders(schema, own),
@@ -93,7 +93,7 @@ def prepare(release: Release, seed: int, entities: int | None = None) -> Prepare
     made, batches = make_pools(schema, writer, tuple(by_name[name] for name in pools), seed, pool_sizes(release, pools, entities))
     public = {name: _whole(release, by_name[name]) for name in by_name if name in release.public}
     first = {name: public.get(name, batches.get(name)) for name in by_name if name in public or name in batches}
-    return Prepared(generator, replace(writer, pools=made), {n: batch for n, batch in first.items() if batch is not None})
+    return Ready(fitted, replace(writer, pools=made), {n: batch for n, batch in first.items() if batch is not None})
 
 
 def table_codecs(release: Release, tables: Iterable[str], related: Relations) -> dict[str, TableCodec]:

@@ -19,12 +19,10 @@ from mare.ports import Forgiving, Source
 from mare.relational.placing import Index
 from mare.relational.public import Texts
 
-from .associations import load_vocabulary
-from .comparing import Collations, reading_of
 from .database import staging_database
-from .loading import load_rows
+from .loading import Collations, load_rows, reading_of
+from .lookups import load_vocabulary
 from .needs import TableNeeds
-from .ordering import OwnedRows, sorted_rows
 from .owners import (
     adopt_orphans,
     check_entities,
@@ -36,8 +34,9 @@ from .owners import (
     place_by_column,
     with_public_keys,
 )
-from .staged import LocalNotes, Staged, StagedTable, read_table
-from .truncation import Cuts, positions, truncate_rows
+from .staged import LocalNotes, Staged
+from .tables import StagedTable, read_places
+from .truncation import Cuts, OwnedRows, positions, sorted_rows, truncate_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -221,13 +220,13 @@ class _Work:
             for name, (relation, needs) in self.placed.items()
         }
         unread = dict(self.source.unread) if isinstance(self.source, Forgiving) else {}
-        notes = LocalNotes(self.read, self.orphans, self.truncated, unread=unread, copies=self.copies)
-        return Staged(self.connection, tables, self.entities, notes, self.vocabularies, outside=self.outside)
+        notes = LocalNotes(self.read, self.orphans, self.truncated, self.outside, unread, self.copies)
+        return Staged(self.connection, tables, self.entities, notes, self.vocabularies)
 
     def _staged_table(self, needs: TableNeeds, relation: str, parents: int) -> StagedTable:
         raw = self.raw[needs.held_by or needs.name]
         if needs.name in self.reread:
-            return read_table(self.connection, needs, relation, raw, parents)
+            return read_places(self.connection, needs, relation, raw, parents)
         rows, position = self.standing[needs.name]
         # An entity has no parent: every row stands alone, as its own.
         parent = rows.parent if needs.owners else np.arange(len(rows), dtype=np.int64)

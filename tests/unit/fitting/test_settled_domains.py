@@ -10,8 +10,7 @@ import pytest
 from mare.codec import LearnedValues, OpenCodec, TableCodec, evenly, table_codec
 from mare.domain import Domain
 from mare.errors import InternalError, PlanError
-from mare.fitting.nodes import settled_domains
-from mare.fitting.settling import open_codecs
+from mare.fitting.settling import open_codecs, settled_domains
 from mare.planning import Plan
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget

@@ -1,14 +1,22 @@
-"""`Generator`: a release, ready to generate; and `Chunk`, what it makes: coded rows and the keys of their random numbers."""
+"""`FittedTables`: a release, ready to generate; `Chunk`, what is made of it: coded rows and the keys of their random numbers; and
+`Decoder`, which makes values of them.
+
+Each table of a chunk is decoded once, by whoever asks for it first: generation asks for the tables above a sequence, which tell
+how far it has come; writing asks for all of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mare.codec import DecodedTable, OrdinalCodec, RelativeCodec, ScaledCodec, TableCodec
+import numpy as np
+
+from mare.codec import Above, DecodedTable, OrdinalCodec, RelativeCodec, ScaledCodec, TableCodec, decode_table
 from mare.codec.code import CodeCodec
-from mare.domain import Keys
+from mare.domain import CodeArray, Keys, RowDraws, as_generator, purpose_of
 from mare.models import FittedModel
+from mare.relational.coding import points_above, siblings_in
 from mare.relational.placing import Index, PlacedTables
 from mare.relational.relations import Relations, Stepped
 from mare.relational.uniqueness import Distinct
@@ -28,7 +36,7 @@ class Chunk:
     given: Mapping[str, slice] = field(default_factory=dict)
     """Of tables that the user gives, which of their rows these are."""
     decoded: dict[str, DecodedTable] = field(default_factory=dict)
-    """The values of tables, once somebody has asked for them (`decoding`)."""
+    """The values of tables, once somebody has asked for them (`Decoder`)."""
 
     @property
     def rows(self) -> dict[str, int]:
@@ -36,7 +44,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, eq=False)
-class Generator:
+class FittedTables:
     """A release, ready to generate: models loaded, codecs built."""
 
     plan: SettledPlan
@@ -71,3 +79,48 @@ class Generator:
         if isinstance(codec, OrdinalCodec):
             return codec.bins.count == codec.bins.high - codec.bins.low + 1
         return not isinstance(codec, RelativeCodec | ScaledCodec | CodeCodec)
+
+
+@dataclass(frozen=True, eq=False)
+class Decoder:
+    """How the codes of a chunk become values."""
+
+    codecs: Mapping[str, TableCodec]
+    ordered_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of sequences, the columns that order them."""
+    given: GivenTables | None = None
+    """Rows that the user gives."""
+
+    def table(self, chunk: Chunk, table: str) -> DecodedTable:
+        """What the models generated, or the user gave, as values."""
+        if table not in chunk.decoded and self.given is not None and table in chunk.given:
+            chunk.decoded[table] = self.given.decoded(table, chunk.given[table])
+        elif table not in chunk.decoded:
+            codec, context = self.codecs[table], chunk.placed.tables[table].codes["context"]
+            firsts = {name: context[f"first({name})"] for name in codec.firsts}
+            above, siblings = self.above(chunk, codec), siblings_in(chunk.placed, table)
+            chunk.decoded[table] = decode_table(
+                codec,
+                codes_of(chunk, table),
+                firsts,
+                siblings,
+                decoding_draws(chunk, table),
+                above,
+                self.ordered_by.get(table, ()),
+            )
+        return chunk.decoded[table]
+
+    def above(self, chunk: Chunk, codec: TableCodec) -> Above:
+        """Where the columns of tables above stand that these are anchored at, gathered for each row."""
+        return points_above(codec, chunk.placed, lambda table: self.table(chunk, table).points)
+
+
+def decoding_draws(chunk: Chunk, table: str) -> np.random.Generator:
+    """The random numbers that a table is decoded with: the same ones whoever asks, and whenever."""
+    return as_generator(RowDraws(chunk.keys[table], purpose_of("decode")))
+
+
+def codes_of(chunk: Chunk, table: str) -> dict[str, CodeArray]:
+    """The codes of all columns and references of the rows, wherever they were generated."""
+    placed = chunk.placed.tables[table]
+    return {**placed.free, **placed.codes["head"], **placed.codes["rows"]}

@@ -105,15 +105,6 @@ def test_a_text_says_a_number_or_none(tmp_path: Path) -> None:
         assert counted(column, (0, 1, 2, 3)) == [0, 1, 1, 1]
 
 
-def test_measured_numbers_may_stand_for_the_column(tmp_path: Path) -> None:
-    with staged_column("n", [{"p_id": 1, "n": 5}, {"p_id": 2, "n": 6}], tmp_path) as column:
-        measured = StagedColumn(column.staged, "visits", "n", 4, lambda: np.array([0.5, nan]))
-        assert counted(measured, (0, 1, 2)) == [1, 0, 1]
-        short = StagedColumn(column.staged, "visits", "n", 4, lambda: np.zeros(3))
-        with pytest.raises(InternalError, match="3 numbers were measured for 2 rows"):
-            short.binned((0, 1), "cell")
-
-
 def test_a_column_that_is_not_staged_is_a_bug(tmp_path: Path) -> None:
     with staged_column("k", [], tmp_path) as column:
         with pytest.raises(InternalError, match="not staged"):

@@ -1,4 +1,5 @@
-"""References while staging: from key values to places. A row of another entity is never found, whatever the key says.
+"""From key values to places: rows of the same entity, and the keys of public tables. A row of another entity is never found,
+whatever the key says.
 
 Both sides are joined inside one entity, so a reference that leads out of it is one that leads nowhere (privacy.md, leak 8).
 """
@@ -11,11 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mare.relational.placing import NOWHERE, Index
+from mare.relational.public import Texts
 
 from .needs import Link
 
 if TYPE_CHECKING:
     import duckdb
+
+
+def load_vocabulary(connection: duckdb.DuckDBPyConnection, relation: str, keys: Sequence[Texts], columns: int) -> None:
+    """The public keys as a table: x0, x1 … and their code. Of keys that are compared as one, the first has it."""
+    import pyarrow as pa
+
+    listed = {f"x{i}": pa.array([key[i] for key in keys], type=pa.string()) for i in range(columns)}
+    connection.register("listed", pa.table({**listed, "code": pa.array(np.arange(len(keys)))}))
+    named = ", ".join(listed)
+    connection.execute(f"CREATE TABLE {relation} AS SELECT {named}, min(code) AS code FROM listed GROUP BY {named}")
+    connection.unregister("listed")
 
 
 def find_rows(

@@ -1,24 +1,15 @@
-"""References while sampling: from codes to places, and codes that lead to no row put right.
-
-A model may draw the fifth admission of a patient who has three. Then it is asked again; what is still impossible after that
-is drawn at random among the rows there are, or becomes NULL where the reference may be.
-"""
+"""Which rows the codes of references stand for while a table is drawn, and which row is the previous one of the same item."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray, Codes, RowDraws
+from mare.domain import CodeArray
 from mare.relational.placing import NOWHERE, Index, PlacedTables
 from mare.relational.relations import Ranked, Stepped
-
-from .structure import REDRAWS
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,49 +25,6 @@ class Crowd:
         whose = placed.climb(np.arange(placed.tables[table].rows, dtype=np.int64), table, entity)
         count = np.bincount(whose, minlength=entities).astype(np.int64)
         return cls(np.cumsum(count) - count, count)
-
-
-@dataclass(frozen=True, eq=False)
-class Limits:
-    """Codes below ``limit`` lead to a row; then come, where allowed, the row itself and NULL."""
-
-    column: str
-    limit: Index
-    """Of each row, how many codes from 0 on lead somewhere."""
-    special: int
-    """The first code that always may be: all from here on are possible."""
-    fallback: int | None
-    """The code for rows that nothing can be done for; None: any that leads somewhere."""
-
-    def wrong(self, codes: NDArray[np.integer]) -> Mask:
-        found: Mask = (codes >= self.limit) & (codes < self.special)
-        return found
-
-
-def rank_limits(name: str, says: Ranked, crowd: Crowd, entity: Index) -> Limits:
-    """The rows that an entity has there; NULL where the reference is nullable."""
-    rows = says.size - says.nullable
-    return Limits(name, np.minimum(crowd.count[entity], rows), rows, rows if says.nullable else None)
-
-
-def step_limits(name: str, says: Stepped, position: Index) -> Limits:
-    """The rows before it. Where it may not be NULL, it may be itself; then "none" becomes that."""
-    return Limits(name, np.minimum(position, says.back), says.back, says.back + (says.itself if says.nullable else 0))
-
-
-def keep_within(drawn: dict[str, CodeArray], limits: Limits, resample: Callable[[Mask, str], Codes], draws: RowDraws) -> None:
-    """Mend ``drawn`` in place. ``resample`` draws the rows of a mask once more, under a name for the attempt."""
-    codes = drawn[limits.column].astype(np.int64)
-    for attempt in range(REDRAWS):
-        wrong = limits.wrong(codes)
-        if not wrong.any():
-            break
-        codes[wrong] = resample(wrong, f"{limits.column} {attempt}")[limits.column]
-    wrong = limits.wrong(codes)
-    some = np.flatnonzero(wrong & (limits.limit > 0))
-    codes[some] = draws.at(f"{limits.column} any", some).integers(0, limits.limit[some])
-    codes[wrong & (limits.limit <= 0)] = limits.fallback or 0
-    drawn[limits.column] = codes.astype(drawn[limits.column].dtype)
 
 
 def rank_targets(codes: NDArray[np.integer], says: Ranked, crowd: Crowd, entity: Index) -> Index:

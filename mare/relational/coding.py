@@ -1,0 +1,120 @@
+"""Place and encode: from rows that have their places, and values, to a `Placed` table. One rule, for two who must agree.
+
+    values + places + where references lead ─► read ─► **codes**, context, history without a model ─► `Placed`
+
+The stage codes true rows by it and the sampler those that a user gives; a model has learned from the first and looks at the
+second. Reading and coding are two steps, because the stage learns bins between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.codec import Above, Points, ReadTable, Siblings, TableCodec, code_table, read_table
+from mare.codec.elapsed import elapsed_name
+from mare.domain import CodeArray, smallest_dtype
+from mare.graph.groups import Part
+
+from .placing import Index, Placed, PlacedTables
+from .relations import TableRelations, previous_of_item
+from .unrolling import FoldedContext, Unrolling
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Where the references of a table's rows lead, and the codes that tell it."""
+
+    codes: Mapping[str, CodeArray] = field(default_factory=dict)
+    """Of those that a model generates, and whether rows of one's own are there."""
+    targets: Mapping[str, Index] = field(default_factory=dict)
+    """Of each row, the place it leads to."""
+    key: Index | None = None
+    """Of an association: of each row, the code of its public key."""
+
+
+@dataclass(frozen=True, eq=False)
+class Uncoded:
+    """The rows of one table that have their places and their links, but no codes yet."""
+
+    codec: TableCodec
+    related: TableRelations
+    links: Links
+    around: PlacedTables
+    """The table itself and those above it; of all that is placed there, only the places are looked at."""
+
+    @property
+    def table(self) -> str:
+        return self.codec.table
+
+
+def uncoded_rows(
+    parent: Index, position: Index, counts: Index, owner: Index | None = None, unknown: NDArray[np.bool_] | None = None
+) -> Placed:
+    """Rows that have their places and nothing else; ``counts`` says how many children each parent row has."""
+    siblings = counts[parent] if owner is None else np.ones(len(parent), dtype=np.int64)
+    return Placed(len(parent), parent, position, siblings, {"rows": {}, "head": {}, "context": {}}, owner, unknown=unknown)
+
+
+def siblings_in(around: PlacedTables, table: str) -> Siblings:
+    """Rows with a parent stand beside each other; a row that one of several references owns stands alone."""
+    placed, owners = around.tables[table], around.owners[table]
+    if len(owners) == 1:
+        return Siblings(around.tables[owners[0]].rows, placed.parent, placed.position)
+    return Siblings(placed.rows, np.arange(placed.rows, dtype=np.int64), placed.position)
+
+
+def points_above(codec: TableCodec, around: PlacedTables, points: Callable[[str], Mapping[str, Points]]) -> Above:
+    """Where the columns of tables above stand that a table is anchored at, gathered for each of its rows."""
+    rows = np.arange(around.tables[codec.table].rows, dtype=np.int64)
+    return {a: points(a.scope)[a.column].take(around.climb(rows, codec.table, a.scope)) for a in codec.above}
+
+
+def read_rows(rows: Uncoded, values: Mapping[str, pa.Array], above: Above) -> ReadTable:
+    """Ticks and codes of the rows; bins may still be open."""
+    given, unrolling, key = dict(rows.links.codes), rows.related.unrolling, rows.links.key
+    if unrolling is not None and key is not None:
+        given[unrolling.key] = _known_key(unrolling, key)
+    return read_table(rows.codec, values, siblings_in(rows.around, rows.table), above, given)
+
+
+def code_rows(rows: Uncoded, read: ReadTable, most: int | None) -> tuple[Placed, Mapping[str, int]]:
+    """The rows with all that models look at; also how many values lie outside their domains, by column.
+
+    ``most`` is the largest number of children that the context tells; None where there is no context.
+    """
+    related, links, placed = rows.related, rows.links, rows.around.tables[rows.table]
+    siblings, unrolling = siblings_in(rows.around, rows.table), related.unrolling
+    encoded = code_table(rows.codec, read, siblings)
+    coded = {**links.codes, **encoded.rows}
+    free = {elapsed_name(name): codes for name, codes in encoded.elapsed.items()}
+    context: Mapping[str, CodeArray] = {}
+    if most is not None:
+        counts = np.minimum(np.bincount(placed.parent, minlength=siblings.parents), most).astype(smallest_dtype(most + 1))
+        context = {**{f"first({name})": codes for name, codes in encoded.firsts.items()}, "count": counts}
+    if unrolling is not None and links.key is not None:
+        coded[unrolling.key] = _known_key(unrolling, links.key)
+        free |= {name: coded[name] for name in (unrolling.key, *unrolling.derived)}
+        derived = {name: (coded[name], _size(rows, name)) for name in unrolling.derived}
+        context = FoldedContext(unrolling, siblings.parents, placed.parent, links.key, derived, most or 0)
+    same_item = previous_of_item(placed.parent, [coded[item] for item in related.items]) if related.items else None
+    parts: Mapping[Part, Mapping[str, CodeArray]] = {"rows": coded, "head": coded, "context": context}
+    return replace(placed, codes=parts, free=free, targets=links.targets, same_item=same_item), encoded.outside
+
+
+def _size(rows: Uncoded, name: str) -> int:
+    """How many codes a derived column or reference has."""
+    reference = rows.related.reference(name)
+    return rows.codec.columns[name].size if reference is None else reference.size
+
+
+def _known_key(unrolling: Unrolling, key: Index) -> CodeArray:
+    """The public keys as the rest of each row sees them. One that no column is left for is the first: nobody draws it."""
+    return np.maximum(unrolling.known_as(key), 0).astype(smallest_dtype(max(1, len(unrolling.vocabulary))))

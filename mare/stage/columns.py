@@ -1,0 +1,186 @@
+"""Columns before they have a domain, and what is asked of them then: lists of values, bounds, bins. For the gate alone.
+
+`StagedColumn` and `MeasuredColumn` implement `mare.privacy.view.PrivateColumn`. The first is SQL on the staged relation, so that
+of a table larger than memory never more comes out than one number per row. The second holds what was read (`Staged.read`) of an
+ordered column: a value, a distance, a fraction. Rows without a number of their own (NULL, special values, the first of a
+sequence, rows that stand in for a missing one) are not in it: they would only take weight from the entity's others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.codec import ScaledCodec, TableCodec
+from mare.codec.category import coded_by_value
+from mare.domain import Domain, smallest_dtype
+from mare.errors import InternalError
+from mare.relational.placing import Index
+
+from .staged import Staged
+from .tables import StagedTable
+from .view import StagedView
+
+Measure = Literal["values", "first", "elapsed"]
+"""Of an ordered column: its own numbers, those that its sequences begin with, or how far they have come when a row begins."""
+
+CODE = "code"
+"""The one column of a view of listed values."""
+
+ITEM = "item"
+"""The column of a view that tells items apart."""
+
+Numbers = NDArray[np.float64]
+
+_NUMBERS = {"DATE": "CAST({v} - DATE '1970-01-01' AS DOUBLE)", "TIMESTAMP": "CAST(epoch_us({v}) AS DOUBLE)"}
+"""Dates count in days, moments in microseconds since 1970. All else is the number it says, or none."""
+
+
+@dataclass(frozen=True, eq=False)
+class StagedColumn:
+    """One modelled column of one staged table."""
+
+    staged: Staged
+    table: str
+    column: str
+    max_rows_per_entity: int
+    """S of the table's rows, as the plan derived it. Not measured here."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.table}.{self.column}"
+
+    def binned(self, edges: Sequence[float], label: str) -> StagedView:
+        numbers, owner = self._numbers(), self._table.entity
+        cells = len(edges) - 1
+        inner = np.asarray(edges[1:-1], dtype=np.float64)
+        codes = np.where(np.isnan(numbers), cells, np.searchsorted(inner, numbers, side="right"))
+        coded = {label: codes.astype(smallest_dtype(cells + 1))}
+        return StagedView(self.name, Domain((label,), (cells + 1,)), self.max_rows_per_entity, self.staged.entities, owner, coded)
+
+    def keys(self, most: int, key: bytes) -> Mapping[str, int]:
+        # ``h`` is the row's own keyed hash: an entity's place in the table would change when another one leaves.
+        rows = f"{self._table.relation} p JOIN {self._table.raw} r ON r.rowid = p.row"
+        held = (
+            f"SELECT entity, CAST({self._value} AS VARCHAR) AS value, min(sha256($1 || CAST(h AS VARCHAR))) AS pick "
+            f"FROM {rows} WHERE {self._value} IS NOT NULL GROUP BY ALL"
+        )
+        ranked = f"SELECT value, row_number() OVER (PARTITION BY entity ORDER BY pick, value) AS rank FROM ({held})"
+        found = self.staged.connection.execute(
+            f"SELECT value, count(*) FROM ({ranked}) WHERE rank <= $2 GROUP BY value", [key.hex(), most]
+        )
+        return {str(value): int(count) for value, count in found.fetchall()}
+
+    def _numbers(self) -> Numbers:
+        raw, connection = self._table.raw, self.staged.connection
+        types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {raw}").fetchall()}
+        number = _NUMBERS.get(types[self._value], "TRY_CAST({v} AS DOUBLE)").format(v=self._value)
+        found = connection.sql(f"SELECT coalesce({number}, 'nan'::DOUBLE) AS number FROM {raw}").fetchnumpy()
+        # A row that stands in for a missing one has no number.
+        return np.append(np.asarray(found["number"], dtype=np.float64), np.nan)[self._table.row]
+
+    @property
+    def _table(self) -> StagedTable:
+        return self.staged.tables[self.table]
+
+    @property
+    def _value(self) -> str:
+        values = self._table.needs.values
+        if self.column not in values:
+            raise InternalError(f"{self.name} is not staged as a modelled column")
+        return f"v{values.index(self.column)}"
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredColumn:
+    """Integer ticks of rows, sorted by entity."""
+
+    name: str
+    """Table and column: public."""
+    max_rows_per_entity: int
+    """S, as the plan derived it. Not measured here."""
+    entities: int
+    owner: Index
+    """Of each row, its entity."""
+    ticks: NDArray[np.int64]
+    items: NDArray[np.int64] | None = None
+    """Of each row, which item its number is of, where scales depend on another column."""
+
+    def binned(self, edges: Sequence[float], label: str) -> StagedView:
+        """The cell that each row falls into; the last one, for rows without a number, stays empty."""
+        cells = len(edges) - 1
+        codes = np.searchsorted(_inner(edges), self.ticks, side="right")
+        coded = {label: codes.astype(smallest_dtype(cells + 1))}
+        return StagedView(self.name, Domain((label,), (cells + 1,)), self.max_rows_per_entity, self.entities, self.owner, coded)
+
+    def by_item(self, edges: Sequence[Sequence[float]], lows: Sequence[int], label: str) -> StagedView:
+        """The item of each row, and the cell that it falls into on the grid of its item, counted from the item's low end."""
+        if self.items is None:
+            raise InternalError(f"{self.name} has no items")
+        cells = max(len(own) - 1 for own in edges)
+        codes = np.zeros(len(self.ticks), dtype=np.int64)
+        for item, (own, low) in enumerate(zip(edges, lows, strict=True)):
+            at = np.flatnonzero(self.items == item) if len(edges) > 1 else slice(None)
+            codes[at] = np.searchsorted(_inner(own), self.ticks[at] - low, side="right")
+        coded = {ITEM: self.items.astype(smallest_dtype(len(edges))), label: codes.astype(smallest_dtype(cells))}
+        domain = Domain((ITEM, label), (len(edges), cells))
+        return StagedView(self.name, domain, self.max_rows_per_entity, self.entities, self.owner, coded)
+
+    def keys(self, most: int, key: bytes) -> Mapping[str, int]:
+        raise InternalError(f"{self.name} is a number: it has no list of values to learn")
+
+
+def _inner(edges: Sequence[float]) -> NDArray[np.int64]:
+    """Ticks are whole: one is at least an edge when it is at least the next whole number."""
+    return np.ceil(np.asarray(edges[1:-1], dtype=np.float64)).astype(np.int64)
+
+
+def measured_column(staged: Staged, table: str, name: str, measure: Measure, codec: TableCodec, most_rows: int) -> MeasuredColumn:
+    """One number for each row that has one (of ``first``: for each parent row), with the items of a number whose scale depends on
+    another column. The table has been read."""
+    if measure == "elapsed":
+        return _elapsed(staged, table, name, most_rows)
+    return _first(staged, table, name, most_rows) if measure == "first" else _values(staged, table, name, codec, most_rows)
+
+
+def listed_view(staged: Staged, table: str, name: str, listed: tuple[str, ...], most_rows: int) -> StagedView:
+    """Which value of a public list each row holds; one outside it is the last code."""
+    size = len(listed) + 1
+    codes, _ = coded_by_value(
+        staged.values(table)[name], {text: code for code, text in enumerate(listed)}, len(listed), len(listed), size
+    )
+    held = staged.tables[table]
+    known = held.known
+    owner, coded = held.entity[known], {CODE: codes[known].astype(smallest_dtype(size))}
+    return StagedView(f"{table}.{name}", Domain((CODE,), (size,)), most_rows, staged.entities, owner, coded)
+
+
+def _values(staged: Staged, table: str, name: str, codec: TableCodec, most_rows: int) -> MeasuredColumn:
+    """The rows that have a number, of those that are counted at all."""
+    read, rows = staged.as_read(table), staged.tables[table]
+    reading, one = read.readings[name], codec.columns[name]
+    counted = reading.ordinary if rows.unknown is None else reading.ordinary & ~rows.unknown
+    at = np.flatnonzero(counted)
+    items = one.item_of(read.codes)[at] if isinstance(one, ScaledCodec) else None
+    return MeasuredColumn(f"{table}.{name}", most_rows, staged.entities, rows.entity[at], reading.measure[at], items)
+
+
+def _elapsed(staged: Staged, table: str, name: str, most_rows: int) -> MeasuredColumn:
+    at, owner = staged.tables[table].known, staged.tables[table].entity
+    elapsed = staged.as_read(table).elapsed[name][at]
+    return MeasuredColumn(f"{table}.elapsed({name})", most_rows, staged.entities, owner[at], elapsed)
+
+
+def _first(staged: Staged, table: str, name: str, most_rows: int) -> MeasuredColumn:
+    """One for each parent row that has any."""
+    first, parent = staged.as_read(table).firsts[name], staged.tables[table].needs.parent
+    if parent is None:
+        raise InternalError(f"table {table!r} has sequences but no parent")
+    above = staged.tables[parent]
+    at = first.ordinary if above.unknown is None else first.ordinary & ~above.unknown[first.parents]
+    owner = above.entity[first.parents[at]]
+    return MeasuredColumn(f"{table}.first({name})", most_rows, staged.entities, owner, first.measure[at])
