@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import Ladder
-from mare.schema.sizes import DEFAULT_BINS, keeps_each
+from mare.schema.columns import DEFAULT_BINS, keeps_each
 
 from .ticks import Ticks
 

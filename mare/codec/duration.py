@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from mare.schema.spans import parse_span
+from mare.schema.moments import parse_span
 
 from .parsing import whole_numbers
 from .ticks import DAY_US, Mask, TickArray, Ticks, filled, null_mask

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import product
 
 from mare.schema.columns import Integer, Number, NumericRange
-from mare.schema.sizes import bin_bound
 
 from .bins import Bins, OpenBins, Scale, bins_from_edges
 from .category import canonical
@@ -58,7 +57,7 @@ def _item(column: Integer | Number, told: _Range, known: LearnedOrder) -> ItemSc
     scale = _scale(column, told, known)
     if known.bins is not None:
         return ItemScale(scale, known.bins)
-    most, wanted = bin_bound(column), column.bins if isinstance(column.bins, int) else None
+    most, wanted = column.most_bins, column.bins if isinstance(column.bins, int) else None
     low = scale.tick(told.low, up=True) if told.low is not None else _learned(known.low, told.precision, scale)
     high = scale.tick(told.high) if told.high is not None else _learned(known.high, told.precision, scale)
     if low is None or high is None:

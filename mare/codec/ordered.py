@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import time
 
 from mare.schema import Schema
-from mare.schema.columns import Number, Time
+from mare.schema.columns import DEFAULT_BINS, Number, Time, keeps_each
 from mare.schema.relative import Anchor, FirstValue
-from mare.schema.sizes import DEFAULT_BINS, bin_bound, first_bound, keeps_each
 
 from .anchoring import resolved_anchor
 from .bins import Bins, OpenBins, Scale, bins_from_edges, make_bins
@@ -91,11 +90,11 @@ def _placed(column: OrderedColumn, scale: AnyScale, ends: Ends, learned: Bins | 
     low, high = ends
     wanted = column.bins if isinstance(column.bins, int) else None
     if low is None or high is None:
-        return OpenBins(low, high, column.scale, bin_bound(column), wanted)
+        return OpenBins(low, high, column.scale, column.most_bins, wanted)
     high = max(low, high)
     if isinstance(column.bins, tuple):
         return bins_from_edges(low, high, edges_of(scale, column.bins))
-    return cut(low, high, wanted, column.scale, bin_bound(column))
+    return cut(low, high, wanted, column.scale, column.most_bins)
 
 
 def cut(low: int, high: int, wanted: int | None, scale: Scale, most: int) -> Bins | OpenBins:
@@ -116,13 +115,13 @@ def _fractions(column: OrderedColumn) -> Bins | OpenBins:
         return bins_from_edges(0, WHOLE, [round(edge * WHOLE) for edge in column.bins if 0 < edge <= 1])
     if column.bins is not None:
         return whole_bins(column.bins)
-    return OpenBins(0, WHOLE, column.scale, bin_bound(column), closes=True)
+    return OpenBins(0, WHOLE, column.scale, column.most_bins, closes=True)
 
 
 def _first(
     column: OrderedColumn, first: FirstValue, scale: AnyScale, learned: Bins | None, anchors: dict[str, Anchor]
 ) -> FirstCodec:
-    most = first_bound(column) or DEFAULT_BINS
+    most = column.most_first_bins or DEFAULT_BINS
     if first.within is not None:
         placing = Placing(anchors.get("first.after"), anchors.get("first.before"), reach_of(scale, first.within))
         # The column's own scale is about the distance from the previous row, not about this one.

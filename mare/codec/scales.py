@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, time
 
 from mare.schema.columns import Date, Datetime, Duration, Integer, Number, Time
-from mare.schema.spans import parse_span
+from mare.schema.moments import parse_span
 
 from .date import DateScale
 from .datetime import DatetimeScale

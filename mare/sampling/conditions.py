@@ -22,8 +22,8 @@ from mare.errors import PlanError
 from mare.relational.filling import Modelled, WorkedOut, fillings
 from mare.schema import Schema
 from mare.schema.columns import AnyColumn, Boolean, Category, Code, Date, Datetime, Duration, Integer, Number, Text, Time
+from mare.schema.moments import parse_span
 from mare.schema.schema import EntityByColumn
-from mare.schema.spans import parse_span
 
 from .condition_grammar import Among, Comparison, Condition, IsNull, Joined, Not, Operator, Value, parse_condition
 

@@ -14,7 +14,6 @@ from .layout import Layout
 from .matching_links import match_links
 from .reflection import LeftOut, ReflectedColumn, ReflectedTable, Reflection
 from .schema import EntityByColumn, Schema
-from .storing import clash
 from .table import Table
 
 _NO_RIGHT = "no right to read"
@@ -178,7 +177,7 @@ def _described(name: str, table: Table, stored: ReflectedTable, tells_nullabilit
         if found is None or table.public:
             continue
         path: Path = ("tables", name, "columns", column)
-        if (clashing := clash(described, found)) is not None:
+        if (clashing := described.clash(found)) is not None:
             what, remedy = clashing
             yield Fault((*path, "type"), what, remedy)
             continue

@@ -11,9 +11,9 @@ from mare.schema.faults import Fault, describe
 from mare.schema.layout import Layout
 from mare.schema.schema import Schema
 
-from . import anchors, cycles, determined, domains, entity, keys, links, names, ownership, protection, references, scales, sees
+from . import anchors, cycles, determined, domains, entity, keys, links, names, ownership, protection, references, sees
 
-_CHECKS = (names, entity, ownership, links, keys, references, cycles, domains, scales, anchors, determined, sees, protection)
+_CHECKS = (names, entity, ownership, links, keys, references, cycles, domains, anchors, determined, sees, protection)
 
 
 def find_faults(schema: Schema) -> tuple[Fault, ...]:

@@ -8,10 +8,9 @@ from datetime import date
 from mare.schema.columns import Column, Date, Datetime, Duration, Integer, Number, Ordinal, Time, Unknown
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
-from mare.schema.moments import is_more
+from mare.schema.moments import is_more, parse_span
 from mare.schema.order import crossing, ends, two_sided
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
-from mare.schema.spans import parse_span
 
 from .wording import listed, no_column, unsettled
 

@@ -9,7 +9,6 @@ from mare.schema.columns import Column, Identifier, Ordinal, Position, Text, Unk
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.relative import PREVIOUS_ROW
-from mare.schema.sizes import distinct_values
 
 from .wording import listed, no_column, unsettled
 
@@ -102,7 +101,7 @@ def _too_few(layout: Layout, name: str, rest: list[str], known: dict[str, Column
     drawn = [c for c in rest if c not in via and _is_drawn(known.get(c))]
     if not drawn:
         return f"{listed(rest)} may repeat within the parent, and no part of it can be drawn again"
-    sizes = [None if says is None else distinct_values(says) for says in map(known.get, drawn)]
+    sizes = [None if says is None else says.distinct_values for says in map(known.get, drawn)]
     if cap is None or any(size is None for size in sizes):
         return None
     values = prod(size for size in sizes if size is not None)
