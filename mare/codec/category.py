@@ -36,6 +36,8 @@ class CategoryCodec:
     nullable: bool = False
     other: Value | None = None
     """One of the values."""
+    spellings: tuple[tuple[str, Value], ...] = ()
+    """Other texts that a source may write for a value."""
 
     @property
     def size(self) -> int:
@@ -59,6 +61,7 @@ class CategoryCodec:
     def encode_counted(self, values: pa.Array) -> tuple[CodeArray, int]:
         """The codes, and how many values were not listed."""
         known = {canonical(value): code for code, value in enumerate(self.values)}
+        known = {text: known[canonical(value)] for text, value in self.spellings} | known
         return coded_by_value(values, known, self.outside, len(self.values) if self.nullable else self.outside, self.size)
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:

@@ -1,4 +1,4 @@
-"""`TickScale`: an ordered column's values as integer ticks and back. One implementation a column type, beside its codec.
+"""`TickScale`: an ordered column's values as integer ticks and back. `scales` has one for each way of counting.
 
 A tick is the smallest step a column can tell apart (a day, a second, 0.01). Working on integers keeps encoding exact and
 makes every bound inclusive without rounding.
@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.schema.columns.ticks import DAY_US as DAY_US
+from mare.schema.columns.ticks import FURTHEST as FURTHEST
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Ticks = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-DAY_US = 86_400_000_000
-"""Microseconds of a day: times count in microseconds when they are compared."""
-FURTHEST = 1 << 60
-"""No tick lies further out: what does is clamped, so that the difference of two ticks never overflows."""
 
 Side = Literal["after", "before"]
 
@@ -36,7 +34,7 @@ class TickArray:
 
 
 class TickScale(Protocol):
-    """How one column type maps to ticks."""
+    """How the values of a column map to ticks."""
 
     @property
     def unit(self) -> Fraction:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from mare.codec import LearnedOrder, OpenBins, OrdinalCodec, RelativeCodec
-from mare.codec.date import DateScale
-from mare.codec.datetime import DatetimeScale
+from mare.codec.scales import TimeScale
 from mare.codec.ticks import FURTHEST
 from mare.privacy.grids import Grid, power_grid
 from mare.privacy.learned import LearnedBounds
@@ -17,7 +16,7 @@ from .bin_placing import YEARS
 def first_grid(codec: OrdinalCodec | RelativeCodec, placed: OpenBins) -> Grid:
     """Years for what is a date; powers of two for distances and numbers."""
     scale = codec.scale
-    if isinstance(codec, OrdinalCodec) and isinstance(scale, DateScale | DatetimeScale):
+    if isinstance(codec, OrdinalCodec) and isinstance(scale, TimeScale) and scale.order == "moment":
         return Grid(tuple(float(scale.tick(date(year, 1, 1))) for year in YEARS), "linear", 1.0)
     if placed.low == 0:
         return positive_powers()

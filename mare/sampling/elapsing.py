@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mare.codec.advancing import Advance
-from mare.codec.elapsed import elapsed_name
+from mare.codec.elapsed import Advance, elapsed_name
 from mare.domain import CodeArray, smallest_dtype
 from mare.relational.placing import Index
 

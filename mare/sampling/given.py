@@ -16,8 +16,7 @@ import numpy as np
 
 from mare.codec import DecodedTable, OrdinalCodec, Points, RelativeCodec, Siblings, TableCodec, code_table, read_table
 from mare.codec.elapsed import elapsed_name
-from mare.codec.points import standing
-from mare.codec.siblings import Above, standing_place
+from mare.codec.siblings import Above, standing, standing_place
 from mare.codec.slots import ORDINARY
 from mare.domain import CodeArray, smallest_dtype
 from mare.relational.placing import Index, Placed, PlacedTables

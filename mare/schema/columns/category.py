@@ -35,6 +35,11 @@ class Listed(AnyColumn):
         return {}
 
     @property
+    def most_values(self) -> int:
+        """How many values are kept at most, where they are learned."""
+        return DEFAULT_MAX_VALUES
+
+    @property
     def stored_kind(self) -> StorageKind:
         return kind_of_values(self.possible or ())
 
@@ -87,11 +92,16 @@ class Category(LearnedDomain, Listed):
 
     @property
     def possible(self) -> tuple[Value, ...] | None:
-        return None if self.values is None else (*self.values, *(() if self.other is None else (self.other,)))
+        extra = () if self.other is None or self.other in (self.values or ()) else (self.other,)
+        return None if self.values is None else (*self.values, *extra)
 
     @property
     def outside(self) -> Value | None:
         return self.other
+
+    @property
+    def most_values(self) -> int:
+        return self.max_values or DEFAULT_MAX_VALUES
 
     @property
     def instead_of_null(self) -> object:

@@ -13,7 +13,7 @@ from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare.schema.strict import Strict, Value
 from mare.schema.wording import listed, no_column, no_table, unsettled
 
-from .category import Listed, most_listed, values_clash, values_faults
+from .category import DEFAULT_MAX_VALUES, Listed, most_listed, values_clash, values_faults
 from .column import Clash, LearnedDomain
 
 if TYPE_CHECKING:
@@ -94,6 +94,10 @@ class Code(LearnedDomain, Listed):
     @property
     def texts(self) -> Sequence[str]:
         return [value for value in self.values or () if isinstance(value, str)]
+
+    @property
+    def most_values(self) -> int:
+        return self.max_values or DEFAULT_MAX_VALUES
 
     @property
     def possible(self) -> tuple[Value, ...] | None:

@@ -173,6 +173,11 @@ class AnyColumn(Strict):
     # ---- the sampler: values that come out
 
     @property
+    def decimals(self) -> int | None:
+        """Decimals that come back, where the schema says."""
+        return None
+
+    @property
     def text_format(self) -> str | None:
         """The strftime format of its texts."""
         return None

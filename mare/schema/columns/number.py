@@ -55,11 +55,6 @@ class Quantity(Ordinal):
     def depends_on_items(self) -> bool:
         return self.by is not None
 
-    @property
-    def decimals(self) -> int | None:
-        """Decimals that come back, where the schema says."""
-        return None
-
     def item_ticks(self, low: float | None, high: float | None, precision: int | None) -> WholeTicks | DecimalTicks:
         """The ticks that it has for one item, whose range this is; None where it is not known yet."""
         return open_ticks(precision) if low is None or high is None else range_ticks(low, high, precision)
