@@ -9,19 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import CodeArray, smallest_dtype
+from mare.schema.columns.category import canonical as canonical
 from mare.schema.strict import Value
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-def canonical(value: object) -> str:
-    """The text by which values are compared: a 1 is a 1, whether the source stores it as text, integer or 1.0."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
 
 
 @dataclass(frozen=True)

@@ -97,3 +97,15 @@ def filled(values: pa.Array) -> Ticks:
     import pyarrow.compute as pc
 
     return np.asarray(pc.fill_null(values.cast(pa.int64(), safe=False), 0), dtype=np.int64)
+
+
+def microseconds(values: pa.Array) -> Ticks:
+    """Dates and moments since 1970, times of day since midnight, lengths; 0 where it is NULL."""
+    import pyarrow as pa
+
+    if pa.types.is_date(values.type):
+        return filled(values.cast(pa.date32()).cast(pa.int32())) * DAY_US
+    if pa.types.is_time(values.type):
+        return filled(values.cast(pa.time64("us"), safe=False).cast(pa.int64()))
+    kind = pa.duration("us") if pa.types.is_duration(values.type) else pa.timestamp("us")
+    return filled(values.cast(kind, safe=False).cast(pa.int64()))

@@ -9,7 +9,7 @@ from mare.schema.faults import Fault, Path
 from mare.schema.reflection import StorageKind
 from mare.schema.strict import Value
 
-from .category import Listed, kind_of_values
+from .category import Listed, canonical, kind_of_values
 
 if TYPE_CHECKING:
     from mare.schema.layout import Layout
@@ -55,6 +55,11 @@ class Boolean(Listed):
         if self.true is None and self.false is None:
             return False, True
         return "0" if self.false is None else self.false, "1" if self.true is None else self.true
+
+    def meant(self, value: Value) -> Value | None:
+        false, true = self.possible or (False, True)
+        words = {"true": true, "false": false, canonical(true): true, canonical(false): false}
+        return words.get(canonical(value))
 
     @property
     def spellings(self) -> Mapping[str, Value]:

@@ -25,6 +25,11 @@ class Listed(AnyColumn):
     """One of some values: the schema lists them, or they are learned."""
 
     @property
+    def listed(self) -> tuple[Value, ...] | None:
+        """The values that the schema lists."""
+        return None
+
+    @property
     def outside(self) -> Value | None:
         """The value that stands for everything outside the domain."""
         return None
@@ -39,9 +44,35 @@ class Listed(AnyColumn):
         """How many values are kept at most, where they are learned."""
         return DEFAULT_MAX_VALUES
 
+    def meant(self, value: Value) -> Value | None:
+        """The value that a word of a condition stands for; None where it can be none."""
+        return value
+
+    @property
+    def possible(self) -> tuple[Value, ...] | None:
+        extra = () if self.outside is None or self.outside in (self.listed or ()) else (self.outside,)
+        return None if self.listed is None else (*self.listed, *extra)
+
+    def own_clash(self, stored: ReflectedColumn) -> Clash | None:
+        """Texts where the source stores numbers, or numbers where it stores texts."""
+        texts = [value for value in self.listed or () if isinstance(value, str)]
+        if texts and stored.kind in ("integer", "number"):
+            return f"values are texts, but the source stores {WORDS[stored.kind]}", "Write them without quotes"
+        if self.listed is not None and len(texts) < len(self.listed) and stored.kind == "string":
+            return "some values are no texts, but the source stores text", 'Put quotes around them, as in ["1", "2"]'
+        return None
+
+    @property
+    def texts(self) -> Sequence[str]:
+        return [value for value in (*(self.listed or ()), self.outside) if isinstance(value, str)]
+
     @property
     def stored_kind(self) -> StorageKind:
-        return kind_of_values(self.possible or ())
+        return kind_of_values(self.listed or ())
+
+    @property
+    def instead_of_null(self) -> object:
+        return self.listed[0] if self.listed else ""
 
 
 class Category(LearnedDomain, Listed):
@@ -79,21 +110,9 @@ class Category(LearnedDomain, Listed):
         extra = self.other is not None and (self.values is None or self.other not in self.values)
         return size + extra + self.nullable
 
-    def own_clash(self, stored: ReflectedColumn) -> Clash | None:
-        return values_clash(self.values, stored)
-
     @property
-    def texts(self) -> Sequence[str]:
-        return [value for value in (*(self.values or ()), self.other) if isinstance(value, str)]
-
-    @property
-    def stored_kind(self) -> StorageKind:
-        return kind_of_values(self.values or ())
-
-    @property
-    def possible(self) -> tuple[Value, ...] | None:
-        extra = () if self.other is None or self.other in (self.values or ()) else (self.other,)
-        return None if self.values is None else (*self.values, *extra)
+    def listed(self) -> tuple[Value, ...] | None:
+        return self.values
 
     @property
     def outside(self) -> Value | None:
@@ -103,26 +122,12 @@ class Category(LearnedDomain, Listed):
     def most_values(self) -> int:
         return self.max_values or DEFAULT_MAX_VALUES
 
-    @property
-    def instead_of_null(self) -> object:
-        return self.values[0] if self.values else ""
-
 
 def values_faults(values: Sequence[Value] | None, path: Path) -> Iterator[Fault]:
     """What is wrong with a list of values."""
     if values is not None and not values:
         yield Fault((*path, "values"), "the domain is empty", "List the values, or write `learn: true`")
     yield from repeated(values, path, "values")
-
-
-def values_clash(values: Sequence[Value] | None, stored: ReflectedColumn) -> Clash | None:
-    """Texts where the source stores numbers, or numbers where it stores texts."""
-    texts = [value for value in values or () if isinstance(value, str)]
-    if texts and stored.kind in ("integer", "number"):
-        return f"values are texts, but the source stores {WORDS[stored.kind]}", "Write them without quotes"
-    if values is not None and len(texts) < len(values) and stored.kind == "string":
-        return "some values are no texts, but the source stores text", 'Put quotes around them, as in ["1", "2"]'
-    return None
 
 
 def most_listed(values: Sequence[Value] | None, most: int | None) -> int:
@@ -136,3 +141,12 @@ def kind_of_values(values: Sequence[Value]) -> StorageKind:
     """As the schema writes them: 1 and 0 are numbers, `Y` and `N` texts."""
     kinds = {type(value) for value in values}
     return "boolean" if kinds == {bool} else "integer" if kinds == {int} else "number" if kinds == {float} else "string"
+
+
+def canonical(value: object) -> str:
+    """The text by which values are compared: a 1 is a 1, whether the source stores it as text, integer or 1.0."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
 from mare.schema.faults import Fault, Path
-from mare.schema.reflection import ReflectedColumn, StorageKind
+from mare.schema.reflection import StorageKind
 from mare.schema.strict import Strict, Value
 from mare.schema.wording import listed, no_column, no_table, unsettled
 
-from .category import DEFAULT_MAX_VALUES, Listed, most_listed, values_clash, values_faults
-from .column import Clash, LearnedDomain
+from .category import DEFAULT_MAX_VALUES, Listed, most_listed, values_faults
+from .column import LearnedDomain
 
 if TYPE_CHECKING:
     from mare.schema.layout import Layout
@@ -88,21 +88,10 @@ class Code(LearnedDomain, Listed):
         rest = self.max_values is not None and self.hierarchy is not None
         return most_listed(self.values, self.max_values) + rest + self.nullable
 
-    def own_clash(self, stored: ReflectedColumn) -> Clash | None:
-        return values_clash(self.values, stored)
-
     @property
-    def texts(self) -> Sequence[str]:
-        return [value for value in self.values or () if isinstance(value, str)]
+    def listed(self) -> tuple[Value, ...] | None:
+        return self.values
 
     @property
     def most_values(self) -> int:
         return self.max_values or DEFAULT_MAX_VALUES
-
-    @property
-    def possible(self) -> tuple[Value, ...] | None:
-        return self.values
-
-    @property
-    def instead_of_null(self) -> object:
-        return self.values[0] if self.values else ""

@@ -74,8 +74,6 @@ class AnyColumn(Strict):
 
     fits: ClassVar[tuple[StorageKind, ...]] = ()
     """Stored kinds that it can be read from without a further word in the schema, its own first."""
-    arrow: ClassVar[str] = "string"
-    """Arrow's word for the values that come out, unless the column itself says otherwise."""
 
     # ---- the schema: what the declaration contradicts or leaves open
 
@@ -182,8 +180,9 @@ class AnyColumn(Strict):
         """The strftime format of its texts."""
         return None
 
-    def written(self, value: object) -> str | None:
-        """A number as text, where the schema says how it is written."""
+    @property
+    def number_text(self) -> str | None:
+        """The format of a number where it is stored as text (`{:.2f}`), where the schema says."""
         return None
 
     @property

@@ -120,7 +120,7 @@ class Quantity(Ordinal):
         elif len(self.by) > 1:
             yield Fault(path, "ranges are listed by one column", f"Write `by:` with one of {listed(self.by)}, or `learn: true`")
         by = layout.columns(table).get(self.by[0]) if self.by else None
-        values = None if by is None else getattr(by, "values", None)
+        values = by.listed if isinstance(by, Listed) else None
         for value, scale in ranges.items():
             here = (*path, value if isinstance(value, int) else str(value))
             if scale.min > scale.max:
@@ -145,7 +145,6 @@ class Integer(Quantity):
     """Values are multiples of this."""
 
     fits: ClassVar[tuple[StorageKind, ...]] = ("integer", "number")
-    arrow: ClassVar[str] = "int64"
 
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
         return WholeTicks(self.step)
@@ -176,7 +175,6 @@ class Number(Quantity):
     """Decimals that come back."""
 
     fits: ClassVar[tuple[StorageKind, ...]] = ("number", "integer")
-    arrow: ClassVar[str] = "double"
 
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
         """Those of an open number while nothing is known of its range."""
@@ -215,8 +213,9 @@ class Number(Quantity):
     def says_its_text(self, raw: Raw) -> bool:
         return raw in ("integer", "floating")
 
-    def written(self, value: object) -> str | None:
-        return None if self.precision is None or self.by is not None else f"{value:.{self.precision}f}"
+    @property
+    def number_text(self) -> str | None:
+        return None if self.precision is None or self.by is not None else f"{{:.{self.precision}f}}"
 
 
 _FIRST, _LAST = -(2**63), 2**63 - 1

@@ -33,8 +33,10 @@ class TimeColumn(Ordinal):
     if TYPE_CHECKING:
         format: str | None
 
+    arrow: ClassVar[str]
+    """Arrow's word for its values."""
     sql_type: ClassVar[str]
-    """DuckDB's type."""
+    """DuckDB's type of them."""
     parsed_as: ClassVar[str] = "TIMESTAMP"
     """DuckDB's type of a text that was read without a format."""
     example: ClassVar[str] = "%Y-%m-%d"

@@ -32,7 +32,6 @@ class Position(AnyColumn):
 
     modelled: ClassVar[bool] = False
     fits: ClassVar[tuple[StorageKind, ...]] = ("integer", "number")
-    arrow: ClassVar[str] = "int64"
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         if layout.link(table) is None:
