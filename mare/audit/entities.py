@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mare.schema.columns import Boolean, Category, Code
+from mare.schema.columns import Listed
 
 from .ownership import PLAIN, Ownership
 
@@ -88,7 +88,7 @@ def _everywhere(owners: Ownership) -> str:
 def _values(owners: Ownership, *, categories: bool) -> Iterator[tuple[str, str]]:
     for relation, needs in zip(owners.relations, owners.tables, strict=True):
         for i, name in enumerate(needs.values):
-            if isinstance(needs.described[name], Category | Boolean | Code) is categories:
+            if isinstance(needs.described[name], Listed) is categories:
                 yield relation, f"v{i}"
 
 

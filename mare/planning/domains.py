@@ -15,7 +15,7 @@ from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.graph.ownership import link_cap, parent_link
 from mare.schema import Parent, Schema, Table
-from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, Category, Code, Ordinal
+from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, Code, Listed, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
 
@@ -284,7 +284,7 @@ def is_category(schema: Schema, table: str, name: str) -> bool:
     The keys of a public table are known to everybody. Which of them to keep is a matter of counts, and takes none.
     """
     column = schema.tables[table].columns.get(name)
-    return isinstance(column, Category) or (isinstance(column, Code) and column.vocabulary is None)
+    return isinstance(column, Listed) and not (isinstance(column, Code) and column.vocabulary is not None)
 
 
 def measures_any_bins(schema: Schema, groups: Sequence[ColumnGroup]) -> bool:

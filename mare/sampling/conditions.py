@@ -20,7 +20,7 @@ from mare.codec.ticks import microseconds, null_mask
 from mare.errors import PlanError
 from mare.relational.filling import Modelled, WorkedOut, fillings
 from mare.schema import Schema
-from mare.schema.columns import AnyColumn, Category, Listed, Ordinal, Text
+from mare.schema.columns import AnyColumn, Category, Listed, Ordinal
 from mare.schema.schema import EntityByColumn
 
 from .condition_grammar import Among, Comparison, Condition, IsNull, Joined, Not, Operator, Value, parse_condition
@@ -67,7 +67,7 @@ def entity_condition(text: str, schema: Schema, codec: TableCodec | None = None)
     known = {
         name: column
         for name, column in schema.tables[table].columns.items()
-        if isinstance(filled.get(name), Modelled | WorkedOut) and not isinstance(column, Text)
+        if isinstance(filled.get(name), Modelled | WorkedOut) and column.kept
     }
     return EntityCondition(text, table, _settled(parsed, table, known, codec or TableCodec(table, {})))
 

@@ -20,7 +20,7 @@ from mare.relational.placing import NOWHERE, Index
 from mare.relational.public import text as public_text
 from mare.schema import Schema
 from mare.schema.checks.expressions import names_in
-from mare.schema.columns import Column, Integer, Listed, Ordinal, Position, Quantity, Text
+from mare.schema.columns import Column, Listed, Ordinal, Position, Quantity, Text
 from mare.schema.columns.ticks import TimeTicks, WholeTicks
 from mare.schema.determined import Determined, Elapsed, Lookup
 from mare.schema.relative import SAME_ROW, Anchor
@@ -139,7 +139,7 @@ def _part_of(values: pa.Array, unit: str, described: Column) -> pa.Array:
 
 
 def _from_one(described: Column) -> bool:
-    return isinstance(described, Integer) and described.min == 1
+    return isinstance(described, Quantity) and described.min == 1 and isinstance(described.ticks(), WholeTicks)
 
 
 def _named(numbers: pa.Array, described: Column, first: int) -> pa.Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
-from .columns import Category, Code, Column
+from .columns import Code, Column, Listed
 from .faults import Fault, Path
 from .layout import Layout
 from .matching_links import match_links
@@ -195,18 +195,16 @@ def _described(name: str, table: Table, stored: ReflectedTable, tells_nullabilit
 
 
 def _values(path: Path, described: Column, found: ReflectedColumn) -> Iterator[Fault]:
-    if not isinstance(described, (Category, Code)) or described.values is None or found.values is None:
+    if not isinstance(described, Listed) or described.listed is None or found.values is None or described.outside is not None:
         return
-    if isinstance(described, Category) and described.other is not None:
-        return
-    missing = [str(value) for value in found.values if value not in described.values]
+    missing = [str(value) for value in found.values if value not in described.listed]
     if missing:
         what = f"the source also allows {_listed(missing)}"
         yield Fault((*path, "values"), what, "Add them to values, or write other: … for everything outside", "unsettled")
 
 
 def _nulls(path: Path, described: Column, found: ReflectedColumn, in_key: bool) -> Iterator[Fault]:
-    if described.determined is not None or described.type in ("identifier", "position", "text", "unknown"):
+    if described.determined is not None or not (described.modelled and described.settled):
         return
     if described.nullable and not found.nullable:
         what = "it may come out NULL, but the source does not allow NULL there"

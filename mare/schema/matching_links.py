@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .columns import Column, Identifier, Position, Text, Unknown
+from .columns import Column
 from .faults import Fault, Path
 from .layout import Layout
 from .reflection import ReflectedForeignKey, ReflectedTable, Reflection
@@ -65,7 +65,7 @@ def _modelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str)
 
 
 def _is_modelled(says: Column) -> bool:
-    return says.determined is None and not isinstance(says, Identifier | Position | Text | Unknown)
+    return says.determined is None and says.modelled and says.settled
 
 
 def _kinds(layout: Layout, name: str, target: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mare.schema.columns import Boolean, Category, Code, Identifier, Position, Text, Unknown
+from mare.schema.columns import Identifier, Listed, Position
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.links import Parent
@@ -59,11 +59,11 @@ def _order(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
     here: Path = ("tables", name, "parent")
     known = layout.columns(name)
     positions = [c for c, says in known.items() if isinstance(says, Position)]
-    sortable = [c for c, says in known.items() if not isinstance(says, Text)]
+    sortable = [c for c, says in known.items() if says is None or says.kept]
     for column in link.order_by or ():
         if column not in known:
             yield no_column((*here, "order_by"), column, name, sortable)
-        elif isinstance(known[column], Text):
+        elif column not in sortable:
             what = f"{column} is free text, which is not kept and orders nothing"
             yield Fault((*here, "order_by"), what, f"Name a date, time, number or position: {listed(sortable)}")
     if link.order_by is None and not positions:
@@ -96,7 +96,7 @@ def _history(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
 
 def _tells_items_apart(layout: Layout, table: str, column: str) -> bool:
     says = layout.columns(table)[column]
-    if isinstance(says, (Category, Code, Boolean, Unknown)):
+    if says is not None and (isinstance(says, Listed) or not says.settled):
         return True
     reference = layout.reference_of(table, column)
     return reference is not None and reference.kind in ("public", "same_entity")
@@ -144,7 +144,7 @@ def _association(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
         says = tables[name].columns.get(column)
         if says is None and column not in tables[name].references:
             yield no_column((*here, "derived", i), column, name, tables[name].columns)
-        elif says is not None and (says.determined is not None or isinstance(says, (Identifier, Position, Text))):
+        elif says is not None and (says.determined is not None or not says.modelled):
             yield Fault((*here, "derived", i), f"{column} is not modelled", "Name a modelled column, or remove it here")
     large = link.vocabulary
     if large is not None and (large.rest == "hierarchy") != (large.hierarchy is not None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from mare.schema.columns import Date, Datetime, Identifier, Unknown
+from mare.schema.columns import Identifier
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.references import EarlierReference, OtherEntityReference, Reference, SameEntityReference
@@ -127,7 +127,7 @@ def _interval(layout: Layout, name: str, says: SameEntityReference, path: Path) 
 def _times(layout: Layout, table: str) -> list[str]:
     if table not in layout.schema.tables:
         return []
-    return [c for c, says in layout.schema.tables[table].columns.items() if isinstance(says, (Date, Datetime, Unknown))]
+    return [c for c, says in layout.schema.tables[table].columns.items() if says.order == "moment" or not says.settled]
 
 
 def _earlier(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:

@@ -65,6 +65,8 @@ class AnyColumn(Strict):
     """Whether a model generates it, unless it is determined. Else it is made anew, counted or not kept."""
     settled: ClassVar[bool] = True
     """Whether somebody has said what it holds."""
+    kept: ClassVar[bool] = True
+    """Whether anything of its values is kept. Nothing is of free text."""
     order: ClassVar[Order | None] = None
     """What its values can be compared with; None where they have no order of their own."""
     has_day: ClassVar[bool] = False

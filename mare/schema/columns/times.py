@@ -87,6 +87,10 @@ class TimeColumn(Ordinal):
     def compared_with(self) -> str:
         return "is compared with a date or moment as '2150-12-31' or '2150-12-31 07:30'"
 
+    @property
+    def instead_of_null(self) -> object:
+        return date(1970, 1, 1) if self.min is None else self.min
+
 
 class Date(TimeColumn):
     """A calendar date."""
@@ -110,10 +114,6 @@ class Date(TimeColumn):
 
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         return f"TRY_CAST({super().read_sql(column, raw, spelled=spelled)} AS DATE)"
-
-    @property
-    def instead_of_null(self) -> object:
-        return date(1970, 1, 1) if self.min is None else self.min
 
 
 class Datetime(TimeColumn):

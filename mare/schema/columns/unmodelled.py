@@ -116,6 +116,7 @@ class Text(AnyColumn):
     """Text with columns of the same row in braces: `{gender}, {age} years`."""
 
     modelled: ClassVar[bool] = False
+    kept: ClassVar[bool] = False
     fits: ClassVar[tuple[StorageKind, ...]] = ("string", "json", "binary", "uuid", "other")
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
