@@ -15,7 +15,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from mare.schema import columns, determined, links, moments, relative, schema, spans, strict, table
+from mare.schema import columns, determined, links, moments, relative, schema, strict, table
 
 _ROOMS = (schema, table, links, columns, relative, determined)
 _MARKS = re.compile(r"(<!-- fields: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -31,7 +31,7 @@ _WORDS: dict[object, str] = {
     moments.Moment: "date and time",
     moments.Clock: "time of day",
     moments.OrderedValue: "number, date or date and time",
-    spans.Span: "span",
+    moments.Span: "span",
 }
 
 
@@ -49,7 +49,10 @@ def nouns() -> dict[str, type[BaseModel]]:
         name: value
         for room in _ROOMS
         for name, value in vars(room).items()
-        if isinstance(value, type) and issubclass(value, strict.Strict) and value.__module__ == room.__name__
+        if isinstance(value, type)
+        and issubclass(value, strict.Strict)
+        and value.__module__.startswith(room.__name__)
+        and own_fields(value)
     }
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from mare.errors import PlanError, SourceError
 from mare.ports import Source
 from mare.schema import Schema
-from mare.schema.columns import Boolean, Category, Code
+from mare.schema.columns import Listed
 from mare.schema.reflection import Reflection
 from mare.stage import TableNeeds
 from mare.stage.database import staging_database
@@ -248,7 +248,7 @@ def _everywhere(owners: Ownership) -> str:
 def _values(owners: Ownership, *, categories: bool) -> Iterator[tuple[str, str]]:
     for relation, needs in zip(owners.relations, owners.tables, strict=True):
         for i, name in enumerate(needs.values):
-            if isinstance(needs.described[name], Category | Boolean | Code) is categories:
+            if isinstance(needs.described[name], Listed) is categories:
                 yield relation, f"v{i}"
 
 

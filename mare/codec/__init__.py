@@ -1,17 +1,17 @@
-"""Values ⇄ codes, one file a column type. Pure: domains come from the schema and from what was learned, never from the
-values that pass through."""
+"""Values ⇄ codes: a codec for each kind of domain (listed values, codes, what has an order, what has one by item).
+
+Pure: domains come from the schema and from what was learned, never from the values that pass through.
+"""
 
 from .bins import Bins, OpenBins
-from .building import ColumnCodec, OpenCodec, TableCodec, is_kept_as_text, table_codec
+from .building import ColumnCodec, OpenCodec, TableCodec, evenly, is_kept_as_text, table_codec
 from .decoding import DecodedTable, decode_table
 from .encoding import EncodedTable, FirstReading, ReadTable, code_table, encode_table, read_table
-from .even import evenly
 from .learned import LearnedDomain, LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
 from .ordinal import OrdinalCodec
-from .points import Points
 from .relative import FirstCodec, RelativeCodec
 from .scaled import ScaledCodec
-from .siblings import Above, Siblings
+from .siblings import Above, Points, Siblings
 
 __all__ = [
     "Above",

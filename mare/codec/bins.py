@@ -1,7 +1,8 @@
 """`Bins`: a partition of an ordered domain into codes. All ordered types share it: they are integer ticks here.
 
 The edges are public: declared, or cut at noisy quantiles of a fine histogram. Then that histogram stays with the bins, and
-a value is drawn inside its bin as the data has it, not evenly (recipe, step 3).
+a value is drawn inside its bin as the data has it, not evenly (recipe, step 3). Neighbouring bins taken together are public
+coarsenings of a column, so that a model may count it more coarsely.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import Ladder
-from mare.schema.sizes import DEFAULT_BINS, keeps_each
+from mare.domain import Coarsening, Ladder
+from mare.schema.columns import DEFAULT_BINS, keeps_each
 
 from .ticks import Ticks
 
@@ -140,3 +141,18 @@ def log_edges(low: int, high: int, count: int) -> tuple[int, ...]:
 def bins_from_edges(low: int, high: int, inner: Sequence[int]) -> Bins:
     """Bins with these inner edges; edges outside the domain are ignored."""
     return Bins((low, *sorted({edge for edge in inner if low < edge <= high}), high + 1))
+
+
+FEWEST = 4
+"""Bins of the coarsest level, at least."""
+
+
+def neighbours(bins: int, size: int) -> tuple[Coarsening, ...]:
+    """Levels, fine to coarse: two bins become one, and again. What is no bin (NULL, special values) keeps its code."""
+    found, step = [], 2
+    while -(-bins // step) >= FEWEST:
+        coarse = -(-bins // step)
+        codes = np.concatenate([np.arange(bins) // step, coarse + np.arange(size - bins)])
+        found.append(Coarsening(codes, coarse + size - bins))
+        step *= 2
+    return tuple(found)

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
 from mare.domain import Coarsening
 from mare.errors import InternalError, PlanError
 from mare.schema import Schema
-from mare.schema.columns import DEFAULT_MAX_VALUES, AnyColumn, Boolean, Category, Code, Integer, Number, Unknown
+from mare.schema.columns import DEFAULT_MAX_VALUES, AnyColumn, Code, Listed, Ordinal, Quantity
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .anchoring import Unanchored
-from .bins import OpenBins
-from .boolean import BooleanCodec
+from .bins import Bins, OpenBins, make_bins, neighbours
 from .category import CategoryCodec, canonical
 from .code import CodeCodec
-from .items import scaled_codec
 from .learned import LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
-from .levels import neighbours
 from .ordered import ordered_codec
 from .ordinal import OrdinalCodec
-from .relative import FirstCodec, RelativeCodec
-from .scaled import ScaledCodec
-from .scales import OrderedColumn, scale_of
+from .relative import FirstCodec, RelativeCodec, whole_bins
+from .scaled import ScaledCodec, scaled_codec
+from .scales import scale_of
 from .slots import SpecialValues
 
 
@@ -47,7 +44,7 @@ class OpenCodec:
 
 
 OrderedCodec = OrdinalCodec | RelativeCodec
-ValueCodec = CategoryCodec | BooleanCodec | CodeCodec
+ValueCodec = CategoryCodec | CodeCodec
 Labels = tuple[str | None, ...]
 """What each code of a column means, as text; None for NULL."""
 ColumnCodec = ValueCodec | OrderedCodec | ScaledCodec | OpenCodec
@@ -159,13 +156,11 @@ def _codec(
     column, learned = schema.tables[table].columns.get(name), known.get(f"{table}.{name}")
     if column is None:
         raise _Refused("references are not fitted yet")
-    if isinstance(column, Category):
-        return _category(column, learned)
     if isinstance(column, Code):
         return _code(column, learned)
-    if isinstance(column, Boolean):
-        return BooleanCodec(column.nullable, column.true, column.false)
-    if isinstance(column, Unknown) or not isinstance(column, OrderedColumn):
+    if isinstance(column, Listed):
+        return _listed(column, learned)
+    if not isinstance(column, Ordinal):
         raise _Refused(f"type {column.type!r} has no codec")
     if (scaled := _scaled(schema, table, name)) is not None:
         return _by_items(schema, table, scaled, learned, codecs, labels)
@@ -177,15 +172,15 @@ def _order(learned: object) -> LearnedOrder:
     return learned if isinstance(learned, LearnedOrder) else LearnedOrder()
 
 
-def _category(column: Category, learned: object) -> ColumnCodec:
-    values = column.values
+def _listed(column: Listed, learned: object) -> ColumnCodec:
+    values, outside = column.possible, column.outside
     if values is None:
         if not isinstance(learned, LearnedValues):
-            return OpenCodec(most=column.max_values or DEFAULT_MAX_VALUES)
+            return OpenCodec(most=column.most_values)
         # Noise may have left nothing of a list; then everything is `other`, NULL, or one value without a name.
-        values = learned.values or (() if column.other is not None or column.nullable else ("",))
-    extra = () if column.other is None or column.other in values else (column.other,)
-    return CategoryCodec((*values, *extra), column.nullable, column.other)
+        values = learned.values or (() if outside is not None or column.nullable else ("",))
+        values = values if outside is None or outside in values else (*values, outside)
+    return CategoryCodec(values, column.nullable, outside, tuple(column.spellings.items()))
 
 
 def _code(column: Code, learned: object) -> ColumnCodec:
@@ -194,22 +189,22 @@ def _code(column: Code, learned: object) -> ColumnCodec:
         kept = learned.values or (() if learned.rest or column.nullable else ("",))
         return CodeCodec(kept, learned.rest, column.nullable, prefix, learned.levels)
     if column.values is None:
-        return OpenCodec(most=column.max_values or DEFAULT_MAX_VALUES, vocabulary=column.vocabulary)
+        return OpenCodec(most=column.most_values, vocabulary=column.vocabulary)
     listed = tuple(canonical(value) for value in column.values)
     if column.max_values is not None and column.max_values < len(listed):
         return OpenCodec(most=column.max_values, listed=listed)
     return CodeCodec(listed, (), column.nullable, prefix)
 
 
-def _scaled(schema: Schema, table: str, name: str) -> Integer | Number | None:
+def _scaled(schema: Schema, table: str, name: str) -> Quantity | None:
     column = schema.tables[table].columns.get(name)
-    return column if isinstance(column, Integer | Number) and column.by is not None else None
+    return column if isinstance(column, Quantity) and column.by is not None else None
 
 
 def _by_items(
     schema: Schema,
     table: str,
-    column: Integer | Number,
+    column: Quantity,
     learned: object,
     codecs: Mapping[str, ColumnCodec],
     labels: Mapping[str, Labels],
@@ -251,6 +246,37 @@ def _comes_from_elsewhere(schema: Schema, table: str, item: str) -> bool:
 
 def is_kept_as_text(column: AnyColumn) -> bool:
     """Whether words stand among its numbers or times, so that it can only be read as text."""
-    if not isinstance(column, OrderedColumn) or not column.specials:
+    if not isinstance(column, Ordinal) or not column.specials:
         return False
     return SpecialValues(scale_of(column), column.specials).are_text
+
+
+# Bins of equal width (or logarithm) where none were learned: for pools, whose rows are made up, and for schemas alone.
+
+
+def even_bins(placed: Bins | OpenBins) -> Bins | OpenBins:
+    """Equal bins between bounds that are known. Bounds that are to be learned stay open."""
+    if isinstance(placed, Bins) or placed.low is None or placed.high is None:
+        return placed
+    return whole_bins(placed.most) if placed.closes else make_bins(placed.low, placed.high, placed.wanted, placed.scale)
+
+
+def evenly(codec: TableCodec) -> TableCodec:
+    """The same codecs, with even bins wherever bins were left to be learned."""
+    return TableCodec(codec.table, {name: _even(one) for name, one in codec.columns.items()})
+
+
+def _even(one: ColumnCodec) -> ColumnCodec:
+    if isinstance(one, OrdinalCodec):
+        return replace(one, placed=even_bins(one.placed))
+    if isinstance(one, RelativeCodec):
+        first = None if one.first is None else _even_first(one.first)
+        return replace(one, placed=even_bins(one.placed), first=first)
+    if isinstance(one, ScaledCodec):
+        return replace(one, items=tuple(replace(item, placed=even_bins(item.placed)) for item in one.items))
+    return one
+
+
+def _even_first(first: FirstCodec) -> FirstCodec:
+    lasting = None if first.lasting is None else even_bins(first.lasting)
+    return replace(first, placed=even_bins(first.placed), lasting=lasting)

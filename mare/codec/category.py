@@ -9,19 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import CodeArray, smallest_dtype
+from mare.schema.columns.category import canonical as canonical
 from mare.schema.strict import Value
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-def canonical(value: object) -> str:
-    """The text by which values are compared: a 1 is a 1, whether the source stores it as text, integer or 1.0."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
 
 
 @dataclass(frozen=True)
@@ -36,6 +28,8 @@ class CategoryCodec:
     nullable: bool = False
     other: Value | None = None
     """One of the values."""
+    spellings: tuple[tuple[str, Value], ...] = ()
+    """Other texts that a source may write for a value."""
 
     @property
     def size(self) -> int:
@@ -59,6 +53,7 @@ class CategoryCodec:
     def encode_counted(self, values: pa.Array) -> tuple[CodeArray, int]:
         """The codes, and how many values were not listed."""
         known = {canonical(value): code for code, value in enumerate(self.values)}
+        known = {text: known[canonical(value)] for text, value in self.spellings} | known
         return coded_by_value(values, known, self.outside, len(self.values) if self.nullable else self.outside, self.size)
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:

@@ -16,10 +16,9 @@ from mare.schema.relative import PREVIOUS_ROW, SAME_ROW
 
 from .building import TableCodec, ValueCodec
 from .ordinal import OrdinalCodec
-from .points import Points, standing
 from .relative import Limits, RelativeCodec
 from .scaled import ScaledCodec
-from .siblings import Above, Index, Siblings, limits_of, standing_place
+from .siblings import Above, Index, Points, Siblings, limits_of, standing, standing_place
 from .slots import FIRST_ROW, NULL, ORDINARY, Kinds
 from .ticks import FURTHEST, Ticks
 

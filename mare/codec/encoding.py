@@ -14,16 +14,12 @@ import numpy as np
 from mare.domain import CodeArray, smallest_dtype
 from mare.errors import InternalError
 
-from .boolean import BooleanCodec
 from .building import TableCodec, ValueCodec
-from .category import CategoryCodec
-from .code import CodeCodec
 from .elapsed import elapsed_codes, elapsed_ticks
 from .ordinal import OrdinalCodec
-from .points import Points, standing
 from .relative import FirstCodec, RelativeCodec
 from .scaled import ScaledCodec
-from .siblings import Above, Index, Siblings, limits_of, standing_place
+from .siblings import Above, Index, Points, Siblings, limits_of, standing, standing_place
 from .slots import FIRST_ROW, NULL, ORDINARY, Kinds, Reading, beyond, unreadable
 from .ticks import FURTHEST, Mask, Ticks
 
@@ -96,7 +92,7 @@ def read_table(
     ticks: dict[str, Ticks] = {}
     kinds: dict[str, Kinds] = {}
     for name, one in codec.columns.items():
-        if isinstance(one, CategoryCodec | BooleanCodec | CodeCodec):
+        if isinstance(one, ValueCodec):
             codes[name], outside[name] = one.encode_counted(values[name])
         elif isinstance(one, ScaledCodec):
             readings[name] = one.read(values[name], one.item_of(codes))

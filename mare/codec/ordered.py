@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import time
 
 from mare.schema import Schema
-from mare.schema.columns import Number, Time
+from mare.schema.columns import DEFAULT_BINS, Ordinal, keeps_each
+from mare.schema.columns.ordinal import Ends
+from mare.schema.columns.ticks import open_ticks
 from mare.schema.relative import Anchor, FirstValue
-from mare.schema.sizes import DEFAULT_BINS, bin_bound, first_bound, keeps_each
 
 from .anchoring import resolved_anchor
 from .bins import Bins, OpenBins, Scale, bins_from_edges, make_bins
 from .learned import LearnedOrder
-from .number import NumberScale
 from .ordinal import OrdinalCodec
-from .proportions import WHOLE
-from .relative import FirstCodec, Placing, RelativeCodec, whole_bins
-from .scales import AnyScale, OrderedColumn, open_scale, reach_of, scale_of, tick_of
+from .relative import WHOLE, FirstCodec, Placing, RelativeCodec, whole_bins
+from .scales import AnyScale, DecimalScale, scale_of
 from .slots import Slots
-
-Ends = tuple[int | None, int | None]
 
 MUCH_LONGER = 1024
 """A sequence that nothing but its interval holds may go on for so many times as long as it can wait for its first value."""
@@ -30,7 +26,7 @@ MUCH_LONGER = 1024
 def ordered_codec(
     schema: Schema,
     table: str,
-    column: OrderedColumn,
+    column: Ordinal,
     known: LearnedOrder,
     first: LearnedOrder | None = None,
     elapsed: LearnedOrder | None = None,
@@ -42,17 +38,17 @@ def ordered_codec(
     anchors = {field: resolved_anchor(schema, table, str(anchor)) for field, anchor in column.anchors.items()}
     after, before = anchors.get("after", anchors.get("during.0")), anchors.get("before", anchors.get("during.1"))
     scale = scale_of(column, known)
-    low, high = _declared(column, scale)
+    low, high = column.bounds(scale)
     slots = Slots(column.specials, column.nullable, sequence=column.first is not None)
     if after is None and before is None:
-        ends = _settled(column, scale, low, known.low), _settled(column, scale, high, known.high)
+        ends = settled(low, known.low, column.decimals, scale), settled(high, known.high, column.decimals, scale)
         return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), slots)
-    reach = None if column.within is None else reach_of(scale, column.within)
+    reach = None if column.within is None else scale.reach(column.within)
     placing = Placing(after, before, reach, column.strict, low, high)
     if placing.between:
         placed = known.bins or _fractions(column)
     else:
-        furthest = _settled(column, scale, placing.furthest, known.high)
+        furthest = settled(placing.furthest, known.high, column.decimals, scale)
         placed = _placed(column, scale, (0, None if furthest is None else max(0, furthest)), known.bins)
     if column.first is None:
         return RelativeCodec(scale, placed, placing, slots)
@@ -61,41 +57,24 @@ def ordered_codec(
     return RelativeCodec(scale, placed, placing, slots, replace(start, lasting=lasting))
 
 
-def _settled(column: OrderedColumn, scale: AnyScale, declared: int | None, learned: int | None) -> int | None:
-    """A bound in the column's ticks: as declared, else as learned; then it comes in the ticks of an open column."""
-    if declared is not None or learned is None:
-        return declared
-    return rescaled(learned, column.precision, scale) if isinstance(column, Number) else learned
+def settled(declared: int | None, learned: int | None, precision: int | None, scale: AnyScale) -> int | None:
+    """A bound in ticks: as declared, else as learned. Then it comes in the ticks that a number has while it is open."""
+    if declared is not None or learned is None or not isinstance(scale, DecimalScale):
+        return learned if declared is None else declared
+    return scale.tick(float(learned * open_ticks(precision).unit))
 
 
-def rescaled(learned: int, precision: int | None, scale: AnyScale) -> int:
-    """A learned bound of a number in the ticks that it has now."""
-    return tick_of(scale, float(learned * open_scale(precision).unit)) if isinstance(scale, NumberScale) else learned
-
-
-def _declared(column: OrderedColumn, scale: AnyScale) -> Ends:
-    """Declared bounds in ticks, none outside the range; None where there is none."""
-    if isinstance(column, Time):
-        low: int | None = tick_of(scale, time.min if column.min is None else column.min, up=True)
-        high: int | None = scale.limits[1] if column.max is None else tick_of(scale, column.max)
-    else:
-        low = None if column.min is None else tick_of(scale, column.min, up=True)
-        high = None if column.max is None else tick_of(scale, column.max)
-    # Between 0.2 and 0.8 there is no number without decimals: then it is the one below.
-    return (high, high) if low is not None and high is not None and low > high else (low, high)
-
-
-def _placed(column: OrderedColumn, scale: AnyScale, ends: Ends, learned: Bins | None) -> Bins | OpenBins:
+def _placed(column: Ordinal, scale: AnyScale, ends: Ends, learned: Bins | None) -> Bins | OpenBins:
     if learned is not None:
         return learned
     low, high = ends
     wanted = column.bins if isinstance(column.bins, int) else None
     if low is None or high is None:
-        return OpenBins(low, high, column.scale, bin_bound(column), wanted)
+        return OpenBins(low, high, column.scale, column.most_bins, wanted)
     high = max(low, high)
     if isinstance(column.bins, tuple):
         return bins_from_edges(low, high, edges_of(scale, column.bins))
-    return cut(low, high, wanted, column.scale, bin_bound(column))
+    return cut(low, high, wanted, column.scale, column.most_bins)
 
 
 def cut(low: int, high: int, wanted: int | None, scale: Scale, most: int) -> Bins | OpenBins:
@@ -107,27 +86,25 @@ def cut(low: int, high: int, wanted: int | None, scale: Scale, most: int) -> Bin
 
 
 def edges_of(scale: AnyScale, edges: Sequence[float]) -> list[int]:
-    return [tick_of(scale, edge, up=True) for edge in edges]
+    return [scale.tick(edge, up=True) for edge in edges]
 
 
-def _fractions(column: OrderedColumn) -> Bins | OpenBins:
+def _fractions(column: Ordinal) -> Bins | OpenBins:
     """Bins of what lies between two anchors. Listed edges are fractions."""
     if isinstance(column.bins, tuple):
         return bins_from_edges(0, WHOLE, [round(edge * WHOLE) for edge in column.bins if 0 < edge <= 1])
     if column.bins is not None:
         return whole_bins(column.bins)
-    return OpenBins(0, WHOLE, column.scale, bin_bound(column), closes=True)
+    return OpenBins(0, WHOLE, column.scale, column.most_bins, closes=True)
 
 
-def _first(
-    column: OrderedColumn, first: FirstValue, scale: AnyScale, learned: Bins | None, anchors: dict[str, Anchor]
-) -> FirstCodec:
-    most = first_bound(column) or DEFAULT_BINS
+def _first(column: Ordinal, first: FirstValue, scale: AnyScale, learned: Bins | None, anchors: dict[str, Anchor]) -> FirstCodec:
+    most = column.most_first_bins or DEFAULT_BINS
     if first.within is not None:
-        placing = Placing(anchors.get("first.after"), anchors.get("first.before"), reach_of(scale, first.within))
+        placing = Placing(anchors.get("first.after"), anchors.get("first.before"), scale.reach(first.within))
         # The column's own scale is about the distance from the previous row, not about this one.
         return FirstCodec(scale, learned or cut(0, placing.furthest or 0, None, "mixed", most), placing)
-    low, high = tick_of(scale, first.min, up=True), tick_of(scale, first.max)
+    low, high = scale.tick(first.min, up=True), scale.tick(first.max)
     return FirstCodec(scale, learned or cut(min(low, high), high, None, "linear", most))
 
 

@@ -6,9 +6,10 @@ learns "high" once for all items. Decoding needs to know the item; one that is u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +17,14 @@ from numpy.typing import NDArray
 
 from mare.domain import CodeArray, drawing
 from mare.errors import InternalError
+from mare.schema.columns import NumericRange, Quantity
+from mare.schema.columns.ticks import OPEN_DECIMALS, open_ticks
 
-from .bins import Bins, OpenBins
+from .bins import Bins, OpenBins, Scale, bins_from_edges
 from .category import canonical
-from .integer import IntegerScale
-from .number import OPEN_DECIMALS, NumberScale
+from .learned import LearnedOrder, LearnedScales
+from .ordered import cut, edges_of, settled
+from .scales import AnyScale, DecimalScale, WholeScale, scale_in
 from .slots import NULL, ORDINARY, Kinds, Reading, Slots, SpecialValues, unreadable
 from .ticks import FURTHEST, Ticks
 
@@ -34,7 +38,7 @@ Items = NDArray[np.int64]
 class ItemScale:
     """One item's own ticks and bins."""
 
-    scale: IntegerScale | NumberScale
+    scale: AnyScale
     placed: Bins | OpenBins
 
     @property
@@ -67,7 +71,7 @@ class ScaledCodec:
     @property
     def whole(self) -> bool:
         """Whether values are integers."""
-        return all(isinstance(item.scale, IntegerScale) for item in self.items)
+        return all(isinstance(item.scale, WholeScale) for item in self.items)
 
     def item_of(self, codes: Mapping[str, CodeArray]) -> Items:
         """Of each row, its item."""
@@ -128,7 +132,7 @@ class ScaledCodec:
 
     @cached_property
     def _base(self) -> SpecialValues:
-        return SpecialValues(NumberScale(OPEN_DECIMALS), self.slots.specials)
+        return SpecialValues(DecimalScale(OPEN_DECIMALS), self.slots.specials)
 
     @cached_property
     def _factors(self) -> NDArray[np.float64]:
@@ -142,3 +146,60 @@ class ScaledCodec:
         parts = np.split(order, starts[1:]) if len(found) else []
         for number, at in zip(found, parts, strict=True):
             yield self.items[int(number)], at
+
+
+@dataclass(frozen=True)
+class _Range:
+    """What the schema says of one item."""
+
+    low: float | None
+    high: float | None
+    precision: int | None
+    scale: Scale
+
+
+def scaled_codec(
+    column: Quantity, by: tuple[str, ...], labels: Sequence[Sequence[str | None]], known: LearnedScales | None
+) -> ScaledCodec:
+    """The codec of a number whose scale depends on other columns; ``labels`` are what the codes of each of them mean."""
+    listed = {canonical(value): limits for value, limits in (column.ranges or {}).items()}
+    items = []
+    for number, values in enumerate(product(*labels)):
+        told = listed.get(values[0]) if len(values) == 1 and values[0] is not None else None
+        learned = known.items[number] if known is not None and number < len(known.items) else LearnedOrder()
+        items.append(_item(column, _range(column, told), learned))
+    return ScaledCodec(by, tuple(len(values) for values in labels), tuple(items), Slots(column.specials, column.nullable))
+
+
+def _range(column: Quantity, told: NumericRange | None) -> _Range:
+    precision = column.decimals
+    if told is not None:
+        return _Range(told.min, told.max, precision if told.precision is None else told.precision, told.scale)
+    if column.ranges and (column.min is None or column.max is None) and not column.learn:
+        # An item that is not listed lies somewhere in the range of all.
+        limits = column.ranges.values()
+        return _Range(min(r.min for r in limits), max(r.max for r in limits), precision, column.scale)
+    return _Range(column.min, column.max, precision, column.scale)
+
+
+def _item(column: Quantity, told: _Range, known: LearnedOrder) -> ItemScale:
+    scale = scale_in(column.item_ticks(*_ends(told, known), told.precision))
+    if known.bins is not None:
+        return ItemScale(scale, known.bins)
+    most, wanted = column.most_bins, column.bins if isinstance(column.bins, int) else None
+    low = settled(None if told.low is None else scale.tick(told.low, up=True), known.low, told.precision, scale)
+    high = settled(None if told.high is None else scale.tick(told.high), known.high, told.precision, scale)
+    if low is None or high is None:
+        return ItemScale(scale, OpenBins(low, high, told.scale, most, wanted))
+    low = min(low, high)
+    if isinstance(column.bins, tuple):
+        return ItemScale(scale, bins_from_edges(low, high, edges_of(scale, column.bins)))
+    return ItemScale(scale, cut(low, high, wanted, told.scale, most))
+
+
+def _ends(told: _Range, known: LearnedOrder) -> tuple[float | None, float | None]:
+    """The item's range as numbers: as declared, else as learned."""
+    unit = open_ticks(told.precision).unit
+    low = told.low if told.low is not None or known.low is None else float(known.low * unit)
+    high = told.high if told.high is not None or known.high is None else float(known.high * unit)
+    return low, high

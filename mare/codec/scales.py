@@ -1,86 +1,158 @@
-"""Which ticks a column has: from its type, its precision or resolution and, for numbers, from its range."""
+"""Values as ticks and back: one scale for whole numbers, one for decimals, one for everything that is a time.
+
+How long a tick is and which ones there are says the column (`mare.schema.columns.ticks`); here rows are read and written with it.
+"""
 
 from __future__ import annotations
 
-from datetime import date, time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from mare.schema.columns import Date, Datetime, Duration, Integer, Number, Time
-from mare.schema.spans import parse_span
+import numpy as np
+from numpy.typing import NDArray
 
-from .date import DateScale
-from .datetime import DatetimeScale
-from .duration import DurationScale
-from .integer import IntegerScale
+from mare.schema.columns import Ordinal
+from mare.schema.columns.ticks import AnyTicks, DecimalTicks, TimeTicks, WholeTicks, open_ticks
+
 from .learned import LearnedOrder
-from .number import OPEN_DECIMALS, NumberScale, decimals_for
-from .time import TimeScale
+from .parsing import clocks, formatted, is_text, moments, numbers, whole_numbers
+from .ticks import DAY_US, FURTHEST, Mask, TickArray, Ticks, filled, null_mask
 
-OrderedColumn = Integer | Number | Date | Datetime | Time | Duration
-AnyScale = IntegerScale | NumberScale | DateScale | DatetimeScale | TimeScale | DurationScale
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-def scale_of(column: OrderedColumn, known: LearnedOrder | None = None) -> AnyScale:
+@dataclass(frozen=True)
+class WholeScale(WholeTicks):
+    """Whole numbers, exactly: 64 bits do not fit a double."""
+
+    def to_ticks(self, values: pa.Array) -> TickArray:
+        whole = whole_numbers(values)
+        ticks = np.clip(filled(whole), -FURTHEST, FURTHEST)
+        # to the nearest multiple
+        return TickArray((ticks + self.step // 2) // self.step, null_mask(whole))
+
+    def to_values(self, ticks: Ticks, nulls: Mask) -> pa.Array:
+        import pyarrow as pa
+
+        return pa.array(np.where(nulls, 0, ticks) * self.step, type=pa.int64(), mask=nulls)
+
+    def to_texts(self, ticks: Ticks, nulls: Mask) -> pa.Array:
+        import pyarrow as pa
+
+        return self.to_values(ticks, nulls).cast(pa.string())
+
+
+@dataclass(frozen=True)
+class DecimalScale(DecimalTicks):
+    """Numbers with decimals."""
+
+    def to_ticks(self, values: pa.Array) -> TickArray:
+        import pyarrow.compute as pc
+
+        read = numbers(values)
+        doubles = np.asarray(pc.fill_null(read, 0.0), dtype=np.float64)
+        # NaN is no quantity: it counts as NULL. Infinities are clamped like any value outside the domain.
+        missing = null_mask(read) | np.isnan(doubles)
+        with np.errstate(over="ignore"):
+            scaled = np.rint(np.where(missing, 0.0, doubles) * 10.0**self.decimals)
+        return TickArray(np.clip(scaled, -float(FURTHEST), float(FURTHEST)).astype(np.int64), missing)
+
+    def to_values(self, ticks: Ticks, nulls: Mask) -> pa.Array:
+        import pyarrow as pa
+
+        return pa.array(self._doubles(ticks), type=pa.float64(), mask=nulls)
+
+    def _doubles(self, ticks: Ticks) -> NDArray[np.float64]:
+        # Dividing by a power of ten is correctly rounded; multiplying by 0.01 would give 0.29000000000000004.
+        values = ticks / 10.0**self.decimals if self.decimals >= 0 else ticks * 10.0**-self.decimals
+        return values.astype(np.float64)
+
+    def to_texts(self, ticks: Ticks, nulls: Mask) -> pa.Array:
+        import pyarrow as pa
+
+        distinct, place = np.unique(np.where(nulls, 0, ticks), return_inverse=True)
+        form = f".{self.decimals}f" if self.fixed and self.decimals >= 0 else ".15g"
+        texts = [format(value, form) for value in self._doubles(distinct).tolist()]
+        return pa.array(texts, type=pa.string()).take(pa.array(place, mask=nulls))
+
+
+@dataclass(frozen=True)
+class TimeScale(TimeTicks):
+    """Dates, moments, times of day and lengths; of lengths also the number of units that a source counts."""
+
+    def to_ticks(self, values: pa.Array) -> TickArray:
+        """An interval comes as an Arrow duration, or as the stage keeps it: microseconds."""
+        import pyarrow as pa
+
+        read = self._read(values)
+        if pa.types.is_date(read.type):
+            ticks = filled(read.cast(pa.date32()).cast(pa.int32())) * (DAY_US // self.microseconds)
+        elif self.order == "length" and not pa.types.is_duration(read.type):
+            ticks = filled(read) // self.microseconds if self.arrow != "int64" else filled(read)
+        else:
+            ticks = filled(read.cast(self._microseconds, safe=False).cast(pa.int64())) // self.microseconds
+        return TickArray(np.clip(ticks, *self.limits), null_mask(read))
+
+    def _read(self, values: pa.Array) -> pa.Array:
+        """Texts (and the numbers 20150131) as what they say."""
+        import pyarrow as pa
+
+        if self.order == "length":
+            return values if pa.types.is_duration(values.type) else whole_numbers(values)
+        if is_text(values) or (pa.types.is_integer(values.type) and self.format is not None):
+            return clocks(values, self.format) if self.order == "clock" else moments(values, self.format)
+        return values
+
+    @property
+    def _microseconds(self) -> pa.DataType:
+        import pyarrow as pa
+
+        return {"moment": pa.timestamp("us"), "clock": pa.time64("us"), "length": pa.duration("us")}[self.order]
+
+    def to_values(self, ticks: Ticks, nulls: Mask) -> pa.Array:
+        import pyarrow as pa
+
+        known = np.where(nulls, 0, ticks)
+        if self.arrow == "int64":
+            return pa.array(known, type=pa.int64(), mask=nulls)
+        if self.whole_days:
+            return pa.array(known.astype(np.int32), type=pa.int32(), mask=nulls).cast(pa.date32())
+        return pa.array(known * self.microseconds, type=pa.int64(), mask=nulls).cast(pa.type_for_alias(self.arrow))
+
+    def to_texts(self, ticks: Ticks, nulls: Mask) -> pa.Array:
+        """By the format; a number of units; an interval as ``26:03:00``, which every database reads."""
+        import pyarrow as pa
+
+        if self.arrow == "int64":
+            return self.to_values(ticks, nulls).cast(pa.string())
+        if self.order != "length":
+            return formatted(self.to_values(ticks, nulls), self.format)
+        texts = [None if null else _hours(int(tick)) for tick, null in zip(ticks, nulls, strict=True)]
+        return pa.array(texts, type=pa.string())
+
+
+AnyScale = WholeScale | DecimalScale | TimeScale
+
+
+def scale_of(column: Ordinal, known: LearnedOrder | None = None) -> AnyScale:
     """The column's ticks. Those of a number depend on its range: it has those of an open one while that is not known."""
-    match column:
-        case Integer():
-            return IntegerScale(column.step)
-        case Date():
-            return DateScale(column.format)
-        case Datetime():
-            return DatetimeScale(column.resolution, column.format)
-        case Time():
-            return TimeScale(column.resolution, column.format)
-        case Duration():
-            return DurationScale(column.stored_as)
-        case Number():
-            return _number_scale(column, known)
+    unit = open_ticks(column.decimals).unit
+    learned = [] if known is None else [float(end * unit) for end in (known.low, known.high) if end is not None]
+    return scale_in(column.ticks(learned))
 
 
-def open_scale(precision: int | None) -> NumberScale:
-    """The ticks of a number of whose range nothing is known."""
-    return NumberScale(OPEN_DECIMALS if precision is None else min(OPEN_DECIMALS, precision), precision is not None)
+def scale_in(ticks: AnyTicks) -> AnyScale:
+    """The scale that counts in these ticks."""
+    match ticks:
+        case WholeTicks():
+            return WholeScale(**vars(ticks))
+        case DecimalTicks():
+            return DecimalScale(**vars(ticks))
+        case TimeTicks():
+            return TimeScale(**vars(ticks))
 
 
-def range_scale(low: float, high: float, precision: int | None) -> NumberScale:
-    """The ticks of a number between these bounds."""
-    return NumberScale(decimals_for(low, high, precision), precision is not None)
-
-
-def _number_scale(column: Number, known: LearnedOrder | None) -> NumberScale:
-    unsettled = open_scale(column.precision)
-    first = column.first
-    told = [column.min, column.max, column.within]
-    told += [] if first is None else [first.min, first.max, first.within]  # type: ignore[list-item]
-    ends = [float(end) for end in told if isinstance(end, int | float)]
-    learned = [] if known is None else [float(end * unsettled.unit) for end in (known.low, known.high) if end is not None]
-    return range_scale(min(ends + learned), max(ends + learned), column.precision) if _has_range(column) or learned else unsettled
-
-
-def _has_range(column: Number) -> bool:
-    """Whether the schema says between which numbers it lies, or how far from its anchor."""
-    if column.anchors:
-        return column.within is not None or (column.min is not None and column.max is not None)
-    return column.min is not None and column.max is not None
-
-
-def tick_of(scale: AnyScale, value: object, *, up: bool = False) -> int:
-    """The last tick that is not above a declared bound, or with ``up`` the first that is not below it."""
-    match scale, value:
-        case (IntegerScale() | NumberScale(), int() | float()):
-            return scale.tick(value, up=up)
-        case (DateScale() | DatetimeScale(), date()):
-            return scale.tick(value, up=up)
-        case (TimeScale(), time()):
-            return scale.tick(value, up=up)
-        case (DurationScale(), str()):
-            return scale.tick(value, up=up)
-    raise TypeError(f"{type(value).__name__} is no bound of this column")
-
-
-def reach_of(scale: AnyScale, within: str | int | float) -> int:
-    """The furthest distance from an anchor, in ticks: never less than one."""
-    if isinstance(scale, IntegerScale | NumberScale):
-        return max(1, tick_of(scale, within))
-    span = parse_span(str(within))
-    exact = (span.days * 86_400 + span.seconds) * 1_000_000 + span.microseconds
-    return max(1, int(exact // scale.unit))
+def _hours(seconds: int) -> str:
+    whole = abs(seconds)
+    return f"{'-' if seconds < 0 else ''}{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"

@@ -1,4 +1,4 @@
-"""`TickScale`: an ordered column's values as integer ticks and back. One implementation a column type, beside its codec.
+"""`TickScale`: an ordered column's values as integer ticks and back. `scales` has one for each way of counting.
 
 A tick is the smallest step a column can tell apart (a day, a second, 0.01). Working on integers keeps encoding exact and
 makes every bound inclusive without rounding.
@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.schema.columns.ticks import DAY_US as DAY_US
+from mare.schema.columns.ticks import FURTHEST as FURTHEST
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Ticks = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-DAY_US = 86_400_000_000
-"""Microseconds of a day: times count in microseconds when they are compared."""
-FURTHEST = 1 << 60
-"""No tick lies further out: what does is clamped, so that the difference of two ticks never overflows."""
 
 Side = Literal["after", "before"]
 
@@ -36,7 +34,7 @@ class TickArray:
 
 
 class TickScale(Protocol):
-    """How one column type maps to ticks."""
+    """How the values of a column map to ticks."""
 
     @property
     def unit(self) -> Fraction:
@@ -99,3 +97,15 @@ def filled(values: pa.Array) -> Ticks:
     import pyarrow.compute as pc
 
     return np.asarray(pc.fill_null(values.cast(pa.int64(), safe=False), 0), dtype=np.int64)
+
+
+def microseconds(values: pa.Array) -> Ticks:
+    """Dates and moments since 1970, times of day since midnight, lengths; 0 where it is NULL."""
+    import pyarrow as pa
+
+    if pa.types.is_date(values.type):
+        return filled(values.cast(pa.date32()).cast(pa.int32())) * DAY_US
+    if pa.types.is_time(values.type):
+        return filled(values.cast(pa.time64("us"), safe=False).cast(pa.int64()))
+    kind = pa.duration("us") if pa.types.is_duration(values.type) else pa.timestamp("us")
+    return filled(values.cast(kind, safe=False).cast(pa.int64()))

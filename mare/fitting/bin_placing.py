@@ -14,9 +14,8 @@ import numpy as np
 
 from mare.codec import Bins, LearnedOrder, OpenBins, OrdinalCodec, RelativeCodec
 from mare.codec.bins import make_bins
-from mare.codec.date import DateScale
-from mare.codec.datetime import DatetimeScale
 from mare.codec.relative import FirstCodec, whole_bins
+from mare.codec.scales import TimeScale
 from mare.codec.ticks import FURTHEST
 from mare.errors import InternalError
 from mare.privacy.grids import Grid, fine_cells, linear_grid, log_grid, most_fine_cells, power_grid
@@ -29,7 +28,7 @@ CLEAR, TAIL = 3.0, 4
 _EPOCH = datetime(1970, 1, 1)
 _PARTS_OF_A_YEAR = (1, 2, 3, 4, 6, 12)
 """In months."""
-Calendar = DateScale | DatetimeScale
+Calendar = TimeScale
 YEARS = range(1800, 2301)
 """The grid for dates and moments of which nothing is known: a cell a year, the outer ones for all that lies beyond."""
 
@@ -37,7 +36,7 @@ YEARS = range(1800, 2301)
 def first_grid(codec: OrdinalCodec | RelativeCodec, placed: OpenBins) -> Grid:
     """Years for what is a date; powers of two for distances and numbers."""
     scale = codec.scale
-    if isinstance(codec, OrdinalCodec) and isinstance(scale, DateScale | DatetimeScale):
+    if isinstance(codec, OrdinalCodec) and isinstance(scale, TimeScale) and scale.order == "moment":
         return Grid(tuple(float(scale.tick(date(year, 1, 1))) for year in YEARS), "linear", 1.0)
     if placed.low == 0:
         return positive_powers()
@@ -100,7 +99,8 @@ def cuts_of(placed: OpenBins, calendar: Calendar | None) -> Cut:
 def calendar_of(codec: OrdinalCodec | RelativeCodec | FirstCodec) -> Calendar | None:
     """The calendar of a column that holds dates or moments as they are; a distance from another one has none."""
     absolute = isinstance(codec, OrdinalCodec) or (isinstance(codec, FirstCodec) and not codec.placing.anchors)
-    return codec.scale if absolute and isinstance(codec.scale, DateScale | DatetimeScale) else None
+    scale = codec.scale
+    return scale if absolute and isinstance(scale, TimeScale) and scale.order == "moment" else None
 
 
 def placed_bins(placed: OpenBins, histogram: FineHistogram, entities: float) -> Bins:

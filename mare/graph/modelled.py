@@ -13,15 +13,11 @@ from dataclasses import dataclass
 from mare.errors import SchemaError
 from mare.schema import Fault, Parent, Schema, Table
 from mare.schema.caps import parent_link
-from mare.schema.columns import Identifier, Position, Text
 from mare.schema.faults import describe
 from mare.schema.relative import Relative
 
 from .dag import DatasetDag
 from .groups import GroupColumn, Part
-
-UNMODELLED = (Identifier, Position, Text)
-"""Regenerated, known from the order, or not kept."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,7 @@ def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dic
     values = {
         column: GroupColumn(column, "value", column)
         for column, kind in table.columns.items()
-        if column not in taken and kind.determined is None and not isinstance(kind, UNMODELLED)
+        if column not in taken and kind.determined is None and kind.modelled
     }
     for reference, described in table.references.items():
         columns = set(table.reference_columns(reference))

@@ -15,10 +15,9 @@ from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.schema import Parent, Schema, Table
 from mare.schema.caps import link_cap, parent_link
-from mare.schema.columns import DEFAULT_MAX_VALUES, Category, Code, Ordinal
+from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, Code, Listed, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
-from mare.schema.sizes import DEFAULT_BINS, first_bound, measures_bins, size_bound, upper_bound
 
 from .sensitivity import RowBound
 
@@ -90,7 +89,7 @@ class _Sizes:
         if isinstance(column, Code) and column.values is None and column.vocabulary is not None:
             rows = self.schema.tables[column.vocabulary].rows if column.vocabulary in self.schema.tables else None
             return self._public(path, column.vocabulary, rows, column.max_values, column.learn) + column.nullable
-        size = upper_bound(column)
+        size = column.most_codes
         if size is None:
             return self.fault(path, "nothing says how many values it may have", "Write values or bounds, or learn: true")
         # the first row of a sequence has no gap from the row before: a code of its own
@@ -98,7 +97,7 @@ class _Sizes:
 
     def _first(self, table: str, name: str) -> int:
         column = self.schema.tables[table].columns[name]
-        size = first_bound(column) if isinstance(column, Ordinal) else None
+        size = column.most_first_bins if isinstance(column, Ordinal) else None
         if size is None:
             raise InternalError(f"{table}.{name} has no first value")
         # "no row at all" is a code of its own
@@ -143,7 +142,7 @@ class _Sizes:
         link = self.link(group.table)
         if link.vocabulary is not None and column.column == link.vocabulary.hierarchy and link.via is not None:
             described = self.schema.tables[link.via].columns.get(column.column) if column.column else None
-            size = None if described is None else upper_bound(described)
+            size = None if described is None else described.most_codes
             if size is not None:
                 return size
             remedy = f"Write columns: {{{column.column}: {{type: category, values: […]}}}} under {link.via}"
@@ -259,7 +258,7 @@ def is_learned(schema: Schema, table: str, name: str) -> bool:
     column = described.columns.get(name)
     if isinstance(column, Code) and column.values is None and column.vocabulary is not None:
         return column.learn or _fewer(schema, column.vocabulary, column.max_values)
-    return column is not None and size_bound(column).learned
+    return column is not None and column.is_learned
 
 
 def _fewer(schema: Schema, public: str, most: int | None) -> bool:
@@ -285,7 +284,7 @@ def is_category(schema: Schema, table: str, name: str) -> bool:
     The keys of a public table are known to everybody. Which of them to keep is a matter of counts, and takes none.
     """
     column = schema.tables[table].columns.get(name)
-    return isinstance(column, Category) or (isinstance(column, Code) and column.vocabulary is None)
+    return isinstance(column, Listed) and not (isinstance(column, Code) and column.vocabulary is not None)
 
 
 def measures_any_bins(schema: Schema, groups: Sequence[ColumnGroup]) -> bool:
@@ -295,6 +294,6 @@ def measures_any_bins(schema: Schema, groups: Sequence[ColumnGroup]) -> bool:
         for column in group.columns:
             says = columns.get(column.column or "")
             # Where a sequence has a first value, the bins of how far it has come are measured too.
-            if says is not None and (column.role == "first" or measures_bins(says)):
+            if says is not None and (column.role == "first" or says.measures_bins):
                 return True
     return False

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mare.relational.filling import Constant, Filling, Fresh, Modelled, Numbered
 from mare.schema import Schema
-from mare.schema.columns import Boolean, Category, Code, Column, Date, Datetime, Integer, Number, Ordinal
+from mare.schema.columns import Column, Ordinal
 from mare.schema.reflection import Bound, ColumnOrder, ReflectedColumn, ReflectedTable
 from mare.schema.relative import SAME_ROW
 
@@ -83,17 +83,8 @@ def _within_values(described: Column | None, filling: Filling, column: Reflected
     if isinstance(filling, Constant) and filling.value is None:
         return True
     listed = {_text(value) for value in column.values or ()}
-    if not isinstance(filling, Modelled):
-        return False
-    if isinstance(described, Category):
-        extra = () if described.other is None else (described.other,)
-        return described.values is not None and {_text(v) for v in (*described.values, *extra)} <= listed
-    if isinstance(described, Code):
-        return described.values is not None and {_text(value) for value in described.values} <= listed
-    if isinstance(described, Boolean):
-        words = (True if described.true is None else described.true, False if described.false is None else described.false)
-        return {_text(word) for word in words} <= listed
-    return False
+    possible = None if described is None or not isinstance(filling, Modelled) else described.possible
+    return possible is not None and {_text(value) for value in possible} <= listed
 
 
 def _text(value: object) -> str:
@@ -105,7 +96,7 @@ def _least(schema: Schema, table: str, described: Column | None, filling: Fillin
         return filling.start
     if isinstance(filling, Fresh) and filling.generate in (None, "sequence"):
         return filling.start
-    return _declared(described, "min")
+    return None if described is None else described.promised("min")
 
 
 def _most(schema: Schema, table: str, described: Column | None, filling: Filling) -> Bound | None:
@@ -113,17 +104,7 @@ def _most(schema: Schema, table: str, described: Column | None, filling: Filling
         link = schema.tables[table].parent
         rows = link.max_rows if link is not None else None
         return filling.start + rows - 1 if isinstance(rows, int) else None
-    return _declared(described, "max") if isinstance(filling, Modelled) else None
-
-
-def _declared(described: Column | None, side: str) -> Bound | None:
-    """A bound that is enforced: of a column that stands for itself, not for a distance from another."""
-    if isinstance(described, (Integer, Number)) and described.by is not None:
-        return None
-    if not isinstance(described, (Integer, Number, Date, Datetime)) or described.anchors or described.specials:
-        return None
-    bound = getattr(described, side)
-    return bound if isinstance(bound, Bound) else None
+    return described.promised("max") if described is not None and isinstance(filling, Modelled) else None
 
 
 def _ordered(smaller: Bound | None, larger: Bound | None) -> bool:

@@ -12,9 +12,7 @@ from dataclasses import replace
 from mare.errors import SourceError
 from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut, fillings
 from mare.schema import Schema
-from mare.schema.columns import AnyColumn, Boolean, Category, Code, Date, Datetime, Time
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection, StorageKind
-from mare.schema.strict import Value
 
 from .constraints import bound_columns, held_orders, held_uniques
 
@@ -145,7 +143,7 @@ def _kind_of_filling(schema: Schema, reflection: Reflection, table: str, name: s
                 return "string" if public is None or public.kind == "unknown" else public.kind
             return _kind_of_filling(schema, reflection, other, column, fillings(schema, other)[column])
         case Modelled():
-            return _kind_of_type(schema.tables[table].columns[name])
+            return schema.tables[table].columns[name].stored_kind
         case Fresh(generate):
             return "uuid" if generate == "uuid" else "string" if generate == "pattern" else "integer"
         case FromAbove(above, column):
@@ -155,37 +153,7 @@ def _kind_of_filling(schema: Schema, reflection: Reflection, table: str, name: s
         case Constant():
             return "string"
         case WorkedOut(column):
-            return _kind_of_type(column)
-
-
-_KINDS: dict[str, StorageKind] = {
-    "boolean": "boolean",
-    "integer": "integer",
-    "number": "number",
-    "date": "date",
-    "datetime": "datetime",
-    "time": "time",
-    "duration": "duration",
-    "position": "integer",
-}
-
-
-def _kind_of_type(described: AnyColumn) -> StorageKind:
-    if isinstance(described, (Date, Datetime, Time)) and described.format is not None:
-        return "string"
-    if isinstance(described, (Category, Code)):
-        return _kind_of_values(described.values or ())
-    if isinstance(described, Boolean) and described.true is not None:
-        return _kind_of_values([value for value in (described.true, described.false) if value is not None])
-    if getattr(described, "specials", ()):
-        return "string"  # `"> 89"` among numbers: as the file had them
-    return _KINDS.get(str(getattr(described, "type", "")), "string")
-
-
-def _kind_of_values(values: Sequence[Value]) -> StorageKind:
-    """As the schema writes them: 1 and 0 are numbers, `Y` and `N` texts."""
-    kinds = {type(value) for value in values}
-    return "boolean" if kinds == {bool} else "integer" if kinds == {int} else "number" if kinds == {float} else "string"
+            return column.stored_kind
 
 
 def _nullable(schema: Schema, table: str, name: str, column: ReflectedColumn) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +16,11 @@ from mare.codec import TableCodec
 from mare.codec.building import ValueCodec
 from mare.codec.category import canonical
 from mare.codec.code import CodeCodec
-from mare.codec.ticks import null_mask
+from mare.codec.ticks import microseconds, null_mask
 from mare.errors import PlanError
 from mare.relational.filling import Modelled, WorkedOut, fillings
 from mare.schema import Schema
-from mare.schema.columns import AnyColumn, Boolean, Category, Code, Date, Datetime, Duration, Integer, Number, Text, Time
-from mare.schema.spans import parse_span
+from mare.schema.columns import AnyColumn, Category, Listed, Ordinal
 
 from .condition_grammar import Among, Comparison, Condition, IsNull, Joined, Not, Operator, Value, parse_condition
 
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from .writing import ChunkValues
 
 Mask = NDArray[np.bool_]
-_ORDERED = Integer | Number | Date | Datetime | Time | Duration
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +66,7 @@ def entity_condition(text: str, schema: Schema, codec: TableCodec | None = None)
     known = {
         name: column
         for name, column in schema.tables[table].columns.items()
-        if isinstance(filled.get(name), Modelled | WorkedOut) and not isinstance(column, Text)
+        if isinstance(filled.get(name), Modelled | WorkedOut) and column.kept
     }
     return EntityCondition(text, table, _settled(parsed, table, known, codec or TableCodec(table, {})))
 
@@ -108,52 +105,36 @@ def _has_order(described: AnyColumn) -> bool:
         return bool(described.values) and all(
             isinstance(v, int | float) and not isinstance(v, bool) for v in described.values or ()
         )
-    return isinstance(described, _ORDERED)
+    return isinstance(described, Ordinal)
 
 
 def _check_value(value: Value, where: str, described: AnyColumn, codec: object) -> None:
     """What a column can never be is a slip, not a condition: better said than looked for in vain."""
-    if isinstance(described, _ORDERED):
+    if isinstance(described, Ordinal):
         if canonical(value) not in map(canonical, described.specials):
             _quantity(value, where, described)
-    elif isinstance(described, Boolean):
-        _truth(value, where, described)
-    elif isinstance(codec, ValueCodec) and isinstance(described, Category | Code):
-        listed = [label for label in codec.labels if label is not None]
-        shared = isinstance(codec, CodeCodec) and any(canonical(value) in group for group in codec.rest)
-        if canonical(value) not in listed and not shared:
-            shown = ", ".join(listed[:20]) + (f" and {len(listed) - 20} more" if len(listed) > 20 else "")
+    elif isinstance(described, Listed):
+        wanted = _wanted(value, where, described)
+        labels = [label for label in codec.labels if label is not None] if isinstance(codec, ValueCodec) else [wanted]
+        shared = isinstance(codec, CodeCodec) and any(wanted in group for group in codec.rest)
+        if wanted not in labels and not shared:
+            shown = ", ".join(labels[:20]) + (f" and {len(labels) - 20} more" if len(labels) > 20 else "")
             raise PlanError(f"--where: {where} is never {value!r}. Its values are: {shown}.")
 
 
-def _quantity(value: Value, where: str, described: AnyColumn) -> float | datetime | time:
-    """A value as something to compare with: a number, a moment, a time of day, microseconds of a length."""
-    if isinstance(described, Integer | Number) or (isinstance(described, Duration) and described.stored_as != "interval"):
-        if isinstance(value, str | bool):
-            raise PlanError(f"--where: {where} is a number; {value!r} is none.")
-        return float(value)
-    words = {Time: "a time as '07:30'", Duration: "a span as '3d'"}
-    says = words.get(type(described), "a date or moment as '2150-12-31' or '2150-12-31 07:30'")
-    if isinstance(value, str):
-        try:
-            if isinstance(described, Time):
-                return time.fromisoformat(value)
-            if isinstance(described, Duration):
-                return parse_span(value).total_seconds() * 1e6
-            moment = datetime.fromisoformat(value)
-            # As staging reads a moment with a zone.
-            return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
-        except ValueError:
-            pass
-    raise PlanError(f"--where: {where} is compared with {says}; {value!r} is none.")
+def _quantity(value: Value, where: str, described: Ordinal) -> float:
+    """A value as something to compare with: a number, or microseconds."""
+    number = described.compared(value)
+    if number is None:
+        raise PlanError(f"--where: {where} {described.compared_with}; {value!r} is none.")
+    return number
 
 
-def _truth(value: Value, where: str, described: Boolean) -> bool:
-    words = {"true": True, "false": False}
-    words |= {canonical(word): truth for truth, word in ((True, described.true), (False, described.false)) if word is not None}
-    if canonical(value) not in words:
+def _wanted(value: Value, where: str, described: Listed) -> str:
+    meant = described.meant(value)
+    if meant is None:
         raise PlanError(f"--where: {where} is true or false; {value!r} is neither.")
-    return words[canonical(value)]
+    return canonical(meant)
 
 
 def _judged(condition: Condition, values: ChunkValues, table: str) -> Truth:
@@ -180,7 +161,7 @@ def _compared(values: ChunkValues, table: str, column: str, operator: Operator, 
     described = values.writer.schema.tables[table].columns[column]
     held = values.column(table, column)
     there = ~null_mask(held)
-    if isinstance(described, _ORDERED) and canonical(value) not in map(canonical, described.specials):
+    if isinstance(described, Ordinal) and canonical(value) not in map(canonical, described.specials):
         quantities = values.decoded(table).quantities.get(column, held)
         ordinary = ~null_mask(quantities)
         yes = ordinary & _in_order(quantities, operator, _quantity(value, column, described))
@@ -192,10 +173,7 @@ def _compared(values: ChunkValues, table: str, column: str, operator: Operator, 
     if operator not in ("=", "!="):
         yes = there & _in_order(held, operator, float(value))
         return Truth(yes, there & ~yes)
-    wanted = canonical(value)
-    if isinstance(described, Boolean):
-        stored = described.true if _truth(value, column, described) else described.false
-        wanted = canonical(_truth(value, column, described) if stored is None else stored)
+    wanted = _wanted(value, column, described) if isinstance(described, Listed) else canonical(value)
     same = there & _is_text(held, wanted)
     yes = same if operator == "=" else there & ~same
     return Truth(yes, there & ~yes)
@@ -207,25 +185,12 @@ def _is_text(values: pa.Array, wanted: str) -> Mask:
     return same[np.asarray(coded.indices.fill_null(len(same) - 1), dtype=np.int64)]
 
 
-def _in_order(values: pa.Array, operator: Operator, other: float | datetime | time) -> Mask:
+def _in_order(values: pa.Array, operator: Operator, other: float) -> Mask:
     import pyarrow as pa
 
-    if isinstance(other, datetime):
-        left = _numbers(values.cast(pa.timestamp("us"), safe=False).cast(pa.int64()))
-        right = float((other - datetime(1970, 1, 1)).total_seconds() * 1e6)
-    elif isinstance(other, time):
-        left = _numbers(values.cast(pa.time64("us"), safe=False).cast(pa.int64()))
-        right = float(((other.hour * 60 + other.minute) * 60 + other.second) * 1_000_000 + other.microsecond)
-    else:
-        counted = values.cast(pa.duration("us"), safe=False).cast(pa.int64()) if pa.types.is_duration(values.type) else values
-        left, right = _numbers(counted), float(other)
-    return _SIGNS[operator](left, right)
-
-
-def _numbers(values: pa.Array) -> NDArray[np.float64]:
-    import pyarrow as pa
-
-    return np.asarray(values.cast(pa.float64(), safe=False).fill_null(0.0), dtype=np.float64)
+    counted = pa.array(microseconds(values)) if pa.types.is_temporal(values.type) else values
+    left = np.asarray(counted.cast(pa.float64(), safe=False).fill_null(0.0), dtype=np.float64)
+    return _SIGNS[operator](left, other)
 
 
 _SIGNS: Mapping[Operator, Callable[[NDArray[np.float64], float], Mask]] = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from datetime import date, datetime, time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,24 +14,35 @@ import numpy as np
 from mare.codec.anchoring import named_table
 from mare.codec.category import canonical
 from mare.codec.parsing import is_text
-from mare.codec.ticks import null_mask
+from mare.codec.ticks import DAY_US, microseconds, null_mask
 from mare.errors import InternalError
 from mare.relational.placing import NOWHERE, Index
 from mare.relational.public import text as public_text
 from mare.schema import Schema
-from mare.schema.columns import Boolean, Category, Code, Column, Date, Datetime, Duration, Integer, Number, Position, Text, Time
-from mare.schema.determined import Determined, Lookup, names_in
+from mare.schema.columns import Column, Listed, Ordinal, Position, Quantity, Text
+from mare.schema.columns.ticks import TimeTicks, WholeTicks
+from mare.schema.determined import Determined, Elapsed, Lookup, names_in
 from mare.schema.relative import SAME_ROW, Anchor
 
 from .arithmetic import Column as NumberColumn
 from .arithmetic import evaluate
 from .storing import as_text, by_distinct
-from .times import elapsed, part_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from .writing import ChunkValues
+
+
+_UNITS_US = {
+    "seconds": 1e6,
+    "minutes": 6e7,
+    "hours": 3.6e9,
+    "days": float(DAY_US),
+    "years": 365.25 * DAY_US,
+}
+_DECIMALS = 6
+"""Of a length of time in a number that does not say how many it has."""
 
 
 def work_out(block: ChunkValues, schema: Schema, table: str, name: str, column: Column) -> pa.Array:
@@ -54,10 +64,10 @@ def _determined(block: ChunkValues, schema: Schema, table: str, column: Column, 
     if how.expression is not None:
         return _expression(block, table, how.expression)
     if how.part is not None:
-        return part_of(_quantity(block, schema, table, how.part.of), how.part.unit, column)
+        return _part_of(_quantity(block, schema, table, how.part.of), how.part.unit, column)
     if how.elapsed is not None:
         since, until = (_quantity(block, schema, table, place) for place in (how.elapsed.since, how.elapsed.until))
-        return elapsed(since, until, how.elapsed, column)
+        return _elapsed(since, until, how.elapsed, column)
     if how.next is not None:
         return _next(block, table, how.next)
     if how.lookup is not None:
@@ -103,6 +113,60 @@ def _expression(block: ChunkValues, table: str, expression: str) -> pa.Array:
         columns[name] = NumberColumn(numbers, null_mask(doubles))
     found = evaluate(expression, columns, block.rows(table))
     return pa.array(np.where(found.nulls, 0.0, found.values), type=pa.float64(), mask=found.nulls)
+
+
+def _part_of(values: pa.Array, unit: str, described: Column) -> pa.Array:
+    """A part of a date, a moment or a time of day. Weeks begin on Monday, which is 0; 1 where the column begins there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if unit == "date":
+        return pc.floor_temporal(values.cast(pa.timestamp("us")), unit="day").cast(pa.date32())
+    if unit in ("hour", "minute", "time"):
+        clock = microseconds(values) % DAY_US
+        nulls = null_mask(values)
+        if unit == "time":
+            return pa.array(clock, type=pa.int64(), mask=nulls).cast(pa.time64("us"))
+        return pa.array(clock // 3_600_000_000 if unit == "hour" else clock // 60_000_000 % 60, type=pa.int64(), mask=nulls)
+    moments = values.cast(pa.timestamp("us"))
+    if unit == "weekday":
+        found = pc.day_of_week(moments, count_from_zero=not _from_one(described), week_start=1)
+    else:
+        functions = {"year": pc.year, "quarter": pc.quarter, "month": pc.month, "week": pc.iso_week, "day": pc.day}
+        found = functions[unit](moments)
+    return _named(found.cast(pa.int64()), described, 0 if unit == "weekday" and not _from_one(described) else 1)
+
+
+def _from_one(described: Column) -> bool:
+    return isinstance(described, Quantity) and described.min == 1 and isinstance(described.ticks(), WholeTicks)
+
+
+def _named(numbers: pa.Array, described: Column, first: int) -> pa.Array:
+    """A column that lists names (Mon, Tue …) gets the name in place of the number."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not isinstance(described, Listed) or described.listed is None or not isinstance(described.listed[0], str):
+        return numbers
+    names = pa.array([str(value) for value in described.listed], type=pa.string())
+    return names.take(pc.subtract(numbers, first)) if len(names) in (4, 7, 12) else numbers
+
+
+def _elapsed(since: pa.Array, until: pa.Array, how: Elapsed, described: Column) -> pa.Array:
+    """The time from one to the other: a length, a whole number of units (rounded down), or one with decimals."""
+    import pyarrow as pa
+
+    nulls = null_mask(since) | null_mask(until)
+    micros = microseconds(until) - microseconds(since)
+    ticks = described.ticks() if isinstance(described, Ordinal) else None
+    if isinstance(ticks, TimeTicks):
+        if ticks.arrow == "int64":
+            return pa.array(micros // ticks.microseconds, type=pa.int64(), mask=nulls)
+        return pa.array(micros, type=pa.int64(), mask=nulls).cast(pa.type_for_alias(ticks.arrow))
+    units = micros / _UNITS_US[how.unit]
+    if isinstance(ticks, WholeTicks):
+        return pa.array(np.floor(units).astype(np.int64), mask=nulls)
+    return pa.array(np.round(units, _DECIMALS if described.decimals is None else described.decimals), mask=nulls)
 
 
 def _next(block: ChunkValues, table: str, name: str) -> pa.Array:
@@ -201,16 +265,17 @@ def _shaped(values: pa.Array, column: Column) -> pa.Array:
     import pyarrow.compute as pc
 
     kind = values.type
-    if isinstance(column, Integer | Number) and (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+    if isinstance(column, Quantity) and (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         for bound, pick in ((column.min, pc.max_element_wise), (column.max, pc.min_element_wise)):
             if bound is not None and not column.anchors:
                 values = pick(values, float(bound), skip_nulls=False)
-        if isinstance(column, Integer):
-            return pc.round_to_multiple(values.cast(pa.float64()), float(column.step)).cast(pa.int64(), safe=False)
-        return values.cast(pa.float64()) if column.precision is None else pc.round(values.cast(pa.float64()), column.precision)
-    if isinstance(column, Date) and pa.types.is_timestamp(kind):
+        doubles, ticks = values.cast(pa.float64()), column.ticks()
+        if isinstance(ticks, WholeTicks):
+            return pc.round_to_multiple(doubles, float(ticks.step)).cast(pa.int64(), safe=False)
+        return doubles if column.decimals is None else pc.round(doubles, column.decimals)
+    if column.has_day and pa.types.is_timestamp(kind) and not column.has_clock:
         return pc.floor_temporal(values, unit="day").cast(pa.date32())
-    if isinstance(column, Datetime) and pa.types.is_date(kind):
+    if column.has_day and pa.types.is_date(kind) and column.has_clock:
         return values.cast(pa.timestamp("us"))
     return as_text(values) if isinstance(column, Text) else values
 
@@ -222,25 +287,5 @@ def _never_null(values: pa.Array, column: Column) -> pa.Array:
 
     if column.nullable or not values.null_count:
         return values
-    instead = _instead(column)
+    instead = column.instead_of_null
     return pc.fill_null(values, pa.scalar(canonical(instead) if is_text(values) else instead, type=values.type))
-
-
-def _instead(column: Column) -> object:
-    match column:
-        case Category() | Code():
-            return column.values[0] if column.values else ""
-        case Boolean():
-            return False if column.false is None else column.false
-        case Integer() | Number():
-            return 0 if column.min is None else column.min
-        case Date():
-            return date(1970, 1, 1) if column.min is None else column.min
-        case Datetime():
-            return datetime(1970, 1, 1) if column.min is None else column.min
-        case Time():
-            return time.min if column.min is None else column.min
-        case Duration():
-            return 0
-        case _:
-            return ""

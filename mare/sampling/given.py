@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.codec import Above, DecodedTable, OrdinalCodec, Points, RelativeCodec, Siblings, TableCodec
-from mare.codec.points import standing
-from mare.codec.siblings import standing_place
+from mare.codec import DecodedTable, OrdinalCodec, Points, RelativeCodec, Siblings, TableCodec
+from mare.codec.siblings import Above, standing, standing_place
 from mare.codec.slots import ORDINARY
 from mare.domain import Domain
 from mare.errors import SourceError

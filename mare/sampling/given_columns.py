@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.codec.parsing import clocks, is_text, moments
+from mare.codec.parsing import clocks, is_text, moments, numbers
 from mare.codec.ticks import null_mask
 from mare.errors import SourceError
 from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Numbered, WorkedOut
 from mare.relational.placing import NOWHERE, Index
-from mare.schema.columns import AnyColumn, Date, Datetime, Time
+from mare.schema.columns import AnyColumn
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .storing import as_stored, as_text
@@ -82,10 +82,11 @@ def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedCol
 
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
+    form = None if described is None else described.text_format
     if is_text(values) and stored.kind in ("date", "datetime"):
-        values = moments(values, described.format if isinstance(described, Date | Datetime) else None)
+        values = moments(values, form)
     elif is_text(values) and stored.kind == "time":
-        values = clocks(values, described.format if isinstance(described, Time) else None)
+        values = clocks(values, form)
     elif is_text(values) and stored.kind == "duration":
         values = _seconds(values)
     elif stored.kind == "integer":
@@ -124,8 +125,6 @@ def _seconds(values: pa.Array) -> pa.Array:
     """A number of seconds, as mare writes lengths of time into CSV files."""
     import pyarrow as pa
     import pyarrow.compute as pc
-
-    from mare.codec.parsing import numbers
 
     return pc.round(pc.multiply(numbers(values), 1e6)).cast(pa.int64(), safe=False).cast(pa.duration("us"))
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mare.codec.advancing import Advance
-from mare.codec.elapsed import elapsed_name
+from mare.codec.elapsed import Advance, elapsed_name
 from mare.domain import CodeArray, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
 from mare.relational.coding import siblings_in

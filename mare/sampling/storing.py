@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mare.codec.parsing import formatted, is_text, numbers, whole_numbers
-from mare.schema.columns import AnyColumn, Date, Datetime, Number, Time
+from mare.schema.columns import AnyColumn
 from mare.schema.reflection import ReflectedColumn
 
 if TYPE_CHECKING:
@@ -113,12 +113,11 @@ def as_text(values: pa.Array, described: AnyColumn | None = None) -> pa.Array:
     if is_text(values):
         return values.cast(pa.string())
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        form = described.format if isinstance(described, Date | Datetime | Time) else None
-        return formatted(values, form)
+        return formatted(values, None if described is None else described.text_format)
     if pa.types.is_floating(kind):
-        decimals = described.precision if isinstance(described, Number) and described.by is None else None
-        if decimals is not None:
-            return by_distinct(values, lambda value: f"{value:.{decimals}f}")
+        form = None if described is None else described.number_text
+        if form is not None:
+            return by_distinct(values, form.format)
         small = pc.less(pc.abs(values), _WHOLE_FLOATS)
         whole = pc.and_(small, pc.equal(pc.round(values), values))
         without = pc.if_else(whole, values, 0.0).cast(pa.int64(), safe=False).cast(pa.string())

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import DecodedTable, OrdinalCodec, TableCodec
-from mare.codec.points import standing
+from mare.codec.siblings import standing
 from mare.codec.slots import ORDINARY, Kinds
 from mare.codec.ticks import Ticks
 from mare.domain import CodeArray, RowDraws, purpose_of

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .columns import Category, Code, Column, Identifier, Position, Text, Unknown
+from .columns import Code, Column, Listed
 from .faults import Fault, Path
 from .layout import Layout
 from .reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection
 from .schema import Schema
-from .storing import clash
-from .structure import closest
 from .table import Table
+from .wording import closest
 
 _NO_RIGHT = "no right to read"
 """How every source begins to say that it was refused."""
@@ -181,7 +180,7 @@ def _described(name: str, table: Table, stored: ReflectedTable, tells_nullabilit
         if found is None or table.public:
             continue
         path: Path = ("tables", name, "columns", column)
-        if (clashing := clash(described, found)) is not None:
+        if (clashing := described.clash(found)) is not None:
             what, remedy = clashing
             yield Fault((*path, "type"), what, remedy)
             continue
@@ -199,18 +198,16 @@ def _described(name: str, table: Table, stored: ReflectedTable, tells_nullabilit
 
 
 def _values(path: Path, described: Column, found: ReflectedColumn) -> Iterator[Fault]:
-    if not isinstance(described, (Category, Code)) or described.values is None or found.values is None:
+    if not isinstance(described, Listed) or described.listed is None or found.values is None or described.outside is not None:
         return
-    if isinstance(described, Category) and described.other is not None:
-        return
-    missing = [str(value) for value in found.values if value not in described.values]
+    missing = [str(value) for value in found.values if value not in described.listed]
     if missing:
         what = f"the source also allows {_listed(missing)}"
         yield Fault((*path, "values"), what, "Add them to values, or write other: … for everything outside", "unsettled")
 
 
 def _nulls(path: Path, described: Column, found: ReflectedColumn, in_key: bool) -> Iterator[Fault]:
-    if described.determined is not None or described.type in ("identifier", "position", "text", "unknown"):
+    if described.determined is not None or not (described.modelled and described.settled):
         return
     if described.nullable and not found.nullable:
         what = "it may come out NULL, but the source does not allow NULL there"
@@ -273,7 +270,7 @@ def _modelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str)
 
 
 def _is_modelled(says: Column) -> bool:
-    return says.determined is None and not isinstance(says, Identifier | Position | Text | Unknown)
+    return says.determined is None and says.modelled and says.settled
 
 
 def _kinds(layout: Layout, name: str, target: str) -> str:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import model_validator
 
-from .moments import OrderedValue
-from .spans import Span
+from .moments import OrderedValue, Span
 from .strict import Strict
 
 SAME_ROW, PREVIOUS_ROW, PARENT_ROW = "", "previous", "parent"

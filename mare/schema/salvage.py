@@ -17,8 +17,9 @@ from pydantic import BaseModel, ValidationError
 from .faults import Fault, Path
 from .links import Parent, Relationship
 from .schema import EntityByColumn, Schema
-from .structure import closest, faults_of
+from .structure import faults_of
 from .table import Table
+from .wording import closest
 from .yaml_nodes import Plain
 
 _ROUNDS = 8

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
@@ -18,6 +17,7 @@ from .links import Parent, Reference
 from .schema import Schema
 from .strict import Names
 from .table import Table
+from .wording import closest, did_you_mean
 from .yaml_nodes import Plain
 
 _EXPECTED = {
@@ -72,19 +72,6 @@ def _meant_by_a_misspelling(placed: Sequence[tuple[Place, ErrorDetails]]) -> set
             guess = closest(str(place.path[-1]), place.noun.model_fields)
             meant |= {(*place.path[:-1], guess)} if guess else set()
     return meant & {place.path for place, detail in placed if detail["type"] == "missing"}
-
-
-def closest(word: str, allowed: Iterable[str]) -> str | None:
-    """The allowed word that was probably meant."""
-    folded = {name.casefold(): name for name in allowed}
-    close = get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
-    return folded[close[0]] if close else None
-
-
-def did_you_mean(word: str, allowed: Iterable[str]) -> str:
-    """` Did you mean `x`?`, or nothing."""
-    guess = closest(word, allowed)
-    return f"Did you mean `{guess}`? " if guess else ""
 
 
 def _fault(path: Path, places: Sequence[Place], details: Sequence[ErrorDetails]) -> Fault:

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mare.codec import Points, Siblings, TableCodec, decode_table, encode_table, evenly, table_codec
-from mare.codec.proportions import LONGEST, WHOLE, drawn_parts, fractions_of, parts_at
-from mare.codec.relative import whole_bins
+from mare.codec.relative import LONGEST, WHOLE, drawn_parts, fractions_of, parts_at, whole_bins
 from mare.schema.loading import load_schema
 from mare.schema.relative import Anchor
 

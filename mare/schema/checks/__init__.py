@@ -11,7 +11,7 @@ from mare.schema.faults import Fault, describe
 from mare.schema.layout import Layout
 from mare.schema.schema import Schema
 
-from . import anchors, determined, domains, generation, keys, links, names, ownership, scales
+from . import anchors, determined, domains, generation, keys, links, names, ownership
 
 _CHECKS = (
     names.find,
@@ -22,7 +22,6 @@ _CHECKS = (
     links.find_references,
     generation.find,
     domains.find,
-    scales.find,
     anchors.find,
     determined.find,
     generation.find_sees,

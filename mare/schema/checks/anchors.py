@@ -7,22 +7,18 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TypeGuard
 
-from mare.schema.columns import Column, Date, Datetime, Duration, Integer, Number, Ordinal, Time, Unknown
+from mare.schema.columns import Column, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
-from mare.schema.moments import is_more
+from mare.schema.moments import is_more, parse_span
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
-from mare.schema.spans import parse_span
-
-from .wording import listed, no_column, unsettled
-
-_COMPARABLE: tuple[tuple[type[Ordinal], ...], ...] = ((Date, Datetime), (Time,), (Duration,), (Integer, Number))
+from mare.schema.wording import listed, no_column, unsettled
 
 
 def find(layout: Layout) -> Iterator[Fault]:
     for name, table in layout.described:
         for column, says in table.columns.items():
-            if isinstance(says, Integer | Number | Date | Datetime | Time | Duration):
+            if isinstance(says, Ordinal):
                 yield from _anchors(layout, name, column, says)
                 yield from _together(says, ("tables", name, "columns", column))
                 yield from _distance(says, says.within, ("tables", name, "columns", column, "within"))
@@ -63,7 +59,6 @@ def resolve(layout: Layout, table: str, anchor: Anchor, path: Path, *, previous:
 
 def _anchors(layout: Layout, table: str, column: str, says: Ordinal) -> Iterator[Fault]:
     here: Path = ("tables", table, "columns", column)
-    group = next(kinds for kinds in _COMPARABLE if isinstance(says, kinds))
     for field, anchor in says.anchors.items():
         path = anchor_path(here, field)
         home = resolve(layout, table, anchor, path)
@@ -78,10 +73,10 @@ def _anchors(layout: Layout, table: str, column: str, says: Ordinal) -> Iterator
         elif anchor.scope == PREVIOUS_ROW and field in ("before", "during.1"):
             yield Fault(path, "a value comes after the previous row, not before it", "Write `after:` with previous.column")
         other = layout.schema.tables[home].columns.get(anchor.column)
-        if isinstance(other, Unknown):
+        if other is not None and not other.settled:
             continue  # what it holds is asked for there
-        if not isinstance(other, group):
-            yield _not_comparable(layout, home, anchor.column, other, says, group, path)
+        if other is None or other.order != says.order:
+            yield _not_comparable(layout, home, anchor.column, other, says, path)
         elif other.determined is not None and other.determined.next is not None:
             what = f"{anchor.column} is known only when the next row is, so nothing can depend on it"
             yield Fault(
@@ -98,7 +93,7 @@ def _room(layout: Layout) -> Iterator[Fault]:
         anchors = [Anchor.parse(text) for text in (begin, end) if text is not None]
         if any(isinstance(resolve(layout, table, anchor, path), Fault) for anchor in anchors) or Anchor("", column) in anchors:
             continue  # told already
-        if any(isinstance(_described(layout, table, anchor), Unknown) for anchor in anchors):
+        if any(told is not None and not told.settled for told in (_described(layout, table, a) for a in anchors)):
             continue
         what = f"nothing says that {begin} is never after {end}, so there may be no room between them"
         remedy = f"Tie the two where they are described: {begin} with `before:` {end}, or {end} with `after:` {begin}"
@@ -110,12 +105,10 @@ def _described(layout: Layout, table: str, anchor: Anchor) -> Column | None:
     return None if isinstance(home, Fault) else layout.schema.tables[home].columns.get(anchor.column)
 
 
-def _not_comparable(
-    layout: Layout, home: str, name: str, other: Column | None, says: Ordinal, group: tuple[type[Ordinal], ...], path: Path
-) -> Fault:
+def _not_comparable(layout: Layout, home: str, name: str, other: Column | None, says: Ordinal, path: Path) -> Fault:
     kind = "a key or reference" if other is None else f"a {other.type}"
-    fitting = [c for c, d in layout.schema.tables[home].columns.items() if isinstance(d, group)]
-    what = f"{name} is {kind}, which a {getattr(says, 'type', 'column')} cannot be compared with"
+    fitting = [c for c, d in layout.schema.tables[home].columns.items() if d.order == says.order]
+    what = f"{name} is {kind}, which a {says.type} cannot be compared with"
     return Fault(path, what, f"Name one of {listed(fitting)}")
 
 
@@ -144,7 +137,7 @@ def _together(says: Ordinal, path: Path) -> Iterator[Fault]:
 def _distance(says: Ordinal, within: str | int | float | None, path: Path) -> Iterator[Fault]:
     if within is None:
         return
-    numeric = isinstance(says, Integer | Number)
+    numeric = says.order == "number"
     if numeric and isinstance(within, str):
         yield Fault(path, f"the distance between numbers is a number, not {within}", "Write a number")
     elif not numeric and not isinstance(within, str):
@@ -155,20 +148,18 @@ def _distance(says: Ordinal, within: str | int | float | None, path: Path) -> It
 
 def _first(says: Ordinal, first: FirstValue, path: Path) -> Iterator[Fault]:
     yield from _distance(says, first.within, (*path, "within"))
-    numeric = isinstance(says, Integer | Number)
+    numeric = says.order == "number"
     wrong = False
     for field, value in (("min", first.min), ("max", first.max)):
         if value is None:
             continue
-        if isinstance(says, Time | Duration):
+        if says.order in ("clock", "length"):
             wrong = True
             what = f"the first {says.type} of a sequence has no bounds of its own"
             yield Fault((*path, field), what, "Write `first: {after: parent.column, within: …}`")
         elif numeric == isinstance(value, date):
             wrong = True
-            yield Fault(
-                (*path, field), f"{value} is no {getattr(says, 'type', 'value')}", "Write a number" if numeric else "Write a date"
-            )
+            yield Fault((*path, field), f"{value} is no {says.type}", "Write a number" if numeric else "Write a date")
     if not wrong and first.min is not None and first.max is not None and is_more(first.min, first.max):
         yield Fault((*path, "min"), f"min {first.min} is more than max {first.max}", "Exchange them, or mend one of them")
 

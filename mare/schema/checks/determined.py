@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
-from mare.schema.columns import Column, Date, Datetime, Duration, Integer, Number, Ordinal, Text, Time, Unknown
+from mare.schema.columns import Column, Ordinal
 from mare.schema.determined import FUNCTIONS, DatePart, Determined, Elapsed, Lookup, names_in
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.relative import SAME_ROW, Anchor
+from mare.schema.wording import listed, no_column, no_table
 
 from .anchors import resolve
-from .wording import listed, no_column, no_table
+
+_TIMES = ("moment", "clock")
+"""Orders between whose values time passes."""
 
 
 def find(layout: Layout) -> Iterator[Fault]:
@@ -43,7 +46,7 @@ def _one(layout: Layout, table: str, column: str, says: Column, how: Determined,
 
 
 def _expression(layout: Layout, table: str, column: str, says: Column, expression: str, path: Path) -> Iterator[Fault]:
-    if not isinstance(says, Integer | Number):
+    if says.order != "number":
         what = f"arithmetic gives a number, but {column} is a {says.type}"
         yield Fault(path, what, "Write `type: number` or `type: integer`")
     try:
@@ -53,7 +56,7 @@ def _expression(layout: Layout, table: str, column: str, says: Column, expressio
         yield Fault(path, f"{expression}: {error}", remedy)
         return
     known = layout.columns(table)
-    numbers = [c for c, d in known.items() if isinstance(d, Integer | Number | Unknown) and c != column]
+    numbers = [c for c, d in known.items() if d is not None and (d.order == "number" or not d.settled) and c != column]
     for name in names:
         if name not in known:
             yield no_column(path, name, table, numbers, also=f"; functions: {listed(FUNCTIONS)}")
@@ -70,8 +73,8 @@ def _part(layout: Layout, table: str, part: DatePart, path: Path) -> Iterator[Fa
         yield home
         return
     clock = part.unit in ("hour", "minute", "time")
-    kinds = (Datetime, Time, Unknown) if clock else (Date, Datetime, Unknown)
-    fitting = [c for c, d in layout.columns(home).items() if isinstance(d, kinds)]
+    known = [(c, d) for c, d in layout.columns(home).items() if d is not None]
+    fitting = [c for c, d in known if (d.has_clock if clock else d.has_day) or not d.settled]
     if anchor.column not in fitting:
         wanted = "a datetime or time" if clock else "a date or datetime"
         what = f"the {part.unit} is part of {wanted}, and {part.of} is none"
@@ -106,15 +109,17 @@ def _next(layout: Layout, table: str, says: Column, name: str, path: Path) -> It
 
 
 def _elapsed(layout: Layout, table: str, says: Column, elapsed: Elapsed, path: Path) -> Iterator[Fault]:
-    if not isinstance(says, Integer | Number | Duration):
+    if says.order not in ("number", "length"):
         yield Fault(path, f"a length of time is a number, not a {says.type}", "Write `type: number`, `integer` or `duration`")
     for field, text in (("since", elapsed.since), ("until", elapsed.until)):
         anchor = Anchor.parse(text)
         home = resolve(layout, table, anchor, (*path, field), previous=False)
         if isinstance(home, Fault):
             yield home
-        elif not isinstance(layout.columns(home)[anchor.column], Date | Datetime | Time | Unknown):
-            times = [c for c, d in layout.columns(home).items() if isinstance(d, Date | Datetime | Time)]
+            continue
+        described = layout.columns(home)[anchor.column]
+        if described is None or (described.settled and described.order not in _TIMES):
+            times = [c for c, d in layout.columns(home).items() if d is not None and d.order in _TIMES]
             yield Fault((*path, field), f"{anchor.column} is not a time", f"Name one of {listed(times)}")
 
 
@@ -135,8 +140,6 @@ def needs(says: Column) -> tuple[str, ...]:
                 return ()
     elif isinstance(says, Ordinal):
         return tuple(a.column for a in says.anchors.values() if a.scope == SAME_ROW)
-    elif isinstance(says, Text):
-        return ()
     return (*names, *(anchor.column for anchor in map(Anchor.parse, texts) if anchor.scope == SAME_ROW))
 
 

@@ -10,8 +10,7 @@ from itertools import pairwise
 
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
-
-from .wording import listed, no_table
+from mare.schema.wording import listed, no_table
 
 
 @dataclass(frozen=True)

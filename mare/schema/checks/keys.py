@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from mare.schema.columns import Column, Identifier, Ordinal, Position, Text, Unknown
+from mare.schema.columns import Column, Identifier, Ordinal, Position
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.relative import PREVIOUS_ROW
-from mare.schema.sizes import distinct_values
-
-from .wording import listed, no_column, unsettled
+from mare.schema.wording import listed, no_column, unsettled
 
 _WAYS = (
     "Add an identifier, a position within the parent, or a strictly increasing time (`after: previous.…`, `strict: true`) "
@@ -50,7 +48,7 @@ def _columns(layout: Layout, name: str, key: tuple[str, ...], here: Path) -> Ite
         nullable = (says is not None and says.nullable) or (says is None and reference is not None and reference.nullable)
         if nullable:
             yield Fault(here, f"{column} is part of the key, so it is never NULL", "Remove `nullable: true` from it")
-        if isinstance(says, Text):
+        if says is not None and not says.kept:
             what = f"{column} is free text, which is not kept, so it cannot be part of the key"
             yield Fault(here, what, "Describe it as an identifier (`generate: pattern` keeps its form)")
 
@@ -59,7 +57,7 @@ def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | No
     """Why these columns may repeat; None when they cannot, or when it cannot be told yet."""
     key, foreign = set(columns), set(layout.foreign_key(name))
     known = layout.columns(name)
-    if any(isinstance(known.get(c), Unknown) for c in columns) or not columns:
+    if any(says is not None and not says.settled for says in map(known.get, columns)) or not columns:
         return None
     if any(_is_identifier(layout, name, c, known.get(c)) for c in columns):
         return None
@@ -102,7 +100,7 @@ def _too_few(layout: Layout, name: str, rest: list[str], known: dict[str, Column
     drawn = [c for c in rest if c not in via and _is_drawn(known.get(c))]
     if not drawn:
         return f"{listed(rest)} may repeat within the parent, and no part of it can be drawn again"
-    sizes = [None if says is None else distinct_values(says) for says in map(known.get, drawn)]
+    sizes = [None if says is None else says.distinct_values for says in map(known.get, drawn)]
     if cap is None or any(size is None for size in sizes):
         return None
     values = prod(size for size in sizes if size is not None)
@@ -111,4 +109,4 @@ def _too_few(layout: Layout, name: str, rest: list[str], known: dict[str, Column
 
 def _is_drawn(says: Column | None) -> bool:
     """A modelled value, or a reference that is modelled (None)."""
-    return says is None or not (says.determined is not None or isinstance(says, Position | Text))
+    return says is None or (says.determined is None and says.modelled)

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from mare.schema.columns import Boolean, Category, Code, Date, Datetime, Identifier, Position, Text, Unknown
+from mare.schema.columns import Identifier, Listed, Position
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.links import EarlierReference, OtherEntityReference, Parent, Reference, SameEntityReference
-
-from .wording import listed, no_column, no_table, not_unique, unsettled
+from mare.schema.wording import listed, no_column, no_table, unsettled
 
 
 def find(layout: Layout) -> Iterator[Fault]:
@@ -53,18 +52,18 @@ def _foreign_key(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
         if column not in known:
             yield no_column((*here, "references", i), column, link.table or "", known)
     if link.references is not None and link.table is not None:
-        yield from not_unique(layout, link.table, link.references, (*here, "references"))
+        yield from _not_unique(layout, link.table, link.references, (*here, "references"))
 
 
 def _order(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
     here: Path = ("tables", name, "parent")
     known = layout.columns(name)
     positions = [c for c, says in known.items() if isinstance(says, Position)]
-    sortable = [c for c, says in known.items() if not isinstance(says, Text)]
+    sortable = [c for c, says in known.items() if says is None or says.kept]
     for column in link.order_by or ():
         if column not in known:
             yield no_column((*here, "order_by"), column, name, sortable)
-        elif isinstance(known[column], Text):
+        elif column not in sortable:
             what = f"{column} is free text, which is not kept and orders nothing"
             yield Fault((*here, "order_by"), what, f"Name a date, time, number or position: {listed(sortable)}")
     if link.order_by is None and not positions:
@@ -97,7 +96,7 @@ def _history(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
 
 def _tells_items_apart(layout: Layout, table: str, column: str) -> bool:
     says = layout.columns(table)[column]
-    if isinstance(says, (Category, Code, Boolean, Unknown)):
+    if says is not None and (isinstance(says, Listed) or not says.settled):
         return True
     reference = layout.reference_of(table, column)
     return reference is not None and reference.kind in ("public", "same_entity")
@@ -145,7 +144,7 @@ def _association(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
         says = tables[name].columns.get(column)
         if says is None and column not in tables[name].references:
             yield no_column((*here, "derived", i), column, name, tables[name].columns)
-        elif says is not None and (says.determined is not None or isinstance(says, (Identifier, Position, Text))):
+        elif says is not None and (says.determined is not None or not says.modelled):
             yield Fault((*here, "derived", i), f"{column} is not modelled", "Name a modelled column, or remove it here")
     large = link.vocabulary
     if large is not None and (large.rest == "hierarchy") != (large.hierarchy is not None):
@@ -219,7 +218,7 @@ def _columns(layout: Layout, name: str, reference: str, path: Path) -> Iterator[
         known = layout.columns(says.table)
         yield from (no_column((*path, "column"), c, says.table, known) for c in says.column if c not in known)
     if target is not None and says.column is not None and says.kind != "broken":
-        yield from not_unique(layout, says.table, says.column, (*path, "column"))
+        yield from _not_unique(layout, says.table, says.column, (*path, "column"))
 
 
 def _any(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
@@ -286,7 +285,7 @@ def _interval(layout: Layout, name: str, says: SameEntityReference, path: Path) 
 def _times(layout: Layout, table: str) -> list[str]:
     if table not in layout.schema.tables:
         return []
-    return [c for c, says in layout.schema.tables[table].columns.items() if isinstance(says, (Date, Datetime, Unknown))]
+    return [c for c, says in layout.schema.tables[table].columns.items() if says.order == "moment" or not says.settled]
 
 
 def _earlier(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
@@ -344,3 +343,19 @@ _KINDS: dict[str, Callable[[Layout, str, Reference, Path], Iterator[Fault]]] = {
     "pool": _pool,
     "broken": _broken,
 }
+
+
+def _not_unique(layout: Layout, table: str, columns: Sequence[str], path: Path) -> Iterator[Fault]:
+    """What is referred to has to name one row: a key, or a set of columns that the schema says is unique."""
+    role, here = layout.roles[table], layout.schema.tables[table]
+    known = layout.columns(table)
+    if role == "ignored" or layout.is_unique(table, columns):
+        return
+    if role == "public" and here.key is None and not here.unique:
+        return  # a public table need not describe its keys
+    if role != "public" and not set(columns) <= known.keys():
+        return  # told already
+    sets = [f"[{', '.join(names)}]" for names in (here.key or (), *here.unique) if names]
+    what = f"{', '.join(columns)} does not tell rows of {table} apart, so one row here would refer to several there"
+    declare = f"declare it under tables.{table} if it is: `unique: [[{', '.join(columns)}]]`"
+    yield Fault(path, what, f"Refer to what is unique there ({listed(sets)}), or {declare}")

@@ -11,8 +11,7 @@ from mare.schema.columns import Identifier
 from mare.schema.faults import Fault
 from mare.schema.layout import Layout
 from mare.schema.schema import EntityByColumn
-
-from .wording import listed, no_table, unsettled
+from mare.schema.wording import listed, no_table, unsettled
 
 _OPEN = "no path joins it to the entity"
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mare.codec.bins import Bins, bins_from_edges, make_bins
-from mare.schema.sizes import DEFAULT_BINS
+from mare.schema.columns import DEFAULT_BINS
 
 
 @given(

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mare.codec import Points, Siblings, TableCodec, decode_table, evenly, read_table, table_codec
-from mare.codec.advancing import Advance
-from mare.codec.elapsed import elapsed_codes, leading
+from mare.codec.elapsed import Advance, elapsed_codes, leading
 from mare.domain import RowDraws, as_generator, numbered_keys
 from mare.schema.loading import load_schema
 from mare.schema.relative import Anchor

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from mare.codec import OpenBins, OrdinalCodec, RelativeCodec
-from mare.codec.date import DateScale
-from mare.codec.datetime import DatetimeScale
-from mare.codec.integer import IntegerScale
-from mare.codec.proportions import WHOLE
-from mare.codec.relative import FirstCodec, Placing
+from mare.codec.relative import WHOLE, FirstCodec, Placing
+from mare.codec.scales import TimeScale, WholeScale
+from mare.codec.ticks import DAY_US
 from mare.fitting.bin_placing import calendar_of, equal_bins, fine_grid, placed_bins
 from mare.privacy.learned import FineHistogram
 
+DAYS = TimeScale("moment", DAY_US, DAY_US, "date32", whole_days=True)
+MINUTES = TimeScale("moment", 60_000_000, 1, "timestamp[us]")
 SPANS = [1, 2, 31, 32, 33, 34, 100, 10**6, 2**40, 2**53 - 1, 2**53, 2**53 + 1, 2**57, 2**60]
 
 
@@ -57,7 +57,7 @@ def test_what_closes_an_interval_is_a_bin_even_if_nothing_does() -> None:
 
 def dated(first: date, last: date, entities: float) -> list[date]:
     """The edges of the grid between two dates, but for those of the single days at its ends."""
-    scale = DateScale()
+    scale = DAYS
     low, high = scale.tick(first), scale.tick(last)
     edges = fine_grid(OpenBins(low, high, "linear", 20), entities, scale).edges
     assert edges[:2] == (0, 1)
@@ -81,17 +81,17 @@ def test_all_dates_there_are_can_be_cut() -> None:
 
 
 def test_where_there_are_cells_for_more_than_months_they_are_even() -> None:
-    scale = DatetimeScale("minute")
+    scale = MINUTES
     placed = OpenBins(scale.tick(date(2020, 1, 5)), scale.tick(date(2021, 3, 1)), "linear", 20)
     assert fine_grid(placed, 10**6, scale) == fine_grid(placed, 10**6)
 
 
 def test_distances_and_numbers_have_no_calendar() -> None:
     placed = OpenBins(0, 40_000, "linear", 20)
-    assert calendar_of(OrdinalCodec(DateScale(), placed)) == DateScale()
-    assert calendar_of(OrdinalCodec(IntegerScale(), placed)) is None
-    assert calendar_of(RelativeCodec(DateScale(), placed, Placing())) is None
-    assert calendar_of(FirstCodec(DateScale(), placed)) == DateScale()
+    assert calendar_of(OrdinalCodec(DAYS, placed)) == DAYS
+    assert calendar_of(OrdinalCodec(WholeScale(), placed)) is None
+    assert calendar_of(RelativeCodec(DAYS, placed, Placing())) is None
+    assert calendar_of(FirstCodec(DAYS, placed)) == DAYS
 
 
 @pytest.mark.parametrize("closes", [True, False])

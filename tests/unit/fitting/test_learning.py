@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from mare.codec import LearnedOrder, LearnedScales, LearnedValues, OrdinalCodec, RelativeCodec, ScaledCodec
-from mare.codec.proportions import WHOLE
+from mare.codec.relative import WHOLE
 from mare.fitting.bin_placing import without_far_noise
 from mare.fitting.learning import Learning
 from mare.graph.dag import DatasetDag

@@ -6,13 +6,13 @@ import numpy as np
 
 from mare.codec import OrdinalCodec, TableCodec
 from mare.codec.bins import make_bins
-from mare.codec.integer import IntegerScale
+from mare.codec.scales import WholeScale
 from mare.codec.slots import Slots
 from mare.domain import Domain
 from mare.fitting.settling import group_levels
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn
 
-AGE = OrdinalCodec(IntegerScale(), make_bins(0, 159, 16, "linear"), Slots(nullable=True))
+AGE = OrdinalCodec(WholeScale(), make_bins(0, 159, 16, "linear"), Slots(nullable=True))
 CODED = {"people": TableCodec("people", {"age": AGE}), "visits": TableCodec("visits", {"age": AGE})}
 
 GROUP = ColumnGroup(

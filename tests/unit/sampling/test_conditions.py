@@ -167,5 +167,6 @@ def test_whatever_is_written_is_read_or_refused(text: str) -> None:
 
 def test_a_moment_with_a_zone_is_read_as_staging_reads_one() -> None:
     described = Datetime(type="datetime", min="2100-01-01", max="2200-01-01")
-    assert _quantity("2150-01-01 02:00+02:00", "seen", described) == datetime(2150, 1, 1)
-    assert _quantity("2150-01-01 02:00", "seen", described) == datetime(2150, 1, 1, 2)
+    midnight = (datetime(2150, 1, 1) - datetime(1970, 1, 1)).total_seconds() * 1e6
+    assert _quantity("2150-01-01 02:00+02:00", "seen", described) == midnight
+    assert _quantity("2150-01-01 02:00", "seen", described) == midnight + 2 * 3600 * 1e6

@@ -9,7 +9,6 @@ from pydantic import TypeAdapter
 from mare.errors import PlanError
 from mare.schema import Column, Schema
 from mare.schema.columns import Ordinal
-from mare.schema.sizes import first_bound, size_bound, upper_bound
 from tests.strategies import schemas
 
 _COLUMN: TypeAdapter[Column] = TypeAdapter(Column)
@@ -52,8 +51,8 @@ _COLUMN: TypeAdapter[Column] = TypeAdapter(Column)
     ],
 )
 def test_the_most_codes_a_column_can_have(column: dict[str, object], codes: int | None, learned: bool) -> None:
-    bound = size_bound(_COLUMN.validate_python(column))
-    assert (bound.codes, bound.learned) == (codes, learned)
+    described = _COLUMN.validate_python(column)
+    assert (described.most_codes, described.is_learned) == (codes, learned)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ def test_the_most_codes_a_column_can_have(column: dict[str, object], codes: int 
 def test_the_most_codes_of_a_first_value(first: dict[str, object], codes: int) -> None:
     column = _COLUMN.validate_python({"type": "date", "after": "previous.x", "within": "1y", "first": first})
     assert isinstance(column, Ordinal)
-    assert first_bound(column) == codes
+    assert column.most_first_bins == codes
 
 
 @given(schemas())
@@ -80,7 +79,7 @@ def test_no_codec_has_more_codes_than_the_bound(schema: Schema) -> None:
                 codec = evenly(table_codec(schema, name, [column])).columns[column]
             except PlanError:
                 continue
-            bound = upper_bound(says)
+            bound = says.most_codes
             first_row = isinstance(says, Ordinal) and says.first is not None
             assert bound is not None or isinstance(codec, OpenCodec)
             if isinstance(codec, OpenCodec):

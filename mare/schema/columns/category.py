@@ -1,0 +1,152 @@
+"""`Listed`: a column that has one of some values. And `Category`, the plainest of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from mare.schema.faults import Fault, Path
+from mare.schema.reflection import ReflectedColumn, StorageKind
+from mare.schema.strict import Value
+from mare.schema.wording import unsettled
+
+from .column import WORDS, AnyColumn, Clash, LearnedDomain, repeated
+
+if TYPE_CHECKING:
+    from mare.schema.layout import Layout
+
+DEFAULT_MAX_VALUES = 100
+"""How many values a learned domain may have when the schema does not say."""
+
+
+class Listed(AnyColumn):
+    """One of some values: the schema lists them, or they are learned."""
+
+    @property
+    def listed(self) -> tuple[Value, ...] | None:
+        """The values that the schema lists."""
+        return None
+
+    @property
+    def outside(self) -> Value | None:
+        """The value that stands for everything outside the domain."""
+        return None
+
+    @property
+    def spellings(self) -> Mapping[str, Value]:
+        """Other texts that a source may write for a value."""
+        return {}
+
+    @property
+    def most_values(self) -> int:
+        """How many values are kept at most, where they are learned."""
+        return DEFAULT_MAX_VALUES
+
+    def meant(self, value: Value) -> Value | None:
+        """The value that a word of a condition stands for; None where it can be none."""
+        return value
+
+    @property
+    def possible(self) -> tuple[Value, ...] | None:
+        extra = () if self.outside is None or self.outside in (self.listed or ()) else (self.outside,)
+        return None if self.listed is None else (*self.listed, *extra)
+
+    def own_clash(self, stored: ReflectedColumn) -> Clash | None:
+        """Texts where the source stores numbers, or numbers where it stores texts."""
+        texts = [value for value in self.listed or () if isinstance(value, str)]
+        if texts and stored.kind in ("integer", "number"):
+            return f"values are texts, but the source stores {WORDS[stored.kind]}", "Write them without quotes"
+        if self.listed is not None and len(texts) < len(self.listed) and stored.kind == "string":
+            return "some values are no texts, but the source stores text", 'Put quotes around them, as in ["1", "2"]'
+        return None
+
+    @property
+    def texts(self) -> Sequence[str]:
+        return [value for value in (*(self.listed or ()), self.outside) if isinstance(value, str)]
+
+    @property
+    def stored_kind(self) -> StorageKind:
+        return kind_of_values(self.listed or ())
+
+    @property
+    def instead_of_null(self) -> object:
+        return self.listed[0] if self.listed else ""
+
+
+class Category(LearnedDomain, Listed):
+    """One of a few values."""
+
+    type: Literal["category"]
+    values: tuple[Value, ...] | None = None
+    """All allowed values. A value outside becomes `other`, or is dropped to NULL where the column is nullable."""
+    max_values: int | None = Field(None, ge=1)
+    """With `learn`: keep at most this many values."""
+    other: Value | None = None
+    """The value that stands for everything outside the domain."""
+
+    fits: ClassVar[tuple[StorageKind, ...]] = ("boolean", "integer", "number", "string", "uuid")
+
+    def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
+        yield from values_faults(self.values, path)
+        if self.values is not None and self.learn:
+            yield Fault((*path, "learn"), "the values are listed, so there is nothing to learn", "Keep `values` or `learn`")
+        if self.max_values is not None and not self.learn:
+            yield Fault((*path, "max_values"), "`max_values` is about a learned domain", "Write `learn: true`, or remove it")
+        if self.values is None and not self.learn and self.determined is None:
+            remedy = "Write `values: […]`, or `learn: true` and `max_values: 40` to learn them with budget"
+            yield unsettled((*path, "values"), "nothing says which values it may have", remedy)
+
+    @property
+    def is_learned(self) -> bool:
+        return self.learn and self.values is None
+
+    @property
+    def most_codes(self) -> int | None:
+        if self.values is None and not self.learn:
+            return None
+        size = most_listed(self.values, self.max_values)
+        extra = self.other is not None and (self.values is None or self.other not in self.values)
+        return size + extra + self.nullable
+
+    @property
+    def listed(self) -> tuple[Value, ...] | None:
+        return self.values
+
+    @property
+    def outside(self) -> Value | None:
+        return self.other
+
+    @property
+    def most_values(self) -> int:
+        return self.max_values or DEFAULT_MAX_VALUES
+
+
+def values_faults(values: Sequence[Value] | None, path: Path) -> Iterator[Fault]:
+    """What is wrong with a list of values."""
+    if values is not None and not values:
+        yield Fault((*path, "values"), "the domain is empty", "List the values, or write `learn: true`")
+    yield from repeated(values, path, "values")
+
+
+def most_listed(values: Sequence[Value] | None, most: int | None) -> int:
+    """How many values are kept at most: of those that are listed, or of those to be learned."""
+    if values is None:
+        return most or DEFAULT_MAX_VALUES
+    return min(len(values), most or len(values))
+
+
+def kind_of_values(values: Sequence[Value]) -> StorageKind:
+    """As the schema writes them: 1 and 0 are numbers, `Y` and `N` texts."""
+    kinds = {type(value) for value in values}
+    return "boolean" if kinds == {bool} else "integer" if kinds == {int} else "number" if kinds == {float} else "string"
+
+
+def canonical(value: object) -> str:
+    """The text by which values are compared: a 1 is a 1, whether the source stores it as text, integer or 1.0."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,265 @@
+"""Dates, moments, times of day and lengths of time: one scale with four units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from mare.schema.faults import Fault, Path
+from mare.schema.moments import Clock, Day, Moment, Span
+from mare.schema.reflection import StorageKind
+from mare.schema.strict import Value
+
+from .column import Raw
+from .ordinal import Ends, Ordinal
+from .ticks import DAY_US, AnyTicks, Order, TimeTicks, microseconds_of
+
+Resolution = Literal["day", "hour", "minute", "second", "millisecond", "microsecond"]
+
+_US: dict[str, int] = {
+    "day": DAY_US,
+    "hour": 3_600_000_000,
+    "minute": 60_000_000,
+    "second": 1_000_000,
+    "millisecond": 1_000,
+    "microsecond": 1,
+}
+
+
+class TimeColumn(Ordinal):
+    """A point in time or a time of day: stored as such, or as a text that a format reads."""
+
+    if TYPE_CHECKING:
+        format: str | None
+
+    arrow: ClassVar[str]
+    """Arrow's word for its values."""
+    sql_type: ClassVar[str]
+    """DuckDB's type of them."""
+    parsed_as: ClassVar[str] = "TIMESTAMP"
+    """DuckDB's type of a text that was read without a format."""
+    example: ClassVar[str] = "%Y-%m-%d"
+    """A format, for a message."""
+
+    def form_faults(self, path: Path) -> Iterator[Fault]:
+        if self.format is not None and "%" not in self.format:
+            yield Fault((*path, "format"), f"{self.format} is not a strptime format", "Write one as in %Y%m%d")
+
+    def tells(self, stored: StorageKind) -> bool:
+        return self.format is not None and stored in ("string", "integer")
+
+    def hint(self, stored: StorageKind) -> str:
+        return f', or say how it is written: format: "{self.example}"' if stored in ("string", "integer") else ""
+
+    @property
+    def stored_kind(self) -> StorageKind:
+        return "string" if self.format is not None else super().stored_kind
+
+    @property
+    def text_format(self) -> str | None:
+        return self.format
+
+    @property
+    def staged_type(self) -> str:
+        return self.sql_type
+
+    def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
+        moment = self._parsed_sql(column, raw, spelled)
+        return f"CASE WHEN isfinite({moment}) THEN {moment} END"
+
+    def _parsed_sql(self, column: str, raw: Raw, spelled: bool) -> str:
+        if self.format is None or raw not in ("text", "integer"):
+            return f"TRY_CAST({column} AS {self.parsed_as})"
+        escaped = self.format.replace("'", "''")
+        written = f"try_strptime(CAST({column} AS VARCHAR), '{escaped}')"
+        if self.parsed_as != "TIMESTAMP" and spelled:
+            written = f"TRY_CAST({written} AS {self.parsed_as})"
+        return f"coalesce({written}, TRY_CAST({column} AS {self.parsed_as}))" if spelled else written
+
+    def says_its_text(self, raw: Raw) -> bool:
+        return self.format is None and raw == "timestamp"
+
+    def compared(self, value: Value) -> float | None:
+        return _compared(value, datetime.fromisoformat, "moment")
+
+    @property
+    def compared_with(self) -> str:
+        return "is compared with a date or moment as '2150-12-31' or '2150-12-31 07:30'"
+
+    @property
+    def instead_of_null(self) -> object:
+        return date(1970, 1, 1) if self.min is None else self.min
+
+
+class Date(TimeColumn):
+    """A calendar date."""
+
+    type: Literal["date"]
+    min: Day | None = None
+    """Earliest date."""
+    max: Day | None = None
+    """Latest date."""
+    format: str | None = None
+    """strptime format, where dates are stored as text (`%Y%m%d`)."""
+
+    order: ClassVar[Order | None] = "moment"
+    has_day: ClassVar[bool] = True
+    fits: ClassVar[tuple[StorageKind, ...]] = ("date", "datetime")
+    arrow: ClassVar[str] = "date32"
+    sql_type: ClassVar[str] = "DATE"
+
+    def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
+        return TimeTicks("moment", DAY_US, DAY_US, self.arrow, self.format, whole_days=True)
+
+    def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
+        return f"TRY_CAST({super().read_sql(column, raw, spelled=spelled)} AS DATE)"
+
+
+class Datetime(TimeColumn):
+    """A date with a time of day."""
+
+    type: Literal["datetime"]
+    min: Moment | None = None
+    """Earliest moment."""
+    max: Moment | None = None
+    """Latest moment."""
+    resolution: Resolution = "second"
+    """What values are rounded to when they come back."""
+    format: str | None = None
+    """strptime format, where moments are stored as text."""
+
+    order: ClassVar[Order | None] = "moment"
+    has_day: ClassVar[bool] = True
+    has_clock: ClassVar[bool] = True
+    fits: ClassVar[tuple[StorageKind, ...]] = ("datetime", "date")
+    arrow: ClassVar[str] = "timestamp[us]"
+    sql_type: ClassVar[str] = "TIMESTAMP"
+
+    def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
+        return TimeTicks("moment", _US[self.resolution], 1, self.arrow, self.format)
+
+    @property
+    def instead_of_null(self) -> object:
+        return datetime(1970, 1, 1) if self.min is None else self.min
+
+
+class Time(TimeColumn):
+    """A time of day. The whole day unless bounded."""
+
+    type: Literal["time"]
+    min: Clock | None = None
+    """Earliest time of day."""
+    max: Clock | None = None
+    """Latest time of day."""
+    resolution: Resolution = "second"
+    """What values are rounded to."""
+    format: str | None = None
+    """strptime format, where times of day are stored as text (`%H:%M`)."""
+
+    order: ClassVar[Order | None] = "clock"
+    has_clock: ClassVar[bool] = True
+    fits: ClassVar[tuple[StorageKind, ...]] = ("time",)
+    arrow: ClassVar[str] = "time64[us]"
+    sql_type: ClassVar[str] = "TIME"
+    parsed_as: ClassVar[str] = "TIME"
+    example: ClassVar[str] = "%H:%M"
+
+    def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
+        return TimeTicks("clock", _US[self.resolution], 1, self.arrow, self.format)
+
+    def bounds(self, ticks: AnyTicks) -> Ends:
+        low = ticks.tick(time.min if self.min is None else self.min, up=True)
+        high = ticks.limits[1] if self.max is None else ticks.tick(self.max)
+        return min(low, high), high
+
+    def range_faults(self, path: Path) -> Iterator[Fault]:
+        return iter(())
+
+    def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
+        return f"TRY_CAST({self._parsed_sql(column, raw, spelled)} AS TIME)"
+
+    def says_its_text(self, raw: Raw) -> bool:
+        return False
+
+    def compared(self, value: Value) -> float | None:
+        return _compared(value, time.fromisoformat, "clock")
+
+    @property
+    def compared_with(self) -> str:
+        return "is compared with a time as '07:30'"
+
+    @property
+    def instead_of_null(self) -> object:
+        return time.min if self.min is None else self.min
+
+
+class Duration(Ordinal):
+    """A length of time."""
+
+    type: Literal["duration"]
+    min: Span | None = None
+    """Shortest, as a span: `0s`."""
+    max: Span | None = None
+    """Longest, as a span: `365d`."""
+    stored_as: Literal["interval", "seconds", "minutes", "hours", "days"] = "interval"
+    """How the source stores it: its own interval type, or a number of these."""
+
+    order: ClassVar[Order | None] = "length"
+    fits: ClassVar[tuple[StorageKind, ...]] = ("duration",)
+
+    @property
+    def is_interval(self) -> bool:
+        """Whether it is stored as a length, not as a number of units."""
+        return self.stored_as == "interval"
+
+    def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
+        """A second of an interval, or one of the units that the source counts."""
+        unit = _US["second" if self.is_interval else self.stored_as.removesuffix("s")]
+        return TimeTicks("length", unit, unit, "duration[us]" if self.is_interval else "int64")
+
+    def log_faults(self, path: Path) -> Iterator[Fault]:
+        return iter(())
+
+    def tells(self, stored: StorageKind) -> bool:
+        return not self.is_interval and stored in ("integer", "number")
+
+    def hint(self, stored: StorageKind) -> str:
+        if stored in ("integer", "number"):
+            return ", or say what it counts: stored_as: days"
+        return super().hint(stored)
+
+    @property
+    def staged_type(self) -> str:
+        return "BIGINT" if self.is_interval else "DOUBLE"
+
+    def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
+        """An interval in microseconds (a month is 30 days), or the number of units that the source stores."""
+        if not self.is_interval:
+            return f"TRY_CAST({column} AS DOUBLE)"
+        if raw == "integer":
+            return f"TRY_CAST({column} AS BIGINT)"
+        return f"TRY_CAST(round(epoch(TRY_CAST({column} AS INTERVAL)) * 1000000) AS BIGINT)"
+
+    def compared(self, value: Value) -> float | None:
+        if self.is_interval:
+            return _compared(value, str, "length")
+        return None if isinstance(value, str | bool) else float(value)
+
+    @property
+    def compared_with(self) -> str:
+        return "is compared with a span as '3d'" if self.is_interval else super().compared_with
+
+    @property
+    def instead_of_null(self) -> object:
+        return 0
+
+
+def _compared(value: Value, read: Callable[[str], object], order: Order) -> float | None:
+    """A text of a condition in microseconds, as staging reads it; None where it says no such time."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return float(microseconds_of(read(value), order))
+    except ValueError:
+        return None
