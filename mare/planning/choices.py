@@ -10,7 +10,7 @@ from mare.graph.groups import ColumnGroup
 from mare.models import DEFAULT_MODEL, TabularModel, get_model, settle_options
 from mare.schema import Schema
 from mare.schema.faults import Fault, Path
-from mare.schema.table import ModelChoice
+from mare.schema.schema import ModelChoice
 
 
 @dataclass(frozen=True)

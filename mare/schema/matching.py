@@ -11,10 +11,9 @@ from .columns import Category, Code, Column, Identifier, Position, Text, Unknown
 from .faults import Fault, Path
 from .layout import Layout
 from .reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection
-from .schema import Schema
+from .schema import Schema, Table
 from .storing import clash
 from .structure import closest
-from .table import Table
 
 _NO_RIGHT = "no right to read"
 """How every source begins to say that it was refused."""

@@ -16,9 +16,8 @@ from pydantic import BaseModel, ValidationError
 
 from .faults import Fault, Path
 from .links import Parent, Relationship
-from .schema import EntityByColumn, Schema
+from .schema import EntityByColumn, Schema, Table
 from .structure import closest, faults_of
-from .table import Table
 from .yaml_nodes import Plain
 
 _ROUNDS = 8
