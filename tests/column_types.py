@@ -10,7 +10,7 @@ from pydantic import Field
 
 from mare.schema import Schema
 from mare.schema.columns import AnyColumn, Column
-from mare.schema.table import Table
+from mare.schema.schema import Table
 
 
 @contextmanager

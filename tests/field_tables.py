@@ -15,9 +15,9 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from mare.schema import columns, determined, links, moments, relative, schema, strict, table
+from mare.schema import columns, determined, links, moments, relative, schema, strict
 
-_ROOMS = (schema, table, links, columns, relative, determined)
+_ROOMS = (schema, links, columns, relative, determined)
 _MARKS = re.compile(r"(<!-- fields: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 _WORDS: dict[object, str] = {
@@ -36,8 +36,8 @@ _WORDS: dict[object, str] = {
 
 
 _SHORTER: dict[tuple[type[BaseModel], str], str] = {
-    (table.Table, "columns"): "mapping: name → [column](#columns)",
-    (table.Table, "references"): "mapping: name → [reference](#references)",
+    (schema.Table, "columns"): "mapping: name → [column](#columns)",
+    (schema.Table, "references"): "mapping: name → [reference](#references)",
     (determined.Lookup, "by"): "name or list of names",
 }
 """Cells that would be too long, or that a required field's own type does not tell."""

@@ -9,7 +9,7 @@ from mare.planning.planning import plan
 from mare.privacy.bits import OsBits, SeededBits
 from mare.privacy.budget import Budget
 from mare.release import Release
-from mare.schema.table import ModelChoice
+from mare.schema.schema import ModelChoice
 from tests.memory_source import MemorySource, hospital_rows, hospital_schema
 
 

@@ -18,8 +18,7 @@ from mare.privacy.budget import Budget
 from mare.schema import Schema
 from mare.schema.checks import settled_or_raise
 from mare.schema.faults import Fault, Path, describe
-from mare.schema.schema import peeked_paths
-from mare.schema.table import ModelChoice
+from mare.schema.schema import ModelChoice, peeked_paths
 
 from .advice import (
     learning_without_delta,

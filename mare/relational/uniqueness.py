@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from mare.schema import Schema
 from mare.schema.caps import link_cap, parent_link, parent_name
-from mare.schema.columns import Ordinal, Position
-from mare.schema.relative import PREVIOUS_ROW
+from mare.schema.checks.keys import counts_up
 
 from .filling import Fresh, Linked, fillings
 
@@ -45,7 +44,11 @@ def _set(schema: Schema, table: str, names: tuple[str, ...]) -> Distinct | None:
     foreign = schema.parent_columns(table)
     cap, rest = link_cap(schema, table), [name for name in names if name not in foreign]
     via = set(link.column_via or ()) if link.type == "associative" else set()
-    if not rest or (cap is not None and cap.rows == 1) or any(_counts_up(schema, table, name, names) for name in rest):
+    if (
+        not rest
+        or (cap is not None and cap.rows == 1)
+        or any(counts_up(name, described.columns.get(name), names) for name in rest)
+    ):
         return None
     if via and via <= set(names) and link.multiplicity == 1:
         return None
@@ -57,12 +60,3 @@ def _set(schema: Schema, table: str, names: tuple[str, ...]) -> Distinct | None:
         drawn.append(modelled)
     known = tuple(dict.fromkeys(name for name in drawn if name is not None))
     return Distinct(tuple(rest), known, None not in drawn)
-
-
-def _counts_up(schema: Schema, table: str, name: str, key: tuple[str, ...]) -> bool:
-    says = schema.tables[table].columns.get(name)
-    if isinstance(says, Position):
-        return set(says.within or ()) <= set(key)
-    if isinstance(says, Ordinal) and says.strict:
-        return any(a.scope == PREVIOUS_ROW and a.column == name for field, a in says.anchors.items() if field != "before")
-    return False

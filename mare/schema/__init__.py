@@ -3,7 +3,6 @@
 from .columns import Column
 from .faults import Fault
 from .links import Parent, Reference
-from .schema import EntityByColumn, Schema
-from .table import Table
+from .schema import EntityByColumn, Schema, Table
 
 __all__ = ["Column", "EntityByColumn", "Fault", "Parent", "Reference", "Schema", "Table"]

@@ -13,8 +13,7 @@ from typing import Literal
 from .caps import link_cap, parent_name
 from .columns import Column
 from .links import Parent, Reference
-from .schema import Schema
-from .table import Table
+from .schema import Schema, Table
 
 Role = Literal["ignored", "public", "pool", "entity", "private", "owned", "open"]
 """What a table is. `open`: nothing says yet."""

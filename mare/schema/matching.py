@@ -11,8 +11,7 @@ from .columns import Code, Column, Listed
 from .faults import Fault, Path
 from .layout import Layout
 from .reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection
-from .schema import Schema
-from .table import Table
+from .schema import Schema, Table
 from .wording import closest
 
 _NO_RIGHT = "no right to read"

@@ -16,9 +16,8 @@ from pydantic import BaseModel, ValidationError
 
 from .faults import Fault, Path
 from .links import Parent, Relationship
-from .schema import EntityByColumn, Schema
+from .schema import EntityByColumn, Schema, Table
 from .structure import faults_of
-from .table import Table
 from .wording import closest
 from .yaml_nodes import Plain
 

@@ -14,9 +14,8 @@ from pydantic_core import ErrorDetails
 from .columns import Column
 from .faults import Fault, Path
 from .links import Parent, Reference
-from .schema import Schema
+from .schema import Schema, Table
 from .strict import Names
-from .table import Table
 from .wording import closest, did_you_mean
 from .yaml_nodes import Plain
 

@@ -14,7 +14,7 @@ from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.tape import Recorder, Replayer
-from mare.schema.table import ModelChoice
+from mare.schema.schema import ModelChoice
 from tests.privacy.benchmark import BUDGET, STUFFED, Copies, benchmark_plan, patients, source, with_stuffed
 
 

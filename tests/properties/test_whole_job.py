@@ -14,7 +14,7 @@ from mare.privacy.budget import Budget
 from mare.release import Release
 from mare.sampling import SampleOptions, sample, start
 from mare.schema import Schema
-from mare.schema.table import ModelChoice
+from mare.schema.schema import ModelChoice
 from tests.datasets import dataset
 from tests.integrity import Frames, faults
 from tests.relations import RELATIONS, givable, related

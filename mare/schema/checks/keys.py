@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import prod
 
 from mare.schema.columns import Column, Identifier, Ordinal, Position
@@ -65,7 +65,7 @@ def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | No
     rest = [c for c in columns if c not in foreign]
     if within_parent and (layout.row_cap(name) in (None, 1) or not rest):
         return None
-    if within_parent and any(_counts_up(c, known.get(c), key) for c in rest):
+    if within_parent and any(counts_up(c, known.get(c), key) for c in rest):
         return None
     link = layout.link(name)
     via = set(layout.via_columns(name))
@@ -86,9 +86,10 @@ def _is_identifier(layout: Layout, name: str, column: str, says: Column | None) 
     return column not in layout.foreign_key(name) and column not in layout.via_columns(name)
 
 
-def _counts_up(column: str, says: Column | None, key: set[str]) -> bool:
+def counts_up(column: str, says: Column | None, key: Collection[str]) -> bool:
+    """Whether a column of a key differs from row to row by construction: a position within it, or a strictly later value."""
     if isinstance(says, Position):
-        return set(says.within or ()) <= key
+        return set(says.within or ()) <= set(key)
     if isinstance(says, Ordinal) and says.strict:
         return any(a.scope == PREVIOUS_ROW and a.column == column for f, a in says.anchors.items() if f != "before")
     return False

@@ -3,7 +3,7 @@ each kind fits the table it points to, and nothing that must not be NULL can com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from mare.schema.columns import Identifier, Listed, Position
 from mare.schema.faults import Fault, Path

@@ -7,10 +7,10 @@ One file a guess. A guess is a pure function of names, types and constraints, an
 
 from mare.schema.reflection import Reflection
 
-from .assembling import Peeks, make_draft
+from .assembling import make_draft
 from .draft_text import write_draft
 from .drafted import Draft
-from .peeking import undeclared, untyped
+from .peeking import Peeks, undeclared, untyped
 
 __all__ = ["Draft", "draft", "make_draft", "undeclared", "untyped", "write_draft"]
 

@@ -12,19 +12,16 @@ from dataclasses import replace
 from mare.errors import InternalError, SourceError
 from mare.schema.checks import find_faults
 from mare.schema.faults import Fault
-from mare.schema.reflection import Peek, Reflection
+from mare.schema.reflection import Reflection
 from mare.schema.structure import build_schema
 
 from .draft_text import plain_draft
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, review
 from .links import Family, guess_families
-from .peeking import peeked_kinds, with_marked_structure, with_peeks
+from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
 from .roles import guess_entity, guess_roles
 from .survey import Link, Survey, take_survey
 from .tables import draft_member, draft_outsider
-
-Peeks = Mapping[tuple[str, str], Peek]
-"""What was read from columns, by table and column."""
 
 
 def make_draft(reflection: Reflection, entity: str | None = None, peeks: Peeks | None = None) -> Draft:

@@ -86,8 +86,13 @@ def draft_pool_column(column: ReflectedColumn) -> Entry:
     return Entry(column.name, fields, (made_up,))
 
 
-def _boolean(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    return {"type": "boolean"}, []
+def _plainly(**fields: FieldValue) -> _Kind:
+    """A kind that says it all: no name and no bound changes what the column is."""
+    return lambda column: (dict(fields), [])
+
+
+def _bounded_kind(kind: str) -> _Kind:
+    return lambda column: ({"type": kind, **_bounds(column)}, [])
 
 
 def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
@@ -99,7 +104,7 @@ def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
         return {"type": "category", "learn": True}, []
     if is_flag(column.name) and not _bounded(column):
         return {"type": "boolean", "true": 1, "false": 0}, [review("0 and 1 only? Otherwise type: category")]
-    return _number(column, "integer")
+    return {"type": "integer", **_bounds(column)}, []
 
 
 def _decimal(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
@@ -107,15 +112,9 @@ def _decimal(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
         return {"type": "category", "values": tuple(column.values)}, []
     if column.precision == 0:
         return _integer(column)
-    fields, notes = _number(column, "number")
+    fields: dict[str, FieldValue] = {"type": "number", **_bounds(column)}
     if column.precision is not None and column.precision <= 15:
         fields["precision"] = column.precision
-    return fields, notes
-
-
-def _number(column: ReflectedColumn, kind: str) -> tuple[dict[str, FieldValue], list[Note]]:
-    fields: dict[str, FieldValue] = {"type": kind}
-    fields |= _bounds(column)
     return fields, []
 
 
@@ -171,26 +170,6 @@ def _generated(column: ReflectedColumn) -> dict[str, FieldValue]:
     return {} if part is None else {name: value for name, value in part.fields.items() if name != "type"}
 
 
-def _date(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    return {"type": "date", **_bounds(column)}, []
-
-
-def _datetime(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    return {"type": "datetime", **_bounds(column)}, []
-
-
-def _time(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    return {"type": "time"}, []
-
-
-def _duration(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    return {"type": "duration", "learn": True}, []
-
-
-def _uuid(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    return {"type": "identifier", "generate": "uuid"}, []
-
-
 def _unknown(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
     hint = _by_name(column.name)
     return {"type": "unknown"}, [Note(f"by its name: {hint}")] if hint else []
@@ -219,14 +198,14 @@ def _opaque(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]
 
 
 _KINDS: Mapping[str, _Kind] = {
-    "boolean": _boolean,
+    "boolean": _plainly(type="boolean"),
     "integer": _integer,
     "number": _decimal,
     "string": _string,
-    "date": _date,
-    "datetime": _datetime,
-    "time": _time,
-    "duration": _duration,
-    "uuid": _uuid,
+    "date": _bounded_kind("date"),
+    "datetime": _bounded_kind("datetime"),
+    "time": _plainly(type="time"),
+    "duration": _plainly(type="duration", learn=True),
+    "uuid": _plainly(type="identifier", generate="uuid"),
     "unknown": _unknown,
 }

@@ -13,6 +13,7 @@ from mare.schema.reflection import Bound, Peek, ReflectedColumn, Reflection
 from .drafted import Draft, DraftedTable, Entry, FieldValue
 
 Peeks = Mapping[tuple[str, str], Peek]
+"""What was read from columns, by table and column."""
 
 
 def untyped(reflection: Reflection) -> Iterator[tuple[str, str]]:

@@ -28,7 +28,7 @@ from mare.sampling.meter import Meter
 from mare.sampling.randomness import BLOCK, ask_by_block, stream
 from mare.sampling.streaming import Job, chunks_of
 from mare.schema.loading import load_schema
-from mare.schema.table import ModelChoice
+from mare.schema.schema import ModelChoice
 from tests.datasets import dataset
 from tests.fitted_hospital import fitted_hospital
 from tests.integrity import faults

@@ -11,9 +11,8 @@ import pytest
 
 from mare.schema.checks import find_faults
 from mare.schema.faults import Fault
-from mare.schema.schema import Schema
+from mare.schema.schema import Schema, Table
 from mare.schema.structure import build_schema
-from mare.schema.table import Table
 from mare.schema.yaml_nodes import read_nodes
 from tests.field_tables import nouns, own_fields, refreshed
 
