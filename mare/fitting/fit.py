@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from getpass import getuser
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +36,7 @@ from mare.release import Release
 from mare.release.storage import output_tables
 from mare.schema.writing import schema_hash
 from mare.stage_door import LocalNotes, needs, open_stage
+from mare.version import __version__
 
 from .learning import Learning, weight_of
 from .levels import group_levels
@@ -129,7 +129,7 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
         wanted = choices(schema, public)
         # What can be refused without looking at a row has been. From here on the reservation is gone, come what may.
         pledge = None if options.reserve is None else options.reserve(plan.budget, _unit(schema))
-        occasion = replace(options.occasion, mare=version("mare-synth"), schema=schema_hash(schema))
+        occasion = replace(options.occasion, mare=__version__, schema=schema_hash(schema))
         ledger = Ledger(plan.budget, _unit(schema), plan.public, pledge, occasion)
         if plan.peeked:
             ledger.mark_not_private(f"the schema was filled in by looking at the data: {', '.join(plan.peeked)}")

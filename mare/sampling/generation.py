@@ -10,7 +10,6 @@ import numpy as np
 from mare.relational.placing import Index, Placed, PlacedTables
 
 from .generator import Chunk, Generator
-from .meter import ChunkWork
 from .row_filling import fill_rows
 from .row_placing import place_children, place_owned
 from .run import Coded, Run, placed_under
@@ -23,17 +22,15 @@ def generate_chunk(
     tables: tuple[str, ...] | None = None,
     *,
     some: bool = False,
-    work: ChunkWork | None = None,
 ) -> Chunk:
     """The coded rows of the entities with these numbers; of all tables, or of the first few. ``some`` says that the numbers are
     some of many: an entity is the same then whoever else is among them."""
     placed: dict[str, Placed] = {}
     given = {} if made.given is None else made.given.chunk(entities)
     chunk = Chunk(PlacedTables(made.owners, placed), {}, entities, given)
-    run = Run(made, chunk, placed, seed, some, ChunkWork() if work is None else work)
+    run = Run(made, chunk, placed, seed, some)
     for table in made.tables if tables is None else tables:
         _table(run, table)
-        run.work.finished([settled.name for settled in made.plan.groups if settled.group.table == table])
     return chunk
 
 

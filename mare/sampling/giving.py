@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from mare.errors import SourceError
 from mare.graph.dag import DatasetDag
 from mare.graph.ownership import parent_link
-from mare.ports import Watch
+from mare.ports import Watch, WorkStep
 from mare.relational.filling import FromAbove
 from mare.relational.placing import Index, Placed, PlacedTables
 from mare.relational.relations import TableRelations
@@ -22,11 +23,15 @@ from .given import GivenTable, GivenTables, given_table
 from .given_columns import Columns, check_unique, given_columns, key_texts, places_of, unknown_columns
 from .given_files import Given, read_given
 from .given_references import GivenLinks, Surroundings, check_copies, given_links
-from .given_steps import GivenSteps
 from .preparation import Prepared
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+STEPS = ("reading", "taking", "placing", "coding")
+"""What is done with each table, in this order."""
+Begin = Callable[[str, str], None]
+"""Told one of `STEPS` and the table that it goes over, as it begins."""
 
 
 def take_given(release: Release, ready: Prepared, given: Given, watch: Watch | None = None) -> GivenTables:
@@ -35,12 +40,16 @@ def take_given(release: Release, ready: Prepared, given: Given, watch: Watch | N
     named = {_table(schema, dag, name): rows for name, rows in given.items()}
     for name in named:
         _check_above(schema, dag, name, named)
-    steps, tables = GivenSteps(named, watch), dict[str, "pa.Table"]()
+    numbers, tables = count(), dict[str, "pa.Table"]()
+
+    def begin(step: str, table: str) -> None:
+        if watch is not None:
+            watch(WorkStep(f"{step} {table}", next(numbers), 1, len(STEPS) * len(named)))
+
     for name, rows in named.items():
-        steps.begin("reading", name)
+        begin("reading", name)
         tables[name] = read_given(name, rows)
-    steps.have_read(tables)
-    return _Taking(release, ready, tables, steps).run()
+    return _Taking(release, ready, tables, begin).run()
 
 
 def _table(schema: Schema, dag: DatasetDag, name: str) -> str:
@@ -67,9 +76,9 @@ def _check_above(schema: Schema, dag: DatasetDag, name: str, named: Mapping[str,
 class _Taking:
     """The given tables while they are placed, owners before what they own."""
 
-    def __init__(self, release: Release, ready: Prepared, tables: Mapping[str, pa.Table], steps: GivenSteps) -> None:
+    def __init__(self, release: Release, ready: Prepared, tables: Mapping[str, pa.Table], begin: Begin) -> None:
         self.release, self.schema, self.ready, self.rows = release, release.schema, ready, tables
-        self.steps = steps
+        self.begin = begin
         self.stored = {table.name: table for table in release.tables}
         self.done: dict[str, GivenTable] = {}
         self.columns: dict[str, Columns] = {}
@@ -88,7 +97,7 @@ class _Taking:
         self._check_owned()
         around = Surroundings(self.schema, self.release.public, writer.pools, self.columns, self.entities)
         for name in order:
-            self.steps.begin("coding", name)
+            self.begin("coding", name)
             related, (_, parent, _) = made.related.get(name, TableRelations()), self.placing[name]
             links = given_links(around, name, writer.fillings[name], related, parent)
             self.done[name], outside = given_table(made, name, self.placing[name], self.columns[name], links, self.done)
@@ -155,9 +164,9 @@ class _Taking:
         import pyarrow as pa
 
         described, filled = self.schema.tables[name], self.ready.writer.fillings[name]
-        self.steps.begin("taking", name)
+        self.begin("taking", name)
         columns = self._columns(name)
-        self.steps.begin("placing", name)
+        self.begin("placing", name)
         check_unique(name, columns, [*([described.key] if described.key else []), *described.unique])
         owners = self.ready.generator.owners[name]
         rows = self.rows[name].num_rows

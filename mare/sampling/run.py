@@ -19,7 +19,6 @@ from mare.release import SettledGroup
 
 from .distinct import without
 from .generator import Chunk, Generator
-from .meter import ChunkWork
 from .randomness import ask, ask_by_block, ask_whole_blocks, draws_row_by_row, entity_keys
 from .references import Crowd, keep_within, rank_limits, step_limits, steps_that_stay
 from .structure import make_possible, structural_codes
@@ -38,8 +37,6 @@ class Run:
     """Those of the chunk, to be filled in."""
     seed: int
     some: bool = False
-    work: ChunkWork = field(default_factory=ChunkWork)
-    """Told what is done."""
     crowds: dict[str, Crowd] = field(default_factory=dict)
 
     @property
@@ -126,7 +123,6 @@ class Run:
                 keep_within(drawn, step_limits(name, says, self.tables[group.table].position[index]), resample, draws)
         for name, values in drawn.items():
             codes[name][index] = values
-        self.work.drew(settled, len(index))
 
     def crowd(self, table: str) -> Crowd:
         if table not in self.crowds:
