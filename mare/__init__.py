@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mare.errors import MareError as MareError
     from mare.fitting.fit import fit as fit
+    from mare.installed import __version__ as __version__
     from mare.planning.plan import Plan as Plan
     from mare.planning.planning import plan as plan
     from mare.privacy.budget import Budget as Budget
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from mare.schema_verbs import check as check
     from mare.schema_verbs import draft as draft
     from mare.schema_verbs import picture as picture
-    from mare.version import __version__ as __version__
 
 _HOMES = {
     "Budget": "mare.privacy.budget",
@@ -41,7 +41,7 @@ _HOMES = {
     "Plan": "mare.planning.plan",
     "Release": "mare.release.release",
     "Schema": "mare.schema.schema",
-    "__version__": "mare.version",
+    "__version__": "mare.installed",
     "check": "mare.schema_verbs",
     "draft": "mare.schema_verbs",
     "dump_schema": "mare.schema.writing",

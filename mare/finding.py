@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import cast
 
 from mare.errors import MareError, SinkError, SourceError
+from mare.installed import plug_ins
 from mare.ports import RemovedRows, Sink, Source
 from mare.secrecy import is_path, is_there, refuse_file_url, require_path, shown
 
@@ -64,7 +64,7 @@ def _may_be_a_folder(group: str, name: str) -> bool:
 
 
 def _adapter(group: str, name: str, fault: type[MareError]) -> object:
-    found = {point.name: point for point in entry_points(group=group)}
+    found = plug_ins(group)
     if name not in found:
         hint = " A new folder with a dot in its name is written with a slash at its end." if _may_be_a_folder(group, name) else ""
         raise fault(
@@ -98,5 +98,5 @@ def open_sink(location: Location, *, replace: bool = False) -> Sink:
 def find_copy(location: Location) -> Copy | None:
     """Who copies the source at this location for an audit; None where nothing may be written, as on a server."""
     name = _entry_name(location, SourceError, must_exist=True)
-    found = [point for point in entry_points(group="mare.copies") if point.name == name]
-    return cast(Copy, found[0].load()) if found else None
+    found = plug_ins("mare.copies").get(name)
+    return cast(Copy, found.load()) if found is not None else None

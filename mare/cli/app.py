@@ -43,7 +43,7 @@ app = typer.Typer(
 
 def _say_version(asked: bool) -> None:
     if asked:
-        from mare.version import __version__
+        from mare.installed import __version__
 
         typer.echo(f"mare {__version__}")
         raise typer.Exit

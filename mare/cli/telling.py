@@ -91,7 +91,7 @@ def without_blanks(page: str) -> str:
 
 
 def with_lines(error: PlanError | SchemaError, document: SchemaDocument) -> PlanError | SchemaError:
-    """The same faults, each with the line of the file that it is about. A graph and a plan know places, a document knows lines."""
+    """The same faults, each with the line of the file that is meant: graphs and plans know places, a document knows lines."""
     from mare.schema.faults import Fault, describe
 
     faults = tuple(f if f.line else f.at(document.line_of(f.path)) for f in error.faults if isinstance(f, Fault))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from mare.errors import PlanError
 from mare.finding import Location, open_source
 from mare.graph.dag import DatasetDag
+from mare.installed import __version__
 from mare.models import get_model
 from mare.planning import Plan
 from mare.planning.phases import phase_shares
@@ -36,7 +37,6 @@ from mare.release import Release
 from mare.release.storage import output_tables
 from mare.schema.writing import schema_hash
 from mare.stage_door import LocalNotes, needs, open_stage
-from mare.version import __version__
 
 from .learning import Learning, weight_of
 from .levels import group_levels

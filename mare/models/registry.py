@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
 from typing import cast
 
 from mare.domain import OptionValue
 from mare.errors import PlanError
+from mare.installed import plug_ins
 
 from .protocol import TabularModel
 
@@ -17,17 +17,13 @@ DEFAULT_MODEL = "privbayes"
 _GROUP = "mare.models"
 
 
-def _found() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=_GROUP)}
-
-
 def model_names() -> list[str]:
-    return sorted(_found())
+    return sorted(plug_ins(_GROUP))
 
 
 def get_model(name: str) -> TabularModel:
     """The model of that name, or an error that lists the others."""
-    point = _found().get(name)
+    point = plug_ins(_GROUP).get(name)
     if point is None:
         raise PlanError(f"there is no model {name!r}. Models installed here: {', '.join(model_names())}.")
     return cast(TabularModel, point.load()())

@@ -42,14 +42,13 @@ def audit(
     """Fit with and without some entities, and see whether one shows. Releases nothing; what it says is internal, not private."""
     from mare.audit import source_audit
     from mare.cli.progress import count_bar
-    from mare.cli.stopping import stoppable
     from mare.fitting import FitOptions
 
     if output is not None:
         _check_report(output, replace)
     made = make_plan(schema, epsilon, delta)
     keep_off(source, {"the report": output})
-    with stoppable(), count_bar("auditing", quiet) as watch:
+    with count_bar("auditing", quiet) as watch:
         audited = source_audit(
             made, source, random=entities, seed=seed, options=FitOptions(unsafe_peeked=unsafe_peeked), watch=watch
         )
@@ -85,9 +84,9 @@ def _write(audited: SourceAudit, plan: Plan, file: Path) -> None:
     from datetime import UTC, datetime
 
     from mare.files import write_whole
+    from mare.installed import __version__
     from mare.privacy.occasion import utc
     from mare.schema.writing import schema_hash
-    from mare.version import __version__
 
     told = [
         f"Made: {utc(datetime.now(UTC))}, with mare {__version__}",

@@ -160,7 +160,6 @@ def run(
     """The fit, with progress on the error stream."""
     from mare.cli.notes import tell_notes
     from mare.cli.progress import CountedSource, FitProgress, fit_bar
-    from mare.cli.stopping import stoppable
     from mare.fitting import FitOptions, LocalNotes, run_fit
     from mare.privacy.bits import OsBits, SeededBits
 
@@ -178,7 +177,7 @@ def run(
     pays = None if reserve is None else reserved
     options = FitOptions(unsafe_peeked, bits, tell=progress.tell, notes=left_out.append, occasion=occasion, reserve=pays)
     try:
-        with stoppable(), fit_bar(progress, quiet):
+        with fit_bar(progress, quiet):
             release = run_fit(plan, CountedSource(source, progress), options)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*taken) from None

@@ -39,7 +39,6 @@ def sample(
     A release does not know where its data came from. So `--replace` goes by the mark alone that targets of mare carry: anything
     else is refused. Drop it yourself.
     """
-    from mare.cli.stopping import stoppable
     from mare.cli.telling import open_target
     from mare.release import load_release
     from mare.sampling import SampleOptions
@@ -47,7 +46,7 @@ def sample(
 
     options = SampleOptions(entities, seed, where, threads, parse_given(given or []))
     loaded = load_release(release)
-    with stoppable(), open_target(to, replace, quiet or as_json) as sink:
+    with open_target(to, replace, quiet or as_json) as sink:
         refuse_given_in(sink, options.given)
         poured = pour_with_progress(loaded, sink, options, quiet or as_json)
     show(loaded, sink, poured, quiet, as_json)

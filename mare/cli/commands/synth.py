@@ -61,7 +61,6 @@ def synth(
     as_json: AsJson = False,
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
-    from mare.cli.stopping import stoppable
     from mare.cli.telling import open_target
     from mare.finding import open_source
     from mare.sampling import SampleOptions
@@ -78,7 +77,7 @@ def synth(
     release: Release | None = None
     try:
         # The target is entered before the fit: one that cannot be written costs no budget.
-        with stoppable(), open_target(to, replace, quiet or as_json) as sink:
+        with open_target(to, replace, quiet or as_json) as sink:
             named = {"the release file": output, "the internal notes": internal_notes, "the budget file": budget_file}
             beside = [(what, path) for what, path in named.items() if path is not None]
             with open_source(source) as opened:

@@ -10,7 +10,7 @@ from click import Context
 
 from mare.cli import commands  # noqa: F401
 from mare.cli.app import app
-from mare.version import __version__
+from mare.installed import __version__
 from tests.command_line import mare
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "cli.md"
