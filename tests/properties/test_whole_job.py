@@ -50,7 +50,7 @@ def rows(release: Release, options: SampleOptions) -> dict[str, list[dict[str, o
     return found
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(schema=schemas(), seed=st.integers(0, 1000), entities=st.integers(0, 25))
 def test_every_reference_key_and_order_holds(schema: Schema, seed: int, entities: int) -> None:
     assert faults(schema, whole_job(with_model(schema, "independent"), seed, entities)) == []
