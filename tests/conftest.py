@@ -22,6 +22,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("fast" if config.option.markexpr == "not slow" else "all")
 
 
+def examples(number: int) -> int:
+    """So many examples of `make test-all`, a third in `make test`: for a property whose examples cost more or less than usual."""
+    return max(1, number * settings.default.max_examples // settings.get_profile("all").max_examples)
+
+
 @pytest.fixture
 def signals_as_at_a_terminal() -> Iterator[None]:
     """For tests that send signals to themselves or to what they start. `nohup make test &` begins with some of them ignored;
