@@ -29,10 +29,10 @@ demo: $(READY)  ## a simulated oncology hospital, from one SQLite file into anot
 	@$(BIN)/python examples/demo.py build/demo $(PATIENTS)
 
 test: $(READY)  ## the fast tier: unit, properties, tape audits, SQLite, DuckDB, one PostgreSQL
-	$(BIN)/python -m pytest -m "not slow" -q $(WORKERS)
+	$(BIN)/python -m pytest -m "not slow" -q --durations 10 $(WORKERS)
 
 test-all: $(READY)  ## everything: adds MariaDB, MySQL, Chromium, wheels, kill loops, canaries
-	$(BIN)/python -m pytest -q $(WORKERS)
+	$(BIN)/python -m pytest -q --durations 10 $(WORKERS)
 
 mysql:  ## a MySQL server for test-all, from Debian unstable into a folder of its own; installs nothing
 	@.ci/mysql

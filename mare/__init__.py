@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mare.errors import MareError as MareError
     from mare.fitting.fit import fit as fit
+    from mare.installed import __version__ as __version__
     from mare.planning.plan import Plan as Plan
     from mare.planning.planning import plan as plan
-    from mare.preparing import check as check
-    from mare.preparing import draft as draft
-    from mare.preparing import draw as draw
     from mare.privacy.budget import Budget as Budget
     from mare.privacy.budget_file import BudgetFile as BudgetFile
     from mare.privacy.ledger import Ledger as Ledger
@@ -31,6 +29,9 @@ if TYPE_CHECKING:
     from mare.schema.loading import load_schema as load_schema
     from mare.schema.schema import Schema as Schema
     from mare.schema.yaml_writing import dump_schema as dump_schema
+    from mare.schema_verbs import check as check
+    from mare.schema_verbs import draft as draft
+    from mare.schema_verbs import picture as picture
 
 _HOMES = {
     "Budget": "mare.privacy.budget",
@@ -40,13 +41,14 @@ _HOMES = {
     "Plan": "mare.planning.plan",
     "Release": "mare.release.release",
     "Schema": "mare.schema.schema",
-    "check": "mare.preparing",
-    "draft": "mare.preparing",
-    "draw": "mare.preparing",
+    "__version__": "mare.installed",
+    "check": "mare.schema_verbs",
+    "draft": "mare.schema_verbs",
     "dump_schema": "mare.schema.yaml_writing",
     "fit": "mare.fitting.fit",
     "load_release": "mare.release.archive",
     "load_schema": "mare.schema.loading",
+    "picture": "mare.schema_verbs",
     "plan": "mare.planning.planning",
     "sample": "mare.sampling.sample",
 }

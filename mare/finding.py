@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Protocol, cast
 
 from mare.errors import MareError, SinkError, SourceError
+from mare.installed import plug_ins
 from mare.ports import RemovedRows, Sink, Source
 from mare.secrecy import is_path, is_there, refuse_file_url, require_path, shown
 
@@ -77,7 +77,7 @@ def _may_be_a_folder(group: str, name: str) -> bool:
 
 def _adapter(group: str, name: str, fault: type[MareError]) -> Open:
     """What opens a location of this name as a source or a sink, whichever the group is for."""
-    points = {point.name: point for point in (*entry_points(group=_FAMILIES), *entry_points(group=group))}
+    points = {**plug_ins(_FAMILIES), **plug_ins(group)}
     if name not in points:
         hint = " A new folder with a dot in its name is written with a slash at its end." if _may_be_a_folder(group, name) else ""
         raise fault(
@@ -113,5 +113,5 @@ def open_sink(location: Location, *, replace: bool = False) -> Sink:
 def find_copy(location: Location) -> Copy | None:
     """Who copies the source at this location for an audit; None where nothing may be written, as on a server."""
     name = _entry_name(location, SourceError, must_exist=True)
-    point = next((point for point in entry_points(group="mare.copies") if point.name == name), None)
+    point = plug_ins("mare.copies").get(name)
     return None if point is None else cast(Copy, point.load())

@@ -11,10 +11,20 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.servers", "tests.time_limits"]
 
-settings.register_profile("mare", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("mare")
+settings.register_profile("all", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", settings.get_profile("all"), max_examples=20)
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Most of what a property finds, it finds in its first examples: `make test` tries a third of those of `make test-all`."""
+    settings.load_profile("fast" if config.option.markexpr == "not slow" else "all")
+
+
+def examples(number: int) -> int:
+    """So many examples of `make test-all`, a third in `make test`: for a property whose examples cost more or less than usual."""
+    return max(1, number * settings.default.max_examples // settings.get_profile("all").max_examples)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -40,8 +41,20 @@ app = typer.Typer(
 )
 
 
+def _say_version(asked: bool) -> None:
+    if asked:
+        from mare.installed import __version__
+
+        typer.echo(f"mare {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Say which mare this is.", callback=_say_version, is_eager=True)
+    ] = False,
+) -> None:
     """Turn a sensitive relational database into a synthetic one, with a privacy guarantee per patient."""
 
 

@@ -1,294 +1,113 @@
-"""How far a verb is, and how long it will take: for the eyes of whoever runs it.
+"""How far a verb is, for the eyes of whoever runs it: a bar on a terminal, plain lines in a pipe, nothing where silence was asked
+for. All of it on the error stream.
 
-Entities that are made are counted. The steps of a fit are public and fixed by the plan; what each costs goes with rows,
-columns and history. How many rows there are is known as they are read: true numbers, so they are shown on a terminal and
-nowhere else. What goes into a pipe, which may end in a file, tells the steps alone.
+What is done has a name, and a count where there is one; the time left comes from the rate so far. A bar goes away when it is
+done. Lines come after two seconds, and then when there is something new to say. How many rows a source has are true numbers: they
+are shown on a terminal and nowhere else, because a pipe may end in a file.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Event, Thread
+from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.progress import Task
 
     from mare.finding import Location
     from mare.planning import Plan
-    from mare.ports import Source, WorkStep
+    from mare.ports import Source, Watch, WorkStep
     from mare.schema.reflection import Peek, Reflection
 
-_READ, _LEARN, _ENCODE = 0.25e-6, 0.2e-6, 0.02e-6
-"""Seconds, roughly, on the machine this was measured on: per row and column. How fast this machine and this source are shows as
-it goes, of either by itself: a slow database says nothing about the models."""
-_LEARN_COLUMN, _FIT_PAIR, _FIT = 10e-3, 0.4e-3, 0.01e-6
-"""Seconds to learn a column, however few rows there are; of a fit, per column and what it may look at, and that per row."""
-_TRUST, _TRUST_READING = 0.5, 0.05
-"""Seconds of work that have to be seen before what was seen counts as much as what was measured elsewhere. Sources differ more
-than processors do."""
-FINISH = 0.5e-6
-"""Seconds in which a database goes over a row to index or check it."""
-PEEK = 0.1e-6
-"""Seconds in which a source looks at a value of one column."""
-TAKE = 0.05e-6
-"""Seconds in which one step goes over a value of the rows that are given."""
-_STEP = 0.03
-"""Seconds that a step takes at least."""
-_GUESS = 0.04
-"""Below this part of the work the pace says nothing."""
-_SOON = 0.5
-"""After so many seconds a guess is better than nothing: two may pass without a word."""
-_LATE = 1.5
-"""After so many seconds even one from elsewhere is, of a source whose first row is still to come: sources differ much."""
-_ALMOST = 0.97
-"""A step that takes longer than expected stands here until it is done."""
-
-
-class Shown(Protocol):
-    """What a bar needs to know."""
-
-    @property
-    def doing(self) -> str: ...
-    def fraction(self) -> float | None: ...
-    def left(self) -> float | None: ...
+FIRST, EVERY = 2.0, 10.0
+"""Seconds before the first plain line, and between two: what was soon over needs no line, and a log should not be full."""
+_WIDTH = 20
 
 
 @dataclass(eq=False)
-class CountProgress:
-    """So many of so many, in public numbers; those in the making count in parts. Between two counts it moves on at the pace so
-    far, which is that since the count began with nothing done: whatever came before says nothing about the rest."""
+class Progress:
+    """What is done now, and how many of how many where that is known. ``clock`` tells seconds."""
 
     what: str
-    clock: Callable[[], float]
+    clock: Callable[[], float] = monotonic
     done: float = 0.0
     total: int | None = None
     _begun: float = 0.0
+    """When the count began with nothing done: whatever came before says nothing about the rest."""
     _told: float = 0.0
-    _stride: float = 0.0
 
     def __post_init__(self) -> None:
         self._begun = self._told = self.clock()
 
-    def tell(self, done: float, total: int) -> None:
-        self._stride, self.done, self.total, self._told = done - self.done, done, total, self.clock()
+    def show(self, what: str, done: float = 0.0, total: int | None = None) -> None:
+        """What is done from now on."""
+        self.what, self.done, self.total, self._told = what, done, total, self.clock()
         if not done:
             self._begun = self._told
 
-    @property
-    def doing(self) -> str:
-        return self.what if self.total is None else f"{self.what} ({int(self.done):,} of {self.total:,})"
-
     def fraction(self) -> float | None:
-        if not self.total:
-            return None
-        ahead = min(_ALMOST * self._stride, (self.clock() - self._told) / self._pace) if self._pace else 0.0
-        return min(1.0, (self.done + ahead) / self.total)
+        return min(1.0, self.done / self.total) if self.total else None
+
+    def spent(self) -> float:
+        """Seconds since the count began."""
+        return self.clock() - self._begun
 
     def left(self) -> float | None:
-        """Seconds, at the pace so far; None as long as that would be a guess."""
-        fraction = self.fraction()
-        if fraction is None or not self._pace or not self.total:
+        """Seconds, at the rate so far; None where there is none yet, or it has not been kept."""
+        if not self.total or not self.done:
             return None
-        guessed = fraction < _GUESS and self.clock() - self._begun < _SOON
-        return None if guessed else (1 - fraction) * self.total * self._pace
+        left = (self.total - self.done) * (self._told - self._begun) / self.done - (self.clock() - self._told)
+        return left if left > 0 else None
 
     @property
-    def _pace(self) -> float:
-        """Seconds for one."""
-        return (self._told - self._begun) / self.done if self.done else 0.0
-
-
-def seconds_left(before: tuple[float, float], now: tuple[float, float], to_come: float) -> float:
-    """From what the steps before and this one have taken and were expected to take, and what is expected of those to come."""
-    (spent, expected), (running, step) = before, now
-    pace = (_TRUST + spent) / (_TRUST + expected)
-    if running > _ALMOST * pace * step:  # longer than expected: so may be what is to come
-        pace = (_TRUST + spent + running) / (_TRUST + expected + step)
-    return max((1 - _ALMOST) * pace * step, pace * step - running) + pace * to_come
-
-
-@dataclass(eq=False)
-class StepProgress:
-    """Steps that are told as they begin: those of a target after the last row, of rows that are given, of looks at a source. The
-    last go over true numbers, from which the time left is worked out."""
-
-    what: str
-    each: float
-    """Seconds that one of the things takes that the steps go over, roughly. How many it is here shows as it goes."""
-    clock: Callable[[], float]
-    step: WorkStep | None = None
-    _begun: float = 0.0
-    _step_begun: float = 0.0
-    _shown: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._begun = self._step_begun = self.clock()
-
-    def tell(self, step: WorkStep) -> None:
-        self._step_begun = self.clock()
-        if self.step is None:  # whatever came before the first says nothing about the rest
-            self._begun = self._step_begun
-        self.step = step
-
-    @property
-    def doing(self) -> str:
-        return self.what if self.step is None else f"{self.what}: {self.step.what}"
-
-    def fraction(self) -> float | None:
+    def line(self) -> str:
+        """What a pipe is told."""
         left = self.left()
-        if left is None:
-            return None
-        spent = self.clock() - self._begun
-        self._shown = max(self._shown, spent / (spent + left) if spent else 0.0)
-        return self._shown
-
-    def left(self) -> float | None:
-        """Seconds; None where no step was told, or there is nothing to go over."""
-        if self.step is None or not self.step.total:
-            return None
-        before, here = self.each * self.step.before, self.each * self.step.here
-        to_come = self.each * self.step.total - before - here
-        return seconds_left((self._step_begun - self._begun, before), (self.clock() - self._step_begun, here), to_come)
+        return self.what if left is None else f"{self.what}, about {in_words(left)} left"
 
 
 @dataclass(eq=False)
 class FitProgress:
-    """The steps of one fit, told as they begin, and the rows that were read. ``clock`` tells seconds."""
+    """The steps of one fit, told as they begin: public, and fixed by the plan. While reading, rows are counted: true numbers."""
 
     plan: Plan
-    clock: Callable[[], float]
+    shown: Progress = field(default_factory=lambda: Progress("starting"))
     step: str = "starting"
-    rows: dict[str, int] = field(default_factory=dict)
-    """Rows read so far, by table: true numbers."""
-    read: set[str] = field(default_factory=set)
-    """Tables that were read to their end."""
-    about: dict[str, int] = field(default_factory=dict)
-    """Rows of tables, about, as far as the source tells before it is read: true numbers too."""
-    _begun: float = 0.0
-    _computing: float = 0.0
-    """When reading was over."""
-    _step_begun: float = 0.0
-    _shown: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._begun = self._computing = self._step_begun = self.clock()
 
     @cached_property
     def steps(self) -> list[str]:
         """All of them, in order, as the fit calls them."""
-        encoding, fitting = (
-            [f"encoding {table}" for table in self._tables],
-            [f"fitting {group.name}" for group in self.plan.groups],
-        )
+        tables = dict.fromkeys(planned.group.table for planned in self.plan.groups)
+        encoding, fitting = [f"encoding {table}" for table in tables], [f"fitting {group.name}" for group in self.plan.groups]
         return ["reading", "measuring sizes", "learning domains", *encoding, *fitting]
 
-    @property
-    def place(self) -> str:
-        """Where the fit is, without a number from the data."""
-        steps = self.steps
-        return f"{self.step} (step {steps.index(self.step) + 1} of {len(steps)})" if self.step in steps else self.step
-
-    @property
-    def doing(self) -> str:
-        """The step; while reading, the table and how many rows of it were read. True numbers."""
-        open_tables = [table for table in list(self.rows) if table not in self.read]  # the fit may be adding one
-        if self.step != "reading" or not open_tables:
-            return self.step
-        return f"reading {open_tables[-1]}, {self.rows[open_tables[-1]]:,} rows"
-
     def tell(self, what: str) -> None:
-        """The next step begins."""
-        if self.step == "reading":
-            self._computing = self.clock()
-        self.step, self._step_begun = what, self.clock()
+        """The next step begins. Those of a kind are counted: all tables are encoded, all groups are fitted."""
+        self.step = what
+        alike = [step for step in self.steps if step.split()[0] == what.split()[0]]
+        if what in alike and len(alike) > 1:
+            self.shown.show(f"{what} ({alike.index(what) + 1} of {len(alike)})", alike.index(what), len(alike))
+        else:
+            self.shown.show(what)
 
-    def expect(self, table: str, about: Callable[[str], int | None]) -> None:
-        """A table is about to be read. With the first that is fitted, all of them are asked after."""
-        if table in self._tables and not self.rows.keys() & set(self._tables):
-            self.about |= {one: told for one in self._tables if (told := about(one))}
-            self._step_begun = self.clock()  # how long it took to find the tables says nothing about their rows
-
-    def fraction(self) -> float | None:
-        """How much is done, never less than was shown before. None where nobody can tell yet: how many rows there are."""
-        left = self._left()
-        if left is None:
-            return None
-        spent = self.clock() - self._begun
-        self._shown = max(self._shown, spent / (spent + left) if spent else 0.0)
-        return self._shown
-
-    def left(self) -> float | None:
-        """Seconds, at the pace so far; None as long as that would be a guess."""
-        begun = any(list(self.rows.values())) or self.clock() - self._begun > _LATE
-        return self._left() if self.step != "reading" or begun else None
-
-    def _left(self) -> float | None:
-        if self.step not in self.steps or not (self.read & set(self._tables) or self.about):
-            return None
-        now = self.steps.index(self.step)
-        to_come = sum(self._expected(step) for step in self.steps[now + 1 :])
-        spent, expected = self.clock() - self._step_begun, self._expected(self.step)
-        if self.step == "reading":
-            done = self._read_so_far
-            pace = (_TRUST_READING + spent) / (_TRUST_READING + done) if done else 1.0
-            return pace * max(0.0, expected - done) + to_come
-        done = sum(self._expected(step) for step in self.steps[1:now])
-        return seconds_left((self._step_begun - self._computing, done), (spent, expected), to_come)
+    def reading(self, table: str, rows: int, about: int | None) -> None:
+        """So many rows of a table were read, of about so many."""
+        self.shown.show(f"reading {table}, {rows:,} rows", rows, about)
 
     @property
-    def _read_so_far(self) -> float:
-        """What the rows that came so far were expected to take."""
-        return sum(self._cells(table, self.rows.get(table, 0)) for table in self._tables) * _READ
-
-    def _expected(self, step: str) -> float:
-        verb, _, name = step.partition(" ")
-        if step == "reading":
-            return _STEP + sum(self._cells(table, self._estimated(table)) for table in self._tables) * _READ
-        if step == "learning domains":
-            columns = sum(self._cells(table, 1) for table in self._tables)
-            return columns * _LEARN_COLUMN + sum(self._cells(table, self._estimated(table)) for table in self._tables) * _LEARN
-        if verb == "encoding":
-            return _STEP + self._cells(name, self._estimated(name)) * _ENCODE
-        if verb == "fitting":
-            planned = self.plan.group(name)
-            pairs = len(planned.columns) * (len(planned.columns) + len(planned.history))
-            parent = self._parent(planned.group.table) if planned.group.part == "context" else planned.group.table
-            return _STEP + pairs * (_FIT_PAIR + self._estimated(parent) * _FIT)
-        return _STEP
-
-    @cached_property
-    def _tables(self) -> list[str]:
-        return list(dict.fromkeys(planned.group.table for planned in self.plan.groups))
-
-    def _parent(self, table: str) -> str:
-        parent = self.plan.schema.tables[table].parent if table in self.plan.schema.tables else None
-        return table if parent is None or parent.table is None else parent.table
-
-    def _cells(self, table: str, rows: float) -> float:
-        described = self.plan.schema.tables.get(table)
-        return rows * (1 + (0 if described is None else len(described.columns)))
-
-    def _estimated(self, table: str) -> float:
-        """Rows of a table: as read, as the source tells, or as many as the plan expects beside those."""
-        seen, assumed = self.rows.get(table, 0), self._assumed
-        if table in self.read:
-            return float(seen)
-        if table in self.about:
-            return float(max(seen, self.about[table]))
-        told = {**self.about, **{other: self.rows[other] for other in list(self.read)}}
-        known = [other for other in assumed if other in told and assumed[other] > 0]
-        scale = told[known[-1]] / assumed[known[-1]] if known else 1.0
-        return max(float(seen), assumed.get(table, 0.0) * scale)
-
-    @cached_property
-    def _assumed(self) -> dict[str, float]:
-        """Rows of the tables that the plan's preview reckons with."""
-        seen = zip(self.plan.groups, self.plan.preview, strict=True)
-        return {planned.group.table: preview.rows for planned, preview in seen if planned.group.part != "context"}
+    def line(self) -> str:
+        """Where the fit is, without a number from the data."""
+        return (
+            f"{self.step} (step {self.steps.index(self.step) + 1} of {len(self.steps)})" if self.step in self.steps else self.step
+        )
 
 
 @dataclass(eq=False)
@@ -320,13 +139,12 @@ class CountedSource:
         return self.source.reflect()
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        rows = self.progress.rows
-        self.progress.expect(table, self._about)
-        rows[table] = 0
+        rows, about = 0, self._about(table)
+        self.progress.reading(table, rows, about)
         for batch in self.source.read(table, columns):
-            rows[table] += batch.num_rows
+            rows += batch.num_rows
+            self.progress.reading(table, rows, about)
             yield batch
-        self.progress.read.add(table)
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
         return self.source.peek(table, column, max_values)
@@ -338,14 +156,131 @@ class CountedSource:
         return self.source.unread if isinstance(self.source, Forgiving) else {}
 
     def _about(self, table: str) -> int | None:
-        return rows_about(self.source, table)
+        """Rows of a table, as far as the source tells without reading it: a true number."""
+        from mare.ports import Sized
+
+        # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it, whoever made the source.
+        with suppress(Exception):
+            return self.source.about(table) if isinstance(self.source, Sized) else None
+        return None
 
 
-def rows_about(source: Source, table: str) -> int | None:
-    """Rows of a table, as far as the source tells without reading it: a true number."""
-    from mare.ports import Sized
+@contextmanager
+def fit_bar(progress: FitProgress, quiet: bool) -> Iterator[None]:
+    """Shows how far the fit is, as long as this is open."""
+    with _shown(progress.shown, quiet, lambda: progress.line):
+        yield
 
-    # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it, whoever made the source.
-    with suppress(Exception):
-        return source.about(table) if isinstance(source, Sized) else None
-    return None
+
+@contextmanager
+def count_bar(what: str, quiet: bool, *, of_the_source: bool = False) -> Iterator[Callable[[float, int], None]]:
+    """A bar over things that are counted, in public numbers. Where the time they take is that of the source's rows
+    (``of_the_source``), the time left is for the screen alone. Yields what to tell it: done, total."""
+    progress = Progress(what)
+
+    def tell(done: float, total: int) -> None:
+        progress.show(f"{what} ({int(done):,} of {total:,})", done, total)
+
+    with _shown(progress, quiet, lambda: progress.what if of_the_source else progress.line):
+        yield tell
+
+
+@contextmanager
+def step_bar(what: str, quiet: bool) -> Iterator[Watch]:
+    """A bar over steps that are told as they begin. Yields what to tell it."""
+    progress = Progress(what)
+
+    def tell(step: WorkStep) -> None:
+        progress.show(f"{what}: {step.what}", step.before, step.total)
+
+    with _shown(progress, quiet, lambda: progress.line):
+        yield tell
+
+
+@contextmanager
+def wait_bar(what: str, quiet: bool = False) -> Iterator[None]:
+    """For one question to a database, whose answer nobody can tell the time of: what is done, and for how long already."""
+    with count_bar(what, quiet):
+        yield
+
+
+@contextmanager
+def _shown(progress: Progress, quiet: bool, line: Callable[[], str]) -> Iterator[None]:
+    """On a terminal as a bar, in a pipe as this line."""
+    if quiet:
+        yield
+    elif not sys.stderr.isatty():
+        with plain_lines(line):
+            yield
+    else:
+        with _drawn(progress):
+            yield
+
+
+@contextmanager
+def plain_lines(text: Callable[[], str]) -> Iterator[None]:
+    """Says it in lines, as long as this is open."""
+    stop = Event()
+    thread = Thread(target=say_lines, args=(text, _line, stop.wait), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def say_lines(text: Callable[[], str], say: Callable[[str], None], stopped: Callable[[float], bool]) -> None:
+    """A line whenever there is something new; ``stopped`` waits so many seconds, and tells whether all is over."""
+    last, wait = "", FIRST
+    while not stopped(wait):
+        if (now := text()) != last:
+            say(now)
+            last = now
+        wait = EVERY
+
+
+def _line(text: str) -> None:
+    sys.stderr.write(f"mare: {text}\n")
+    sys.stderr.flush()
+
+
+def in_words(seconds: float) -> str:
+    """Time as people say it: nobody needs the seconds of an hour."""
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+@contextmanager
+def _drawn(progress: Progress) -> Iterator[None]:
+    """Read anew ten times a second."""
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+    from rich.progress import ProgressColumn
+    from rich.progress_bar import ProgressBar
+    from rich.table import Column
+    from rich.text import Text
+
+    class What(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(progress.what, no_wrap=True, overflow="ellipsis")
+
+    class Bar(ProgressColumn):
+        def render(self, task: Task) -> ProgressBar:
+            done = progress.fraction()
+            return ProgressBar(total=1.0, completed=done or 0.0, width=_WIDTH, pulse=done is None, animation_time=task.get_time())
+
+    class Time(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            left, spent = progress.left(), progress.spent()
+            if left is None:
+                return Text(f"{in_words(spent)} so far" if spent > FIRST else "")
+            return Text(f"about {in_words(left)} left")
+
+    # What is done may be long, and is cut where there is no room: a bar is one line, and the time left stands whole.
+    whole = (Column(no_wrap=True), Column(no_wrap=True))
+    with Bars(Bar(whole[0]), Time(whole[1]), What(), console=Console(stderr=True), transient=True) as bar:
+        bar.add_task("", total=None)
+        yield

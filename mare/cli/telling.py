@@ -1,7 +1,6 @@
 """How the verbs that take time speak: progress and remarks on the error stream, results on the output.
 
-A release that is NOT PRIVATE says so wherever it is shown. True numbers are marked "internal, not private"; they go to a
-terminal, or into a file that was asked for, never into a pipe: it may end in a log, which many may read.
+A release that is NOT PRIVATE says so wherever it is shown.
 """
 
 from __future__ import annotations
@@ -11,16 +10,15 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 if TYPE_CHECKING:
-    from mare.fitting import LocalNotes
+    from mare.errors import PlanError, SchemaError
     from mare.ports import Sink
     from mare.release import Release
-    from mare.schema import Schema
+    from mare.schema.loading import SchemaDocument
 
 
 @contextmanager
@@ -29,14 +27,13 @@ def open_target(to: str, replace: bool, quiet: bool) -> Iterator[Sink]:
     from mare.finding import open_sink
     from mare.ports import Finishes
 
-    from .bars import step_bar
-    from .progress import FINISH
+    from .progress import step_bar
 
     with ExitStack() as finishing:
         sink = open_sink(to, replace=replace)
         with sink:
             yield sink
-            tell = finishing.enter_context(step_bar(f"finishing {sink.label}", FINISH, quiet))
+            tell = finishing.enter_context(step_bar(f"finishing {sink.label}", quiet))
             if isinstance(sink, Finishes):
                 sink.tell_finishing(tell)
 
@@ -58,48 +55,6 @@ def warn_status(release: Release) -> None:
         typer.echo(f"mare: {release.warning}", err=True)
 
 
-UNTOLD = (
-    "What was left out of the data, in true numbers, is told on a terminal only: logs are read by many. "
-    "--internal-notes FILE writes it into a file."
-)
-
-
-def tell_notes(notes: LocalNotes, quiet: bool, schema: Schema, file: Path | None = None) -> None:
-    """What was left out, in true numbers, by which line of the schema, and what to do: on a terminal, and in that file.
-
-    A pipe is told the same whatever the data holds: that anything was left out at all is as much about the data as how much.
-    """
-    from .left_out import left_out_lines
-
-    lines = list(left_out_lines(notes, schema))
-    if file is not None:
-        _write_notes(lines, file)
-    if sys.stderr.isatty():
-        for line in lines:
-            remark(line, quiet)
-    elif file is None:
-        remark(UNTOLD, quiet)
-
-
-_NOTES = "INTERNAL, NOT PRIVATE: true numbers of what the fit left out. Not to be handed over with the release."
-
-
-def are_notes(file: Path) -> bool:
-    """Whether a file holds the notes of an earlier fit."""
-    with file.open("rb") as opened:
-        return opened.read(len(_NOTES)) == _NOTES.encode()
-
-
-def _write_notes(lines: list[str], file: Path) -> None:
-    """For its owner's eyes only. The fit is done and paid for by now: a disk that is full must not cost the release."""
-    from mare.files import write_whole
-
-    try:
-        write_whole(file, "\n".join([_NOTES, *(lines or ["Nothing was left out."]), ""]), private=True)
-    except OSError as error:
-        typer.echo(f"mare: {file} could not be written ({error.strerror}): what was left out is not told.", err=True)
-
-
 def describe_release(release: Release, path: str | None = None) -> dict[str, object]:
     """The release in a few public facts, for --json."""
     totals, budget = release.ledger.totals, release.ledger.budget
@@ -116,4 +71,28 @@ def describe_release(release: Release, path: str | None = None) -> dict[str, obj
 
 
 def print_json(value: Mapping[str, object] | list[dict[str, object]]) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    print_utf8(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def print_utf8(text: str) -> None:
+    """On the output as bytes: JSON and YAML are UTF-8, whatever the encoding of the terminal."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.flush()
+
+
+def many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def without_blanks(page: str) -> str:
+    """What rich has laid out: it fills its lines up with blanks, which a file or a copied text does not need."""
+    return "\n".join(line.rstrip() for line in page.splitlines())
+
+
+def with_lines(error: PlanError | SchemaError, document: SchemaDocument) -> PlanError | SchemaError:
+    """The same faults, each with the line of the file that is meant: graphs and plans know places, a document knows lines."""
+    from mare.schema.faults import Fault, describe
+
+    faults = tuple(f if f.line else f.at(document.line_of(f.path)) for f in error.faults if isinstance(f, Fault))
+    return type(error)(describe(faults, document.label), faults) if faults else error

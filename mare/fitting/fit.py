@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from getpass import getuser
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mare.errors import PlanError
 from mare.finding import Location, open_source
 from mare.graph.dag import DatasetDag
+from mare.installed import __version__
 from mare.models import get_model
 from mare.planning import Plan
 from mare.planning.plan import phase_shares
@@ -126,7 +126,7 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
         wanted = choices(schema, public)
         # What can be refused without looking at a row has been. From here on the reservation is gone, come what may.
         pledge = None if options.reserve is None else options.reserve(plan.budget, _unit(schema))
-        occasion = replace(options.occasion, mare=version("mare-synth"), schema=schema_hash(schema))
+        occasion = replace(options.occasion, mare=__version__, schema=schema_hash(schema))
         ledger = Ledger(plan.budget, _unit(schema), plan.public, pledge, occasion)
         if plan.peeked:
             ledger.mark_not_private(f"the schema was filled in by looking at the data: {', '.join(plan.peeked)}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from mare.domain import Codes, OptionValue, Task
 from mare.errors import PlanError
+from mare.installed import plug_ins
 
 if TYPE_CHECKING:
     from mare.privacy.curator import Curator
@@ -79,17 +79,13 @@ DEFAULT_MODEL = "privbayes"
 _GROUP = "mare.models"
 
 
-def _installed() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=_GROUP)}
-
-
 def model_names() -> list[str]:
-    return sorted(_installed())
+    return sorted(plug_ins(_GROUP))
 
 
 def get_model(name: str) -> TabularModel:
     """The model of that name, or an error that lists the others."""
-    point = _installed().get(name)
+    point = plug_ins(_GROUP).get(name)
     if point is None:
         raise PlanError(f"there is no model {name!r}. Models installed here: {', '.join(model_names())}.")
     return cast(TabularModel, point.load()())

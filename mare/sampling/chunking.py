@@ -59,11 +59,11 @@ def _steps(release: Release, generator: FittedTables) -> int:
     for settled in release.plan.groups:
         table = settled.group.table
         owners = generator.owners.get(table, ()) if settled.group.part == "context" else (table,)
-        steps += len(settled.group.columns) * max((positions(release, generator, owner) for owner in owners), default=1)
+        steps += len(settled.group.columns) * max((_positions(release, generator, owner) for owner in owners), default=1)
     return steps
 
 
-def positions(release: Release, generator: FittedTables, table: str) -> int:
+def _positions(release: Release, generator: FittedTables, table: str) -> int:
     """Rows that a parent may have one after the other."""
     link = release.schema.tables[table].parent if table in release.schema.tables else None
     return generator.caps.get(table, 1) if link is not None and link.type == "sequential" else 1

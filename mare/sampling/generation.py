@@ -23,7 +23,6 @@ from mare.release import SettledGroup
 from .associations import UnrolledRows, agree_on_absence, at_most, unroll
 from .fitted_tables import Chunk, FittedTables
 from .mending import REDRAWS, repeated
-from .meter import ChunkWork
 from .row_filling import fill_context, fill_rows
 from .run import Coded, Run, make_room, placed_under
 
@@ -35,17 +34,15 @@ def generate_chunk(
     tables: tuple[str, ...] | None = None,
     *,
     some: bool = False,
-    work: ChunkWork | None = None,
 ) -> Chunk:
     """The coded rows of the entities with these numbers; of all tables, or of the first few. ``some`` says that the numbers are
     some of many: an entity is the same then whoever else is among them."""
     placed: dict[str, Placed] = {}
     given = {} if made.given is None else made.given.chunk(entities)
     chunk = Chunk(PlacedTables(made.owners, placed), {}, entities, given)
-    run = Run(made, chunk, placed, seed, some, ChunkWork() if work is None else work)
+    run = Run(made, chunk, placed, seed, some)
     for table in made.tables if tables is None else tables:
         _table(run, table)
-        run.work.finished([settled.name for settled in made.plan.groups if settled.group.table == table])
     return chunk
 
 

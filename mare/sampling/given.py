@@ -8,8 +8,9 @@ them, and stays what it is in the output.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from mare.codec.slots import ORDINARY
 from mare.domain import Domain
 from mare.errors import SourceError
 from mare.graph.dag import DatasetDag
-from mare.ports import Watch
+from mare.ports import Watch, WorkStep
 from mare.relational.coding import Uncoded, code_rows, points_above, read_rows, siblings_in, uncoded_rows
 from mare.relational.filling import FromAbove
 from mare.relational.placing import Index, Placed, PlacedTables
@@ -32,7 +33,6 @@ from mare.schema.caps import parent_link
 from .given_columns import Columns, check_unique, given_columns, key_texts, places_of, unknown_columns
 from .given_files import Given, read_given
 from .given_references import GivenLinks, Surroundings, check_copies, given_links
-from .given_steps import GivenSteps
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,18 +109,28 @@ def _moved(places: Index, start: int) -> Index:
     return np.where(places < 0, places, places - start).astype(np.int64)
 
 
+STEPS = ("reading", "taking", "placing", "coding")
+"""What is done with each table, in this order."""
+Begin = Callable[[str, str], None]
+"""Told one of `STEPS` and the table that it goes over, as it begins."""
+
+
 def take_given(release: Release, ready: Ready, given: Given, watch: Watch | None = None) -> GivenTables:
     """The given rows, placed and coded; or an error that says what is wrong with them. ``watch`` is told every step."""
     schema, dag = release.schema, DatasetDag.of(release.schema)
     named = {_table(schema, dag, name): rows for name, rows in given.items()}
     for name in named:
         _check_above(schema, dag, name, named)
-    steps, tables = GivenSteps(named, watch), dict[str, "pa.Table"]()
+    numbers, tables = count(), dict[str, "pa.Table"]()
+
+    def begin(step: str, table: str) -> None:
+        if watch is not None:
+            watch(WorkStep(f"{step} {table}", next(numbers), 1, len(STEPS) * len(named)))
+
     for name, rows in named.items():
-        steps.begin("reading", name)
+        begin("reading", name)
         tables[name] = read_given(name, rows)
-    steps.have_read(tables)
-    return _Taking(release, ready, tables, steps).run()
+    return _Taking(release, ready, tables, begin).run()
 
 
 def _table(schema: Schema, dag: DatasetDag, name: str) -> str:
@@ -147,9 +157,9 @@ def _check_above(schema: Schema, dag: DatasetDag, name: str, named: Mapping[str,
 class _Taking:
     """The given tables while they are placed, owners before what they own."""
 
-    def __init__(self, release: Release, ready: Ready, tables: Mapping[str, pa.Table], steps: GivenSteps) -> None:
+    def __init__(self, release: Release, ready: Ready, tables: Mapping[str, pa.Table], begin: Begin) -> None:
         self.release, self.schema, self.ready, self.rows = release, release.schema, ready, tables
-        self.steps = steps
+        self.begin = begin
         self.stored = {table.name: table for table in release.tables}
         self.done: dict[str, GivenTable] = {}
         self.columns: dict[str, Columns] = {}
@@ -168,7 +178,7 @@ class _Taking:
         self._check_owned()
         around = Surroundings(self.schema, self.release.public, writer.pools, self.columns, self.entities)
         for name in order:
-            self.steps.begin("coding", name)
+            self.begin("coding", name)
             related, (_, parent, _) = made.related.get(name, TableRelations()), self.placing[name]
             links = given_links(around, name, writer.fillings[name], related, parent)
             self.done[name], outside = given_table(made, name, self.placing[name], self.columns[name], links, self.done)
@@ -233,9 +243,9 @@ class _Taking:
         import pyarrow as pa
 
         described, filled = self.schema.tables[name], self.ready.writer.fillings[name]
-        self.steps.begin("taking", name)
+        self.begin("taking", name)
         columns = self._columns(name)
-        self.steps.begin("placing", name)
+        self.begin("placing", name)
         check_unique(name, columns, [*([described.key] if described.key else []), *described.unique])
         owners = self.ready.fitted.owners[name]
         rows = self.rows[name].num_rows

@@ -51,7 +51,6 @@ def fill_context(run: Run, settled: SettledGroup, codes: dict[str, CodeArray], r
     position = run.tables[run.placed.space(settled.group.table, "context")].position
     looks_back = any(h.lag > 0 and (h.table, h.part) == (settled.group.table, "context") for h in settled.group.history)
     steps = by_position(position) if looks_back else [np.arange(rows, dtype=np.int64)]
-    run.work.placed(settled, rows, len(steps))
     for step, index in enumerate(steps):
         run.draw(settled, codes, index, str(step))
 
@@ -81,8 +80,6 @@ def fill_rows(run: Run, table: str) -> None:
     steps = [np.arange(placed.rows, dtype=np.int64)]
     if growing.advances or _look_back(groups):
         steps = by_position(placed.position)
-    for settled in groups:
-        run.work.placed(settled, placed.rows, len(steps))
     for step, index in enumerate(steps):
         growing.begin(index)
         for settled in groups:

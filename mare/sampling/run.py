@@ -19,7 +19,6 @@ from mare.release import SettledGroup
 
 from .fitted_tables import Chunk, FittedTables
 from .mending import keep_within, make_possible, rank_limits, step_limits, structural_codes
-from .meter import ChunkWork
 from .randomness import ask, ask_by_block, ask_whole_blocks, draws_row_by_row, entity_keys
 from .targets import Crowd, steps_that_stay
 
@@ -37,8 +36,6 @@ class Run:
     """Those of the chunk, to be filled in."""
     seed: int
     some: bool = False
-    work: ChunkWork = field(default_factory=ChunkWork)
-    """Told what is done."""
     crowds: dict[str, Crowd] = field(default_factory=dict)
 
     @property
@@ -125,7 +122,6 @@ class Run:
                 keep_within(drawn, step_limits(name, says, self.tables[group.table].position[index]), resample, draws)
         for name, values in drawn.items():
             codes[name][index] = values
-        self.work.drew(settled, len(index))
 
     def crowd(self, table: str) -> Crowd:
         if table not in self.crowds:

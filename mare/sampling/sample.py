@@ -25,8 +25,7 @@ from .conditions import entity_condition
 from .from_release import Ready, get_ready
 from .given import take_given
 from .given_files import Given, refuse_given_in
-from .meter import GroupWork, Meter, Progress, expected_work
-from .streaming import Job, stream_batches, who_there_is
+from .streaming import Job, Meter, Progress, stream_batches, who_there_is
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,25 +70,17 @@ class Sampling:
     entities: int
     chunks: ChunkSizes
     threads: int
-    work: tuple[GroupWork, ...]
-    """What is to be expected, for whoever waits."""
     notes: tuple[str, ...] = ()
     """What the person at the keyboard should know."""
 
     def batches(self, progress: Progress | None = None) -> Iterator[dict[str, pa.RecordBatch]]:
         """The synthetic rows: public tables and pools first, then a chunk of entities at a time."""
-        for _, found in self.metered(progress):
-            yield found
-
-    def metered(self, progress: Progress | None = None) -> Iterator[tuple[Meter, dict[str, pa.RecordBatch]]]:
-        """The same, each with the meter that can be told which of it was written."""
-        meter = Meter(self.entities, self.work, progress)
-        meter.tell(always=True)
+        meter = Meter(self.entities, progress)
+        meter.came_out(0)
         if self.apart:
-            yield meter, dict(self.apart)
+            yield dict(self.apart)
         job, meter = who_there_is(self.job, meter, self.chunks)
-        for found in stream_batches(job, meter, self.chunks, self.threads):
-            yield meter, found
+        yield from stream_batches(job, meter, self.chunks, self.threads)
 
 
 def start(release: Release, options: SampleOptions | None = None, watch: Watch | None = None) -> Sampling:
@@ -108,8 +99,7 @@ def start(release: Release, options: SampleOptions | None = None, watch: Watch |
     job = Job(ready.fitted, ready.writer, asked.seed, condition)
     threads = default_threads() if asked.threads is None else asked.threads
     sizes = chunk_sizes(release, ready.fitted, asked.chunk)
-    work = expected_work(release, ready.fitted)
-    return Sampling(release, job, ready.apart, entities, sizes, threads, work, _orphans(release))
+    return Sampling(release, job, ready.apart, entities, sizes, threads, _orphans(release))
 
 
 def _start_given(release: Release, asked: SampleOptions, ready: Ready, watch: Watch | None) -> Sampling:
@@ -117,10 +107,9 @@ def _start_given(release: Release, asked: SampleOptions, ready: Ready, watch: Wa
     fitted, writer = replace(ready.fitted, given=given), replace(ready.writer, given=given)
     threads = default_threads() if asked.threads is None else asked.threads
     sizes = chunk_sizes(release, fitted, asked.chunk)
-    work = expected_work(release, fitted)
     notes = (*given.notes, *_orphans(release))
     job = Job(fitted, writer, asked.seed)
-    return Sampling(release, job, ready.apart, given.entities, sizes, threads, work, notes)
+    return Sampling(release, job, ready.apart, given.entities, sizes, threads, notes)
 
 
 def _orphans(release: Release) -> tuple[str, ...]:
@@ -157,7 +146,7 @@ def sample(
     CSV or Parquet file per table: they come out as they are, and everything that belongs to them is drawn. The same release, seed
     and wishes give the same rows, with any number of ``threads``. ``replace`` allows to overwrite what is at the target, where
     mare created it: a release knows nothing of its source, so the mark that targets of mare carry decides. ``progress`` is told
-    how many of how many entities are done, those in the making in parts.
+    how many of how many entities are done.
     """
     if not isinstance(release, Release):
         release = load_release(release)
@@ -186,11 +175,10 @@ def pour(sampling: Sampling, sink: Sink, progress: Progress | None = None) -> Po
     release = sampling.release
     written = {table.name: 0 for table in release.tables}
     sink.create([SinkTable(table, _later(release, table)) for table in release.tables], release.id)
-    for meter, made in sampling.metered(progress):
-        for table, batch in made.items():
+    for batches in sampling.batches(progress):
+        for table, batch in batches.items():
             sink.write(table, batch)
             written[table] += batch.num_rows
-            meter.wrote(batch.num_rows * batch.num_columns)
     return Poured(written, sampling.notes)
 
 

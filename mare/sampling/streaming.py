@@ -9,10 +9,10 @@ chunks as there are threads, however many entities there are.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from .chunking import ChunkSizes
 from .conditions import EntityCondition, impossible
 from .fitted_tables import Chunk, FittedTables
 from .generation import generate_chunk
-from .meter import ChunkWork, Meter
 from .other_entities import collected, numbered, referred_at_random, with_everyone
 from .randomness import BLOCK
 from .writing import ChunkValues, Writer, write_chunk
@@ -33,10 +32,10 @@ if TYPE_CHECKING:
 TRIES, RAREST, MOST_AT_ONCE = 200_000, 10_000, 1 << 17
 """Entities that are drawn at least before a condition counts as impossible; how many are drawn for each that satisfies it before
 it counts as too rare; and how many at once."""
-LOOK = 0.1
-"""Seconds after which whoever waits for a chunk looks how far it is."""
 
-T = TypeVar("T")
+Progress = Callable[[float, int], None]
+"""Told how many of how many entities are done; where everything is made twice, each counts half the first time. Always told by
+the thread that asked for the sample."""
 Batches = dict[str, "pa.RecordBatch"]
 
 
@@ -50,14 +49,35 @@ class Job:
     condition: EntityCondition | None = None
     """Only entities that satisfy it come out."""
 
-    def generate(self, entities: Index, work: ChunkWork) -> Chunk:
-        return generate_chunk(self.generator, self.seed, entities, some=self.condition is not None, work=work)
+    def generate(self, entities: Index) -> Chunk:
+        return generate_chunk(self.generator, self.seed, entities, some=self.condition is not None)
 
-    def write(self, chunk: Chunk, starts: Mapping[str, int], work: ChunkWork) -> Batches:
-        batches = write_chunk(self.writer, chunk, starts, self.seed)
-        work.generated(sum(batch.num_rows * batch.num_columns for batch in batches.values()))
-        work.decoded()
-        return batches
+    def write(self, chunk: Chunk, starts: Mapping[str, int]) -> Batches:
+        return write_chunk(self.writer, chunk, starts, self.seed)
+
+
+@dataclass(eq=False)
+class Meter:
+    """How many entities have come out of one pass over all of them, and so how far the sample is. It changes no row."""
+
+    entities: int
+    progress: Progress | None = None
+    base: float = 0.0
+    """How much of the whole sample was done before this pass."""
+    weight: float = 1.0
+    """How much of the whole sample this pass is."""
+    _out: int = 0
+
+    def halves(self) -> tuple[Meter, Meter]:
+        """Two passes in the place of this one."""
+        half = self.weight / 2
+        return Meter(self.entities, self.progress, self.base, half), Meter(self.entities, self.progress, self.base + half, half)
+
+    def came_out(self, entities: int) -> None:
+        """So many more. A pass that has to be made again does not count again."""
+        self._out = min(self.entities, self._out + entities)
+        if self.progress is not None:
+            self.progress(self.entities * self.base + self.weight * self._out, self.entities)
 
 
 def who_there_is(job: Job, meter: Meter, sizes: ChunkSizes) -> tuple[Job, Meter]:
@@ -81,9 +101,9 @@ def who_there_is(job: Job, meter: Meter, sizes: ChunkSizes) -> tuple[Job, Meter]
 def _values(job: Job, meter: Meter, sizes: ChunkSizes) -> Iterator[ChunkValues]:
     starts: dict[str, int] = {}
     for entities in chunks_of(job, meter, sizes):
-        chunk = job.generate(entities, meter.begin(len(entities)))
+        chunk = job.generate(entities)
         yield ChunkValues(job.writer, chunk, starts, job.seed)
-        meter.end()
+        meter.came_out(len(entities))
         starts = _after(starts, chunk)
 
 
@@ -116,7 +136,6 @@ def _chosen(job: Job, condition: EntityCondition, meter: Meter, sizes: ChunkSize
         chunk = generate_chunk(job.generator, job.seed, numbers, (condition.table,), some=True)
         held = numbers[condition.holds(ChunkValues(job.writer, chunk, {}, job.seed))][: entities - found]
         tried, found = tried + len(numbers), found + len(held)
-        meter.sought(condition.table, found, tried, TRIES)
         waiting = np.concatenate([waiting, held])
         while len(waiting) >= enough or (found == entities and len(waiting)):
             yield waiting[:enough]
@@ -139,17 +158,16 @@ def stream_batches(job: Job, meter: Meter, sizes: ChunkSizes, threads: int) -> I
 def _one_by_one(job: Job, meter: Meter, sizes: ChunkSizes) -> Iterator[Batches]:
     starts: dict[str, int] = {}
     for entities in chunks_of(job, meter, sizes):
-        work = meter.begin(len(entities))
-        chunk = job.generate(entities, work)
-        yield job.write(chunk, starts, work)
-        meter.end()
+        chunk = job.generate(entities)
+        yield job.write(chunk, starts)
+        meter.came_out(len(entities))
         starts = _after(starts, chunk)
 
 
 def _side_by_side(job: Job, meter: Meter, chunks: Iterator[Index], pool: ThreadPoolExecutor, ahead: int) -> Iterator[Batches]:
     starts: dict[str, int] = {}
-    generating: deque[tuple[ChunkWork, Future[Chunk]]] = deque()
-    writing: deque[Future[Batches]] = deque()
+    generating: deque[Future[Chunk]] = deque()
+    writing: deque[tuple[int, Future[Batches]]] = deque()
     more = True
     while True:
         while more and len(generating) + len(writing) < ahead:
@@ -157,26 +175,17 @@ def _side_by_side(job: Job, meter: Meter, chunks: Iterator[Index], pool: ThreadP
             if entities is None:
                 more = False
             else:
-                work = meter.begin(len(entities), tells=False)
-                generating.append((work, pool.submit(job.generate, entities, work)))
-        if generating and (not writing or generating[0][1].done()):
-            work, generated = generating.popleft()
-            chunk = _awaited(generated, meter)
-            writing.append(pool.submit(job.write, chunk, starts, work))
+                generating.append(pool.submit(job.generate, entities))
+        if generating and (not writing or generating[0].done()):
+            chunk = generating.popleft().result()
+            writing.append((len(chunk.entities), pool.submit(job.write, chunk, starts)))
             starts = _after(starts, chunk)
         elif writing:
-            yield _awaited(writing.popleft(), meter)
-            meter.end()
+            size, written = writing.popleft()
+            yield written.result()
+            meter.came_out(size)
         else:
             return
-
-
-def _awaited(future: Future[T], meter: Meter) -> T:
-    """Until it is there, tell how far things are: from here, because nobody expects to be told by other threads."""
-    while not wait([future], timeout=LOOK).done:
-        meter.tell()
-    meter.tell()
-    return future.result()
 
 
 def _after(starts: Mapping[str, int], chunk: Chunk) -> dict[str, int]:

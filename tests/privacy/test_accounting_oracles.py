@@ -28,6 +28,7 @@ from mare.privacy.conversion import (
     up,
 )
 from mare.privacy.ledger import Charge, Ledger
+from tests.conftest import examples
 
 PLD_STEP = 1e-3
 
@@ -118,14 +119,14 @@ mixed = st.lists(st.one_of(gaussians, laplaces, choices), min_size=1, max_size=5
 deltas = st.sampled_from([1e-5, 1e-7, 1e-9])
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(mixed, deltas)
 def test_what_mare_says_of_a_composition_is_never_below_the_truth(pld: Any, answers: list[Answer], delta: float) -> None:
     totals = account(answers, Budget(50.0, delta)).totals
     assert totals.epsilon >= truth(answers, totals.delta, pld)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(gaussians, min_size=1, max_size=4), deltas)
 def test_of_gaussians_it_is_close_to_the_truth(pld: Any, answers: list[Answer], delta: float) -> None:
     totals = account(answers, Budget(50.0, delta)).totals
@@ -134,7 +135,7 @@ def test_of_gaussians_it_is_close_to_the_truth(pld: Any, answers: list[Answer], 
     assert totals.epsilon <= (truth(answers, totals.delta, pld) + steps) * 1.16
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.one_of(laplaces, choices), min_size=1, max_size=4))
 def test_pure_epsilon_is_never_below_the_truth(pld: Any, answers: list[Answer]) -> None:
     totals = account(answers, Budget(50.0)).totals
@@ -150,7 +151,7 @@ def test_pure_epsilon_is_the_truth_for_one_answer(pld: Any) -> None:
     assert truth([choice], 1e-12, pld) == pytest.approx(0.5, abs=2 * PLD_STEP)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(gaussians, min_size=1, max_size=3), st.floats(1e-13, 1e-11))
 def test_learning_that_fails_costs_its_delta(pld: Any, answers: list[Answer], failing: float) -> None:
     """With probability ``failing`` a key shows that only one entity has. At δ of the conversion alone that is not paid for."""
@@ -178,7 +179,7 @@ releases = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from([Budget(3.0, 1e-6), Budget(1.0, 1e-7), Budget(2.0)]), st.lists(releases, min_size=1, max_size=12))
 def test_all_releases_under_a_cap_together_keep_it(pld: Any, cap: Budget, wishes: list[Budget]) -> None:
     """Each as bad as its budget lets it be: a Gaussian with all its ρ, or randomised response with all its ε."""
@@ -209,7 +210,7 @@ def test_a_wrong_sensitivity_would_be_seen(pld: Any) -> None:
     assert totals.epsilon < truth([honest], totals.delta, pld)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.floats(0.8, 40), min_size=1, max_size=6), deltas)
 def test_the_renyi_accountant_agrees_on_gaussians(multipliers: list[float], delta: float) -> None:
     """It takes the best of a list of orders; mare the best of all: at most as much, and hardly less."""
@@ -231,7 +232,7 @@ def vectors(opendp: Any) -> Any:
     return opendp.vector_domain(opendp.atom_domain(T=int))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.floats(1e-6, 3.0), st.integers(1, 200), deltas)
 def test_opendp_maps_gaussian_noise_to_what_was_charged(opendp: Any, rho: float, sensitivity: int, delta: float) -> None:
     sigma = sigma_from_rho(rho, float(sensitivity))
@@ -242,7 +243,7 @@ def test_opendp_maps_gaussian_noise_to_what_was_charged(opendp: Any, rho: float,
     assert epsilon_from_rho(rho, delta) == pytest.approx(converted, rel=1e-6)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.floats(1e-3, 5.0), st.integers(1, 200))
 def test_opendp_maps_laplace_noise_and_choices_to_what_was_charged(opendp: Any, epsilon: float, sensitivity: int) -> None:
     laplace = opendp.m.make_laplace(
@@ -259,7 +260,7 @@ def test_opendp_maps_laplace_noise_and_choices_to_what_was_charged(opendp: Any, 
         assert choice.map(sensitivity) == pytest.approx(epsilon, rel=1e-12)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(st.floats(1e-5, 0.5), min_size=1, max_size=8))
 def test_opendp_composes_to_the_same_sum(opendp: Any, costs: list[float]) -> None:
     made = [opendp.m.make_gaussian(vectors(opendp), opendp.l2_distance(T=float), scale=sigma_from_rho(c, 1.0)) for c in costs]

@@ -31,6 +31,8 @@ QUICK = {
     "duckdb": {"nothing odd", "infinity for a date"},
 }
 """Whole fits of `make test`; the others are slow."""
+FORMS = [pytest.param(form, marks=[] if form in ("sqlite", "csv") else [pytest.mark.slow]) for form in WRITERS]
+"""For what does not depend on how a format spells its values: a database and a folder stand for the others in `make test`."""
 CASES = [pytest.param(form, name, id=f"{form}: {name}") for form, oddities in BY_FORMAT.items() for name in oddities]
 FITS = [
     pytest.param(form, name, id=f"{form}: {name}", marks=[] if name in QUICK[form] else [pytest.mark.slow])
@@ -96,7 +98,7 @@ def test_an_odd_patient_does_not_show_in_a_fit(form: str, name: str, tmp_path: P
     nobody_shows(*written(form, name, tmp_path))
 
 
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("place", ["first", "last"])
 def test_the_first_and_the_last_rows_of_a_file_are_like_any(form: str, place: str, tmp_path: Path) -> None:
     rows = hospital()
@@ -107,7 +109,7 @@ def test_the_first_and_the_last_rows_of_a_file_are_like_any(form: str, place: st
     nobody_shows(WRITERS[form](there, moved), WRITERS[form](gone, rest))
 
 
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("form", FORMS)
 def test_the_only_patient_with_stays(form: str, tmp_path: Path) -> None:
     """Without them two tables are empty."""
     rows = hospital()
@@ -117,14 +119,14 @@ def test_the_only_patient_with_stays(form: str, tmp_path: Path) -> None:
     nobody_shows(WRITERS[form](there, rows), WRITERS[form](gone, without(rows, theirs)))
 
 
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("form", FORMS)
 def test_the_only_patient_at_all(form: str, tmp_path: Path) -> None:
     theirs = own(hospital())
     there, gone = folders(tmp_path)
     nobody_shows(WRITERS[form](there, theirs), WRITERS[form](gone, without(theirs, theirs)))
 
 
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("form", FORMS)
 def test_rows_that_are_there_twice(form: str, tmp_path: Path) -> None:
     rows = hospital()
     for table in ("stays", "events"):
@@ -135,7 +137,7 @@ def test_rows_that_are_there_twice(form: str, tmp_path: Path) -> None:
     nobody_shows(WRITERS[form](there, rows), WRITERS[form](gone, without(rows, theirs)))
 
 
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("whose", ["another's", "their own"])
 def test_a_stay_whose_key_somebody_else_has_too(form: str, whose: str, tmp_path: Path) -> None:
     """No database checked it. Whoever leaves, the rows of the other one stay what they are."""
@@ -146,7 +148,7 @@ def test_a_stay_whose_key_somebody_else_has_too(form: str, whose: str, tmp_path:
     nobody_shows(WRITERS[form](there, rows), WRITERS[form](gone, without(rows, theirs)))
 
 
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("form", FORMS)
 def test_a_stay_that_says_it_is_somebody_elses(form: str, tmp_path: Path) -> None:
     """It is theirs then: it goes with them, with its events."""
     rows = hospital()
@@ -169,7 +171,9 @@ def many_events(odd: dict[str, object], at: int) -> tuple[Rows, Rows]:
     return rows, without(rows, theirs)
 
 
-@pytest.mark.parametrize("at", [0, 32_767, 32_768, 33_000])
+@pytest.mark.parametrize(
+    "at", [pytest.param(0, marks=pytest.mark.slow), 32_767, 32_768, pytest.param(33_000, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     ("form", "odd"), [("sqlite", {"value": "high"}), ("frames", {"value": "high"}), ("csv", {"value": "high"}), ("parquet", {})]
 )
@@ -195,7 +199,7 @@ def test_a_part_of_a_file_that_is_one_patients_alone(part: str, tmp_path: Path) 
     nobody_shows(write_parquet(there, rows, parts=part_of), write_parquet(gone, rest, parts=part_of))
 
 
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("form", FORMS)
 def test_rows_and_columns_in_another_order_change_nothing(form: str, tmp_path: Path) -> None:
     rows = hospital()
     turned: Rows = {name: [dict(reversed(row.items())) for row in content[::-1]] for name, content in reversed(rows.items())}

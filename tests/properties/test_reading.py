@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mare.schema.loading import load_schema
@@ -42,7 +42,6 @@ ANYTHING = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(values=st.lists(ANYTHING, min_size=1, max_size=6), digits=st.sampled_from([None, 10, 20, 38, 60]))
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_value_is_read_in_any_column_alone_as_in_company(kind: StorageKind, values: list[object], digits: int | None) -> None:

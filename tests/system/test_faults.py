@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -106,7 +107,8 @@ def as_csv(folder: Path) -> Path:
 
 def faults_said(stderr: str) -> list[str]:
     """What was said, but for how far it is: a slow machine is told that too."""
-    return [line for line in stderr.splitlines() if not line.startswith("mare: sampling")]
+    how_far = re.compile(r"mare: (sampling|finishing|.* \(step \d+ of \d+\)$)")
+    return [line for line in stderr.splitlines() if not how_far.match(line)]
 
 
 def synth(schema: Path, source: object, target: object, folder: Path, *options: object) -> Done:

@@ -6,9 +6,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 from xml.etree import ElementTree
 
 import pytest
+
+from tests.command_line import Done
+from tests.command_line import mare as within
 
 TWENTY = Path(__file__).parents[1] / "fixtures" / "schemas" / "twenty-tables.yaml"
 SMALL = """\
@@ -27,10 +31,9 @@ tables:
 """
 
 
-def mare(*arguments: object, encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from mare.cli import main; main()", *(str(a) for a in arguments)]
-    env = {**os.environ, "PYTHONIOENCODING": encoding, "COLUMNS": "100"}
-    return subprocess.run(command, capture_output=True, text=True, encoding=encoding, env=env, check=False)
+def mare(*arguments: object) -> Done:
+    with mock.patch.dict(os.environ, COLUMNS="100"):
+        return within(*arguments)
 
 
 @pytest.fixture
@@ -49,7 +52,9 @@ def test_the_graphs_are_printed_in_the_terminal(small: Path) -> None:
 
 
 def test_a_terminal_that_cannot_draw_lines_still_gets_an_answer(small: Path) -> None:
-    done = mare("graph", small, encoding="ascii")
+    command = [sys.executable, "-c", "from mare.cli import main; main()", "graph", str(small)]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "100"}
+    done = subprocess.run(command, capture_output=True, text=True, encoding="ascii", env=env, check=False)
     assert done.returncode == 0, done.stderr
     assert "visits.rows: day" in done.stdout
 
@@ -71,7 +76,7 @@ def test_what_is_no_drawing_is_not_drawn_over(tmp_path: Path) -> None:
     target.write_bytes(b"SQLite format 3\0 and somebody's data")
     refused = mare("graph", TWENTY, "-o", target)
     assert refused.returncode == 2
-    assert "is no drawing of a schema" in refused.stderr
+    assert "is not a drawing of a schema" in refused.stderr
     assert target.read_bytes() == b"SQLite format 3\0 and somebody's data"
 
 

@@ -71,7 +71,7 @@ def test_an_existing_file_is_not_overwritten_unless_forced(tmp_path: Path) -> No
     target.write_text("# somebody's work\nmare: 1\n")
     refused = mare("init", CHINOOK_FILE, "-o", target)
     assert refused.returncode == 2
-    assert "is there already" in refused.stderr
+    assert "exists already" in refused.stderr
     assert target.read_text() == "# somebody's work\nmare: 1\n"
     assert mare("init", CHINOOK_FILE, "-o", target, "--force").returncode == 0
     assert load_schema(target).entity == "Customer"

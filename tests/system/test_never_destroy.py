@@ -111,7 +111,7 @@ def test_a_draft_is_not_written_over_the_source(given: Path) -> None:
     before = contents(given)
     for options in ((), ("--force",)):
         done = mare("init", "real.sqlite", "-o", "real.sqlite", *options, folder=given)
-        assert_refused(done, "is no schema" if options else "is there already", given, before)
+        assert_refused(done, "is not a schema" if options else "exists already", given, before)
 
 
 def test_a_sample_is_not_written_over_the_source_and_says_why(given: Path) -> None:

@@ -8,11 +8,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from mare.planning import Plan
 from mare.schema.ready import names
+from tests.command_line import Done
+from tests.command_line import mare as within
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "reading-the-plan.md"
 BLOCK = re.compile(r"```(yaml|console)\n(.*?)```", re.DOTALL)
@@ -35,10 +38,15 @@ tables:
 """
 
 
-def mare(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-c", "from mare.cli import main; main()", *arguments]
-    environment = {**os.environ, "COLUMNS": "100"}  # readline, which pytest loads, sets it to the terminal's behind our back
-    return subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", check=False)
+def mare(*arguments: str, folder: Path) -> Done:
+    with mock.patch.dict(os.environ, COLUMNS="100"):  # readline, which pytest loads, sets it to the terminal's behind our back
+        return within(*arguments, folder=folder)
+
+
+def program(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """`mare …` as a process of its own."""
+    command = [sys.executable, "-c", "from mare.cli import main; main()", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
 
 
 @pytest.fixture
@@ -59,7 +67,7 @@ def test_a_plan_is_a_table_of_at_most_100_columns_with_all_there_is_to_know(clin
 
 
 def test_json_is_all_that_is_printed_and_is_the_same_each_time(clinic: Path) -> None:
-    first, second = (mare("plan", "clinic.yaml", "--epsilon", "1", "--json", folder=clinic) for _ in range(2))
+    first, second = (program("plan", "clinic.yaml", "--epsilon", "1", "--json", folder=clinic) for _ in range(2))
     assert first.stdout == second.stdout
     assert json.loads(first.stdout)["budget"] == {"epsilon": 1.0, "delta": 1e-9}
     assert Plan.from_json(first.stdout).group("visits.rows").sensitivity == 8

@@ -17,9 +17,8 @@ from pathlib import Path
 import pytest
 
 from examples.hospital import simulate_hospital
-from mare.cli.progress import CountedSource, FitProgress, StepProgress
-from mare.cli.telling import UNTOLD
-from mare.ports import WorkStep
+from mare.cli.notes import UNTOLD
+from mare.cli.progress import CountedSource, FitProgress, Progress
 from tests.command_line import mare
 from tests.conftest import ROOT
 from tests.fitted_hospital import fitted_hospital
@@ -85,13 +84,13 @@ def plain(screen: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen).replace("\r", "\n")
 
 
-def test_a_terminal_shows_bars_with_the_time_left_and_then_the_result_alone(hospital: Path, tmp_path: Path) -> None:
+def test_a_terminal_shows_bars_and_then_the_result_alone(hospital: Path, tmp_path: Path) -> None:
     target = tmp_path / "s.sqlite"
     code, screen = on_a_terminal("synth", SCHEMA, "--from", hospital, "--to", target, "--epsilon", 20, "--entities", 3000)
     assert code == 0, screen
     seen = plain(screen)
-    assert re.search(r"[━╸╺]+ about \d+ s left fitting admissions", seen), seen
-    assert re.search(r"[━╸╺]+ about \d+ s left sampling \([\d,]+ of 3,000\)", seen), seen
+    assert re.search(r"[━╸╺]+ about \d+ s left fitting admissions.rows \(\d+ of \d+\)", seen), seen
+    assert re.search(r"[━╸╺]+ +sampling \([\d,]+ of 3,000\)", seen), seen
     assert "finishing" in seen
     # Bars go away: below the last control code there is nothing but the result, and the cursor is there again.
     assert screen.rindex("\x1b[?25h") > screen.rindex("\x1b[?25l")
@@ -107,7 +106,7 @@ def test_a_bar_is_one_line_on_a_narrow_terminal_too(release: Path, tmp_path: Pat
     code, screen = on_a_terminal("sample", release, "--to", target, "--given", f"patients={given}", columns=62)
     assert code == 0, screen
     bars = plain(screen[: screen.rindex("\x1b[2K")])
-    assert re.search(r"[━╸╺]+ about \d+ s left given rows: \w+ patien…", bars), bars
+    assert re.search(r"[━╸╺]+ .*given rows: \w+ patients", bars), bars
     lines = [line for line in bars.split("\n") if line.strip()]
     assert not [line for line in lines if not line.startswith(("━", "╸", "╺")) or len(line) > 62]
 
@@ -137,22 +136,22 @@ def test_looks_at_columns_tell_a_pipe_no_time_left_which_would_be_a_number_of_ro
 ) -> None:
     said: list[str] = []
     lines: list[Callable[[], str]] = []
-    tell = StepProgress.tell
+    show = Progress.show
 
     @contextmanager
     def at_once(text: Callable[[], str]) -> Iterator[None]:
         lines.append(text)
         yield
 
-    def told(self: StepProgress, step: WorkStep) -> None:
-        tell(self, step)
-        assert self.left() is not None
+    def shown(self: Progress, what: str, done: float = 0.0, total: int | None = None) -> None:
+        show(self, what, done, total)
+        assert done == 0 or self.left() is not None
         said.append(lines[-1]())
 
-    monkeypatch.setattr("mare.cli.bars.plain_lines", at_once)
-    monkeypatch.setattr(StepProgress, "tell", told)
+    monkeypatch.setattr("mare.cli.progress.plain_lines", at_once)
+    monkeypatch.setattr(Progress, "show", shown)
     assert mare("init", hospital, "--peek", "-o", tmp_path / "d.yaml").returncode == 0
-    assert said == [f"looking at columns: {number} of {len(said)}" for number in range(1, len(said) + 1)]
+    assert said == [f"looking at columns ({number} of {len(said)})" for number in range(len(said))]
     assert said
 
 
@@ -173,7 +172,7 @@ def test_a_pipe_gets_lines_without_a_number_from_the_data(
         tell(self, what)
         said.append(lines[0]())
 
-    monkeypatch.setattr("mare.cli.bars.plain_lines", at_once)
+    monkeypatch.setattr("mare.cli.progress.plain_lines", at_once)
     monkeypatch.setattr(FitProgress, "tell", told)
     assert mare("fit", SCHEMA, "--from", hospital, "--epsilon", 2, "-o", tmp_path / "r.mare").returncode == 0
     count = len(said)
@@ -185,7 +184,7 @@ def test_a_pipe_gets_lines_without_a_number_from_the_data(
 def test_what_is_quick_says_nothing_in_a_pipe(
     hospital: Path, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mare.cli.bars.FIRST", 1e6)  # however slow this machine is
+    monkeypatch.setattr("mare.cli.progress.FIRST", 1e6)  # however slow this machine is
     fitted = mare("fit", SCHEMA, "--from", hospital, "--epsilon", 2, "-o", tmp_path / "r.mare")
     assert fitted.stderr.splitlines() == [UNTOLD, f"Next: mare sample {tmp_path / 'r.mare'} --to synthetic.sqlite"]
     assert mare("sample", release, "--to", tmp_path / "s.sqlite").stderr == ""
@@ -196,7 +195,7 @@ def test_notes_that_would_end_in_the_release_or_nowhere_are_refused_before_anyth
 ) -> None:
     budget, release = tmp_path / "b.json", tmp_path / "r.mare"
     assert mare("budget", "create", budget, "--epsilon", 10).returncode == 0
-    for file, said in ((release, "Give two paths"), (tmp_path, "is a folder"), (tmp_path / "no" / "n.txt", "Make that folder")):
+    for file, said in ((release, "Give two paths"), (tmp_path, "is a folder"), (tmp_path / "no" / "n.txt", "Make it first")):
         for verb in (("fit",), ("synth", "--to", tmp_path / "s.sqlite")):
             options = ("--epsilon", 1, "-o", release, "--budget-file", budget, "--internal-notes", file)
             done = mare(*verb, SCHEMA, "--from", hospital, *options)
@@ -302,7 +301,7 @@ def test_a_sample_that_is_stopped_leaves_the_target_as_it_was(
     for replace in (False, True):
         before = contents()
         with monkeypatch.context() as patch:
-            patch.setattr("mare.cli.bars.count_bar", _stopping)
+            patch.setattr("mare.cli.progress.count_bar", _stopping)
             done = mare(*arguments, *(["--replace"] if replace else []))
         assert done.returncode == STOPPED, done.stderr
         assert done.stderr.splitlines() == ["mare: stopped. Nothing half-written is left."]
@@ -326,7 +325,7 @@ def test_a_synth_that_is_stopped_leaves_no_target(
     for sampling in (False, True):
         with monkeypatch.context() as patch:
             if sampling:
-                patch.setattr("mare.cli.bars.count_bar", _stopping)
+                patch.setattr("mare.cli.progress.count_bar", _stopping)
             else:
                 stop_at(patch, "learning domains")
             done = mare("synth", SCHEMA, "--from", hospital, "--epsilon", 2, "--to", target, "-o", release)

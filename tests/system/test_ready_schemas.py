@@ -11,15 +11,12 @@ from pathlib import Path
 import pytest
 
 from mare.schema.ready import find, names
+from tests.command_line import mare
 from tests.published_tables import as_csv_folder, as_sqlite
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MARE = Path(sys.executable).with_name("mare")
 SQL_MODELS = {"mimic-iv-core": "mimic-iv", "mimic-iv-icu": "mimic-iv", "omop-cdm-5.4": "omop-cdm-5.4", "eicu-core": "eicu"}
-
-
-def mare(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([MARE, *arguments], capture_output=True, text=True, encoding="utf-8", check=False)
 
 
 def test_the_list_names_every_ready_schema_and_whom_it_protects() -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mare.cli.app import app
+from mare.cli.options import DEFAULT_DELTA, Delta, SchemaName, Source
 from mare.errors import ReleaseError
 
-from .fit import DEFAULT_DELTA, check_path, keep_off, make_plan
+from .fit import keep_off, make_plan
 
 if TYPE_CHECKING:
     from mare.audit import SourceAudit
@@ -23,11 +24,11 @@ FAILED = 1
 
 @app.command()
 def audit(
-    schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
-    source: Annotated[str, typer.Option("--from", help="The data: a database URL, a database file or a folder.")],
+    schema: SchemaName,
+    source: Source,
     entities: Annotated[int, typer.Option(min=0, help="How many to remove at random, beside those worth removing.")] = 3,
     epsilon: Annotated[float, typer.Option(help="The budget of the fits that are made, and thrown away.")] = 2.0,
-    delta: Annotated[float, typer.Option(help="How often epsilon may not hold; 0 for pure epsilon.")] = DEFAULT_DELTA,
+    delta: Delta = DEFAULT_DELTA,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the whole report into this file. Not to be handed over.")
     ] = None,
@@ -40,60 +41,58 @@ def audit(
 ) -> None:
     """Fit with and without some entities, and see whether one shows. Releases nothing; what it says is internal, not private."""
     from mare.audit import source_audit
-    from mare.cli.bars import count_bar
-    from mare.cli.stopping import stoppable
+    from mare.cli.progress import count_bar
     from mare.fitting import FitOptions
 
     if output is not None:
         _check_report(output, replace)
     made = make_plan(schema, epsilon, delta)
     keep_off(source, {"the report": output})
-    with stoppable(), count_bar("auditing", quiet) as watch:
-        found = source_audit(
+    with count_bar("auditing", quiet) as watch:
+        audited = source_audit(
             made, source, random=entities, seed=seed, options=FitOptions(unsafe_peeked=unsafe_peeked), watch=watch
         )
     if output is not None:
-        _write(found, made, output)
-    typer.echo(found.render() if sys.stdout.isatty() and not quiet else _verdict(found, output))
-    if not found.report.passed:
+        _write(audited, made, output)
+    typer.echo(audited.render() if sys.stdout.isatty() and not quiet else _verdict(audited, output))
+    if not audited.report.passed:
         raise typer.Exit(FAILED)
 
 
-def _verdict(found: SourceAudit, output: Path | None) -> str:
+def _verdict(audited: SourceAudit, output: Path | None) -> str:
     """What a pipe is told: it may end in a log, which many may read, and the report holds true distances."""
     from mare.audit import INTERNAL
 
-    head, *_ = found.report.render().splitlines()
+    head, *_ = audited.report.render().splitlines()
     where = "The report is shown on a terminal; --output FILE writes it." if output is None else f"The report is in {output}."
-    return f"{head}\n{found.how} ({INTERNAL})\n{where} ({INTERNAL})"
+    return f"{head}\n{audited.how} ({INTERNAL})\n{where} ({INTERNAL})"
 
 
 def _check_report(output: Path, replace: bool) -> None:
     """A report is written over another report alone: never over the data that is audited."""
-    check_path(output, replace, "a file for the report")
-    if output.exists() and output.stat().st_size:
-        with output.open("rb") as file:
-            if file.readline().rstrip() != _HEAD.encode():
-                raise ReleaseError(f"{output} is there, and is no report of an audit. It was left as it was: give another path.")
+    from mare.cli.outputs import check_like, check_path
+
+    check_path(output, "a file for the report", ReleaseError, overwrite=replace)
+    check_like(output, "the report of an audit", ReleaseError, lambda beginning: beginning.startswith(_HEAD.encode()))
 
 
 _HEAD = "INTERNAL, NOT PRIVATE: not to be handed over with a release."
 
 
-def _write(found: SourceAudit, plan: Plan, file: Path) -> None:
+def _write(audited: SourceAudit, plan: Plan, file: Path) -> None:
     """For its owner's eyes only; with what it takes to file it beside a release."""
     from datetime import UTC, datetime
-    from importlib.metadata import version
 
     from mare.files import write_whole
+    from mare.installed import __version__
     from mare.privacy.occasion import utc
     from mare.schema.yaml_writing import schema_hash
 
     told = [
-        f"Made: {utc(datetime.now(UTC))}, with mare {version('mare-synth')}",
+        f"Made: {utc(datetime.now(UTC))}, with mare {__version__}",
         f"Schema SHA-256: {schema_hash(plan.schema)} (as in the ledger of a release)",
         f"Fitted with: epsilon = {plan.budget.epsilon:g}, delta = {plan.budget.delta:g}; the fits were thrown away",
         "How to read it: moved is how far an entity's absence moves the exact answer, paid is the distance that the noise was "
         "made for, both in the norm that is named (L1, L2, or the largest change). A ratio above 1 would be a broken promise.",
     ]
-    write_whole(file, "\n".join([_HEAD, *told, "", found.render(), ""]), private=True)
+    write_whole(file, "\n".join([_HEAD, *told, "", audited.render(), ""]), private=True)

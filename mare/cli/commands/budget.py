@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mare.cli.app import app
+from mare.cli.options import AsJson
 
 DEFAULT_DELTA = 1e-8
 """Ten times what a fit takes unless told otherwise: the deltas of releases add up."""
@@ -43,7 +44,7 @@ def create(
 @budget.command()
 def show(
     file: Annotated[Path, typer.Argument(help="The budget file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what was taken out of a budget file, by whom and when, and what is left."""
     from mare.cli.telling import page_width

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mare.cli.app import app
+from mare.cli.options import AsJson, SchemaName
 
 if TYPE_CHECKING:
     from mare.errors import MareError
@@ -22,37 +22,38 @@ _COLOURS = {"error": "bold red", "unsettled": "bold yellow", "info": "cyan"}
 
 @app.command()
 def check(
-    schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
+    schema: SchemaName,
     source: Annotated[
         str | None, typer.Option("--from", help="Also compare with this source: a database URL, a database file or a folder.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The faults as JSON, and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a schema, alone or against a source. Reads no row. Exit code 2 if something is wrong or left open."""
+    from mare.cli.telling import print_json
     from mare.errors import SourceError
     from mare.planning.planning import open_questions
     from mare.schema.loading import examine
 
-    found = examine(schema)
-    faults = list(found.faults)
-    if found.schema is not None and not faults:
-        faults += [fault.at(found.line_of(fault.path)) for fault in open_questions(found.schema)]
+    examined = examine(schema)
+    faults = list(examined.faults)
+    if examined.schema is not None and not faults:
+        faults += [fault.at(examined.line_of(fault.path)) for fault in open_questions(examined.schema)]
     label, refused = None, None
-    if source is not None and found.schema is not None:
+    if source is not None and examined.schema is not None:
         try:
-            label, against = _against(found.schema, source)
+            label, against = _against(examined.schema, source)
         except SourceError as error:
             refused = error  # what is known about the schema is told all the same
         else:
             # What the schema names twice is missing twice; once is enough.
-            faults += [fault.at(found.line_of(fault.path)) for fault in against]
+            faults += [fault.at(examined.line_of(fault.path)) for fault in against]
     faults.sort(key=lambda fault: (fault.line is None, fault.line or 0))
     fine = refused is None and all(fault.severity == "info" for fault in faults)
     if as_json:
-        _print_json(found, faults, label, refused, fine)
+        print_json(_page(examined, faults, label, refused, fine))
     else:
-        _print(found, faults, label, fine)
-        if source is not None and found.schema is None:
+        _print(examined, faults, label, fine)
+        if source is not None and examined.schema is None:
             typer.echo("The source was not looked at: nothing could be built from the schema.")
     if refused is not None:
         raise refused
@@ -61,7 +62,7 @@ def check(
 
 
 def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:
-    from mare.cli.bars import wait_bar
+    from mare.cli.progress import wait_bar
     from mare.finding import open_source
     from mare.schema.matching import match
 
@@ -69,34 +70,36 @@ def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:
         return opened.label, match(schema, opened.reflect())
 
 
-def _print(found: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> None:
+def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> None:
     """One fault a paragraph, the place as compilers write it, so that editors jump there."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
     for fault in faults:
-        place = found.label if fault.line is None else f"{found.label}:{fault.line}"
+        place = examined.label if fault.line is None else f"{examined.label}:{fault.line}"
         line = Text(f"{place}: ")
         line.append(_TITLES[fault.severity], style=_COLOURS[fault.severity])
         dotted = ".".join(str(step) for step in fault.path) or "schema"
         line.append(f": {dotted}: {fault.what}.")
         console.print(line)
         console.print(Text(f"    {fault.remedy.rstrip('.')}."))
-    console.print(Text(_verdict(found, faults, label, fine), style="bold green" if fine else "bold"))
+    console.print(Text(_verdict(examined, faults, label, fine), style="bold green" if fine else "bold"))
 
 
-def _verdict(found: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> str:
+def _verdict(examined: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> str:
+    from mare.cli.telling import many
+
     counts = {severity: sum(fault.severity == severity for fault in faults) for severity in _ORDER}
-    notes = f", {_many(counts['info'], 'note')}" if counts["info"] else ""
-    marks = sum(line.count("REVIEW:") for line in found.text.splitlines() if "#" in line)
-    notes += f", {_many(marks, 'REVIEW comment')} of the draft left" if marks else ""
+    notes = f", {many(counts['info'], 'note')}" if counts["info"] else ""
+    marks = sum(line.count("REVIEW:") for line in examined.text.splitlines() if "#" in line)
+    notes += f", {many(marks, 'REVIEW comment')} of the draft left" if marks else ""
     against = f" It matches {label}." if label is not None else ""
-    if fine and found.schema is not None:
-        return f"{found.label}: OK{notes}. {_settled(found.schema)}{against}"
-    said = [_many(counts["error"], "error")] if counts["error"] else []
-    said += [f"{_many(counts['unsettled'], 'thing')} to settle"] if counts["unsettled"] else []
-    return f"{found.label}: {', '.join(said) or 'no fault in the schema itself'}{notes}."
+    if fine and examined.schema is not None:
+        return f"{examined.label}: OK{notes}. {_settled(examined.schema)}{against}"
+    said = [many(counts["error"], "error")] if counts["error"] else []
+    said += [f"{many(counts['unsettled'], 'thing')} to settle"] if counts["unsettled"] else []
+    return f"{examined.label}: {', '.join(said) or 'no fault in the schema itself'}{notes}."
 
 
 def _settled(schema: Schema) -> str:
@@ -112,15 +115,11 @@ def _settled(schema: Schema) -> str:
     return f"Entity {schema.entity_name}, {private} private tables{others}."
 
 
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _print_json(found: Examination, faults: Sequence[Fault], label: str | None, refused: MareError | None, fine: bool) -> None:
-    import json
-
-    page = {
-        "schema": found.label,
+def _page(
+    examined: Examination, faults: Sequence[Fault], label: str | None, refused: MareError | None, fine: bool
+) -> dict[str, object]:
+    return {
+        "schema": examined.label,
         "source": label,
         "ok": fine,
         "source_error": None if refused is None else str(refused),
@@ -128,7 +127,3 @@ def _print_json(found: Examination, faults: Sequence[Fault], label: str | None, 
             {"severity": f.severity, "line": f.line, "path": list(f.path), "what": f.what, "remedy": f.remedy} for f in faults
         ],
     }
-    # Bytes: JSON is UTF-8, whatever the encoding of the terminal.
-    sys.stdout.flush()
-    sys.stdout.buffer.write((json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode())
-    sys.stdout.flush()

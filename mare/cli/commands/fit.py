@@ -10,7 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mare.cli.app import app
-from mare.errors import MareError
+from mare.cli.options import (
+    DEFAULT_DELTA,
+    AsJson,
+    By,
+    Delta,
+    Epsilon,
+    InternalNotes,
+    PayingFile,
+    Purpose,
+    Quiet,
+    SchemaName,
+    Source,
+    UnsafePeeked,
+    UnsafeSeed,
+)
+from mare.errors import MareError, ReleaseError
 
 if TYPE_CHECKING:
     from mare.planning import Plan
@@ -20,34 +35,23 @@ if TYPE_CHECKING:
 
     Reserve = Callable[[Budget, str], Pledge]
 
-DEFAULT_DELTA = 1e-9
-
 
 @app.command()
 def fit(
-    schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
-    source: Annotated[str, typer.Option("--from", help="The data: a database URL, a database file or a folder.")],
-    epsilon: Annotated[float, typer.Option(help="The budget: how much may be told about one entity.")],
+    schema: SchemaName,
+    source: Source,
+    epsilon: Epsilon,
     output: Annotated[Path, typer.Option("-o", "--output", help="The release file to write.")],
-    delta: Annotated[float, typer.Option(help="How often epsilon may not hold; 0 for pure epsilon.")] = DEFAULT_DELTA,
-    budget_file: Annotated[
-        Path | None, typer.Option("--budget-file", help="Take the budget out of this file's cap first (mare budget create).")
-    ] = None,
-    purpose: Annotated[str, typer.Option("--purpose", help="What it is for: goes into the ledger and the budget file.")] = "",
-    by: Annotated[
-        str, typer.Option("--by", help="Who makes it: goes into both. Unless given, your login name, into the budget file alone.")
-    ] = "",
-    internal_notes: Annotated[
-        Path | None,
-        typer.Option("--internal-notes", help="Write what was left out, in true numbers, into this file. Not to be handed over."),
-    ] = None,
+    delta: Delta = DEFAULT_DELTA,
+    budget_file: PayingFile = None,
+    purpose: Purpose = "",
+    by: By = "",
+    internal_notes: InternalNotes = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the release file, if there is one.")] = False,
-    unsafe_peeked: Annotated[
-        bool, typer.Option("--unsafe-peeked", help="Accept a schema that was filled in by looking at the data. NOT PRIVATE.")
-    ] = False,
-    unsafe_seed: Annotated[int | None, typer.Option(help="Draw the noise from a seed, for tests. NOT PRIVATE.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and NOT PRIVATE.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
+    unsafe_peeked: UnsafePeeked = False,
+    unsafe_seed: UnsafeSeed = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Fit a schema to a source under a privacy budget, and write the release."""
     from mare.cli.telling import describe_release, print_json, remark, warn_status
@@ -153,12 +157,8 @@ def run(
     internal_notes: Path | None = None,
 ) -> Release:
     """The fit, with progress on the error stream."""
-    from time import monotonic
-
-    from mare.cli.bars import fit_bar
-    from mare.cli.progress import CountedSource, FitProgress
-    from mare.cli.stopping import stoppable
-    from mare.cli.telling import tell_notes
+    from mare.cli.notes import tell_notes
+    from mare.cli.progress import CountedSource, FitProgress, fit_bar
     from mare.fitting import FitOptions, LocalNotes, run_fit
     from mare.privacy.bits import OsBits, SeededBits
 
@@ -171,12 +171,12 @@ def run(
         taken.append("What was taken out of the budget file stays taken.")
         return pledge
 
-    progress = FitProgress(plan, monotonic)
+    progress = FitProgress(plan)
     bits = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
     pays = None if reserve is None else reserved
     options = FitOptions(unsafe_peeked, bits, tell=progress.tell, notes=left_out.append, occasion=occasion, reserve=pays)
     try:
-        with stoppable(), fit_bar(progress, quiet):
+        with fit_bar(progress, quiet):
             release = run_fit(plan, CountedSource(source, progress), options)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*taken) from None
@@ -187,34 +187,21 @@ def run(
 
 def check_notes(file: Path | None, output: Path | None) -> None:
     """Notes of an earlier fit are replaced: they are no result. What is written beside a release must not be the release."""
-    from mare.cli.telling import are_notes
-    from mare.errors import ReleaseError
+    from mare.cli.notes import are_notes
+    from mare.cli.outputs import check_like, check_path
 
     if file is None:
         return
-    check_path(file, replace=True, what="a file for notes")
-    if file.exists() and file.stat().st_size and not are_notes(file):
-        raise ReleaseError(f"{file} exists already, and is not a file for notes. It was left as it was: give another path.")
+    check_path(file, "a file for notes", ReleaseError, overwrite=True)
+    check_like(file, "a file for notes", ReleaseError, are_notes)
     if output is not None and file.resolve() == output.resolve():
         raise ReleaseError(f"{file} is to hold both the release and what must not be released. Give two paths.")
 
 
 def check_output(output: Path, replace: bool) -> None:
     """Found out before the budget is spent, not after."""
+    from mare.cli.outputs import check_path
     from mare.release.archive import refuse_other_file
 
-    check_path(output, replace, "a release file")
+    check_path(output, "a release file", ReleaseError, overwrite=replace)
     refuse_other_file(output)
-
-
-def check_path(output: Path, replace: bool, what: str) -> None:
-    from mare.errors import ReleaseError
-    from mare.secrecy import require_path
-
-    require_path(output, ReleaseError, what)
-    if output.is_dir():
-        raise ReleaseError(f"{output} is a folder. Give the path of a file.")
-    if not output.absolute().parent.is_dir():
-        raise ReleaseError(f"{output.absolute().parent} is not there. Make that folder, or give another path.")
-    if output.exists() and not replace:
-        raise ReleaseError(f"{output} exists already. Give another path, or say --replace to overwrite it.")

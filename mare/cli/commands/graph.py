@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mare.cli.app import app
+from mare.cli.options import SchemaName
 
 if TYPE_CHECKING:
     from mare.schema import Schema
@@ -21,14 +22,15 @@ _WIDTH = 100
 
 @app.command()
 def graph(
-    schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
+    schema: SchemaName,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Draw into this file: .svg for a picture, .txt for text.")
     ] = None,
 ) -> None:
     """Draw the tables, the column groups and what each may look at. Reads no data."""
+    from mare.cli.outputs import write_output
+    from mare.cli.telling import with_lines
     from mare.errors import SchemaError
-    from mare.schema.faults import Fault, describe
     from mare.schema.loading import load_document
 
     if output is not None:
@@ -37,15 +39,13 @@ def graph(
     try:
         drawn = _draw(document.schema, output)
     except SchemaError as error:
-        # The graph knows places, the document knows lines.
-        faults = tuple(f if f.line else f.at(document.line_of(f.path)) for f in error.faults if isinstance(f, Fault))
-        raise SchemaError(describe(faults, document.label), faults) if faults else error from None
+        raise with_lines(error, document) from None
     if output is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(drawn.encode(sys.stdout.encoding or "utf-8", errors="replace"))
         sys.stdout.flush()
     else:
-        _write(output, drawn)
+        write_output(output, drawn)
         typer.echo(f"drew {output}", err=True)
     if document.faults:
         typer.echo(f"{len(document.faults)} of its questions are still open: mare check {schema} lists them.", err=True)
@@ -63,33 +63,16 @@ def _draw(schema: Schema, output: Path | None) -> str:
 
 
 def _refuse(output: Path) -> None:
+    from mare.cli.outputs import check_like, check_path
     from mare.errors import SinkError
-    from mare.secrecy import require_path
 
-    require_path(output, SinkError, "the file of a picture")
-    if output.is_dir():
-        raise SinkError(f"{output} is a folder. Give the name of a file, as in -o {output / 'graph.svg'}.")
+    check_path(output, "the file of a picture", SinkError, overwrite=True)
     if output.suffix.lower() not in _SUFFIXES:
         ending = f"ends in {output.suffix}" if output.suffix else "has no ending"
         raise SinkError(f"{output} {ending}. Draw into a .svg file (a picture) or a .txt file (text), as in -o graph.svg.")
-    if not output.absolute().parent.is_dir():
-        raise SinkError(f"the folder {output.absolute().parent} is not there. Make it first, or draw somewhere else.")
-    if output.exists() and output.stat().st_size and not _is_drawing(output):
-        raise SinkError(f"{output} is no drawing of a schema: it is not overwritten. Remove it yourself, or draw somewhere else.")
+    check_like(output, "a drawing of a schema", SinkError, _is_drawing)
 
 
-def _is_drawing(file: Path) -> bool:
+def _is_drawing(beginning: bytes) -> bool:
     """An earlier picture or text is drawn anew; whatever else somebody has called .svg or .txt stays."""
-    with file.open("rb") as opened:
-        return opened.read(10).startswith((b"<svg ", b"Tables of "))
-
-
-def _write(output: Path, drawn: str) -> None:
-    """The whole file or none: an earlier picture stays until then."""
-    from mare.errors import SinkError
-    from mare.files import write_whole
-
-    try:
-        write_whole(output, drawn)
-    except OSError as error:
-        raise SinkError(f"{output} cannot be written ({error.strerror}). Nothing was changed.") from None
+    return beginning.startswith((b"<svg ", b"Tables of "))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ import typer
 from mare.cli.app import app
 
 if TYPE_CHECKING:
-    from mare.ports import Source, WorkStep
+    from mare.ports import Source
     from mare.schema.drafting import Draft
     from mare.schema.reflection import Peek, Reflection
 
@@ -36,12 +35,16 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
 ) -> None:
     """Draft a schema from a database or a folder, with a comment next to everything that a person should review."""
-    from mare.cli.bars import wait_bar
+    from mare.cli.outputs import check_like, check_path, write_output
+    from mare.cli.progress import wait_bar
+    from mare.cli.telling import print_utf8
+    from mare.errors import SinkError
     from mare.finding import open_source
     from mare.schema.drafting import make_draft, write_draft
 
     if output is not None:
-        _refuse(output, force)
+        check_path(output, "the file of a schema", SinkError, overwrite=force, option="--force")
+        check_like(output, "a schema", SinkError, _is_schema)
     with open_source(source) as opened:
         with wait_bar("reading the catalogue"):
             reflection = opened.reflect()
@@ -51,75 +54,34 @@ def init(
     command = _next_command(draft, output)
     text = write_draft(draft, command)
     if output is None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode())  # UTF-8, whatever the encoding of the terminal
-        sys.stdout.flush()
+        print_utf8(text)
     else:
-        _write(output, text, private=bool(draft.peeked))
+        write_output(output, text, private=bool(draft.peeked))
     _summarise(draft, output, command)
 
 
 def _peeks(opened: Source, reflection: Reflection, entity: str | None, *, domains: bool) -> dict[tuple[str, str], Peek]:
     """Types first, because what is drafted as a category depends on them; then the domains of what would be learned."""
-    from mare.cli.bars import step_bar
-    from mare.cli.progress import PEEK, rows_about
+    from mare.cli.progress import count_bar
     from mare.schema.drafting import make_draft, undeclared, untyped
     from mare.schema.reflection import Peek
 
-    rows = {table.name: rows_about(opened, table.name) or 1 for table in reflection}
-    found: dict[tuple[str, str], Peek] = {}
-    with step_bar("looking at columns", PEEK, quiet=False, true_sizes=True) as tell:
+    peeks: dict[tuple[str, str], Peek] = {}
+    with count_bar("looking at columns", quiet=False, of_the_source=True) as tell:
         types = list(untyped(reflection))
-        open_domains = types if domains else []  # at first: which of them will be open, their types say
         for number, place in enumerate(types):
-            tell(_look(rows, [*types, *open_domains], number))
-            found[place] = Peek(kind=opened.peek(*place, max_values=1).kind)
-        open_domains = list(undeclared(make_draft(reflection, entity, found))) if domains else []
-        for number, place in enumerate(open_domains, len(types)):
-            tell(_look(rows, [*types, *open_domains], number))
-            found[place] = opened.peek(*place, max_values=_MAX_VALUES)
-    return found
+            tell(number, len(types))
+            peeks[place] = Peek(kind=opened.peek(*place, max_values=1).kind)
+        open_domains = list(undeclared(make_draft(reflection, entity, peeks))) if domains else []
+        for number, place in enumerate(open_domains):
+            tell(number, len(open_domains))
+            peeks[place] = opened.peek(*place, max_values=_MAX_VALUES)
+    return peeks
 
 
-def _look(rows: Mapping[str, int], places: Sequence[tuple[str, str]], number: int) -> WorkStep:
-    """One of so many looks, each at all rows of a table."""
-    from mare.ports import WorkStep
-
-    sizes = [rows[table] for table, _ in places]
-    return WorkStep(f"{number + 1} of {len(places)}", sum(sizes[:number]), sizes[number], sum(sizes))
-
-
-def _refuse(output: Path, force: bool) -> None:
-    from mare.errors import SinkError
-    from mare.secrecy import require_path
-
-    require_path(output, SinkError, "the file of a schema")
-    if output.is_dir():
-        raise SinkError(f"{output} is a folder. Give the name of a file, as in -o {output / 'schema.yaml'}.")
-    if not output.absolute().parent.is_dir():
-        raise SinkError(f"the folder {output.absolute().parent} is not there. Make it first, or write somewhere else.")
-    if output.exists() and not force:
-        raise SinkError(f"{output} is there already, and may hold somebody's edits. Write to another file, or add --force.")
-    if output.exists() and output.stat().st_size and not _is_schema(output):
-        raise SinkError(f"{output} is no schema: it is not overwritten. Remove it yourself, or write to another file.")
-
-
-def _is_schema(file: Path) -> bool:
-    """Whether a file reads as a schema of mare, as far as its first lines tell: nobody's data is drafted over."""
-    with file.open("rb") as opened:
-        beginning = opened.read(1 << 16)
+def _is_schema(beginning: bytes) -> bool:
+    """Whether a file reads as a schema of mare, as far as its first lines tell."""
     return b"\0" not in beginning and any(line.startswith(b"mare:") for line in beginning.splitlines())
-
-
-def _write(output: Path, text: str, *, private: bool) -> None:
-    """What holds data is for its owner's eyes only."""
-    from mare.errors import SinkError
-    from mare.files import write_whole
-
-    try:
-        write_whole(output, text, private=private)
-    except OSError as error:
-        raise SinkError(f"{output} cannot be written ({error.strerror}). Nothing was changed.") from None
 
 
 def _next_command(draft: Draft, output: Path | None) -> str:
@@ -134,6 +96,8 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from mare.cli.telling import many, without_blanks
+
     console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 100)
     values = {
         "": "No value was read.",
@@ -141,7 +105,7 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
         "domains": "VALUES WERE READ, and are in the file.",
     }
     console.print(
-        Text(f"Drafted {_many(len(draft.tables), 'table')} from {draft.source}. {values[draft.peeked]}", style="bold"),
+        Text(f"Drafted {many(len(draft.tables), 'table')} from {draft.source}. {values[draft.peeked]}", style="bold"),
         soft_wrap=True,
     )
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
@@ -160,15 +124,10 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
             table.add_row(title, Text(", ".join(names)))
     with console.capture() as page:
         console.print(table)
-    # rich fills its lines up with blanks, which a file or a copied text does not need
-    typer.echo("\n".join(line.rstrip() for line in page.get().splitlines()), err=True)
+    typer.echo(without_blanks(page.get()), err=True)
     where = f"in {output}" if output is not None else "above"
-    console.print(Text(f"{_many(draft.to_review, 'thing')} to review: look for REVIEW {where}."))
+    console.print(Text(f"{many(draft.to_review, 'thing')} to review: look for REVIEW {where}."))
     console.print(Text(f"Next: {command}"), soft_wrap=True)
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _entity(draft: Draft) -> str:

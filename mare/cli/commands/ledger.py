@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from mare.cli.app import app
+from mare.cli.options import AsJson
 
 
 @app.command()
 def ledger(
     file: Annotated[Path, typer.Argument(help="A release file, or a budget file.")],
     full: Annotated[bool, typer.Option("--full", help="A line for each answer, not for each part of the data.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The whole ledger as JSON, and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what a release promises, what it was spent on and where each column comes from; or what a budget file has paid."""
     from mare.cli.telling import page_width, print_json, warn_status

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from mare.cli.app import app
+from mare.cli.options import AsJson
 
 
 @app.command()
-def models(as_json: Annotated[bool, typer.Option("--json", help="As JSON, and nothing else.")] = False) -> None:
+def models(as_json: AsJson = False) -> None:
     """List the models that a schema may name, with their options."""
     from mare.cli.telling import print_json
     from mare.models import DEFAULT_MODEL, get_model, model_names

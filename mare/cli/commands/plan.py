@@ -9,33 +9,31 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mare.cli.app import app
+from mare.cli.options import DEFAULT_DELTA, AsJson, Epsilon, SchemaName
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mare.errors import PlanError, SchemaError
     from mare.planning import Plan, PlannedGroup
-    from mare.schema.loading import SchemaDocument
 
-DEFAULT_DELTA = 1e-9
-"""Far below one in the number of entities of any hospital; `--delta 0` asks for pure ε instead."""
 _WIDTH = 100
 _COLOURS = {"fine": "green", "noisy": "yellow", "drowns": "bold red"}
 
 
 @app.command()
 def plan(
-    schema: Annotated[str, typer.Argument(help="A schema file, or the name of a ready schema.")],
-    epsilon: Annotated[float, typer.Option(help="The budget: how much may be told about one entity.")],
+    schema: SchemaName,
+    epsilon: Epsilon,
     delta: Annotated[
         float | None,
         typer.Option(help=f"How often epsilon may not hold. {DEFAULT_DELTA:g} unless given; 0: pure epsilon."),
     ] = None,
     entities: Annotated[int | None, typer.Option(help="Reckon with this many entities in the preview.")] = None,
     details: Annotated[bool, typer.Option("--details", help="Also list each group's columns, sizes and history.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The whole plan as JSON, and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the groups, sensitivities, shares and noise that a budget gives. Reads no data."""
+    from mare.cli.telling import page_width, print_utf8, with_lines, without_blanks
     from mare.errors import PlanError, SchemaError
     from mare.planning.planning import plan as make_plan
     from mare.privacy.budget import Budget
@@ -46,15 +44,11 @@ def plan(
     try:
         made = make_plan(document.schema, budget, entities=entities)
     except (PlanError, SchemaError) as error:
-        raise _with_lines(error, document) from None
+        raise with_lines(error, document) from None
     if as_json:
-        # Bytes: JSON is UTF-8, whatever the encoding of the terminal.
-        sys.stdout.flush()
-        sys.stdout.buffer.write(made.to_json().encode())
+        print_utf8(made.to_json())
         return
     from rich.console import Console
-
-    from mare.cli.telling import page_width
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else min(page_width(), _WIDTH))
     with console.capture() as page:
@@ -62,18 +56,9 @@ def plan(
         if delta is None:
             _say(console, "Default", [f"delta was not given: {DEFAULT_DELTA:g}. Pure epsilon is --delta 0."])
         _say(console, "Next", [_next(schema, epsilon, delta)])
-    # rich fills its lines up with blanks, which a file or a copied text does not need
-    text = "\n".join(line.rstrip() for line in page.get().splitlines())
+    text = without_blanks(page.get())
     # a terminal that knows no × gets a question mark, not a traceback
     typer.echo(text.encode(console.encoding, "replace").decode(console.encoding))
-
-
-def _with_lines(error: PlanError | SchemaError, document: SchemaDocument) -> PlanError | SchemaError:
-    """The same faults, each with the line of the file that it is about."""
-    from mare.schema.faults import Fault, describe
-
-    faults = tuple(f if f.line else f.at(document.line_of(f.path)) for f in error.faults if isinstance(f, Fault))
-    return type(error)(describe(faults, document.label), faults) if faults else error
 
 
 def _show(console: Console, made: Plan, label: str, details: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mare.cli.app import app
+from mare.cli.options import AsJson, Entities, Quiet, Seed, Target, Threads, Where
 
 if TYPE_CHECKING:
     from mare.ports import Sink
@@ -18,38 +19,26 @@ if TYPE_CHECKING:
 @app.command()
 def sample(
     release: Annotated[Path, typer.Argument(help="The release file.")],
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to", help="The target: a database URL, a database file, a folder of Parquet, or of CSV: FOLDER?format=csv."
-        ),
-    ],
-    entities: Annotated[
-        int | None, typer.Option(min=0, help="How many entities to make; as many as the source had, noisily, unless given.")
-    ] = None,
+    to: Target,
+    entities: Entities = None,
     given: Annotated[
         list[str] | None,
         typer.Option(
             metavar="TABLE=FILE", help="Rows of your own (CSV, Parquet): what belongs to them is drawn. May be repeated."
         ),
     ] = None,
-    where: Annotated[
-        str | None, typer.Option(help="Only entities that satisfy this, as in: age >= 65 and sex = 'F'. So many come out.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, another sample; the same seed, the same sample.")] = 0,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="As many as there are processors, up to four, unless given. Changes no row.")
-    ] = None,
+    where: Where = None,
+    seed: Seed = 0,
+    threads: Threads = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the target, where it carries the mark of mare.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and NOT PRIVATE.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Draw a synthetic database from a release.
 
     A release does not know where its data came from. So `--replace` goes by the mark alone that targets of mare carry: anything
     else is refused. Drop it yourself.
     """
-    from mare.cli.stopping import stoppable
     from mare.cli.telling import open_target
     from mare.release import load_release
     from mare.sampling import SampleOptions
@@ -57,7 +46,7 @@ def sample(
 
     options = SampleOptions(entities, seed, where, threads, parse_given(given or []))
     loaded = load_release(release)
-    with stoppable(), open_target(to, replace, quiet or as_json) as sink:
+    with open_target(to, replace, quiet or as_json) as sink:
         refuse_given_in(sink, options.given)
         poured = pour_with_progress(loaded, sink, options, quiet or as_json)
     show(loaded, sink, poured, quiet, as_json)
@@ -65,11 +54,10 @@ def sample(
 
 def pour_with_progress(release: Release, sink: Sink, options: SampleOptions, quiet: bool) -> Poured:
     """The sample, with bars on the error stream. The sink has been entered."""
-    from mare.cli.bars import count_bar, step_bar
-    from mare.cli.progress import TAKE
+    from mare.cli.progress import count_bar, step_bar
     from mare.sampling import pour, start
 
-    with step_bar("given rows" if options.given else "preparing the sample", TAKE, quiet) as watch:
+    with step_bar("given rows" if options.given else "preparing the sample", quiet) as watch:
         sampling = start(release, options, watch)
     with count_bar("sampling", quiet) as progress:
         return pour(sampling, sink, progress)

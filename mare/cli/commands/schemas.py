@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from mare.cli.app import app
+from mare.cli.options import AsJson
 
 
 @app.command()
 def schemas(
     name: Annotated[str | None, typer.Argument(help="Print this one: `mare schemas mimic-iv-core > my.yaml`.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The list as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the ready schemas, or print one of them. A name works wherever a path does."""
+    from mare.cli.telling import print_utf8
     from mare.errors import SchemaError
     from mare.schema.ready import find, names
 
@@ -27,20 +28,17 @@ def schemas(
     path = find(name)
     if path is None:
         raise SchemaError(f"there is no ready schema {name!r}. There are: {', '.join(names())}.")
-    # Bytes: the file as it is, whatever the encoding of the terminal.
-    sys.stdout.flush()
-    sys.stdout.buffer.write(path.read_bytes())
+    print_utf8(path.read_text(encoding="utf-8"))
 
 
 def _list(as_json: bool) -> None:
+    from mare.cli.telling import print_json
     from mare.schema.ready import ready_schemas
 
     ready = ready_schemas()
     if as_json:
-        import json
-
         fields = ("name", "summary", "entity", "tables")
-        typer.echo(json.dumps([{field: getattr(one, field) for field in fields} for one in ready], indent=2))
+        print_json([{field: getattr(schema, field) for field in fields} for schema in ready])
         return
     from rich.console import Console
     from rich.table import Table
@@ -50,6 +48,6 @@ def _list(as_json: bool) -> None:
     table.add_column("fits")
     table.add_column("entity")
     table.add_column("tables", justify="right")
-    for one in ready:
-        table.add_row(one.name, one.summary, one.entity, str(one.tables))
+    for schema in ready:
+        table.add_row(schema.name, schema.summary, schema.entity, str(schema.tables))
     Console().print(table)

@@ -9,8 +9,18 @@ from unittest import mock
 
 import pytest
 
-from mare.cli.left_out import CAPS, DECLARED, ONE_ROW, ORPHANS, RANGE, RARE, UNKNOWN_KEYS, VOCABULARY
-from mare.cli.telling import UNTOLD, tell_notes
+from mare.cli.notes import (
+    CAPS,
+    DECLARED,
+    ONE_ROW,
+    ORPHANS,
+    RANGE,
+    RARE,
+    UNKNOWN_KEYS,
+    UNTOLD,
+    VOCABULARY,
+    tell_notes,
+)
 from mare.fitting import Cuts, FitOptions, LocalNotes, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits

@@ -10,6 +10,8 @@ from click import Context
 
 from mare.cli import commands  # noqa: F401
 from mare.cli.app import app
+from mare.installed import __version__
+from tests.command_line import mare
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "cli.md"
 GROUP = typer.main.get_group(app)
@@ -27,6 +29,12 @@ def test_a_command_is_documented_with_all_its_options(verb: str) -> None:
         for name in parameter.opts:
             shown = name if name.startswith("-") else name.upper()
             assert f"`{shown}" in section or f"{shown}" in section.splitlines()[0], f"mare {verb}: {shown} is not documented"
+
+
+def test_the_version_is_said_and_documented() -> None:
+    done = mare("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"mare {__version__}\n", "")
+    assert "`mare --version`" in REFERENCE.read_text(encoding="utf-8")
 
 
 def test_no_section_documents_a_command_that_is_gone() -> None:

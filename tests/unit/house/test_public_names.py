@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import mare
 
 FROZEN = {
+    "__version__",
     "Budget",
     "BudgetFile",
     "Ledger",
@@ -17,11 +19,11 @@ FROZEN = {
     "Schema",
     "check",
     "draft",
-    "draw",
     "dump_schema",
     "fit",
     "load_release",
     "load_schema",
+    "picture",
     "plan",
     "sample",
 }
@@ -32,9 +34,13 @@ def test_the_public_names_are_frozen() -> None:
 
 
 def test_every_public_name_is_there_and_is_what_it_says() -> None:
-    for name in mare.__all__:
+    for name in set(mare.__all__) - {"__version__"}:
         value = getattr(mare, name)
         assert getattr(value, "__name__", None) == name, name
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert mare.__version__ == version("mare-synth")
 
 
 def test_every_public_name_is_declared_for_type_checkers() -> None:

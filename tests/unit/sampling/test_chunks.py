@@ -24,9 +24,8 @@ from mare.privacy.budget import Budget
 from mare.release import Release
 from mare.sampling import SampleOptions, pour, start
 from mare.sampling.chunking import ChunkSizes
-from mare.sampling.meter import Meter
 from mare.sampling.randomness import BLOCK, ask_by_block, stream
-from mare.sampling.streaming import Job, chunks_of
+from mare.sampling.streaming import Job, Meter, chunks_of
 from mare.schema.loading import load_schema
 from mare.schema.schema import ModelChoice
 from tests.datasets import dataset
@@ -49,13 +48,14 @@ def made(release: Release, entities: int, *, chunk: int | None = None, threads: 
     return {table: pa.Table.from_batches(parts).combine_chunks() for table, parts in found.items()}
 
 
-@pytest.mark.parametrize("model", ["independent", "privbayes"])
+@pytest.mark.parametrize("model", [pytest.param("independent", marks=pytest.mark.slow), "privbayes"])
 @pytest.mark.parametrize("kind", RELATIONS)
 def test_chunks_and_threads_change_nothing(kind: str, model: str) -> None:
+    """Of the two models, the one that looks at more has more to get wrong."""
     release = fitted(kind, model)
-    whole = made(release, 130)
-    for chunk, threads in ((1, 1), (7, 3), (64, 2)):
-        parts = made(release, 130, chunk=chunk, threads=threads)
+    whole = made(release, 40)
+    for chunk, threads in ((1, 1), (7, 3), (20, 2)):
+        parts = made(release, 40, chunk=chunk, threads=threads)
         for table, rows in whole.items():
             assert rows.equals(parts[table]), f"{table} in chunks of {chunk} by {threads} threads"
 
@@ -223,6 +223,31 @@ def test_random_references_reach_everyone_not_the_same_chunk_alone() -> None:
     assert np.mean([abs(place[whose[host]] - place[pid]) for pid, host in hosts]) > 100
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_who_there_is_is_told_too_when_everything_is_made_twice(threads: int) -> None:
+    told: list[tuple[float, int]] = []
+    for _ in start(partners(), SampleOptions(60, 5, threads=threads, chunk=20)).batches(lambda *done: told.append(done)):
+        pass
+    assert told == [(done, 60) for done in (0, 10, 20, 30, 40, 50, 60)]  # a chunk of 20 is worth ten
+
+
+def test_entities_that_satisfy_a_condition_are_counted_as_they_come_out() -> None:
+    told: list[tuple[float, int]] = []
+    for _ in start(fitted_hospital(), SampleOptions(100, 5, where="sex = 'F'", chunk=50)).batches(
+        lambda *done: told.append(done)
+    ):
+        pass
+    assert told == [(0, 100), (50, 100), (100, 100)]
+
+
+def test_only_the_thread_that_asked_is_told() -> None:
+    tellers: set[int] = set()
+    sampling = start(fitted_hospital(), SampleOptions(40, 5, threads=3, chunk=5))
+    for _ in sampling.batches(lambda done, total: tellers.add(threading.get_ident())):
+        pass
+    assert tellers == {threading.get_ident()}
+
+
 def test_streams_of_seeds_purposes_and_blocks_are_apart() -> None:
     draws = {
         tuple(stream(seed, purpose, block).integers(0, 2**60, 4)) for seed in (0, 1) for purpose in ("a", "b") for block in (0, 1)
@@ -305,7 +330,7 @@ def test_an_interruption_ends_all_threads_and_reaches_the_sink() -> None:
 
 
 def test_an_error_in_a_thread_is_the_one_that_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: Job, entities: np.ndarray, work: object) -> None:
+    def broken(self: Job, entities: np.ndarray) -> None:
         raise PlanError(f"from {int(entities[0])} on")
 
     monkeypatch.setattr(Job, "generate", broken)

@@ -15,10 +15,12 @@ import pytest
 from mare.errors import PlanError, SourceError
 from mare.fitting import FitOptions, fit, run_fit
 from mare.planning.planning import plan
+from mare.ports import WorkStep
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.release import Release
 from mare.sampling import SampleOptions, sample, start
+from mare.sampling.given import STEPS
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from tests.datasets import dataset
@@ -315,3 +317,14 @@ def test_columns_that_the_table_does_not_have_are_left_out_with_a_word() -> None
     sampling = start(fitted("independent"), SampleOptions(given={"people": people}))
     assert any("shoe is left out" in note for note in sampling.notes)
     assert "shoe" not in drawn(fitted("independent"), given={"people": people})["people"]
+
+
+def test_every_step_of_every_table_is_told_as_it_begins() -> None:
+    made = sample(fitted_hospital(), entities=50, seed=2)
+    assert made is not None
+    given = {name: made[name] for name in ("patients", "stays")}
+    told: list[WorkStep] = []
+    start(fitted_hospital(), SampleOptions(given=given), told.append)
+    assert sorted(step.what for step in told) == sorted(f"{step} {table}" for step in STEPS for table in given)
+    assert [step.before for step in told] == list(range(8))
+    assert {step.total for step in told} == {8}

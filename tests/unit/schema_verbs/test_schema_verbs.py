@@ -59,5 +59,5 @@ def test_a_source_that_is_not_there_is_an_error() -> None:
 
 def test_a_schema_is_drawn() -> None:
     schema = mare.load_schema("medonc")
-    assert mare.draw(schema).startswith("<svg")
-    assert "prescriptions" in mare.draw(schema, "text")
+    assert mare.picture(schema).startswith("<svg")
+    assert "prescriptions" in mare.picture(schema, "text")

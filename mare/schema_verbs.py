@@ -1,4 +1,4 @@
-"""`draft`, `check`, `draw`: the verbs before a plan, as the command line's `init`, `check` and `graph` use them.
+"""`draft`, `check`, `picture`: the verbs about a schema, twins of the command line's `init`, `check` and `graph`.
 
 None of them reads a row: a source is asked for its catalogue only.
 """
@@ -34,8 +34,8 @@ def check(schema: Schema | str | Path, source: Location | None = None) -> tuple[
         built: Schema | None = schema
         faults = list(find_faults(schema))
     else:
-        found = examine(schema)
-        built, faults = found.schema, list(found.faults)
+        examined = examine(schema)
+        built, faults = examined.schema, list(examined.faults)
     if built is None:
         return tuple(faults)
     if not faults:
@@ -46,7 +46,7 @@ def check(schema: Schema | str | Path, source: Location | None = None) -> tuple[
     return tuple(faults)
 
 
-def draw(schema: Schema, kind: Literal["svg", "text"] = "svg") -> str:
+def picture(schema: Schema, kind: Literal["svg", "text"] = "svg") -> str:
     """Tables, column groups and what each may look at: a picture, or text for a terminal."""
     if kind == "svg":
         from .graph.drawing import draw_svg

@@ -1,16 +1,22 @@
 """What a fit left out, in words: by which line of the schema, and what to write where that is not what was meant.
 
 Facts first, one a line; then, once each, what can be done about them. The numbers are true, so every fact says "internal, not
-private". `telling` decides who gets to see them.
+private"; they go to a terminal, or into a file that was asked for, never into a pipe: it may end in a log, which many may read.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import typer
 
 from mare.schema.caps import Cap, link_cap, parent_link, parent_name
 from mare.schema.columns import Category, Code
+
+from .telling import remark
 
 if TYPE_CHECKING:
     from mare.fitting import Cuts, LocalNotes
@@ -19,6 +25,11 @@ if TYPE_CHECKING:
     from mare.schema.links import Parent
 
 INTERNAL = "(internal, not private)"
+UNTOLD = (
+    "What was left out of the data, in true numbers, is told on a terminal only: logs are read by many. "
+    "--internal-notes FILE writes it into a file."
+)
+_NOTES = "INTERNAL, NOT PRIVATE: true numbers of what the fit left out. Not to be handed over with the release."
 
 ORPHANS = "Rows without a parent: `orphans: entity` in that table's `parent:` makes them entities of their own."
 ROWS = "Rows that are not as long as the header: correct the file, or quote fields that hold a separator."
@@ -43,6 +54,36 @@ _SAY_A_DOMAIN = ("values", "after", "before", "during", "within", "min", "max")
 
 Told = tuple[str, str | None]
 """A fact, and what can be done about its kind."""
+
+
+def tell_notes(notes: LocalNotes, quiet: bool, schema: Schema, file: Path | None = None) -> None:
+    """What was left out, in true numbers, by which line of the schema, and what to do: on a terminal, and in that file.
+
+    A pipe is told the same whatever the data holds: that anything was left out at all is as much about the data as how much.
+    """
+    lines = list(left_out_lines(notes, schema))
+    if file is not None:
+        _write_notes(lines, file)
+    if sys.stderr.isatty():
+        for line in lines:
+            remark(line, quiet)
+    elif file is None:
+        remark(UNTOLD, quiet)
+
+
+def are_notes(beginning: bytes) -> bool:
+    """Whether a file that begins like this holds the notes of an earlier fit."""
+    return beginning.startswith(_NOTES.encode())
+
+
+def _write_notes(lines: list[str], file: Path) -> None:
+    """For its owner's eyes only. The fit is done and paid for by now: a disk that is full must not cost the release."""
+    from mare.files import write_whole
+
+    try:
+        write_whole(file, "\n".join([_NOTES, *(lines or ["Nothing was left out."]), ""]), private=True)
+    except OSError as error:
+        typer.echo(f"mare: {file} could not be written ({error.strerror}): what was left out is not told.", err=True)
 
 
 def left_out_lines(notes: LocalNotes, schema: Schema) -> Iterator[str]:

@@ -1,0 +1,47 @@
+"""The files that verbs write: where they may be written is found out before any work, and each appears whole or not at all.
+
+A file is written over its like alone, a schema over a schema, a picture over a picture: nobody's data is drafted over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from mare.errors import MareError, SinkError
+
+_BEGINNING = 1 << 16
+"""Bytes that tell what a file is."""
+
+
+def check_path(path: Path, what: str, error: type[MareError], *, overwrite: bool, option: str = "--replace") -> None:
+    """Refuse a path that no file can be written at, or that would be overwritten unasked: ``option`` asks for that."""
+    from mare.secrecy import require_path
+
+    require_path(path, error, what)
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise error(f"{path} is a folder. Give the path of a file.")
+    if not folder.is_dir():
+        raise error(f"the folder {folder} is not there. Make it first, or give another path.")
+    if path.exists() and not overwrite:
+        raise error(f"{path} exists already. Give another path, or say {option} to overwrite it.")
+
+
+def check_like(path: Path, what: str, error: type[MareError], is_like: Callable[[bytes], bool]) -> None:
+    """Refuse to write over anything but its like, which its beginning tells."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    with path.open("rb") as opened:
+        if not is_like(opened.read(_BEGINNING)):
+            raise error(f"{path} exists already, and is not {what}. It was left as it was: give another path.")
+
+
+def write_output(path: Path, text: str, *, private: bool = False) -> None:
+    """The whole file or none: an earlier one stays until then. What holds data (``private``) is for its owner's eyes only."""
+    from mare.files import write_whole
+
+    try:
+        write_whole(path, text, private=private)
+    except OSError as error:
+        raise SinkError(f"{path} cannot be written ({error.strerror}). Nothing was changed.") from None
