@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mare.graph import ownership
 from mare.graph.pdag import column_groups
-from mare.schema import Schema, caps
+from mare.schema import Schema
 from mare.schema.caps import link_cap, link_memory
 from mare.schema.layout import Layout
 
@@ -34,7 +33,6 @@ def test_the_checks_and_the_plan_read_the_same_cap(table: str) -> None:
     cap = link_cap(schema, table)
     assert cap is not None
     assert Layout(schema).row_cap(table) == cap.rows
-    assert ownership.link_cap is caps.link_cap
 
 
 def test_a_table_keyed_by_the_entitys_column_has_one_row_an_entity() -> None:
