@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mare.errors import SinkError, SourceError
 from mare.ports import Place
-from mare.schema.reflection import Bound, LeftOut, ReflectedColumn, ReflectedTable, StorageKind
+from mare.schema.reflection import Bound, LeftOut, ReflectedColumn, StorageKind
 from mare.whereabouts import file_place
 from mare_adapters.boundary import cause_in_words
-from mare_adapters.sources.asking import Asked
+from mare_adapters.sources.asking import Asked, Question
 from mare_adapters.sources.catalogue import Catalogue, Found, left_out_references, reflect_tables, whole_number_ends
 from mare_adapters.sources.checks import apply_checks
 from mare_adapters.sources.columnar import Unread
@@ -128,16 +128,8 @@ class Dialect:
         """The expression, in SQL, whose texts are the same where the collation calls the values equal (`sources.asking`)."""
         raise SourceError(f"{asked.stored.name}: a {self.name} database compares nothing by the collation {asked.collation!r}.")
 
-    def fast_batches(
-        self,
-        connection: Connection,
-        table: ReflectedTable,
-        found: Found,
-        asked: Sequence[Asked],
-        names: Sequence[str],
-        unread: Unread,
-    ) -> Iterator[pa.RecordBatch] | None:
-        """All rows of these columns, where the family has a quicker way than through SQLAlchemy."""
+    def fast_batches(self, connection: Connection, asked: Question, unread: Unread) -> Iterator[pa.RecordBatch] | None:
+        """All rows, where the family has a quicker way than through SQLAlchemy."""
         return None
 
     def let_go(self, driver_connection: object) -> None:

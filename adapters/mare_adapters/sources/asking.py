@@ -21,6 +21,8 @@ from mare.errors import SourceError
 from mare.ports import COMPARED
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
+from .catalogue import Found
+
 EXACT = "EXACT"
 
 
@@ -36,6 +38,20 @@ class Asked:
     def delivered(self) -> ReflectedColumn:
         """What comes: a form is a text."""
         return ReflectedColumn(self.stored.name, "string") if self.collation else self.stored
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of one table, and under which names it comes."""
+
+    table: ReflectedTable
+    found: Found
+    columns: Sequence[Asked]
+    names: Sequence[str]
+
+    @property
+    def delivered(self) -> list[ReflectedColumn]:
+        return [column.delivered for column in self.columns]
 
 
 def find_table(reflection: Reflection, name: str) -> ReflectedTable:

@@ -19,7 +19,7 @@ from mare_adapters.boundary import connecting, reading
 from mare_adapters.dialects import Dialect
 from mare_adapters.locations import sql_location
 
-from .asking import Asked, asked_columns, find_columns, find_table
+from .asking import Asked, Question, asked_columns, find_columns, find_table
 from .catalogue import Found, unknown_types_allowed
 from .columnar import BATCH_ROWS, Unread, record_batches
 from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_batches
@@ -69,14 +69,15 @@ class SqlSource:
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         reflected, found = self._table(table)
-        return self._stream(reflected, found, asked_columns(self.reflect(), reflected, columns), columns)
+        return self._stream(Question(reflected, found, asked_columns(self.reflect(), reflected, columns), columns))
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
         reflected, found = self._table(table)
         wanted = find_columns(self.reflect(), reflected, [column])[0]
         with reading(self._location, f"table {table}"):
             if wanted.kind == "unknown":  # an undeclared column of SQLite: only the values tell
-                return peek_batches(self._stream(reflected, found, [Asked(wanted)], [column]), wanted.kind, max_values)
+                batches = self._stream(Question(reflected, found, [Asked(wanted)], [column]))
+                return peek_batches(batches, wanted.kind, max_values)
             return _peek(self._open, found, wanted, max_values, reflected.name, self._dialect)
 
     def about(self, table: str) -> int | None:
@@ -120,23 +121,20 @@ class SqlSource:
         table = find_table(self.reflect(), name)
         return table, self._found[table.name]
 
-    def _stream(
-        self, table: ReflectedTable, found: Found, asked: Sequence[Asked], names: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _stream(self, asked: Question) -> Iterator[pa.RecordBatch]:
         from sqlalchemy import select
 
-        columns = [column.delivered for column in asked]
-        with reading(self._location, f"table {table.name}"):
-            fast = self._dialect.fast_batches(self._open, table, found, asked, names, self.unread)
+        with reading(self._location, f"table {asked.table.name}"):
+            fast = self._dialect.fast_batches(self._open, asked, self.unread)
             if fast is not None:
                 yield from fast
                 return
-            stored = _stored(found, [column.stored for column in asked])
-            query = select(*(_asked_for(stored, column, self._dialect) for column in asked)).select_from(stored)
+            stored = _stored(asked.found, [column.stored for column in asked.columns])
+            query = select(*(_asked_for(stored, column, self._dialect) for column in asked.columns)).select_from(stored)
             driver_connection = self._open.connection.driver_connection
             with closing(self._open.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(query)) as rows:
                 try:
-                    yield from record_batches(rows, columns, names, table.name, self.unread)
+                    yield from record_batches(rows, asked.delivered, asked.names, asked.table.name, self.unread)
                 finally:
                     self._dialect.let_go(driver_connection)
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mare.errors import SourceError
 from mare.ports import Place
-from mare.schema.reflection import ReflectedColumn, ReflectedTable, StorageKind
+from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare_adapters import boundary
 from mare_adapters.dialects import PATIENCE, Ask, Dialect
 from mare_adapters.engine import quoted
-from mare_adapters.sources.asking import EXACT, Asked, exact_decimal
+from mare_adapters.sources.asking import EXACT, Asked, Question, exact_decimal
 from mare_adapters.sources.catalogue import Catalogue, Found
 from mare_adapters.sources.columnar import Unread
 
@@ -129,23 +129,15 @@ class Postgres(Dialect):
             return f"lower({text})"
         return exact_decimal(text) if asked.collation == EXACT else super().key_form(asked)
 
-    def fast_batches(
-        self,
-        connection: Connection,
-        table: ReflectedTable,
-        found: Found,
-        asked: Sequence[Asked],
-        names: Sequence[str],
-        unread: Unread,
-    ) -> Iterator[pa.RecordBatch] | None:
-        driver = copying.copying_connection(connection, [column.delivered for column in asked])
+    def fast_batches(self, connection: Connection, asked: Question, unread: Unread) -> Iterator[pa.RecordBatch] | None:
+        driver = copying.copying_connection(connection, asked.delivered)
         if driver is None:
             return None
-        forms = [self.key_form(column) if column.collation else copying.expression(column.stored) for column in asked]
+        forms = [self.key_form(c) if c.collation else copying.expression(c.stored) for c in asked.columns]
 
         def batches() -> Iterator[pa.RecordBatch]:
             try:
-                yield from copying.copied_batches(driver, table, found, asked, forms, names, unread)
+                yield from copying.copied_batches(driver, asked, forms, unread)
             finally:
                 if driver.broken:  # SQLAlchemy was not there to see it
                     connection.invalidate()
