@@ -14,7 +14,7 @@ from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare_adapters import boundary
 from mare_adapters.dialects import PATIENCE, Ask, Dialect, Ends
 from mare_adapters.sources.asking import EXACT, Asked, exact_decimal
-from mare_adapters.sources.catalogue import Catalogue, Found
+from mare_adapters.sources.catalogue import Catalogue, StoredTable
 
 from .catalogue import COLLATION, reflect_mysql
 
@@ -149,10 +149,10 @@ class Mysql(Dialect):
         if getattr(driver_connection, "open", True) is False and result is not None:
             result.unbuffered_active = False
 
-    def rows_of(self, connection: Connection, found: Found) -> int | None:
+    def rows_of(self, connection: Connection, table: StoredTable) -> int | None:
         from sqlalchemy import text
 
-        rows = connection.execute(text(_SIZE), {"name": found.name}).scalar()
+        rows = connection.execute(text(_SIZE), {"name": table.name}).scalar()
         return None if rows is None else int(rows)
 
     def place(self, ask: Ask, location: SqlLocation, schemas: Sequence[str]) -> Place:

@@ -13,7 +13,7 @@ from mare_adapters import boundary
 from mare_adapters.dialects import PATIENCE, Ask, Dialect
 from mare_adapters.engine import quoted
 from mare_adapters.sources.asking import EXACT, Asked, Question, exact_decimal
-from mare_adapters.sources.catalogue import Catalogue, Found
+from mare_adapters.sources.catalogue import Catalogue, StoredTable
 from mare_adapters.sources.columnar import Unread
 
 from . import copying
@@ -144,11 +144,11 @@ class Postgres(Dialect):
 
         return batches()
 
-    def rows_of(self, connection: Connection, found: Found) -> int | None:
+    def rows_of(self, connection: Connection, table: StoredTable) -> int | None:
         from sqlalchemy import text
 
         with connection.begin_nested():  # or a refusal would end the snapshot
-            rows = connection.execute(text(_SIZE), {"name": found.name, "schema": found.schema}).scalar()
+            rows = connection.execute(text(_SIZE), {"name": table.name, "schema": table.schema}).scalar()
         return None if rows is None else int(rows)
 
     def place(self, ask: Ask, location: SqlLocation, schemas: Sequence[str]) -> Place:
