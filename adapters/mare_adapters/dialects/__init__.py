@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mare.errors import SinkError, SourceError
 from mare.ports import Place
-from mare.schema.reflection import Bound, LeftOut, ReflectedColumn, ReflectedTable, StorageKind
+from mare.schema.reflection import Bound, LeftOut, ReflectedColumn, StorageKind
 from mare.whereabouts import file_place
 from mare_adapters.boundary import cause_in_words
-from mare_adapters.sources.asking import Asked
-from mare_adapters.sources.catalogue import Catalogue, Found, left_out_references, reflect_tables, whole_number_ends
+from mare_adapters.sources.asking import Asked, Question
+from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables, whole_number_ends
 from mare_adapters.sources.checks import apply_checks
 from mare_adapters.sources.columnar import Unread
 
@@ -99,14 +99,14 @@ class Dialect:
 
     def reflect(self, connection: Connection, inspector: Inspector, schemas: Sequence[str]) -> Catalogue:
         """The tables that can be read, and what is left out. Reads the catalogue, never a row."""
-        found = [Found(name, None, name) for name in inspector.get_table_names()]
+        stored = [StoredTable(name, None, name) for name in inspector.get_table_names()]
         left_out = [LeftOut(name, "a view: it follows from the tables that it reads") for name in inspector.get_view_names()]
         tables = []
-        for table in reflect_tables(inspector, found, self.kind_of):
+        for table in reflect_tables(inspector, stored, self.kind_of):
             checks = inspector.get_check_constraints(table.name)
             tables.append(apply_checks(table, [str(check["sqltext"]) for check in checks]))
-        left_out += left_out_references(inspector, found)
-        return Catalogue(tuple(tables), {table.label: table for table in found}, tuple(left_out))
+        left_out += left_out_references(inspector, stored)
+        return Catalogue(tables, stored, left_out)
 
     def kind_of(self, stored: TypeEngine[object]) -> StorageKind | None:
         """The kind of a type that is the family's own; None where the type is told by SQLAlchemy's generic ones."""
@@ -128,22 +128,14 @@ class Dialect:
         """The expression, in SQL, whose texts are the same where the collation calls the values equal (`sources.asking`)."""
         raise SourceError(f"{asked.stored.name}: a {self.name} database compares nothing by the collation {asked.collation!r}.")
 
-    def fast_batches(
-        self,
-        connection: Connection,
-        table: ReflectedTable,
-        found: Found,
-        asked: Sequence[Asked],
-        names: Sequence[str],
-        unread: Unread,
-    ) -> Iterator[pa.RecordBatch] | None:
-        """All rows of these columns, where the family has a quicker way than through SQLAlchemy."""
+    def fast_batches(self, connection: Connection, asked: Question, unread: Unread) -> Iterator[pa.RecordBatch] | None:
+        """All rows, where the family has a quicker way than through SQLAlchemy."""
         return None
 
     def let_go(self, driver_connection: object) -> None:
         """Called when a table was read to its end, or the reader gave up."""
 
-    def rows_of(self, connection: Connection, found: Found) -> int | None:
+    def rows_of(self, connection: Connection, table: StoredTable) -> int | None:
         """How many rows a table has, about, as far as statistics tell. Errors of SQLAlchemy mean that nobody can tell."""
         return None
 

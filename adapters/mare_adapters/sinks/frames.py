@@ -9,11 +9,12 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 
-from mare.errors import InternalError, SinkError
+from mare.errors import SinkError
 from mare.ports import Place, SinkTable
 
-from .layout import Layout, Limits, lay_out
+from .layout import Limits, lay_out
 from .marks import is_mark, mark_of, refuse_unmarked
+from .target import Target, entered
 from .values import fitted
 
 if TYPE_CHECKING:
@@ -24,28 +25,16 @@ _LIMITS = Limits("a dictionary of frames")
 _MARK = "mare"
 
 
-class FramesSink:
+class FramesSink(Target):
     """A dictionary, as a `mare.ports.Sink`."""
 
     def __init__(self, location: Mapping[str, object], *, replace: bool = False) -> None:
         if not isinstance(location, MutableMapping):
             raise SinkError("frames are written into a dictionary: give an empty one ({}).")
+        super().__init__("data frames", replace=replace)
         self._target = cast("MutableMapping[str, object]", location)
-        self._replace = replace
         self._parts: dict[str, list[pa.RecordBatch]] | None = None
-        self._layout = Layout(())
         self._release = ""
-
-    def __repr__(self) -> str:
-        return "FramesSink()"
-
-    @property
-    def label(self) -> str:
-        return "data frames"
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self._layout.notes
 
     def __enter__(self) -> Self:
         self._parts = {}
@@ -79,9 +68,7 @@ class FramesSink:
         self._parts = {table.name: [] for table in self._layout.tables}
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
-        if self._parts is None:
-            raise InternalError("a sink was written to before it was entered")
-        self._parts[table].append(fitted(batch, self._layout.table(table)))
+        entered(self._parts)[table].append(fitted(batch, self._layout.table(table)))
 
 
 def _frame(rows: pa.Table) -> pd.DataFrame:

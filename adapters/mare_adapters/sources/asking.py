@@ -13,13 +13,26 @@ digits of a numeric), its form is `EXACT`: a text in which only equal ones are t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TYPE_CHECKING, TypeVar
 
-from mare.errors import SourceError
+from mare.errors import InternalError, SourceError
 from mare.ports import COMPARED
-from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
+from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
+from mare_adapters.boundary import reading
+
+from .catalogue import StoredTable
+from .peeking import peek_batches
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mare_adapters.locations import SqlLocation
+
+T = TypeVar("T")
 
 EXACT = "EXACT"
 
@@ -36,6 +49,72 @@ class Asked:
     def delivered(self) -> ReflectedColumn:
         """What comes: a form is a text."""
         return ReflectedColumn(self.stored.name, "string") if self.collation else self.stored
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of one table, and under which names it comes."""
+
+    table: ReflectedTable
+    stored: StoredTable
+    columns: Sequence[Asked]
+    names: Sequence[str]
+
+    @property
+    def delivered(self) -> list[ReflectedColumn]:
+        return [column.delivered for column in self.columns]
+
+
+class TableSource(ABC):
+    """The part of a `mare.ports.Source` that no engine changes: what is asked for is found in the reflection, made once."""
+
+    _reflection: Reflection | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label!r})"
+
+    @property
+    @abstractmethod
+    def label(self) -> str: ...
+
+    @property
+    def _at(self) -> str | SqlLocation:
+        """Where errors happen."""
+        return self.label
+
+    def reflect(self) -> Reflection:
+        if self._reflection is None:
+            self._reflection = self._reflect()
+        return self._reflection
+
+    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        reflected = find_table(self.reflect(), table)
+        return self._stream(reflected, find_columns(self.reflect(), reflected, columns), columns)
+
+    def peek(self, table: str, column: str, max_values: int) -> Peek:
+        reflected = find_table(self.reflect(), table)
+        wanted = find_columns(self.reflect(), reflected, [column])
+        with reading(self._at, f"table {table}"):
+            return self._peek(reflected, wanted[0], max_values)
+
+    def _peek(self, table: ReflectedTable, column: ReflectedColumn, max_values: int) -> Peek:
+        return peek_batches(self._stream(table, [column], [column.name]), column.kind, max_values)
+
+    @abstractmethod
+    def _reflect(self) -> Reflection: ...
+
+    @abstractmethod
+    def _stream(
+        self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """All rows of these columns, under these names."""
+
+
+def entered(opened: T | None) -> T:
+    """What a source has from the moment that it is entered."""
+    if opened is None:
+        raise InternalError("a source was asked before it was entered")
+    return opened
 
 
 def find_table(reflection: Reflection, name: str) -> ReflectedTable:

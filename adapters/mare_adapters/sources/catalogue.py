@@ -11,7 +11,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredTable:
     """A table as the database knows it, and the name under which mare speaks of it."""
 
     name: str
@@ -39,22 +39,26 @@ class Found:
 class Catalogue:
     """What a database holds: the tables that can be read, where they stand, and what is left out with a word."""
 
-    tables: tuple[ReflectedTable, ...]
-    found: Mapping[str, Found]
-    """By label."""
-    left_out: tuple[LeftOut, ...] = field(default=())
+    tables: Sequence[ReflectedTable]
+    stored: Sequence[StoredTable]
+    """In the order of the tables."""
+    left_out: Sequence[LeftOut] = ()
+
+    @property
+    def by_label(self) -> dict[str, StoredTable]:
+        return {table.label: table for table in self.stored}
 
 
-def labelled(names: Iterable[tuple[str, str]]) -> list[Found]:
+def labelled(names: Iterable[tuple[str, str]]) -> list[StoredTable]:
     """(schema, table) pairs under plain names; ``schema.table`` where two schemas hold the same name."""
     pairs = list(names)
     times = Counter(table.casefold() for _, table in pairs)
-    return [Found(table, schema, table if times[table.casefold()] == 1 else f"{schema}.{table}") for schema, table in pairs]
+    return [StoredTable(table, schema, table if times[table.casefold()] == 1 else f"{schema}.{table}") for schema, table in pairs]
 
 
 def reflect_tables(
     inspector: Inspector,
-    found: Sequence[Found],
+    stored: Sequence[StoredTable],
     own_kind: KindOf,
     computed: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> list[ReflectedTable]:
@@ -63,10 +67,10 @@ def reflect_tables(
     ``own_kind`` knows the kinds of the dialect's own types (`Dialect.kind_of`). ``computed`` names, by table, the indexes of
     which SQLAlchemy does not see that they hold expressions.
     """
-    labels = {(one.schema, one.name): one.label for one in found}
+    labels = {(table.schema, table.name): table.label for table in stored}
     by_schema: dict[str | None, list[str]] = defaultdict(list)
-    for one in found:
-        by_schema[one.schema].append(one.name)
+    for table in stored:
+        by_schema[table.schema].append(table.name)
     tables: dict[tuple[str | None, str], ReflectedTable] = {}
     for schema, names in by_schema.items():
         columns = inspector.get_multi_columns(schema, filter_names=names)
@@ -80,8 +84,8 @@ def reflect_tables(
             key = tuple(keys[at]["constrained_columns"])
             odd = computed.get(name, ())
             unique, plain, unkept = _uniques_and_indexes(
-                [one for one in uniques.get(at, []) if one["name"] not in odd],
-                [one for one in indexes.get(at, []) if one["name"] not in odd],
+                [unique for unique in uniques.get(at, []) if unique["name"] not in odd],
+                [index for index in indexes.get(at, []) if index["name"] not in odd],
             )
             tables[at] = ReflectedTable(
                 name=labels[at],
@@ -93,7 +97,7 @@ def reflect_tables(
                 comment=comments.get(at),
                 unread_checks=unkept,
             )
-    return [tables[one.schema, one.name] for one in found]
+    return [tables[table.schema, table.name] for table in stored]
 
 
 def without_columns(table: ReflectedTable, hidden: Iterable[str]) -> ReflectedTable:
@@ -113,16 +117,16 @@ def without_columns(table: ReflectedTable, hidden: Iterable[str]) -> ReflectedTa
     )
 
 
-def left_out_references(inspector: Inspector, found: Sequence[Found]) -> list[LeftOut]:
+def left_out_references(inspector: Inspector, stored: Sequence[StoredTable]) -> list[LeftOut]:
     """The foreign keys that `reflect_tables` leaves away."""
-    labels = {(one.schema, one.name) for one in found}
+    held = {(table.schema, table.name) for table in stored}
     words = []
-    for one in found:
-        for foreign in inspector.get_foreign_keys(one.name, one.schema):
-            target = (foreign["referred_schema"] or one.schema, foreign["referred_table"])
-            if target not in labels:
+    for table in stored:
+        for foreign in inspector.get_foreign_keys(table.name, table.schema):
+            target = (foreign["referred_schema"] or table.schema, foreign["referred_table"])
+            if target not in held:
                 columns = ", ".join(foreign["constrained_columns"])
-                words.append(LeftOut(f"{one.label} ({columns})", f"refers to {foreign['referred_table']}, which is left out"))
+                words.append(LeftOut(f"{table.label} ({columns})", f"refers to {foreign['referred_table']}, which is left out"))
     return words
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mare.errors import InternalError, SourceError
+from mare.errors import SourceError
 from mare.ports import Place
 from mare.schema.reflection import (
     LeftOut,
@@ -30,8 +30,8 @@ from mare_adapters.engine import open_duckdb, quoted, stream
 from mare_adapters.locations import file_location
 
 from .arrow_kinds import conformed
-from .asking import find_columns, find_table
-from .catalogue import Catalogue, Found, labelled, whole_number_ends
+from .asking import TableSource, entered, find_table
+from .catalogue import Catalogue, StoredTable, labelled, whole_number_ends
 from .checks import apply_checks
 from .columnar import BATCH_ROWS, Unread, record_batches, within_reach
 from .peeking import peek_column
@@ -79,19 +79,15 @@ _SIZE = (
 )
 
 
-class DuckdbSource:
+class DuckdbSource(TableSource):
     """A DuckDB file, as a `mare.ports.Source`."""
 
     def __init__(self, location: str | Path) -> None:
         self._path = file_location(location, "duckdb")
         self._stack = ExitStack()
         self._connection: duckdb.DuckDBPyConnection | None = None
-        self._reflection: Reflection | None = None
-        self._found: dict[str, Found] = {}
+        self._tables: dict[str, StoredTable] = {}
         self.unread: Unread = Unread()
-
-    def __repr__(self) -> str:
-        return f"DuckdbSource({self.label!r})"
 
     @property
     def label(self) -> str:
@@ -116,51 +112,36 @@ class DuckdbSource:
         self._connection, self._reflection = None, None
         self._stack.close()
 
-    def reflect(self) -> Reflection:
-        if self._reflection is None:
-            with reading(self.label, "the catalogue"):
-                catalogue = reflect_duckdb(self._open)
-                self._found = dict(catalogue.found)
-                self._reflection = Reflection(self.label, catalogue.tables, catalogue.left_out)
-        return self._reflection
+    def _reflect(self) -> Reflection:
+        with reading(self.label, "the catalogue"):
+            catalogue = reflect_duckdb(entered(self._connection))
+        self._tables = catalogue.by_label
+        return Reflection(self.label, tuple(catalogue.tables), tuple(catalogue.left_out))
 
-    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        reflected = find_table(self.reflect(), table)
-        return self._stream(reflected, find_columns(self.reflect(), reflected, columns), columns)
-
-    def peek(self, table: str, column: str, max_values: int) -> Peek:
-        reflected = find_table(self.reflect(), table)
-        wanted = find_columns(self.reflect(), reflected, [column])[0]
-        with reading(self.label, f"table {table}"):
-            return peek_column(self._open, self._relation(reflected), _selected(wanted), wanted.kind, max_values)
+    def _peek(self, table: ReflectedTable, column: ReflectedColumn, max_values: int) -> Peek:
+        return peek_column(entered(self._connection), self._relation(table), _selected(column), column.kind, max_values)
 
     def about(self, table: str) -> int | None:
         name = find_table(self.reflect(), table).name
-        found = self._found[name]
+        stored = self._tables[name]
         with reading(self.label, "the catalogue"):
             # To its end: DuckDB 2 streams nothing as long as the last answer is not taken.
-            told = self._open.execute(_SIZE, [found.schema, found.name]).fetchall()
-        return int(told[0][0]) if told else None
+            rows = entered(self._connection).execute(_SIZE, [stored.schema, stored.name]).fetchall()
+        return int(rows[0][0]) if rows else None
 
     def place(self) -> Place:
         return file_place(self._path, beside=(".wal",))
 
-    @property
-    def _open(self) -> duckdb.DuckDBPyConnection:
-        if self._connection is None:
-            raise InternalError("a source was asked before it was entered")
-        return self._connection
-
     def _relation(self, table: ReflectedTable) -> str:
-        found = self._found[table.name]
-        return f"{quoted(str(found.schema))}.{quoted(found.name)}"
+        stored = self._tables[table.name]
+        return f"{quoted(str(stored.schema))}.{quoted(stored.name)}"
 
     def _stream(
         self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         selected = ", ".join(f"{_selected(column)} AS c{number}" for number, column in enumerate(columns))
         with reading(self.label, f"table {table.name}"):
-            reader = stream(self._open, f"SELECT {selected} FROM {self._relation(table)}", BATCH_ROWS)
+            reader = stream(entered(self._connection), f"SELECT {selected} FROM {self._relation(table)}", BATCH_ROWS)
             empty = True
             try:
                 for batch in reader:
@@ -199,23 +180,23 @@ def reflect_duckdb(connection: duckdb.DuckDBPyConnection) -> Catalogue:
         return by_table
 
     tables, columns, constraints, indexes = rows(_TABLES), rows(_COLUMNS), rows(_CONSTRAINTS), rows(_INDEXES)
-    found = labelled(tables)
-    labels = {(str(one.schema), one.name): one.label for one in found}
+    stored = labelled(tables)
+    labels = {(str(table.schema), table.name): table.label for table in stored}
     reflected = []
-    for one in found:
-        at = (str(one.schema), one.name)
+    for table in stored:
+        at = (str(table.schema), table.name)
         comment, sql = tables[at][0]
-        told = tuple(_column(connection, row, str(sql)) for row in columns[at])
-        reflected.append(_table(one, told, constraints[at], indexes[at], labels, comment))
+        described = tuple(_column(connection, row, str(sql)) for row in columns[at])
+        reflected.append(_table(table, described, constraints[at], indexes[at], labels, comment))
     left_out = [
         LeftOut(str(name), "a view: it follows from the tables that it reads")
         for (name,) in connection.execute(_VIEWS).fetchall()
     ]
-    return Catalogue(tuple(reflected), {one.label: one for one in found}, tuple(left_out))
+    return Catalogue(reflected, stored, left_out)
 
 
 def _table(
-    found: Found,
+    at: StoredTable,
     columns: tuple[ReflectedColumn, ...],
     constraints: Sequence[Row],
     indexes: Sequence[Row],
@@ -233,7 +214,7 @@ def _table(
         elif kind == "CHECK":
             checks.append(str(text))
         elif kind == "FOREIGN KEY":
-            label = labels.get((str(found.schema), str(target)), str(target))
+            label = labels.get((str(at.schema), str(target)), str(target))
             foreign.append(ReflectedForeignKey(part, label, _names(references), str(name)))
     plain: list[tuple[str, ...]] = []
     unkept: list[str] = []
@@ -245,7 +226,7 @@ def _table(
         elif unique:
             unkept.append(f"UNIQUE ({', '.join(part)})")
     table = ReflectedTable(
-        name=found.label,
+        name=at.label,
         columns=columns,
         key=key,
         foreign_keys=tuple(sorted(foreign, key=lambda f: (f.columns, f.table))),

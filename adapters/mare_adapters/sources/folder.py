@@ -22,18 +22,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Literal, Self, cast
 
-from mare.errors import InternalError, SourceError
+from mare.errors import SourceError
 from mare.ports import Place
-from mare.schema.reflection import LeftOut, Peek, ReflectedColumn, ReflectedTable, Reflection
+from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable, Reflection
 from mare.secrecy import shown
 from mare.whereabouts import folder_place
 from mare_adapters.boundary import reading
 
 from .arrow_kinds import conformed, reflected_field
-from .asking import find_columns, find_table
+from .asking import TableSource, entered, find_table
 from .columnar import BATCH_ROWS, Unread, record_batches
 from .csv_files import read_header, stream_rows
-from .peeking import peek_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +59,7 @@ class DataFile:
         return str(self.paths[0])
 
 
-class FolderSource:
+class FolderSource(TableSource):
     """A folder of files, as a `mare.ports.Source`."""
 
     def __init__(self, location: str | Path) -> None:
@@ -68,11 +67,7 @@ class FolderSource:
         self._files: dict[str, DataFile] | None = None
         self._left_out: list[LeftOut] = []
         self._stamps: dict[Path, tuple[int, int]] = {}
-        self._reflection: Reflection | None = None
         self.unread: Unread = Unread()
-
-    def __repr__(self) -> str:
-        return f"FolderSource({self.label!r})"
 
     @property
     def label(self) -> str:
@@ -89,50 +84,32 @@ class FolderSource:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._files, self._reflection = None, None
 
-    def reflect(self) -> Reflection:
-        if self._reflection is None:
-            tables, faults, left_out = [], [], list(self._left_out)
-            for file in self._open.values():
-                try:
-                    table = self._reflect_file(file)
-                except SourceError as fault:
-                    faults.append(str(fault))
-                    continue
-                indexes = [column.name for column in table if column.name.startswith(_FRAME_INDEX)]
-                left_out += [LeftOut(f"{file.label}.{name}", "the row numbers of a data frame") for name in indexes]
-                columns = tuple(column for column in table if column.name not in indexes)
-                tables.append(ReflectedTable(file.label, columns, dialect="arrow" if file.format == "parquet" else ""))
-            if faults:
-                raise SourceError("\n".join(faults))
-            self._reflection = Reflection(self.label, tuple(tables), tuple(left_out))
-        return self._reflection
-
-    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        reflected = find_table(self.reflect(), table)
-        return self._stream(reflected, find_columns(self.reflect(), reflected, columns), columns)
-
-    def peek(self, table: str, column: str, max_values: int) -> Peek:
-        reflected = find_table(self.reflect(), table)
-        wanted = find_columns(self.reflect(), reflected, [column])
-        with reading(self.label, f"table {table}"):
-            return peek_batches(self._stream(reflected, wanted, [column]), wanted[0].kind, max_values)
+    def _reflect(self) -> Reflection:
+        tables, faults, left_out = [], [], list(self._left_out)
+        for file in entered(self._files).values():
+            try:
+                table = self._reflect_file(file)
+            except SourceError as fault:
+                faults.append(str(fault))
+                continue
+            indexes = [column.name for column in table if column.name.startswith(_FRAME_INDEX)]
+            left_out += [LeftOut(f"{file.label}.{name}", "the row numbers of a data frame") for name in indexes]
+            columns = tuple(column for column in table if column.name not in indexes)
+            tables.append(ReflectedTable(file.label, columns, dialect="arrow" if file.format == "parquet" else ""))
+        if faults:
+            raise SourceError("\n".join(faults))
+        return Reflection(self.label, tuple(tables), tuple(left_out))
 
     def about(self, table: str) -> int | None:
-        file = self._open[find_table(self.reflect(), table).name]
-        told = [_rows_of_file(path, file.format) for path in file.paths]
-        return None if None in told else sum(rows for rows in told if rows is not None)
+        file = entered(self._files)[find_table(self.reflect(), table).name]
+        sizes = [_rows_of_file(path, file.format) for path in file.paths]
+        return None if None in sizes else sum(rows for rows in sizes if rows is not None)
 
     def _skipped(self, table: str) -> None:
         self.unread[table] += 1
 
     def place(self) -> Place:
-        return folder_place(self._folder, [path for file in self._open.values() for path in file.paths])
-
-    @property
-    def _open(self) -> dict[str, DataFile]:
-        if self._files is None:
-            raise InternalError("a source was asked before it was entered")
-        return self._files
+        return folder_place(self._folder, [path for file in entered(self._files).values() for path in file.paths])
 
     def _reflect_file(self, file: DataFile) -> tuple[ReflectedColumn, ...]:
         columns = _columns(file.format, file.paths[0])
@@ -153,7 +130,7 @@ class FolderSource:
     ) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        file = self._open[table.name]
+        file = entered(self._files)[table.name]
         asked = [column.name for column in columns]
         empty = True
         for path in file.paths:

@@ -12,16 +12,14 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from mare.errors import InternalError, SourceError
+from mare.errors import SourceError
 from mare.ports import Place
-from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection, StorageKind
-from mare_adapters.boundary import reading
+from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection, StorageKind
 from mare_adapters.letters import spelled_values
 
 from .arrow_kinds import conformed, kind_of_arrow
-from .asking import find_columns, find_table
+from .asking import TableSource, entered, find_table
 from .columnar import BATCH_ROWS, record_batches
-from .peeking import peek_batches
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     Dtype = np.dtype[np.generic] | pd.api.extensions.ExtensionDtype
 
 
-class FramesSource:
+class FramesSource(TableSource):
     """Frames in memory, as a `mare.ports.Source`."""
 
     def __init__(self, location: Mapping[str, object]) -> None:
@@ -64,45 +62,27 @@ class FramesSource:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._frames = None
+        self._frames, self._reflection = None, None
 
-    def reflect(self) -> Reflection:
+    def _reflect(self) -> Reflection:
         tables = (
             ReflectedTable(name, tuple(_column(str(column), frame.dtypes.iloc[n]) for n, column in enumerate(frame.columns)))
-            for name, frame in self._open.items()
+            for name, frame in entered(self._frames).items()
         )
         return Reflection(self.label, tuple(tables))
 
-    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        reflection = self.reflect()
-        reflected = find_table(reflection, table)
-        return self._stream(reflected, find_columns(reflection, reflected, columns), columns)
-
-    def peek(self, table: str, column: str, max_values: int) -> Peek:
-        reflection = self.reflect()
-        reflected = find_table(reflection, table)
-        wanted = find_columns(reflection, reflected, [column])
-        with reading(self.label, f"table {table}"):
-            return peek_batches(self._stream(reflected, wanted, [column]), wanted[0].kind, max_values)
-
     def about(self, table: str) -> int | None:
-        return len(self._open[find_table(self.reflect(), table).name])
+        return len(entered(self._frames)[find_table(self.reflect(), table).name])
 
     def place(self) -> Place:
         return Place(frozenset({("dictionary", id(self._given))}))
-
-    @property
-    def _open(self) -> dict[str, pd.DataFrame]:
-        if self._frames is None:
-            raise InternalError("a source was asked before it was entered")
-        return self._frames
 
     def _stream(
         self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        frame = self._open[table.name]
+        frame = entered(self._frames)[table.name]
         if not len(frame):
             yield from record_batches([], columns, names, table.name)
         for start in range(0, len(frame), BATCH_ROWS):

@@ -12,24 +12,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mare.errors import InternalError
 from mare.ports import Place
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
 from mare_adapters.boundary import connecting, reading
 from mare_adapters.dialects import Dialect
-from mare_adapters.locations import sql_location
+from mare_adapters.locations import SqlLocation, sql_location
 
-from .asking import Asked, asked_columns, find_columns, find_table
-from .catalogue import Found, unknown_types_allowed
+from .asking import Asked, Question, TableSource, asked_columns, entered, find_table
+from .catalogue import StoredTable, unknown_types_allowed
 from .columnar import BATCH_ROWS, Unread, record_batches
-from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value, peek_batches
+from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from sqlalchemy import ColumnElement, Connection, FromClause
 
 
-class SqlSource:
+class SqlSource(TableSource):
     """A database, as a `mare.ports.Source`."""
 
     def __init__(self, location: str | Path, dialect: Dialect | None = None) -> None:
@@ -37,13 +36,9 @@ class SqlSource:
         self._dialect = self._location.dialect
         self._stack = ExitStack()
         self._connection: Connection | None = None
-        self._reflection: Reflection | None = None
-        self._found: dict[str, Found] = {}
+        self._tables: dict[str, StoredTable] = {}
         self._schemas: tuple[str, ...] = ()
         self.unread: Unread = Unread()
-
-    def __repr__(self) -> str:
-        return f"SqlSource({self.label!r})"
 
     @property
     def label(self) -> str:
@@ -61,32 +56,22 @@ class SqlSource:
         self._connection, self._reflection = None, None
         self._stack.close()
 
-    def reflect(self) -> Reflection:
-        if self._reflection is None:
-            with reading(self._location, "the catalogue"), unknown_types_allowed():
-                self._reflection = self._reflect()
-        return self._reflection
+    @property
+    def _at(self) -> SqlLocation:
+        return self._location
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        reflected, found = self._table(table)
-        return self._stream(reflected, found, asked_columns(self.reflect(), reflected, columns), columns)
-
-    def peek(self, table: str, column: str, max_values: int) -> Peek:
-        reflected, found = self._table(table)
-        wanted = find_columns(self.reflect(), reflected, [column])[0]
-        with reading(self._location, f"table {table}"):
-            if wanted.kind == "unknown":  # an undeclared column of SQLite: only the values tell
-                return peek_batches(self._stream(reflected, found, [Asked(wanted)], [column]), wanted.kind, max_values)
-            return _peek(self._open, found, wanted, max_values, reflected.name, self._dialect)
+        reflected = find_table(self.reflect(), table)
+        return self._answer(self._question(reflected, asked_columns(self.reflect(), reflected, columns), columns))
 
     def about(self, table: str) -> int | None:
         from sqlalchemy.exc import SQLAlchemyError
 
-        _, found = self._table(table)
+        stored = self._tables[find_table(self.reflect(), table).name]
         # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it. Reading comes next, and
         # says what is wrong.
         with suppress(SQLAlchemyError):
-            return self._dialect.rows_of(self._open, found)
+            return self._dialect.rows_of(self._open, stored)
         return None
 
     def place(self) -> Place:
@@ -98,17 +83,15 @@ class SqlSource:
 
     @property
     def _open(self) -> Connection:
-        if self._connection is None:
-            raise InternalError("a source was asked before it was entered")
-        return self._connection
+        return entered(self._connection)
 
     def _reflect(self) -> Reflection:
         from sqlalchemy import inspect
 
-        connection = self._open
-        catalogue = self._dialect.reflect(connection, inspect(connection), self._schemas)
-        self._found = dict(catalogue.found)
-        return Reflection(self.label, tuple(map(self._in_own_words, catalogue.tables)), catalogue.left_out)
+        with reading(self._location, "the catalogue"), unknown_types_allowed():
+            catalogue = self._dialect.reflect(self._open, inspect(self._open), self._schemas)
+        self._tables = catalogue.by_label
+        return Reflection(self.label, tuple(map(self._in_own_words, catalogue.tables)), tuple(catalogue.left_out))
 
     def _in_own_words(self, table: ReflectedTable) -> ReflectedTable:
         """The table, which says whose words its types are, and its columns, which say where these end."""
@@ -116,39 +99,63 @@ class SqlSource:
         columns = (replace(c, lowest=low, highest=high) for c, (low, high) in zip(table.columns, ends, strict=True))
         return replace(table, columns=tuple(columns), dialect=self._dialect.name)
 
-    def _table(self, name: str) -> tuple[ReflectedTable, Found]:
-        table = find_table(self.reflect(), name)
-        return table, self._found[table.name]
+    def _question(self, table: ReflectedTable, columns: Sequence[Asked], names: Sequence[str]) -> Question:
+        return Question(table, self._tables[table.name], columns, names)
 
     def _stream(
-        self, table: ReflectedTable, found: Found, asked: Sequence[Asked], names: Sequence[str]
+        self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
+        return self._answer(self._question(table, list(map(Asked, columns)), names))
+
+    def _answer(self, asked: Question) -> Iterator[pa.RecordBatch]:
         from sqlalchemy import select
 
-        columns = [column.delivered for column in asked]
-        with reading(self._location, f"table {table.name}"):
-            fast = self._dialect.fast_batches(self._open, table, found, asked, names, self.unread)
+        with reading(self._location, f"table {asked.table.name}"):
+            fast = self._dialect.fast_batches(self._open, asked, self.unread)
             if fast is not None:
                 yield from fast
                 return
-            stored = _stored(found, [column.stored for column in asked])
-            query = select(*(_asked_for(stored, column, self._dialect) for column in asked)).select_from(stored)
+            table = _from_clause(asked.stored, [column.stored for column in asked.columns])
+            query = select(*(_asked_for(table, column, self._dialect) for column in asked.columns)).select_from(table)
             driver_connection = self._open.connection.driver_connection
             with closing(self._open.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(query)) as rows:
                 try:
-                    yield from record_batches(rows, columns, names, table.name, self.unread)
+                    yield from record_batches(rows, asked.delivered, asked.names, asked.table.name, self.unread)
                 finally:
                     self._dialect.let_go(driver_connection)
 
+    def _peek(self, table: ReflectedTable, column: ReflectedColumn, max_values: int) -> Peek:
+        if column.kind == "unknown":  # an undeclared column of SQLite: only the values tell
+            return super()._peek(table, column, max_values)
+        from sqlalchemy import func, select
 
-def _stored(found: Found, columns: Sequence[ReflectedColumn]) -> FromClause:
+        stored = _from_clause(self._tables[table.name], [column])
+        value = _asked_for(stored, Asked(column), self._dialect)
+
+        def converted(values: Sequence[object]) -> list[object]:
+            batch = next(record_batches([(v,) for v in values], [column], [column.name], table.name))
+            answer: list[object] = batch.column(0).to_pylist()
+            return answer
+
+        rows, filled = self._open.execute(select(func.count(), func.count(value)).select_from(stored)).one()
+        low = high = values = None
+        if column.kind in BOUNDED_KINDS:
+            low, high = converted(self._open.execute(select(func.min(value), func.max(value)).select_from(stored)).one())
+        if column.kind in LISTED_KINDS:
+            query = select(value).select_from(stored).distinct().where(value.is_not(None)).order_by(value).limit(max_values + 1)
+            listed = [row[0] for row in self._open.execute(query)]
+            values = tuple(as_value(v) for v in converted(listed)) if len(listed) <= max_values else None
+        return Peek(kind=column.kind, values=values, min=as_bound(low), max=as_bound(high), has_null=filled < rows)
+
+
+def _from_clause(stored: StoredTable, columns: Sequence[ReflectedColumn]) -> FromClause:
     """The table as SQLAlchemy selects from it. Every name is quoted: `order`, mixed case and quotes come through."""
     from sqlalchemy import column, table
     from sqlalchemy.sql import quoted_name
 
     unique = {c.name: column(quoted_name(c.name, True)) for c in columns}  # type: ignore[var-annotated]
-    schema = None if found.schema is None else quoted_name(found.schema, True)
-    return table(quoted_name(found.name, True), *unique.values(), schema=schema)
+    schema = None if stored.schema is None else quoted_name(stored.schema, True)
+    return table(quoted_name(stored.name, True), *unique.values(), schema=schema)
 
 
 def _asked_for(stored: FromClause, asked: Asked, dialect: Dialect) -> ColumnElement[object]:
@@ -158,25 +165,3 @@ def _asked_for(stored: FromClause, asked: Asked, dialect: Dialect) -> ColumnElem
     if asked.collation:
         return literal_column(dialect.key_form(asked))
     return dialect.expression(stored.c[asked.stored.name], asked.stored)
-
-
-def _peek(connection: Connection, found: Found, column: ReflectedColumn, max_values: int, table: str, dialect: Dialect) -> Peek:
-    from sqlalchemy import func, select
-
-    stored = _stored(found, [column])
-    value = _asked_for(stored, Asked(column), dialect)
-
-    def converted(values: Sequence[object]) -> list[object]:
-        batch = next(record_batches([(v,) for v in values], [column], [column.name], table))
-        answer: list[object] = batch.column(0).to_pylist()
-        return answer
-
-    rows, filled = connection.execute(select(func.count(), func.count(value)).select_from(stored)).one()
-    low = high = values = None
-    if column.kind in BOUNDED_KINDS:
-        low, high = converted(connection.execute(select(func.min(value), func.max(value)).select_from(stored)).one())
-    if column.kind in LISTED_KINDS:
-        query = select(value).select_from(stored).distinct().where(value.is_not(None)).order_by(value).limit(max_values + 1)
-        listed = [row[0] for row in connection.execute(query)]
-        values = tuple(as_value(v) for v in converted(listed)) if len(listed) <= max_values else None
-    return Peek(kind=column.kind, values=values, min=as_bound(low), max=as_bound(high), has_null=filled < rows)

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 from mare.errors import SourceError
 from mare.ports import Place
 from mare.schema.reflection import ReflectedColumn, StorageKind
-from mare_adapters import boundary as told
-from mare_adapters.boundary import origin_of
+from mare_adapters import boundary
 from mare_adapters.dialects import PATIENCE, Ask, Dialect, Ends
 from mare_adapters.sources.asking import EXACT, Asked, exact_decimal
-from mare_adapters.sources.catalogue import Catalogue, Found
+from mare_adapters.sources.catalogue import Catalogue, StoredTable
 
 from .catalogue import COLLATION, reflect_mysql
 
@@ -34,55 +33,30 @@ _TIMESTAMPS = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7)
 """In UTC, which is what is written."""
 _YEARS = 1901, 2155
 
-_BY_CODE = {
-    1045: told.REFUSED,
-    1698: told.REFUSED,
-    3118: told.REFUSED,
-    1130: "takes no connection from this machine",
-    3159: "takes connections with TLS only",
-    1820: told.EXPIRED,
-    1862: told.EXPIRED,
-    1049: told.NO_DATABASE,
-    1044: told.NO_RIGHT,
-    1142: told.NO_RIGHT,
-    1143: told.NO_RIGHT,
-    1227: told.NO_RIGHT,
-    1040: told.BUSY,
-    1203: told.BUSY,
-    1226: told.BUSY,
-    1021: told.DISK_FULL,
-    1114: told.DISK_FULL,
-    3675: told.DISK_FULL,
-    1290: told.READ_ONLY,
-    1836: told.READ_ONLY,
-    1205: told.LOCKED,
-    1213: told.LOCKED,
-    1053: told.LOST,
-    1927: told.LOST,
-    4031: told.LOST,
-    2006: told.LOST,
-    2013: told.LOST,
-    2055: told.LOST,
-    1216: told.FOREIGN,
-    1452: told.FOREIGN,
-    1062: told.UNIQUE,
-    1586: told.UNIQUE,
-    3819: told.CHECK,
-    4025: told.CHECK,
-    1048: told.NULL,
-    1364: told.NULL,
-    1264: told.UNFIT,
-    1265: told.UNFIT,
-    1292: told.UNFIT,
-    1366: told.UNFIT,
-    1406: told.UNFIT,
-    3140: told.UNFIT,
-    1451: told.DEPENDENT,
-    1054: told.NO_COLUMN,
-    1071: "takes no key of that length: it holds 3072 bytes, four for a letter",
-    3750: "takes no table without a primary key (sql_require_primary_key), and this one has none",
+_CAUSES = {
+    boundary.REFUSED: (1045, 1698, 3118),
+    "takes no connection from this machine": (1130,),
+    "takes connections with TLS only": (3159,),
+    boundary.EXPIRED: (1820, 1862),
+    boundary.NO_DATABASE: (1049,),
+    boundary.NO_RIGHT: (1044, 1142, 1143, 1227),
+    boundary.BUSY: (1040, 1203, 1226),
+    boundary.DISK_FULL: (1021, 1114, 3675),
+    boundary.READ_ONLY: (1290, 1836),
+    boundary.LOCKED: (1205, 1213),
+    boundary.LOST: (1053, 1927, 4031, 2006, 2013, 2055),
+    boundary.FOREIGN: (1216, 1452),
+    boundary.UNIQUE: (1062, 1586),
+    boundary.CHECK: (3819, 4025),
+    boundary.NULL: (1048, 1364),
+    boundary.UNFIT: (1264, 1265, 1292, 1366, 1406, 3140),
+    boundary.DEPENDENT: (1451,),
+    boundary.NO_COLUMN: (1054,),
+    "takes no key of that length: it holds 3072 bytes, four for a letter": (1071,),
+    "takes no table without a primary key (sql_require_primary_key), and this one has none": (3750,),
 }
-"""The server's states are coarser than its codes."""
+"""With the codes that tell them: the server's states are coarser."""
+_BY_CODE = {code: cause for cause, codes in _CAUSES.items() for code in codes}
 
 
 class Mysql(Dialect):
@@ -175,10 +149,10 @@ class Mysql(Dialect):
         if getattr(driver_connection, "open", True) is False and result is not None:
             result.unbuffered_active = False
 
-    def rows_of(self, connection: Connection, found: Found) -> int | None:
+    def rows_of(self, connection: Connection, table: StoredTable) -> int | None:
         from sqlalchemy import text
 
-        rows = connection.execute(text(_SIZE), {"name": found.name}).scalar()
+        rows = connection.execute(text(_SIZE), {"name": table.name}).scalar()
         return None if rows is None else int(rows)
 
     def place(self, ask: Ask, location: SqlLocation, schemas: Sequence[str]) -> Place:
@@ -190,6 +164,6 @@ class Mysql(Dialect):
         return Place(frozenset({("mysql", *map(variables.get, identity), name)}))
 
     def cause_of(self, error: BaseException) -> str | None:
-        origin = origin_of(error)
+        origin = boundary.origin_of(error)
         code = origin.args[0] if origin.args else None
         return _BY_CODE.get(code) if isinstance(code, int) else super().cause_of(error)

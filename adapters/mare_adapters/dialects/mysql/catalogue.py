@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
 from mare_adapters.sources.asking import EXACT
-from mare_adapters.sources.catalogue import Catalogue, Found, left_out_references, reflect_tables
+from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables
 from mare_adapters.sources.check_grammar import check_texts
 from mare_adapters.sources.checks import apply_checks
 
@@ -54,7 +54,7 @@ def reflect_mysql(connection: Connection, inspector: Inspector, own_kind: KindOf
         collations[name][column] = collation or ""
         if "select" not in privileges.lower():
             hidden.add(name)
-    found, left_out = [], []
+    stored, left_out = [], []
     for name, kind in connection.exec_driver_sql(_TABLES):
         if kind in _TYPES:
             left_out.append(LeftOut(name, _TYPES[kind]))
@@ -65,18 +65,18 @@ def reflect_mysql(connection: Connection, inspector: Inspector, own_kind: KindOf
         elif not _readable(connection, name):
             left_out.append(LeftOut(name, "no right to read all of its columns"))
         else:
-            found.append(Found(name, None, name))
+            stored.append(StoredTable(name, None, name))
     mariadb = getattr(connection.dialect, "is_mariadb", False)
-    checks = _mariadb_checks(connection) if mariadb else _mysql_checks(connection, found)
+    checks = _mariadb_checks(connection) if mariadb else _mysql_checks(connection, stored)
     computed = {} if mariadb else _computed_indexes(connection)
     tables = []
-    for table in reflect_tables(inspector, found, own_kind, computed):
+    for table in reflect_tables(inspector, stored, own_kind, computed):
         uniques = [text for text in computed.get(table.name, {}).values() if text]
         columns = [replace(column, collation=_collation(column, collations[table.name])) for column in table.columns]
-        told = replace(table, columns=tuple(columns), unread_checks=(*table.unread_checks, *uniques))
-        tables.append(_told(told, words[table.name], checks.get(table.name, [])))
-    left_out += left_out_references(inspector, found)
-    return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
+        table = replace(table, columns=tuple(columns), unread_checks=(*table.unread_checks, *uniques))
+        tables.append(_in_own_words(table, words[table.name], checks.get(table.name, [])))
+    left_out += left_out_references(inspector, stored)
+    return Catalogue(tables, stored, left_out)
 
 
 def _collation(column: ReflectedColumn, collations: dict[str, str]) -> str:
@@ -110,11 +110,11 @@ def _computed_indexes(connection: Connection) -> dict[str, dict[str, str]]:
     parts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for table, index, _, part, _ in rows:
         parts[table, index].append(str(part))
-    found: dict[str, dict[str, str]] = defaultdict(dict)
+    expressions: dict[str, dict[str, str]] = defaultdict(dict)
     for table, index, repeated, _, computed in rows:
         if computed:
-            found[table][index] = "" if repeated else f"UNIQUE ({', '.join(parts[table, index])})"
-    return found
+            expressions[table][index] = "" if repeated else f"UNIQUE ({', '.join(parts[table, index])})"
+    return expressions
 
 
 def _mariadb_checks(connection: Connection) -> dict[str, list[str]]:
@@ -131,14 +131,14 @@ def _mariadb_checks(connection: Connection) -> dict[str, list[str]]:
     return texts
 
 
-def _mysql_checks(connection: Connection, found: Sequence[Found]) -> dict[str, list[str]]:
+def _mysql_checks(connection: Connection, stored: Sequence[StoredTable]) -> dict[str, list[str]]:
     """As the statement writes them that would make the table: the view of the catalogue mangles what is not ASCII (MySQL 9.7)."""
     texts = {}
-    for one in found:
+    for table in stored:
         # The driver takes a % for a value to come.
-        ((_, statement),) = connection.exec_driver_sql(f"SHOW CREATE TABLE `{one.name}`".replace("%", "%%"))
+        ((_, statement),) = connection.exec_driver_sql(f"SHOW CREATE TABLE `{table.name}`".replace("%", "%%"))
         # A check that is not enforced promises nothing.
-        texts[one.name] = check_texts(_NOT_ENFORCED.sub("", statement))
+        texts[table.name] = check_texts(_NOT_ENFORCED.sub("", statement))
     return texts
 
 
@@ -148,25 +148,25 @@ def _exactness(words_of_type: str, collation: str) -> str:
     return " collate utf8mb4_bin" if exact else ""
 
 
-def _told(table: ReflectedTable, words: dict[str, str], checks: list[str]) -> ReflectedTable:
+def _in_own_words(table: ReflectedTable, words: dict[str, str], checks: list[str]) -> ReflectedTable:
     # MariaDB stores JSON as text with this check.
     documents = {match[1].replace("``", "`") for text in checks if (match := _JSON.fullmatch(text))}
-    columns = tuple(_told_column(column, words[column.name], document=column.name in documents) for column in table.columns)
+    columns = tuple(_own_column(column, words[column.name], document=column.name in documents) for column in table.columns)
     return apply_checks(replace(table, columns=columns), [text for text in checks if not _JSON.fullmatch(text)])
 
 
-def _told_column(column: ReflectedColumn, words: str, *, document: bool) -> ReflectedColumn:
-    told = replace(column, sql_type=words)
+def _own_column(column: ReflectedColumn, words: str, *, document: bool) -> ReflectedColumn:
+    own = replace(column, sql_type=words)
     if words.startswith("set("):  # SQLAlchemy tells the length of a word in its list
-        return replace(told, max_length=None)
+        return replace(own, max_length=None)
     if document:
-        return replace(told, kind="json")
+        return replace(own, kind="json")
     if words == "uuid":  # MariaDB's, which SQLAlchemy does not know under MySQL's name
-        return replace(told, kind="uuid")
+        return replace(own, kind="uuid")
     if words.startswith("bigint") and "unsigned" in words:
-        return replace(told, digits=20)  # one more than 64 bits with a sign hold
+        return replace(own, digits=20)  # one more than 64 bits with a sign hold
     if column.kind == "unknown":  # points and shapes: not unknown, only of no kind that mare models
-        return replace(told, kind="other")
+        return replace(own, kind="other")
     if (bits := re.fullmatch(r"bit\((\d+)\)", words)) and 1 < int(bits[1]) < 64:
-        return replace(told, kind="integer", min=0, max=2 ** int(bits[1]) - 1)
-    return told
+        return replace(own, kind="integer", min=0, max=2 ** int(bits[1]) - 1)
+    return own

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mare.errors import SourceError
 from mare.ports import Place
-from mare.schema.reflection import ReflectedColumn, ReflectedTable, StorageKind
-from mare_adapters import boundary as told
-from mare_adapters.boundary import origin_of
+from mare.schema.reflection import ReflectedColumn, StorageKind
+from mare_adapters import boundary
 from mare_adapters.dialects import PATIENCE, Ask, Dialect
 from mare_adapters.engine import quoted
-from mare_adapters.sources.asking import EXACT, Asked, exact_decimal
-from mare_adapters.sources.catalogue import Catalogue, Found
+from mare_adapters.sources.asking import EXACT, Asked, Question, exact_decimal
+from mare_adapters.sources.catalogue import Catalogue, StoredTable
 from mare_adapters.sources.columnar import Unread
 
 from . import copying
@@ -46,31 +45,28 @@ SELECT d.oid::text, extract(epoch FROM pg_catalog.pg_postmaster_start_time())::t
 """
 _SYSTEM = "SELECT system_identifier::text FROM pg_catalog.pg_control_system()"
 
-_BY_STATE = {
-    "28P01": told.REFUSED,
-    "28000": told.REFUSED,
-    "3D000": told.NO_DATABASE,
-    "42501": told.NO_RIGHT,
-    "53100": told.DISK_FULL,
-    "53300": told.BUSY,
-    "57P03": "is starting up or shutting down",
-    "57P01": told.LOST,
-    "57P02": told.LOST,
-    "57P05": told.LOST,
-    "25P03": told.LOST,
-    "57014": told.STOPPED,
-    "40001": told.STANDBY,
-    "25006": told.READ_ONLY,
-    "55P03": told.LOCKED,
-    "40P01": told.LOCKED,
-    "23503": told.FOREIGN,
-    "23505": told.UNIQUE,
-    "23514": told.CHECK,
-    "23502": told.NULL,
-    "2BP01": told.DEPENDENT,
-    "42703": told.NO_COLUMN,
+_CAUSES = {
+    boundary.REFUSED: ("28P01", "28000"),
+    boundary.NO_DATABASE: ("3D000",),
+    boundary.NO_RIGHT: ("42501",),
+    boundary.DISK_FULL: ("53100",),
+    boundary.BUSY: ("53300",),
+    "is starting up or shutting down": ("57P03",),
+    boundary.LOST: ("57P01", "57P02", "57P05", "25P03"),
+    boundary.STOPPED: ("57014",),
+    boundary.STANDBY: ("40001",),
+    boundary.READ_ONLY: ("25006",),
+    boundary.LOCKED: ("55P03", "40P01"),
+    boundary.FOREIGN: ("23503",),
+    boundary.UNIQUE: ("23505",),
+    boundary.CHECK: ("23514",),
+    boundary.NULL: ("23502",),
+    boundary.DEPENDENT: ("2BP01",),
+    boundary.NO_COLUMN: ("42703",),
 }
-_BY_CLASS_OF_STATE = {"08": told.LOST, "22": told.UNFIT}
+"""With the states that tell them."""
+_BY_STATE = {state: cause for cause, states in _CAUSES.items() for state in states}
+_BY_CLASS_OF_STATE = {"08": boundary.LOST, "22": boundary.UNFIT}
 
 
 class Postgres(Dialect):
@@ -133,34 +129,26 @@ class Postgres(Dialect):
             return f"lower({text})"
         return exact_decimal(text) if asked.collation == EXACT else super().key_form(asked)
 
-    def fast_batches(
-        self,
-        connection: Connection,
-        table: ReflectedTable,
-        found: Found,
-        asked: Sequence[Asked],
-        names: Sequence[str],
-        unread: Unread,
-    ) -> Iterator[pa.RecordBatch] | None:
-        driver = copying.copying_connection(connection, [column.delivered for column in asked])
+    def fast_batches(self, connection: Connection, asked: Question, unread: Unread) -> Iterator[pa.RecordBatch] | None:
+        driver = copying.copying_connection(connection, asked.delivered)
         if driver is None:
             return None
-        forms = [self.key_form(column) if column.collation else copying.expression(column.stored) for column in asked]
+        forms = [self.key_form(c) if c.collation else copying.expression(c.stored) for c in asked.columns]
 
         def batches() -> Iterator[pa.RecordBatch]:
             try:
-                yield from copying.copied_batches(driver, table, found, asked, forms, names, unread)
+                yield from copying.copied_batches(driver, asked, forms, unread)
             finally:
                 if driver.broken:  # SQLAlchemy was not there to see it
                     connection.invalidate()
 
         return batches()
 
-    def rows_of(self, connection: Connection, found: Found) -> int | None:
+    def rows_of(self, connection: Connection, table: StoredTable) -> int | None:
         from sqlalchemy import text
 
         with connection.begin_nested():  # or a refusal would end the snapshot
-            rows = connection.execute(text(_SIZE), {"name": found.name, "schema": found.schema}).scalar()
+            rows = connection.execute(text(_SIZE), {"name": table.name, "schema": table.schema}).scalar()
         return None if rows is None else int(rows)
 
     def place(self, ask: Ask, location: SqlLocation, schemas: Sequence[str]) -> Place:
@@ -177,7 +165,7 @@ class Postgres(Dialect):
         return Place(frozenset(own))
 
     def cause_of(self, error: BaseException) -> str | None:
-        origin = origin_of(error)
+        origin = boundary.origin_of(error)
         state = getattr(origin, "sqlstate", None) or getattr(origin, "pgcode", None)
         if state is not None:
             return _BY_STATE.get(state) or _BY_CLASS_OF_STATE.get(state[:2])
@@ -187,13 +175,13 @@ class Postgres(Dialect):
 def _connecting_cause(text: str) -> str | None:
     """libpq gives no code for what goes wrong while connecting."""
     if "password authentication failed" in text or "no password supplied" in text or "no pg_hba.conf entry" in text:
-        return told.REFUSED
+        return boundary.REFUSED
     if 'database "' in text and "does not exist" in text:
-        return told.NO_DATABASE
+        return boundary.NO_DATABASE
     if "role" in text and ("does not exist" in text or "not permitted to log in" in text):
-        return told.REFUSED
+        return boundary.REFUSED
     lost = ("server closed the connection", "connection is lost", "the connection is closed", "consuming input failed")
-    return told.LOST if any(words in text for words in lost) else None
+    return boundary.LOST if any(words in text for words in lost) else None
 
 
 def _asked_schemas(connection: Connection, asked: Sequence[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
 from mare_adapters.sources.asking import EXACT
 from mare_adapters.sources.catalogue import (
     Catalogue,
-    Found,
+    StoredTable,
     labelled,
     left_out_references,
     reflect_tables,
@@ -107,7 +107,7 @@ _WORDS = {
 def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequence[str], own_kind: KindOf) -> Catalogue:
     """The tables of these schemas that can be read."""
     relations = [_Relation(*row) for row in connection.exec_driver_sql(_RELATIONS)]
-    found, left_out = _sorted_out(relations, schemas)
+    stored, left_out = _sorted_out(relations, schemas)
     facts: dict[tuple[str, str], dict[str, _Attribute]] = defaultdict(dict)
     for schema, name, column, *attribute in connection.exec_driver_sql(_COLUMNS):
         facts[schema, name][column] = _Attribute(*attribute)
@@ -116,21 +116,21 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
     for schema, name, text in connection.exec_driver_sql(_EXCLUSIONS):
         exclusions[schema, name].append(text)
     tables = []
-    for one, table in zip(found, reflect_tables(inspector, found, own_kind), strict=True):
-        columns = facts[str(one.schema), one.name]
-        told = _with_own_words(table, str(one.schema), columns)
-        told = replace(told, unread_checks=(*told.unread_checks, *exclusions[str(one.schema), one.name]))
-        told = _with_domains(told, inspector, one, domains)
-        checks = [str(check["sqltext"]) for check in inspector.get_check_constraints(one.name, one.schema)]
-        told = apply_checks(told, checks)
+    for at, table in zip(stored, reflect_tables(inspector, stored, own_kind), strict=True):
+        columns = facts[str(at.schema), at.name]
+        table = _with_own_words(table, str(at.schema), columns)
+        table = replace(table, unread_checks=(*table.unread_checks, *exclusions[str(at.schema), at.name]))
+        table = _with_domains(table, inspector, at, domains)
+        checks = [str(check["sqltext"]) for check in inspector.get_check_constraints(at.name, at.schema)]
+        table = apply_checks(table, checks)
         hidden = [column for column, attribute in columns.items() if not attribute.readable]
-        left_out += [LeftOut(f"{one.label}.{column}", "no right to read this column") for column in hidden]
-        tables.append(without_columns(told, hidden))
-    left_out += left_out_references(inspector, found)
-    return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
+        left_out += [LeftOut(f"{at.label}.{column}", "no right to read this column") for column in hidden]
+        tables.append(without_columns(table, hidden))
+    left_out += left_out_references(inspector, stored)
+    return Catalogue(tables, stored, left_out)
 
 
-def _sorted_out(relations: Sequence[_Relation], schemas: Sequence[str]) -> tuple[list[Found], list[LeftOut]]:
+def _sorted_out(relations: Sequence[_Relation], schemas: Sequence[str]) -> tuple[list[StoredTable], list[LeftOut]]:
     kept: list[tuple[str, str]] = []
     left_out: list[LeftOut] = []
     elsewhere: dict[str, int] = defaultdict(int)
@@ -207,11 +207,11 @@ def _domain_checks(inspector: Inspector) -> dict[tuple[str | None, str], list[st
 
 
 def _with_domains(
-    table: ReflectedTable, inspector: Inspector, found: Found, domains: dict[tuple[str | None, str], list[str]]
+    table: ReflectedTable, inspector: Inspector, at: StoredTable, domains: dict[tuple[str | None, str], list[str]]
 ) -> ReflectedTable:
     from sqlalchemy.dialects.postgresql import DOMAIN
 
-    stored = {column["name"]: column["type"] for column in inspector.get_columns(found.name, found.schema)}
+    stored = {column["name"]: column["type"] for column in inspector.get_columns(at.name, at.schema)}
     columns, unread = [], list(table.unread_checks)
     for column in table.columns:
         domain, told = stored[column.name], column

@@ -13,12 +13,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.schema.reflection import ReflectedColumn
 from mare_adapters.engine import quoted
 from mare_adapters.letters import letters
 from mare_adapters.sources.arrow_kinds import conformed
-from mare_adapters.sources.asking import Asked
-from mare_adapters.sources.catalogue import Found
+from mare_adapters.sources.asking import Question
 from mare_adapters.sources.columnar import BATCH_ROWS, Unread, arrow_type, record_batches, within_reach
 
 if TYPE_CHECKING:
@@ -43,26 +42,20 @@ def copying_connection(connection: Connection, columns: Sequence[ReflectedColumn
 
 
 def copied_batches(
-    connection: psycopg.Connection[object],
-    table: ReflectedTable,
-    found: Found,
-    asked: Sequence[Asked],
-    forms: Sequence[str],
-    names: Sequence[str],
-    unread: Unread,
+    connection: psycopg.Connection[object], asked: Question, forms: Sequence[str], unread: Unread
 ) -> Iterator[pa.RecordBatch]:
     """All rows, in the batches and the types in which every source gives them. ``forms`` are the columns in SQL."""
-    columns = [column.delivered for column in asked]
+    columns, names, table = asked.delivered, asked.names, asked.table.name
     selected = ", ".join(f"{form} AS c{number}" for number, form in enumerate(forms))
-    query = f"SELECT {selected} FROM {quoted(str(found.schema))}.{quoted(found.name)}"
+    query = f"SELECT {selected} FROM {quoted(str(asked.stored.schema))}.{quoted(asked.stored.name)}"
     empty = True
     stored = connection.info.parameter_status("server_encoding") or "UTF8"
     with _copying(connection.pgconn, f"COPY ({query}) TO STDOUT (FORMAT csv, ENCODING '{stored}')") as blocks:
         for block in blocks:
             empty = False
-            yield conformed(_parsed(_as_utf8(block, stored), columns), columns, names, table.name, unread)
+            yield conformed(_parsed(_as_utf8(block, stored), columns), columns, names, table, unread)
     if empty:
-        yield from record_batches([], columns, names, table.name)
+        yield from record_batches([], columns, names, table)
 
 
 def _as_utf8(block: memoryview, stored: str) -> memoryview:

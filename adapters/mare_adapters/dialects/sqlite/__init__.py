@@ -19,7 +19,7 @@ from mare_adapters.dialects import Ask, Dialect
 from mare_adapters.engine import quoted
 from mare_adapters.letters import letters
 from mare_adapters.sources.asking import EXACT, Asked
-from mare_adapters.sources.catalogue import Catalogue, Found, left_out_references, reflect_tables
+from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables
 from mare_adapters.sources.check_grammar import check_texts
 from mare_adapters.sources.checks import apply_checks
 
@@ -123,33 +123,33 @@ class Sqlite(Dialect):
         virtual = [name for name, sql in made.items() if re.match(r"\s*CREATE\s+VIRTUAL", sql, re.IGNORECASE)]
         left_out = [LeftOut(name, "a view: it follows from the tables that it reads") for name in inspector.get_view_names()]
         left_out += [LeftOut(name, "a virtual table: it follows from other data") for name in virtual]
-        found = []
+        stored = []
         for name in inspector.get_table_names():
             owner = next((v for v in virtual if name.startswith(f"{v}_")), None)
             if owner is not None:
                 left_out.append(LeftOut(name, f"serves the virtual table {owner}"))
             elif name not in virtual:
-                found.append(Found(name, None, name))
+                stored.append(StoredTable(name, None, name))
         tables = [
             apply_checks(
                 _with_computed_uniques(connection, _with_declared_types(connection, table)), check_texts(made[table.name])
             )
-            for table in reflect_tables(inspector, found, self.kind_of)
+            for table in reflect_tables(inspector, stored, self.kind_of)
         ]
-        left_out += left_out_references(inspector, found)
-        return Catalogue(tuple(tables), {one.label: one for one in found}, tuple(left_out))
+        left_out += left_out_references(inspector, stored)
+        return Catalogue(tables, stored, left_out)
 
     def key_form(self, asked: Asked) -> str:
         if asked.collation not in _KEY_FORMS:
             return super().key_form(asked)
         return _KEY_FORMS[asked.collation].format(quoted(asked.stored.name))
 
-    def rows_of(self, connection: Connection, found: Found) -> int | None:
+    def rows_of(self, connection: Connection, table: StoredTable) -> int | None:
         """Its rows have numbers that grow: how dense they are at first, they are throughout, about. (A view has none, nor has a
         table without row numbers.)"""
-        table = quoted(found.name)
-        first = f"SELECT _rowid_ AS r FROM {table} ORDER BY 1 LIMIT {_FIRST}"
-        query = f"SELECT count(r), min(r), max(r), (SELECT max(_rowid_) FROM {table}) FROM ({first})"
+        name = quoted(table.name)
+        first = f"SELECT _rowid_ AS r FROM {name} ORDER BY 1 LIMIT {_FIRST}"
+        query = f"SELECT count(r), min(r), max(r), (SELECT max(_rowid_) FROM {name}) FROM ({first})"
         rows, low, high, last = connection.exec_driver_sql(query).one()
         if not all(isinstance(number, int) for number in (rows, low, high, last)) or not rows:
             return None
