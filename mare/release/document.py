@@ -40,9 +40,8 @@ class _Column(_Strict):
 
     @property
     def reflected(self) -> ReflectedColumn:
-        return ReflectedColumn(
-            **_fields(self, _Column) | {"min": _bound(self.min, self.kind), "max": _bound(self.max, self.kind)}
-        )
+        told = {name: getattr(self, name) for name in _Column.model_fields}
+        return ReflectedColumn(**told | {"min": _bound(self.min, self.kind), "max": _bound(self.max, self.kind)})
 
 
 def _bound(written: int | float | str | None, kind: StorageKind) -> Bound | None:
