@@ -24,9 +24,9 @@ from mare.privacy.learning import Learner
 from mare.relational.relations import TableRelations
 from mare.relational.unrolling import Unrolling
 from mare.stage import Cuts, LocalNotes, Staged, StagedColumn, TableNeeds, needs, stage
-from mare.stage.columns import CODE, ITEM, Measure, listed_view, measured_column
 from mare.stage.intake import Vocabularies
 from mare.stage.loading import Collations
+from mare.stage.raw_columns import CODE, ITEM, Measure, listed_view, measured_column
 from mare.stage.staged import KEY
 
 __all__ = ["CODE", "ITEM", "KEY", "Cuts", "LocalNotes", "Measure", "StageDoor", "TableNeeds", "needs", "open_stage"]

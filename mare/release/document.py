@@ -6,13 +6,16 @@ pydantic checks every field on the way in: what a file says is not believed beca
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from functools import cache
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from mare.codec import LearnedDomain, LearnedOrder, LearnedScales, LearnedValues
+from mare.errors import InternalError
 from mare.schema.reflection import Bound, ColumnOrder, ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
 from mare.schema.strict import Value
 
@@ -71,10 +74,10 @@ class _Learned(_Strict):
     scales: LearnedScales | None = None
 
     def domain(self) -> LearnedDomain:
-        found = [one for one in (self.order, self.values, self.scales) if one is not None]
-        if len(found) != 1:
+        held = [domain for domain in (self.order, self.values, self.scales) if domain is not None]
+        if len(held) != 1:
             raise ValueError("a learned domain is one of order, values and scales")
-        return found[0]
+        return held[0]
 
 
 class _Document(_Strict):
@@ -97,65 +100,40 @@ def _adapter() -> TypeAdapter[_Document]:
 
 def write_document(release: Release, version: int) -> str:
     """The JSON text, with the status first in sight."""
-    groups = [
-        {
-            "group": asdict(g.group),
-            "model": g.model,
-            "options": dict(g.options),
-            "columns": asdict(g.columns),
-            "history": asdict(g.history),
-            "sensitivity": g.sensitivity,
-            "rows": g.rows,
-            "share": g.share,
-        }
-        for g in release.plan.groups
-    ]
-    tables = [
-        {
-            "name": t.name,
-            "columns": [{name: _written(getattr(c, name)) for name in _Column.model_fields} for c in t.columns],
-            "key": t.key,
-            "foreign_keys": [asdict(key) for key in t.foreign_keys],
-            "indexes": t.indexes,
-            "uniques": t.uniques,
-            "orders": [asdict(order) for order in t.orders],
-            "unread_checks": t.unread_checks,
-            "dialect": t.dialect,
-        }
-        for t in release.tables
-    ]
     document = {
         "format": version,
         "status": release.status,
         "entities": release.plan.entities,
-        "groups": groups,
-        "tables": tables,
-        "chosen": dict(release.plan.chosen),
-        "learned": {name: {_KIND[type(one)]: asdict(one)} for name, one in release.plan.learned.items()},
+        "groups": release.plan.groups,
+        "tables": [_fields(t, _Table) | {"columns": [_fields(c, _Column) for c in t.columns]} for t in release.tables],
+        "chosen": release.plan.chosen,
+        "learned": {name: {_KIND[type(domain)]: domain} for name, domain in release.plan.learned.items()},
     }
-    return json.dumps(document, indent=1, allow_nan=False)
+    return json.dumps(document, indent=1, allow_nan=False, default=_plain)
 
 
-def _written(value: object) -> object:
-    return value.isoformat() if isinstance(value, date) else value
+def _fields(noun: object, stored: type[_Strict]) -> dict[str, Any]:
+    """What is stored of a noun that holds more."""
+    return {name: getattr(noun, name) for name in stored.model_fields}
+
+
+def _plain(value: object) -> object:
+    """What JSON has no word for."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    raise InternalError(f"a release cannot hold a {type(value).__name__}")
 
 
 def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[ReflectedTable, ...]]:
     """The plan and the tables back, or a `ValueError`."""
     read = _adapter().validate_json(json.dumps(document))
     tables = tuple(
-        ReflectedTable(
-            name=t.name,
-            columns=tuple(c.reflected for c in t.columns),
-            key=t.key,
-            foreign_keys=t.foreign_keys,
-            indexes=t.indexes,
-            uniques=t.uniques,
-            orders=t.orders,
-            unread_checks=t.unread_checks,
-            dialect=t.dialect,
-        )
-        for t in read.tables
+        ReflectedTable(**_fields(table, _Table) | {"columns": tuple(column.reflected for column in table.columns)})
+        for table in read.tables
     )
-    learned = {name: one.domain() for name, one in read.learned.items()}
+    learned = {name: stored.domain() for name, stored in read.learned.items()}
     return SettledPlan(read.entities, read.groups, read.chosen, learned), tables

@@ -16,7 +16,7 @@ from mare.domain import CodeArray, Codes, Keys, RowDraws, child_keys, purpose_of
 from mare.relational.placing import NOWHERE, Index
 from mare.relational.unrolling import Unrolling
 
-from .mending import REDRAWS
+from .possible_codes import REDRAWS
 
 
 @dataclass(frozen=True, eq=False)

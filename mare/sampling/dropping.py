@@ -18,7 +18,7 @@ from mare.relational.filling import Linked, Modelled
 from mare.relational.placing import NOWHERE, Index
 
 from .linking import draw_from_pool, draw_other_entity
-from .mending import REDRAWS, repeated
+from .possible_codes import REDRAWS, repeated
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -22,7 +22,7 @@ from mare.release import SettledGroup
 
 from .associations import UnrolledRows, agree_on_absence, at_most, unroll
 from .fitted_tables import Chunk, FittedTables
-from .mending import REDRAWS, repeated
+from .possible_codes import REDRAWS, repeated
 from .row_filling import fill_context, fill_rows
 from .run import Coded, Run, make_room, placed_under
 

@@ -20,7 +20,7 @@ from mare.relational.relations import Ranked, Stepped
 from mare.release import SettledGroup
 
 from .fitted_tables import Chunk, Decoder, FittedTables, decoding_draws
-from .mending import keep_apart
+from .possible_codes import keep_apart
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
 from .targets import LastOfItem, rank_targets, step_targets
 

@@ -18,7 +18,7 @@ from mare.relational.relations import Ranked, Stepped, TableRelations
 from mare.release import SettledGroup
 
 from .fitted_tables import Chunk, FittedTables
-from .mending import keep_within, make_possible, rank_limits, step_limits, structural_codes
+from .possible_codes import keep_within, make_possible, rank_limits, step_limits, structural_codes
 from .randomness import ask, ask_by_block, ask_whole_blocks, draws_row_by_row, entity_keys
 from .targets import Crowd, steps_that_stay
 

@@ -1,8 +1,8 @@
 """The stage: true rows, truncated and coded, behind views that only the curator may ask."""
 
-from .columns import StagedColumn
 from .intake import stage
 from .needs import TableNeeds, needs
+from .raw_columns import StagedColumn
 from .staged import LocalNotes, Staged
 from .truncation import Cuts
 from .view import StagedView

@@ -35,7 +35,7 @@ from .owners import (
     with_public_keys,
 )
 from .staged import LocalNotes, Staged
-from .tables import StagedTable, read_places
+from .staged_tables import StagedTable, read_places
 from .truncation import Cuts, OwnedRows, positions, sorted_rows, truncate_rows
 
 if TYPE_CHECKING:

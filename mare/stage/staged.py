@@ -24,7 +24,7 @@ from mare.relational.unrolling import Unrolling
 
 from .lookups import find_keys, find_rows
 from .needs import Link
-from .tables import StagedTable, without_rest
+from .staged_tables import StagedTable, without_rest
 from .truncation import Cuts
 from .view import StagedView
 

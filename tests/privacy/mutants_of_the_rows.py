@@ -14,13 +14,13 @@ import pytest
 from numpy.typing import NDArray
 
 import mare.stage.staged as staged_module
-import mare.stage.tables as tables_module
+import mare.stage.staged_tables as tables_module
 import mare.stage.truncation as truncation_module
 from mare.codec.category import CategoryCodec, canonical
 from mare.relational.placing import NOWHERE
 from mare.stage import Staged, TableNeeds, kernel
-from mare.stage.columns import StagedColumn
-from mare.stage.tables import StagedTable
+from mare.stage.raw_columns import StagedColumn
+from mare.stage.staged_tables import StagedTable
 from tests.privacy import checks_of_fits, checks_of_learning, checks_of_rows
 from tests.privacy.planting import planted
 from tests.privacy.seams import change_rows

@@ -14,7 +14,7 @@ from mare.fitting.noisy_sizes import Sizes
 from mare.privacy.answers.counts import NoisySize
 from mare.privacy.curator import Gate
 from mare.stage import Staged, StagedView, TableNeeds
-from mare.stage.columns import StagedColumn
+from mare.stage.raw_columns import StagedColumn
 from mare.stage_door import StageDoor
 from tests.privacy import checks
 from tests.privacy.planting import planted

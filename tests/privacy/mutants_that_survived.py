@@ -18,7 +18,7 @@ import mare.relational.coding as coding_module
 from mare.privacy.learning import Learner
 from mare.privacy.noise import LARGEST_COUNT, Noise
 from mare.privacy.till import Till
-from mare.stage.columns import StagedColumn
+from mare.stage.raw_columns import StagedColumn
 from mare_adapters.sources.sql import SqlSource
 from tests.privacy import checks_of_learning, checks_of_noise
 from tests.privacy.planting import planted

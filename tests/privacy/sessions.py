@@ -17,7 +17,7 @@ from mare.privacy.view import PrivateView
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.stage import needs, stage
-from mare.stage.columns import StagedColumn
+from mare.stage.raw_columns import StagedColumn
 from tests.memory_source import HOSPITAL, MemorySource, Rows
 from tests.views import ArrayView, array_view
 

@@ -22,7 +22,7 @@ from mare.errors import InternalError
 from mare.relational.placing import Index
 
 from .staged import Staged
-from .tables import StagedTable
+from .staged_tables import StagedTable
 from .view import StagedView
 
 Measure = Literal["values", "first", "elapsed"]
