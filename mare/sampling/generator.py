@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mare.codec import DecodedTable, OrdinalCodec, RelativeCodec, ScaledCodec, TableCodec
-from mare.codec.code import CodeCodec
+from mare.codec.category import CodeCodec
 from mare.domain import Keys
 from mare.models import FittedModel
 from mare.relational.placing import Index, PlacedTables
