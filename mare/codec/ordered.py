@@ -45,7 +45,7 @@ def ordered_codec(
     slots = Slots(column.specials, column.nullable, sequence=column.first is not None)
     if after is None and before is None:
         ends = settled(low, known.low, column.decimals, scale), settled(high, known.high, column.decimals, scale)
-        return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), slots)
+        return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), slots=slots)
     reach = None if column.within is None else scale.reach(column.within)
     placing = Placing(after, before, reach, column.strict, low, high)
     if placing.between:
@@ -54,10 +54,10 @@ def ordered_codec(
         furthest = settled(placing.furthest, known.high, column.decimals, scale)
         placed = _placed(column, scale, (0, None if furthest is None else max(0, furthest)), known.bins)
     if column.first is None:
-        return RelativeCodec(scale, placed, placing, slots)
+        return RelativeCodec(scale, placed, placing, slots=slots)
     start = _first(column, column.first, scale, None if first is None else first.bins, anchors)
     lasting = (None if elapsed is None else elapsed.bins) or _lasting(start, placing)
-    return RelativeCodec(scale, placed, placing, slots, replace(start, lasting=lasting))
+    return RelativeCodec(scale, placed, placing, replace(start, lasting=lasting), slots=slots)
 
 
 def settled(declared: int | None, learned: int | None, precision: int | None, scale: AnyScale) -> int | None:
