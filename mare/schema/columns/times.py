@@ -185,7 +185,6 @@ class Duration(Ordinal):
     order: ClassVar[Order | None] = "length"
     zero: ClassVar[object] = 0
     fits: ClassVar[tuple[StorageKind, ...]] = ("duration",)
-    staged_type: ClassVar[str] = "BIGINT"
 
     @property
     def is_interval(self) -> bool:
@@ -207,6 +206,10 @@ class Duration(Ordinal):
         if stored in ("integer", "number"):
             return ", or say what it counts: stored_as: days"
         return super().hint(stored)
+
+    @property
+    def staged_type(self) -> str:  # type: ignore[override]  # the only type that is staged in one of two
+        return "BIGINT" if self.is_interval else "DOUBLE"
 
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         """An interval in microseconds (a month is 30 days), or the number of units that the source stores."""
