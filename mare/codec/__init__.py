@@ -6,7 +6,7 @@ Pure: domains come from the schema and from what was learned, never from the val
 from .bins import Bins, OpenBins
 from .building import ColumnCodec, OpenCodec, TableCodec, evenly, is_kept_as_text, table_codec
 from .decoding import DecodedTable, decode_table
-from .encoding import EncodedTable, FirstReading, ReadTable, code_table, encode_table, read_table
+from .encoding import EncodedTable, FirstReading, ReadTable, code_table, read_table
 from .learned import LearnedDomain, LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
 from .ordinal import OrdinalCodec
 from .relative import FirstCodec, RelativeCodec
@@ -37,7 +37,6 @@ __all__ = [
     "TableCodec",
     "code_table",
     "decode_table",
-    "encode_table",
     "evenly",
     "is_kept_as_text",
     "read_table",

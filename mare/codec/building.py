@@ -12,12 +12,10 @@ from mare.schema import Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES, AnyColumn, Code, Listed, Ordinal, Quantity
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
-from .anchoring import Unanchored
 from .bins import Bins, OpenBins, make_bins, neighbours
-from .category import CategoryCodec, canonical
-from .code import CodeCodec
+from .category import CategoryCodec, CodeCodec, canonical
 from .learned import LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
-from .ordered import ordered_codec
+from .ordered import Unanchored, ordered_codec
 from .ordinal import OrdinalCodec
 from .relative import FirstCodec, RelativeCodec, whole_bins
 from .scaled import ScaledCodec, scaled_codec

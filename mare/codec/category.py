@@ -1,4 +1,9 @@
-"""One of a few values: the code is the value's place in the list."""
+"""Listed values: the code is the value's place in the list.
+
+Codes of a large vocabulary are many: rare ones share a place with their kin, and come back as one of them. The hierarchy tells
+which codes are alike: prefixes of the code, or columns of the public vocabulary. Its levels are public, so models may count codes
+more coarsely.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray, smallest_dtype
+from mare.domain import Coarsening, CodeArray, smallest_dtype
 from mare.schema.columns.category import canonical as canonical
 from mare.schema.strict import Value
+
+from .parsing import as_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,6 +68,87 @@ class CategoryCodec:
 
         table = pa.array([*uniform(self.values), None])
         return table.take(pa.array(np.minimum(codes.astype(np.int64), len(self.values))))
+
+
+@dataclass(frozen=True)
+class CodeCodec:
+    """Codes: those kept; then one for each group of the rest; the last is NULL where the column is nullable."""
+
+    kept: tuple[str, ...]
+    """The most frequent first, where they were chosen with budget."""
+    rest: tuple[tuple[str, ...], ...] = ()
+    """Groups of codes that share a place: each comes back as one of its codes, at random."""
+    nullable: bool = False
+    prefix: tuple[int, ...] = ()
+    """Lengths of the prefixes that are levels, coarse to fine."""
+    levels: tuple[tuple[str, ...], ...] = ()
+    """Further levels, coarse to fine: of each kept code and each group, what the vocabulary calls it there."""
+
+    @property
+    def places(self) -> int:
+        return len(self.kept) + len(self.rest)
+
+    @property
+    def size(self) -> int:
+        return self.places + self.nullable
+
+    @property
+    def labels(self) -> tuple[str | None, ...]:
+        """Of each code, its text; None for NULL and for what stands for several codes."""
+        return (*self.kept, *(None for _ in self.rest), *([None] if self.nullable else []))
+
+    def encode(self, values: pa.Array) -> CodeArray:
+        return self.encode_counted(values)[0]
+
+    def encode_counted(self, values: pa.Array) -> tuple[CodeArray, int]:
+        """The codes, and how many values are in no vocabulary. Those are put with the codes that begin as they do."""
+        known = {text: code for code, text in enumerate(self.kept)}
+        known |= {text: len(self.kept) + group for group, texts in enumerate(self.rest) for text in texts}
+        alike = {}
+        for length in self.prefix:
+            for text, code in reversed(known.items()):
+                alike[length, text[:length]] = code
+        unknown = self.places if self.nullable else 0
+        codes, strange = coded_by_value(values, known, unknown, unknown, self.size)
+        if strange and self.prefix:
+            codes = self._with_kin(values, codes, known, alike)
+        return codes, strange
+
+    def _with_kin(
+        self, values: pa.Array, codes: CodeArray, known: dict[str, int], alike: dict[tuple[int, str], int]
+    ) -> CodeArray:
+        distinct = as_texts(values).dictionary_encode()
+        found: list[int] = []
+        for text in distinct.dictionary.to_pylist():
+            kin = [alike[n, text[:n]] for n in reversed(self.prefix) if (n, text[:n]) in alike]
+            found.append(kin[0] if kin and text not in known else -1)
+        table = np.array([*found, -1], dtype=np.int64)
+        placed = table[np.asarray(distinct.indices.fill_null(len(found)), dtype=np.int64)]
+        return np.where(placed >= 0, placed, codes).astype(smallest_dtype(self.size))
+
+    def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
+        import pyarrow as pa
+
+        every = [*self.kept, *(text for texts in self.rest for text in texts), None]
+        sizes = np.array([1] * len(self.kept) + [len(texts) for texts in self.rest] + [1], dtype=np.int64)
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        index = np.minimum(codes.astype(np.int64), self.places)
+        # One draw a row whatever it is: who comes after does not depend on it.
+        drawn = starts[index] + (rng.random(len(index)) * sizes[index]).astype(np.int64)
+        return pa.array(every, type=pa.string()).take(pa.array(np.minimum(drawn, starts[index] + sizes[index] - 1)))
+
+    def coarsenings(self) -> tuple[Coarsening, ...]:
+        """Fine to coarse. NULL stays a code of its own."""
+        names = [*self.kept, *(texts[0] for texts in self.rest)]
+        by_prefix = [tuple(name[:length] for name in names) for length in self.prefix]
+        found: list[Coarsening] = []
+        for labels in reversed([*self.levels, *by_prefix]):
+            place = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+            codes = [place[label] for label in labels] + [len(place)] * self.nullable
+            size = len(place) + self.nullable
+            if size < (found[-1].size if found else self.size):
+                found.append(Coarsening(np.array(codes, dtype=np.int64), size))
+        return tuple(found)
 
 
 def coded_by_value(values: pa.Array, known: dict[str, int], outside: int, null: int, size: int) -> tuple[CodeArray, int]:

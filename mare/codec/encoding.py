@@ -64,20 +64,6 @@ class EncodedTable:
     """By column: how far the sequence has come when a row begins."""
 
 
-def encode_table(
-    codec: TableCodec,
-    values: Mapping[str, pa.Array],
-    siblings: Siblings,
-    above: Above | None = None,
-    given: Mapping[str, CodeArray] | None = None,
-) -> EncodedTable:
-    """Codes of every column. A row's codes depend on itself, on rows above, and on earlier rows of its own sequence.
-
-    ``above`` holds the columns of tables above that something is anchored at, ``given`` the codes of references that tell items.
-    """
-    return code_table(codec, read_table(codec, values, siblings, above, given), siblings)
-
-
 def read_table(
     codec: TableCodec,
     values: Mapping[str, pa.Array],
@@ -85,7 +71,10 @@ def read_table(
     above: Above | None = None,
     given: Mapping[str, CodeArray] | None = None,
 ) -> ReadTable:
-    """Everything but the codes of what is binned. Columns that still wait for their values are left out."""
+    """Everything but the codes of what is binned. Columns that still wait for their values are left out.
+
+    ``above`` holds the columns of tables above that something is anchored at, ``given`` the codes of references that tell items.
+    """
     codes: dict[str, CodeArray] = dict(given or {})
     outside: dict[str, int] = {}
     readings: dict[str, Reading] = {}
@@ -114,7 +103,7 @@ def read_table(
 
 
 def code_table(codec: TableCodec, read: ReadTable, siblings: Siblings) -> EncodedTable:
-    """The codes, once every bin is placed."""
+    """The codes, once every bin is placed. A row's codes depend on itself, on rows above, and on earlier rows of its sequence."""
     rows: dict[str, CodeArray] = dict(read.codes)
     outside = dict(read.outside)
     for name, one in codec.columns.items():

@@ -1,4 +1,7 @@
-"""Codecs of the ordered types, from their declarations and from what was learned. Nothing here has seen a value."""
+"""Codecs of the ordered types, from their declarations and from what was learned. Nothing here has seen a value.
+
+Anchors are written as people say them and mean rows: `parent` becomes a table, a copy becomes its original.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from mare.schema import Schema
 from mare.schema.columns import DEFAULT_BINS, Ordinal, keeps_each
 from mare.schema.columns.ordinal import Ends
 from mare.schema.columns.ticks import open_ticks
-from mare.schema.relative import Anchor, FirstValue
+from mare.schema.layout import Layout
+from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
 
-from .anchoring import resolved_anchor
 from .bins import Bins, OpenBins, Scale, bins_from_edges, make_bins
 from .learned import LearnedOrder
 from .ordinal import OrdinalCodec
@@ -42,7 +45,7 @@ def ordered_codec(
     slots = Slots(column.specials, column.nullable, sequence=column.first is not None)
     if after is None and before is None:
         ends = settled(low, known.low, column.decimals, scale), settled(high, known.high, column.decimals, scale)
-        return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), slots)
+        return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), slots=slots)
     reach = None if column.within is None else scale.reach(column.within)
     placing = Placing(after, before, reach, column.strict, low, high)
     if placing.between:
@@ -51,10 +54,10 @@ def ordered_codec(
         furthest = settled(placing.furthest, known.high, column.decimals, scale)
         placed = _placed(column, scale, (0, None if furthest is None else max(0, furthest)), known.bins)
     if column.first is None:
-        return RelativeCodec(scale, placed, placing, slots)
+        return RelativeCodec(scale, placed, placing, slots=slots)
     start = _first(column, column.first, scale, None if first is None else first.bins, anchors)
     lasting = (None if elapsed is None else elapsed.bins) or _lasting(start, placing)
-    return RelativeCodec(scale, placed, placing, slots, replace(start, lasting=lasting))
+    return RelativeCodec(scale, placed, placing, replace(start, lasting=lasting), slots=slots)
 
 
 def settled(declared: int | None, learned: int | None, precision: int | None, scale: AnyScale) -> int | None:
@@ -119,3 +122,38 @@ def _lasting(first: FirstCodec, placing: Placing) -> OpenBins:
         high += placing.reach or 0
     limits = first.scale.limits
     return OpenBins(low, min(high, limits[1] - limits[0]), "mixed" if first.placing.anchors else "linear", DEFAULT_BINS)
+
+
+class Unanchored(Exception):
+    """Why nothing can hang there. The message is about the schema alone."""
+
+
+def resolved_anchor(schema: Schema, table: str, text: str) -> Anchor:
+    """The anchor with a table's name for its scope (or the same row, or the previous one)."""
+    return _resolved(schema, table, Anchor.parse(text), text, 0)
+
+
+def _resolved(schema: Schema, table: str, anchor: Anchor, written: str, depth: int) -> Anchor:
+    here = anchor.scope in (SAME_ROW, PREVIOUS_ROW)
+    home = table if here else named_table(schema, table, anchor.scope)
+    column = schema.tables[home].columns.get(anchor.column)
+    if not isinstance(column, Ordinal) or column.depends_on_items or depth > len(schema.tables):
+        raise Unanchored(f"its anchor {written} is no number, date or time that stands for itself")
+    if column.determined is None:
+        return anchor if here else Anchor(home, anchor.column)
+    if column.determined.copy_of is None:
+        raise Unanchored(f"its anchor {written} is worked out from other values; name one of those")
+    copied = Anchor.parse(column.determined.copy_of)
+    if copied.scope == SAME_ROW:
+        return _resolved(schema, table, Anchor(anchor.scope, copied.column), written, depth + 1)
+    # A row above is the same for all siblings: whose copy it is does not matter.
+    return _resolved(schema, home, copied, written, depth + 1)
+
+
+def named_table(schema: Schema, table: str, scope: str) -> str:
+    """The table above that a scope names."""
+    above = Layout(schema).ancestors(table)
+    home = above[0] if scope == PARENT_ROW and above else scope
+    if home not in above or home not in schema.tables:
+        raise Unanchored(f"{scope} is no table above {table}")
+    return home

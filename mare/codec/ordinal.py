@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OrdinalCodec:
-    """Codes 0 … bins-1 are the bins, then come the special values; the last code is NULL where the column is nullable.
-
-    A NULL in a column that declares none is clamped into the first bin: a domain is what the schema says, whatever the
-    data holds.
-    """
+class Binned:
+    """The bins of a scale: placed, or still open."""
 
     scale: TickScale
     placed: Bins | OpenBins
-    slots: Slots = field(default_factory=Slots)
 
     @property
     def bins(self) -> Bins:
-        if isinstance(self.placed, OpenBins):
-            raise InternalError("bins that are still open were asked for")
-        return self.placed
+        return settled_bins(self.placed)
+
+
+@dataclass(frozen=True)
+class BinnedCodec(Binned):
+    """Codes 0 … bins-1 are the bins, then comes what has no place among them; the last code is NULL where that may be."""
+
+    slots: Slots = field(default_factory=Slots, kw_only=True)
 
     @property
     def nullable(self) -> bool:
@@ -49,12 +49,21 @@ class OrdinalCodec:
     def values(self) -> SpecialValues:
         return SpecialValues(self.scale, self.slots.specials)
 
+    def code(self, reading: Reading) -> CodeArray:
+        return self.slots.code(reading, self.bins.assign(reading.measure), self.bins.count)
+
+
+@dataclass(frozen=True)
+class OrdinalCodec(BinnedCodec):
+    """The bins, then the special values; NULL.
+
+    A NULL in a column that declares none is clamped into the first bin: a domain is what the schema says, whatever the
+    data holds.
+    """
+
     def read(self, values: pa.Array) -> Reading:
         read, kinds = self.values.read(values)
         return Reading(read.ticks, kinds, unreadable(values, kinds))
-
-    def code(self, reading: Reading) -> CodeArray:
-        return self.slots.code(reading, self.bins.assign(reading.measure), self.bins.count)
 
     def encode(self, values: pa.Array) -> CodeArray:
         return self.code(self.read(values))
@@ -66,3 +75,10 @@ class OrdinalCodec:
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
         return self.values.write(*self.draw(codes, rng))
+
+
+def settled_bins(placed: Bins | OpenBins) -> Bins:
+    """Bins that are placed."""
+    if isinstance(placed, OpenBins):
+        raise InternalError("bins that are still open were asked for")
+    return placed

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.domain import CodeArray
 from mare.errors import InternalError
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .bins import Bins, OpenBins
-from .slots import ORDINARY, Reading, Slots, SpecialValues
-from .ticks import Mask, Ticks, TickScale
+from .ordinal import Binned, BinnedCodec, settled_bins
+from .slots import ORDINARY
+from .ticks import Mask, Ticks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,25 +148,19 @@ class Placing:
 
 
 @dataclass(frozen=True)
-class FirstCodec:
+class FirstCodec(Binned):
     """The first value of a sequence, kept in the context: its bins, then "the parent has no row at all"."""
 
-    scale: TickScale
-    placed: Bins | OpenBins
     placing: Placing = field(default_factory=Placing)
     """Without anchors the value stands for itself; else it is a distance from a row above."""
     lasting: Bins | OpenBins | None = None
     """How far the sequence has come when a later row begins, measured in the same way (`elapsed`); None where nobody asks."""
 
     @property
-    def bins(self) -> Bins:
-        return _settled(self.placed)
-
-    @property
     def elapsed(self) -> Bins:
         if self.lasting is None:
             raise InternalError("nothing says how far the sequence may come")
-        return _settled(self.lasting)
+        return settled_bins(self.lasting)
 
     @property
     def size(self) -> int:
@@ -182,26 +176,11 @@ class FirstCodec:
 
 
 @dataclass(frozen=True)
-class RelativeCodec:
-    """Codes: the bins of the distance or fraction; special values; "first row", where it follows the previous one; NULL."""
+class RelativeCodec(BinnedCodec):
+    """The bins of the distance or fraction; special values; "first row", where it follows the previous one; NULL."""
 
-    scale: TickScale
-    placed: Bins | OpenBins
     placing: Placing
-    slots: Slots = field(default_factory=Slots)
     first: FirstCodec | None = None
-
-    @property
-    def bins(self) -> Bins:
-        return _settled(self.placed)
-
-    @property
-    def nullable(self) -> bool:
-        return self.slots.nullable
-
-    @property
-    def size(self) -> int:
-        return self.bins.count + self.slots.extra
 
     @property
     def first_row(self) -> int:
@@ -211,13 +190,6 @@ class RelativeCodec:
     @property
     def null(self) -> int:
         return self.slots.null(self.bins.count)
-
-    @property
-    def values(self) -> SpecialValues:
-        return SpecialValues(self.scale, self.slots.specials)
-
-    def code(self, reading: Reading) -> CodeArray:
-        return self.slots.code(reading, self.bins.assign(reading.measure), self.bins.count)
 
     def place(self, codes: NDArray[np.integer], limits: Limits, rng: np.random.Generator) -> Ticks:
         """A value for every row that has one of its own; the others are set by the caller."""
@@ -231,12 +203,6 @@ def whole_bins(count: int) -> Bins:
     if count == 1:
         return Bins((0, WHOLE + 1))
     return Bins((*(i * WHOLE // (count - 1) for i in range(count)), WHOLE + 1))
-
-
-def _settled(placed: Bins | OpenBins) -> Bins:
-    if isinstance(placed, OpenBins):
-        raise InternalError("bins that are still open were asked for")
-    return placed
 
 
 def _all(ticks: Ticks | None) -> Ticks:

@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import CodeArray, drawing
-from mare.errors import InternalError
 from mare.schema.columns import NumericRange, Quantity
 from mare.schema.columns.ticks import OPEN_DECIMALS, open_ticks
 
-from .bins import Bins, OpenBins, Scale, bins_from_edges
+from .bins import OpenBins, Scale, bins_from_edges
 from .category import canonical
 from .learned import LearnedOrder, LearnedScales
 from .ordered import cut, edges_of, settled
-from .scales import AnyScale, DecimalScale, WholeScale, scale_in
+from .ordinal import Binned
+from .scales import DecimalScale, WholeScale, scale_in
 from .slots import NULL, ORDINARY, Kinds, Reading, Slots, SpecialValues, unreadable
 from .ticks import FURTHEST, Ticks
 
@@ -35,17 +35,8 @@ Items = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class ItemScale:
+class ItemScale(Binned):
     """One item's own ticks and bins."""
-
-    scale: AnyScale
-    placed: Bins | OpenBins
-
-    @property
-    def bins(self) -> Bins:
-        if isinstance(self.placed, OpenBins):
-            raise InternalError("bins that are still open were asked for")
-        return self.placed
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from mare.codec import TableCodec
 from mare.codec.building import ValueCodec
-from mare.codec.category import canonical
-from mare.codec.code import CodeCodec
+from mare.codec.category import CodeCodec, canonical
 from mare.codec.ticks import microseconds, null_mask
 from mare.errors import PlanError
 from mare.relational.filling import Modelled, WorkedOut, fillings
@@ -124,10 +123,10 @@ def _check_value(value: Value, where: str, described: AnyColumn, codec: object) 
 
 def _quantity(value: Value, where: str, described: Ordinal) -> float:
     """A value as something to compare with: a number, or microseconds."""
-    number = described.compared(value)
-    if number is None:
-        raise PlanError(f"--where: {where} {described.compared_with}; {value!r} is none.")
-    return number
+    try:
+        return described.compared(value)
+    except ValueError as words:
+        raise PlanError(f"--where: {where} {words}; {value!r} is none.") from None
 
 
 def _wanted(value: Value, where: str, described: Listed) -> str:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.codec.anchoring import named_table
 from mare.codec.category import canonical
+from mare.codec.ordered import named_table
 from mare.codec.parsing import is_text
 from mare.codec.ticks import DAY_US, microseconds, null_mask
 from mare.errors import InternalError

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mare.codec import Above, DecodedTable, OrdinalCodec, RelativeCodec, ScaledCodec, TableCodec, decode_table
-from mare.codec.code import CodeCodec
+from mare.codec.category import CodeCodec
 from mare.domain import CodeArray, Keys, RowDraws, as_generator, purpose_of
 from mare.models import FittedModel
 from mare.relational.coding import points_above, siblings_in

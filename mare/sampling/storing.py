@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mare.codec.parsing import formatted, is_text, numbers, whole_numbers
 from mare.schema.columns import AnyColumn
+from mare.schema.columns.boolean import TRUE_WORDS
 from mare.schema.reflection import ReflectedColumn
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _truth(values: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
     if is_text(values):
-        known = pa.array(["true", "t", "1", "yes", "y"])
+        known = pa.array(TRUE_WORDS)
         return pc.if_else(pc.is_null(values), pa.scalar(None, pa.bool_()), pc.is_in(pc.utf8_lower(values), known))
     return pc.not_equal(values, 0)
 

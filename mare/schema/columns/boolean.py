@@ -14,7 +14,8 @@ from .category import Listed, canonical, kind_of_values
 if TYPE_CHECKING:
     from mare.schema.layout import Layout
 
-_TRUE = ("true", "t", "1", "yes", "y")
+TRUE_WORDS = ("true", "t", "1", "yes", "y")
+"""Texts that say true, in small letters."""
 _FALSE = ("false", "f", "0", "no", "n")
 
 
@@ -66,7 +67,7 @@ class Boolean(Listed):
         """Declared words are taken as they are; a source that stores real booleans is understood all the same."""
         false, true = self.possible or (False, True)
         found: dict[str, Value] = {}
-        for value, declared, usual in ((false, self.false, _FALSE), (true, self.true, _TRUE)):
+        for value, declared, usual in ((false, self.false, _FALSE), (true, self.true, TRUE_WORDS)):
             words = [word for text in usual for word in (text, text.upper(), text.capitalize())]
             found |= dict.fromkeys(words if declared is None else [usual[0]], value)
         return found

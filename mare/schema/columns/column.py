@@ -76,6 +76,8 @@ class AnyColumn(Strict):
 
     fits: ClassVar[tuple[StorageKind, ...]] = ()
     """Stored kinds that it can be read from without a further word in the schema, its own first."""
+    staged_type: ClassVar[str] = "VARCHAR"
+    """DuckDB's type, where no row told it."""
 
     # ---- the schema: what the declaration contradicts or leaves open
 
@@ -155,11 +157,6 @@ class AnyColumn(Strict):
         return None
 
     # ---- the stage: how a source's value is read with SQL. What does not fit becomes NULL, never an error.
-
-    @property
-    def staged_type(self) -> str:
-        """The type in the stage where no row told it."""
-        return "VARCHAR"
 
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         """An expression that reads it; None where it stays a text. A text that was ``spelled`` may be written otherwise than the

@@ -15,7 +15,7 @@ from mare.schema.wording import listed, no_column, unsettled
 
 from .category import Listed
 from .column import Raw
-from .ordinal import Ordinal
+from .ordinal import Ordinal, compared_number
 from .ticks import AnyTicks, DecimalTicks, Order, WholeTicks, open_ticks, range_ticks
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Quantity(Ordinal):
         max: float | None
 
     order: ClassVar[Order | None] = "number"
+    zero: ClassVar[object] = 0
 
     @property
     def depends_on_items(self) -> bool:
@@ -63,12 +64,8 @@ class Quantity(Ordinal):
     def steps(self) -> int | None:
         return None if self.by is not None else super().steps
 
-    def compared(self, value: Value) -> float | None:
-        return None if isinstance(value, str | bool) else float(value)
-
-    @property
-    def instead_of_null(self) -> object:
-        return 0 if self.min is None else self.min
+    def compared(self, value: Value) -> float:
+        return compared_number(value)
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         yield from super().faults(layout, table, path)
@@ -145,16 +142,13 @@ class Integer(Quantity):
     """Values are multiples of this."""
 
     fits: ClassVar[tuple[StorageKind, ...]] = ("integer", "number")
+    staged_type: ClassVar[str] = "BIGINT"
 
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
         return WholeTicks(self.step)
 
     def item_ticks(self, low: float | None, high: float | None, precision: int | None) -> WholeTicks | DecimalTicks:
         return WholeTicks(self.step)
-
-    @property
-    def staged_type(self) -> str:
-        return "BIGINT"
 
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         return whole_sql(column, raw)
@@ -175,6 +169,7 @@ class Number(Quantity):
     """Decimals that come back."""
 
     fits: ClassVar[tuple[StorageKind, ...]] = ("number", "integer")
+    staged_type: ClassVar[str] = "DOUBLE"
 
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
         """Those of an open number while nothing is known of its range."""
@@ -202,10 +197,6 @@ class Number(Quantity):
     @property
     def first_steps(self) -> int | None:
         return None if self.precision is None else super().first_steps
-
-    @property
-    def staged_type(self) -> str:
-        return "DOUBLE"
 
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         return f"TRY_CAST({column} AS DOUBLE) + 0.0"  # a zero below nothing is zero, as its text says

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from mare.schema.faults import Fault, Path
 from mare.schema.moments import is_more
@@ -43,6 +43,9 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
         min: object
         max: object
 
+    zero: ClassVar[object]
+    """The value that stands for nothing."""
+
     # ---- what a type of ordered values says
 
     @abstractmethod
@@ -51,14 +54,10 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
         raise NotImplementedError
 
     @abstractmethod
-    def compared(self, value: Value) -> float | None:
-        """A value of a condition as something to compare with, a number or microseconds; None where it is none."""
+    def compared(self, value: Value) -> float:
+        """A value of a condition as something to compare with, a number or microseconds. A `ValueError` says what it is
+        compared with, where the value is none."""
         raise NotImplementedError
-
-    @property
-    def compared_with(self) -> str:
-        """What it is compared with, in the words of a message."""
-        return "is a number"
 
     @property
     def depends_on_items(self) -> bool:
@@ -177,7 +176,11 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
             remedy = "Write `scale: linear`, or say `after:` which other time it is a distance from"
             yield Fault((*path, "scale"), "a logarithmic scale is for distances, not for points in time", remedy)
 
-    # ---- what is stored
+    # ---- what is stored and what comes out
+
+    @property
+    def instead_of_null(self) -> object:
+        return self.zero if self.min is None else self.min
 
     def tells(self, stored: StorageKind) -> bool:
         # Numbers among which `"> 89"` stands can only be stored as text.
@@ -197,6 +200,13 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
             return None
         bound = self.min if side == "min" else self.max
         return bound if isinstance(bound, Bound) else None
+
+
+def compared_number(value: Value) -> float:
+    """A value of a condition on numbers."""
+    if isinstance(value, str | bool):
+        raise ValueError("is a number")
+    return float(value)
 
 
 def keeps_each(steps: int, *, linear: bool) -> bool:

@@ -12,7 +12,7 @@ from mare.schema.reflection import StorageKind
 from mare.schema.strict import Value
 
 from .column import Raw
-from .ordinal import Ends, Ordinal
+from .ordinal import Ends, Ordinal, compared_number
 from .ticks import DAY_US, AnyTicks, Order, TimeTicks, microseconds_of
 
 Resolution = Literal["day", "hour", "minute", "second", "millisecond", "microsecond"]
@@ -35,8 +35,6 @@ class TimeColumn(Ordinal):
 
     arrow: ClassVar[str]
     """Arrow's word for its values."""
-    sql_type: ClassVar[str]
-    """DuckDB's type of them."""
     parsed_as: ClassVar[str] = "TIMESTAMP"
     """DuckDB's type of a text that was read without a format."""
     example: ClassVar[str] = "%Y-%m-%d"
@@ -60,10 +58,6 @@ class TimeColumn(Ordinal):
     def text_format(self) -> str | None:
         return self.format
 
-    @property
-    def staged_type(self) -> str:
-        return self.sql_type
-
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         moment = self._parsed_sql(column, raw, spelled)
         return f"CASE WHEN isfinite({moment}) THEN {moment} END"
@@ -80,16 +74,8 @@ class TimeColumn(Ordinal):
     def says_its_text(self, raw: Raw) -> bool:
         return self.format is None and raw == "timestamp"
 
-    def compared(self, value: Value) -> float | None:
-        return _compared(value, datetime.fromisoformat, "moment")
-
-    @property
-    def compared_with(self) -> str:
-        return "is compared with a date or moment as '2150-12-31' or '2150-12-31 07:30'"
-
-    @property
-    def instead_of_null(self) -> object:
-        return date(1970, 1, 1) if self.min is None else self.min
+    def compared(self, value: Value) -> float:
+        return compared_time(value, datetime.fromisoformat, "moment", "a date or moment as '2150-12-31' or '2150-12-31 07:30'")
 
 
 class Date(TimeColumn):
@@ -107,7 +93,8 @@ class Date(TimeColumn):
     has_day: ClassVar[bool] = True
     fits: ClassVar[tuple[StorageKind, ...]] = ("date", "datetime")
     arrow: ClassVar[str] = "date32"
-    sql_type: ClassVar[str] = "DATE"
+    staged_type: ClassVar[str] = "DATE"
+    zero: ClassVar[object] = date(1970, 1, 1)
 
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
         return TimeTicks("moment", DAY_US, DAY_US, self.arrow, self.format, whole_days=True)
@@ -134,14 +121,11 @@ class Datetime(TimeColumn):
     has_clock: ClassVar[bool] = True
     fits: ClassVar[tuple[StorageKind, ...]] = ("datetime", "date")
     arrow: ClassVar[str] = "timestamp[us]"
-    sql_type: ClassVar[str] = "TIMESTAMP"
+    staged_type: ClassVar[str] = "TIMESTAMP"
+    zero: ClassVar[object] = datetime(1970, 1, 1)
 
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
         return TimeTicks("moment", _US[self.resolution], 1, self.arrow, self.format)
-
-    @property
-    def instead_of_null(self) -> object:
-        return datetime(1970, 1, 1) if self.min is None else self.min
 
 
 class Time(TimeColumn):
@@ -161,7 +145,8 @@ class Time(TimeColumn):
     has_clock: ClassVar[bool] = True
     fits: ClassVar[tuple[StorageKind, ...]] = ("time",)
     arrow: ClassVar[str] = "time64[us]"
-    sql_type: ClassVar[str] = "TIME"
+    staged_type: ClassVar[str] = "TIME"
+    zero: ClassVar[object] = time.min
     parsed_as: ClassVar[str] = "TIME"
     example: ClassVar[str] = "%H:%M"
 
@@ -182,16 +167,8 @@ class Time(TimeColumn):
     def says_its_text(self, raw: Raw) -> bool:
         return False
 
-    def compared(self, value: Value) -> float | None:
-        return _compared(value, time.fromisoformat, "clock")
-
-    @property
-    def compared_with(self) -> str:
-        return "is compared with a time as '07:30'"
-
-    @property
-    def instead_of_null(self) -> object:
-        return time.min if self.min is None else self.min
+    def compared(self, value: Value) -> float:
+        return compared_time(value, time.fromisoformat, "clock", "a time as '07:30'")
 
 
 class Duration(Ordinal):
@@ -206,6 +183,7 @@ class Duration(Ordinal):
     """How the source stores it: its own interval type, or a number of these."""
 
     order: ClassVar[Order | None] = "length"
+    zero: ClassVar[object] = 0
     fits: ClassVar[tuple[StorageKind, ...]] = ("duration",)
 
     @property
@@ -230,7 +208,7 @@ class Duration(Ordinal):
         return super().hint(stored)
 
     @property
-    def staged_type(self) -> str:
+    def staged_type(self) -> str:  # type: ignore[override]  # the only type that is staged in one of two
         return "BIGINT" if self.is_interval else "DOUBLE"
 
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
@@ -241,25 +219,17 @@ class Duration(Ordinal):
             return f"TRY_CAST({column} AS BIGINT)"
         return f"TRY_CAST(round(epoch(TRY_CAST({column} AS INTERVAL)) * 1000000) AS BIGINT)"
 
-    def compared(self, value: Value) -> float | None:
-        if self.is_interval:
-            return _compared(value, str, "length")
-        return None if isinstance(value, str | bool) else float(value)
-
-    @property
-    def compared_with(self) -> str:
-        return "is compared with a span as '3d'" if self.is_interval else super().compared_with
+    def compared(self, value: Value) -> float:
+        return compared_time(value, str, "length", "a span as '3d'") if self.is_interval else compared_number(value)
 
     @property
     def instead_of_null(self) -> object:
-        return 0
+        return self.zero
 
 
-def _compared(value: Value, read: Callable[[str], object], order: Order) -> float | None:
-    """A text of a condition in microseconds, as staging reads it; None where it says no such time."""
-    if not isinstance(value, str):
-        return None
+def compared_time(value: Value, read: Callable[[str], object], order: Order, words: str) -> float:
+    """A text of a condition in microseconds, as staging reads it."""
     try:
-        return float(microseconds_of(read(value), order))
-    except ValueError:
-        return None
+        return float(microseconds_of(read(value) if isinstance(value, str) else value, order))
+    except (ValueError, TypeError):
+        raise ValueError(f"is compared with {words}") from None

@@ -32,6 +32,7 @@ class Position(AnyColumn):
 
     modelled: ClassVar[bool] = False
     fits: ClassVar[tuple[StorageKind, ...]] = ("integer", "number")
+    staged_type: ClassVar[str] = "BIGINT"
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         if layout.link(table) is None:
@@ -45,10 +46,6 @@ class Position(AnyColumn):
     @property
     def stored_kind(self) -> StorageKind:
         return "integer"
-
-    @property
-    def staged_type(self) -> str:
-        return "BIGINT"
 
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         return whole_sql(column, raw)

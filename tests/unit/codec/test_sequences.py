@@ -9,8 +9,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mare.codec import Siblings, TableCodec, decode_table, encode_table, evenly, table_codec
+from mare.codec import Siblings, TableCodec, decode_table, evenly, table_codec
 from mare.schema.loading import load_schema
+from tests.codecs import encode_table
 
 SCHEMA = """
 mare: 1

@@ -12,7 +12,7 @@ from mare.domain import Domain
 from mare.fitting.settling import group_levels
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn
 
-AGE = OrdinalCodec(WholeScale(), make_bins(0, 159, 16, "linear"), Slots(nullable=True))
+AGE = OrdinalCodec(WholeScale(), make_bins(0, 159, 16, "linear"), slots=Slots(nullable=True))
 CODED = {"people": TableCodec("people", {"age": AGE}), "visits": TableCodec("visits", {"age": AGE})}
 
 GROUP = ColumnGroup(

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from mare.codec.category import CategoryCodec
-from mare.codec.code import CodeCodec
+from mare.codec.category import CategoryCodec, CodeCodec
 from mare.codec.parsing import as_texts, moments, numbers, whole_numbers
 from mare.graph.pdag import column_groups
 from mare.schema.loading import load_schema
