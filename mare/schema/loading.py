@@ -58,11 +58,11 @@ def load_schema(source: str | Path) -> Schema:
 
 def load_document(source: str | Path) -> SchemaDocument:
     """As `load_schema`, and keep the lines and what is still unsettled: for `mare check` and `mare plan`."""
-    found = examine(source)
-    errors = tuple(f for f in found.faults if f.severity == "error")
-    if errors or found.schema is None:
-        raise SchemaError(describe(errors, found.label), errors)
-    return SchemaDocument(found.schema, found.label, found.text, found.faults, found.lines)
+    examined = examine(source)
+    errors = tuple(f for f in examined.faults if f.severity == "error")
+    if errors or examined.schema is None:
+        raise SchemaError(describe(errors, examined.label), errors)
+    return SchemaDocument(examined.schema, examined.label, examined.text, examined.faults, examined.lines)
 
 
 def examine(source: str | Path) -> Examination:

@@ -31,9 +31,9 @@ _CHECKS = (
 def find_faults(schema: Schema) -> tuple[Fault, ...]:
     """Every fault of a schema, errors and open questions, in the order of its tables."""
     layout = Layout(schema)
-    found = dict.fromkeys(fault for check in _CHECKS for fault in check(layout))
+    faults = dict.fromkeys(fault for check in _CHECKS for fault in check(layout))
     order = {name: index for index, name in enumerate(schema.tables)}
-    return tuple(sorted(found, key=lambda f: order.get(str(f.path[1]), -1) if len(f.path) > 1 else -1))
+    return tuple(sorted(faults, key=lambda f: order.get(str(f.path[1]), -1) if len(f.path) > 1 else -1))
 
 
 def settled_or_raise(schema: Schema) -> None:

@@ -24,11 +24,11 @@ def find(layout: Layout) -> Iterator[Fault]:
         for column, says in table.columns.items():
             if says.determined is not None:
                 path: Path = ("tables", name, "columns", column, "determined")
-                yield from _one(layout, name, column, says, says.determined, path)
+                yield from _column(layout, name, column, says, says.determined, path)
         yield from _circles(layout, name)
 
 
-def _one(layout: Layout, table: str, column: str, says: Column, how: Determined, path: Path) -> Iterator[Fault]:
+def _column(layout: Layout, table: str, column: str, says: Column, how: Determined, path: Path) -> Iterator[Fault]:
     if how.copy_of is not None:
         home = resolve(layout, table, Anchor.parse(how.copy_of), (*path, "copy_of"), previous=False)
         if isinstance(home, Fault):

@@ -7,6 +7,7 @@ import pytest
 from mare.schema import Schema
 from mare.schema.layout import Layout
 from mare.schema.schema import peeked_paths
+from mare.schema.yaml_writing import plain_schema
 
 from .examples import spoiled
 
@@ -69,6 +70,27 @@ def test_an_entity_by_column_is_the_parent_of_its_table() -> None:
     assert layout.parent("a") == "who"
     assert layout.foreign_key("a") == ("who",)
     assert layout.roles == {"a": "private"}
+
+
+def test_an_entity_by_column_answers_as_a_table_and_is_written_as_it_was() -> None:
+    """Whether or not a parent is written; whoever else belongs to it refers to its one column."""
+    written = {"type": "identifier", "generate": "pattern", "pattern": "P{n}"}
+    tables = {
+        "a": {"columns": {"who": written}, "parent": {"max_rows": 3}},
+        "b": {"parent": {"table": "who", "column": "person", "references": "who", "max_rows": 2}},
+    }
+    entity = {"table": "a", "by": "who", "rows": 9}
+    schema = Schema.model_validate({"mare": 1, "entity": entity, "tables": tables})
+    assert (schema.table("who").key, schema.table("who").rows) == (("who",), 9)
+    assert schema.table("who").columns == schema.table("a").columns
+    assert schema.parent("who") is None
+    assert [(link.table, link.column, link.references) for name in "ab" if (link := schema.parent(name)) is not None] == [
+        ("who", ("who",), None),
+        ("who", ("person",), None),
+    ]
+    assert plain_schema(schema) == {"mare": 1, "entity": entity, "tables": tables}
+    with pytest.raises(KeyError):
+        schema.table("nobody")
 
 
 def test_caps_are_the_lowest_that_is_enforced() -> None:
