@@ -23,8 +23,7 @@ from types import FrameType
 
 _ROOMS = ("mare_adapters", "cli", "stage", "fitting", "release", "sampling", "audit")
 _FILES = ("files.py", "leftovers.py", "finding.py", "budget_file.py")
-_CLOCKS = ("meter.py", "progress.py", "bars.py", "stopping.py")
-_WAITS = "_awaited"
+_CLOCKS = ("progress.py", "stopping.py")
 """How often these are called depends on the clock, so no two runs would have the same steps. They tell how far things are, and
 leave no trace."""
 _READS = ("staging.py", "stage")
@@ -78,7 +77,7 @@ def _run(folder: Path, arguments: list[str], at: int, number: signal.Signals) ->
     def step(frame: FrameType, event: str, argument: object) -> None:
         nonlocal seen, read
         code = frame.f_code
-        if event not in ("call", "c_call") or not _counts(code.co_filename) or code.co_name == _WAITS:
+        if event not in ("call", "c_call") or not _counts(code.co_filename):
             return
         if not read and code.co_name == _READS[1] and code.co_filename.endswith(_READS[0]):
             read = True

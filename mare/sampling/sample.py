@@ -20,12 +20,11 @@ from mare.relational.filling import linked_columns
 from mare.release import Release, load_release
 from mare.schema.reflection import ReflectedTable
 
-from .chunking import ChunkSizes, chunk_sizes
 from .conditions import entity_condition
 from .from_release import Ready, get_ready
 from .given import take_given
 from .given_files import Given, refuse_given_in
-from .streaming import Job, Meter, Progress, stream_batches, who_there_is
+from .streaming import ChunkSizes, Job, Meter, Progress, chunk_sizes, stream_batches, who_there_is
 
 if TYPE_CHECKING:
     import pandas as pd
