@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 import mare
-
 from tests.benchmarks import judge as judging
+
 from .catalogue import WORLDS, World, ordered, shuffled
 from .tools import Frames
 
