@@ -113,7 +113,7 @@ def cut(world: World, tables: Frames) -> Frames:
         frame = frame[frame[here].isin(kept[told["parent"]][above])]
         parent = schema.tables[name].parent
         if parent is not None and parent.max_rows is not None:
-            frame = _first_rows(frame, parent, here)
+            frame = _kept_rows(frame, parent, here)
             if parent.max_per_entity is not None:
                 whose = owners(world.spec, kept | {name: frame})[name]
                 frame = _whole_lists(frame, here, whose, parent.max_per_entity)
@@ -121,7 +121,7 @@ def cut(world: World, tables: Frames) -> Frames:
     return kept
 
 
-def _first_rows(frame: pd.DataFrame, parent: Any, column: str) -> pd.DataFrame:
+def _kept_rows(frame: pd.DataFrame, parent: Any, column: str) -> pd.DataFrame:
     order = [parent.order_by] if isinstance(parent.order_by, str) else list(parent.order_by or ())
     mixed = frame.sample(frac=1, random_state=SHUFFLE)
     keep = parent.keep or ("last" if order else "random")
