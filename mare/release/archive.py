@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from mare.schema import Schema
 
 MIMETYPE = "application/x-mare-release"
-FORMAT = 1
-"""Version of the file's layout. A newer one is refused: half understood is not understood."""
+FORMAT = 2
+"""Version of the file's layout. Any other one is refused: half understood is not understood."""
 LARGEST_MEMBER = 1 << 32
 ID_LETTERS = 16
 """Of a release's id: enough to tell releases apart, short enough to read."""
@@ -135,7 +135,12 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Release:
     if not isinstance(version, int) or version < 1:
         raise ReleaseError(f"{path} is damaged: it does not say its format.")
     if version > FORMAT:
-        raise ReleaseError(f"{path} has format {version}; this mare reads up to {FORMAT}. Upgrade mare to read it.")
+        raise ReleaseError(f"{path} has format {version}; this mare reads format {FORMAT}. Upgrade mare to read it.")
+    if version < FORMAT:
+        raise ReleaseError(
+            f"{path} has format {version}, of an earlier mare; this one reads format {FORMAT}. Sample it with the version that "
+            "made it (its ledger.json names it), or fit again, which costs budget again."
+        )
     try:
         written = _member(archive, "schema.yaml", path)
         schema = load_schema(written.decode() + "\n")

@@ -113,6 +113,12 @@ def test_a_newer_file_is_refused_with_what_to_do(saved: Path) -> None:
         load_release(rewrite(saved, release_json=json.dumps(newer).encode()))
 
 
+def test_a_file_of_an_earlier_mare_is_refused_with_what_to_do(saved: Path) -> None:
+    older = {**document(saved), "format": 1}
+    with pytest.raises(ReleaseError, match=r"format 1, of an earlier mare.*the version that made it.*or fit again"):
+        load_release(rewrite(saved, release_json=json.dumps(older).encode()))
+
+
 @pytest.mark.parametrize("member", ["release_json", "schema_yaml", "ledger_json", "models_0_safetensors"])
 def test_a_missing_part_is_refused(saved: Path, member: str) -> None:
     with pytest.raises(ReleaseError, match="is missing"):
