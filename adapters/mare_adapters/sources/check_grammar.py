@@ -6,6 +6,7 @@ columns and constants. Anything else (a function, arithmetic, a pattern) is `Unr
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,10 +18,9 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Name:
-    """A column. ``quoted`` names are matched letter by letter."""
+    """A column."""
 
     text: str
-    quoted: bool
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Compare:
-    """``left op right`` with one of ``= < <= > >=``."""
+    """``left op right`` with one of ``< <= > >=``, or two columns and ``=``."""
 
     op: str
     left: Name | Constant
@@ -46,6 +46,8 @@ class Compare:
 
 @dataclass(frozen=True)
 class Among:
+    """A column and the values it may have; ``column = 'a'`` is a list of one."""
+
     column: Name
     items: Items
 
@@ -152,7 +154,7 @@ _NUMBER_TYPES = frozenset(
     {"numeric", "decimal", "double", "real", "float", "bigint", "integer", "int", "smallint", "int4", "int8", "int2"}
 )
 _WIDENING = _TEXT_TYPES | frozenset({"numeric", "decimal", "double", "real", "bigint", "timestamp", "timestamptz"})
-"""Casts of a column that leave the meaning of a comparison as it is. (``::date`` would not.)"""
+"""Casts of a column that leave the meaning of a comparison as it is. (``::date`` would not, nor would a size, which cuts off.)"""
 _TYPE_WORDS = frozenset({"varying", "precision", "without", "with", "time", "zone", "local", "unsigned", "signed"})
 _RESERVED = frozenset(
     {"AND", "OR", "NOT", "IN", "IS", "BETWEEN", "NULL", "ANY", "ALL", "ARRAY", "LIKE", "CASE", "CAST", "SELECT", "EXISTS"}
@@ -299,11 +301,11 @@ class _Parser:
         token = self.parts[self.at]
         self.at += 1
         if token.kind == "number":
-            return Constant(int(token.text) if token.text.isdecimal() else float(token.text))
+            return _number(token.text)
         if token.kind == "string":
             return Constant(_unquote(token.text))
         if token.kind == "quoted":
-            return self._dotted(Name(_unquote(token.text), quoted=token.text[0] != "["))
+            return self._dotted(Name(_unquote(token.text)))
         word = token.text.upper()
         if token.kind != "word" or word in _RESERVED:
             raise Unreadable
@@ -313,7 +315,7 @@ class _Parser:
             return self._atom()
         if self._word() == "(":
             raise Unreadable  # a function
-        return self._dotted(Name(token.text, quoted=False))
+        return self._dotted(Name(token.text))
 
     def _dotted(self, name: Name) -> Name:
         """``patients.age`` is ``age``: a check sees one table."""
@@ -322,13 +324,14 @@ class _Parser:
             if token is None or token.kind not in ("word", "quoted"):
                 raise Unreadable
             self.at += 1
-            name = Name(_unquote(token.text) if token.kind == "quoted" else token.text, token.kind == "quoted")
+            name = Name(_unquote(token.text) if token.kind == "quoted" else token.text)
         return name
 
     def _type(self) -> str:
+        """The name of a type, with brackets behind it where it has a size."""
         if self.at >= len(self.parts) or self.parts[self.at].kind not in ("word", "quoted"):
             raise Unreadable
-        name = self.parts[self.at].text
+        name, sized = self.parts[self.at].text, ""
         self.at += 1
         while True:
             if self._word().lower() in _TYPE_WORDS:
@@ -341,28 +344,37 @@ class _Parser:
                     if self.at >= len(self.parts):
                         raise Unreadable
                     self.at += 1
+                sized = "()"
             elif not self._take("[", "]"):
-                return name.lower()
+                return name.lower() + sized
 
 
 def _compare(op: str, left: Node, right: Node) -> Condition:
     if not isinstance(left, (Name, Constant)) or not isinstance(right, (Name, Constant)):
         raise Unreadable
     if isinstance(left, Constant):
-        return Compare(_FLIP[op], right, left)
+        op, left, right = _FLIP[op], right, left
+    if op == "=" and isinstance(left, Name) and isinstance(right, Constant):
+        return Among(left, Items((right,)))
     return Compare(op, left, right)
 
 
 def _cast(node: Node, wanted: str) -> Node:
-    if isinstance(node, Constant) and isinstance(node.value, str) and wanted in _NUMBER_TYPES:
-        try:
-            number = float(node.value)
-        except ValueError:
-            raise Unreadable from None
-        return Constant(int(node.value) if re.fullmatch(r"-?\d+", node.value) else number)
+    if isinstance(node, Constant) and isinstance(node.value, str) and wanted.removesuffix("()") in _NUMBER_TYPES:
+        return _number(node.value)
     if isinstance(node, Name) and wanted not in _WIDENING:
         raise Unreadable
     return node
+
+
+def _number(text: str) -> Constant:
+    try:
+        number = int(text) if re.fullmatch(r"-?\d+", text) else float(text)
+        if math.isfinite(number):
+            return Constant(number)
+    except (ValueError, OverflowError):  # no number, or one beyond what Python reads
+        pass
+    raise Unreadable
 
 
 def _unquote(text: str) -> str:

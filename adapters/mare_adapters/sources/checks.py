@@ -62,8 +62,6 @@ def _read(condition: Condition, facts: _Facts) -> None:
             _read_either(parts, facts)
         case Compare(op, Name() as left, Name() as right):
             _read_order(op, left, right, facts)
-        case Compare("=", Name() as left, Constant() as right):
-            _read_values(left, Items((right,)), facts)
         case Compare(op, Name() as left, Constant() as right):
             _read_bound(op, left, right, facts)
         case Among(column, items):
@@ -85,12 +83,11 @@ def _read_either(parts: Sequence[Condition], facts: _Facts) -> None:
     elif len(rest) == 1:
         _read(rest[0], facts)
     else:
-        lists = [_as_list(part) for part in rest]
-        columns = {listed[0] for listed in lists if listed is not None}
-        if None in lists or len(columns) != 1:
+        lists = [part for part in rest if isinstance(part, Among)]
+        if len(lists) < len(rest) or len({listed.column for listed in lists}) != 1:
             facts.whole = False
             return
-        _read_values(columns.pop(), Items(tuple(c for listed in lists if listed for c in listed[1].constants)), facts)
+        _read_values(lists[0].column, Items(tuple(c for listed in lists for c in listed.items.constants)), facts)
 
 
 def _names(condition: Condition) -> list[Name]:
@@ -105,16 +102,6 @@ def _names(condition: Condition) -> list[Name]:
             return [column]
         case _:
             return []
-
-
-def _as_list(condition: Condition) -> tuple[Name, Items] | None:
-    match condition:
-        case Among(column, items):
-            return column, items
-        case Compare("=", Name() as column, Constant() as constant):
-            return column, Items((constant,))
-        case _:
-            return None
 
 
 def _find(name: Name, facts: _Facts) -> ReflectedColumn:
