@@ -15,7 +15,7 @@ _WHOLE = r"^[-+]?[0-9]{1,18}$"
 _ISO = r"^[1-9][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?)?$"
 """Moments that Arrow reads as Python does, and never refuses: the last days of a month are left to Python."""
 _MICROSECONDS = 26
-"""Signs of such a moment up to there."""
+"""Characters of such a moment, up to its microseconds."""
 _VECTORISED = frozenset("YmdHMSjy")
 """Directives that Arrow formats as Python does."""
 
@@ -107,10 +107,10 @@ def _by_distinct(values: pa.Array, read: Callable[[str], object], kind: pa.DataT
 
 def _moment(text: str, form: str | None) -> datetime | None:
     try:
-        found = datetime.strptime(text, form) if form is not None else datetime.fromisoformat(text)
+        moment = datetime.strptime(text, form) if form is not None else datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo is not None else found
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo is not None else moment
 
 
 def _clock(text: str, form: str | None) -> time | None:
