@@ -21,9 +21,13 @@ _VECTORISED = frozenset("YmdHMSjy")
 
 
 def is_text(values: pa.Array) -> bool:
+    return is_text_type(values.type)
+
+
+def is_text_type(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
-    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or pa.types.is_string_view(values.type))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def as_texts(values: pa.Array) -> pa.Array:
