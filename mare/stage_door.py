@@ -18,7 +18,7 @@ from pathlib import Path
 from mare.codec import TableCodec
 from mare.domain import Coarsenings, Domain
 from mare.graph.groups import ColumnGroup
-from mare.ports import Forgiving, Source
+from mare.ports import Source
 from mare.privacy.curator import Curator, Gate
 from mare.privacy.learning import Learner
 from mare.relational.relations import TableRelations
@@ -45,17 +45,17 @@ def open_stage(
     """Read the tables from an open source, once, and truncate them with the gate's own key. Gone when this is left."""
     key = gate.secret("truncation")
     with stage(source, tables, key, folder=folder, vocabularies=vocabularies, collations=collations) as staged:
-        yield StageDoor(staged, gate, source)
+        yield StageDoor(staged, gate)
 
 
 class StageDoor:
     """One fit's stage, from outside. A ``share`` is a fraction of the gate's whole budget; ``most_rows`` is S, as the plan
     derived it from the caps that are enforced."""
 
-    __slots__ = ("_gate", "_source", "_staged")
+    __slots__ = ("_gate", "_staged")
 
-    def __init__(self, staged: Staged, gate: Gate, source: Source) -> None:
-        self._staged, self._gate, self._source = staged, gate, source
+    def __init__(self, staged: Staged, gate: Gate) -> None:
+        self._staged, self._gate = staged, gate
 
     # ------------------------------------------------------------------ before anything has a domain
 
@@ -126,5 +126,4 @@ class StageDoor:
 
     def note(self, notes: Callable[[LocalNotes], None]) -> None:
         """Hand the true numbers of what was left out to whoever runs the fit: internal, not private."""
-        unread = self._source.unread if isinstance(self._source, Forgiving) else {}
-        notes(replace(self._staged.notes, unread=dict(unread)))
+        notes(self._staged.notes)

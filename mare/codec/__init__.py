@@ -7,7 +7,7 @@ from .bins import Bins, OpenBins
 from .building import ColumnCodec, OpenCodec, TableCodec, evenly, is_kept_as_text, table_codec
 from .decoding import DecodedTable, decode_table
 from .encoding import EncodedTable, FirstReading, ReadTable, code_table, read_table
-from .learned import LearnedDomain, LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
+from .learned_domains import LearnedDomain, LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
 from .ordinal import OrdinalCodec
 from .relative import FirstCodec, RelativeCodec
 from .scaled import ScaledCodec

@@ -149,10 +149,10 @@ FEWEST = 4
 
 def neighbours(bins: int, size: int) -> tuple[Coarsening, ...]:
     """Levels, fine to coarse: two bins become one, and again. What is no bin (NULL, special values) keeps its code."""
-    found, step = [], 2
+    levels, step = [], 2
     while -(-bins // step) >= FEWEST:
         coarse = -(-bins // step)
         codes = np.concatenate([np.arange(bins) // step, coarse + np.arange(size - bins)])
-        found.append(Coarsening(codes, coarse + size - bins))
+        levels.append(Coarsening(codes, coarse + size - bins))
         step *= 2
-    return tuple(found)
+    return tuple(levels)

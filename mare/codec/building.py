@@ -14,7 +14,7 @@ from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .bins import Bins, OpenBins, make_bins, neighbours
 from .category import CategoryCodec, CodeCodec, canonical
-from .learned import LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
+from .learned_domains import LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
 from .ordered import Unanchored, ordered_codec
 from .ordinal import OrdinalCodec
 from .relative import FirstCodec, RelativeCodec, whole_bins
@@ -62,37 +62,44 @@ class TableCodec:
     @property
     def firsts(self) -> dict[str, FirstCodec]:
         """The codecs of the first values that live in the context."""
-        return {name: one.first for name, one in self.ordered.items() if isinstance(one, RelativeCodec) and one.first is not None}
+        return {
+            name: codec.first
+            for name, codec in self.ordered.items()
+            if isinstance(codec, RelativeCodec) and codec.first is not None
+        }
 
     @property
     def ordered(self) -> dict[str, OrderedCodec]:
-        return {name: one for name, one in self.columns.items() if isinstance(one, OrdinalCodec | RelativeCodec)}
+        return {name: codec for name, codec in self.columns.items() if isinstance(codec, OrdinalCodec | RelativeCodec)}
 
     @property
     def above(self) -> tuple[Anchor, ...]:
         """The columns of tables above that something here is anchored at."""
-        found = [a for one in self.ordered.values() if isinstance(one, RelativeCodec) for a in _anchors(one)]
-        return tuple(dict.fromkeys(anchor for anchor in found if anchor.scope not in (SAME_ROW, PREVIOUS_ROW)))
+        anchors = [a for codec in self.ordered.values() if isinstance(codec, RelativeCodec) for a in _anchors(codec)]
+        return tuple(dict.fromkeys(anchor for anchor in anchors if anchor.scope not in (SAME_ROW, PREVIOUS_ROW)))
 
     @property
     def open(self) -> bool:
         """Whether anything is still to be learned."""
-        placed = [one.placed for one in (*self.ordered.values(), *self.firsts.values())]
+        if any(isinstance(codec, OpenCodec) for codec in self.columns.values()):
+            return True
+        placed = [codec.placed for codec in (*self.ordered.values(), *self.firsts.values())]
         placed += [first.lasting for first in self.firsts.values() if isinstance(first.lasting, OpenBins)]
-        placed += [item.placed for one in self.columns.values() if isinstance(one, ScaledCodec) for item in one.items]
-        return any(isinstance(p, OpenBins) for p in placed) or any(isinstance(one, OpenCodec) for one in self.columns.values())
+        placed += [item.placed for codec in self.columns.values() if isinstance(codec, ScaledCodec) for item in codec.items]
+        return any(isinstance(bins, OpenBins) for bins in placed)
 
     def coarsenings(self) -> dict[str, tuple[Coarsening, ...]]:
         """Public levels of its columns, fine to coarse: kin of codes, neighbouring bins."""
-        found: dict[str, tuple[Coarsening, ...]] = {}
-        for name, one in self.columns.items():
-            if isinstance(one, CodeCodec):
-                found[name] = one.coarsenings()
-            elif isinstance(one, OrdinalCodec | RelativeCodec):
-                found[name] = neighbours(one.bins.count, one.size)
-        found |= {f"first({name})": neighbours(one.bins.count, one.size) for name, one in self.firsts.items()}
-        found |= {f"elapsed({name})": neighbours(one.elapsed.count, one.elapsed.count) for name, one in self.firsts.items()}
-        return {name: levels for name, levels in found.items() if levels}
+        coarsenings: dict[str, tuple[Coarsening, ...]] = {}
+        for name, codec in self.columns.items():
+            if isinstance(codec, CodeCodec):
+                coarsenings[name] = codec.coarsenings()
+            elif isinstance(codec, OrdinalCodec | RelativeCodec):
+                coarsenings[name] = neighbours(codec.bins.count, codec.size)
+        for name, first in self.firsts.items():
+            coarsenings[f"first({name})"] = neighbours(first.bins.count, first.size)
+            coarsenings[f"elapsed({name})"] = neighbours(first.elapsed.count, first.elapsed.count)
+        return {name: levels for name, levels in coarsenings.items() if levels}
 
 
 def table_codec(
@@ -115,8 +122,8 @@ def table_codec(
             codecs[name] = _codec(schema, table, name, known, codecs, labels or {})
         except (_Refused, Unanchored) as why:
             refused.append(f"{table}.{name}: {why}")
-    for name, one in codecs.items():
-        for anchor in _anchors(one) if isinstance(one, RelativeCodec) else ():
+    for name, codec in codecs.items():
+        for anchor in _anchors(codec) if isinstance(codec, RelativeCodec) else ():
             if anchor.scope in (SAME_ROW, PREVIOUS_ROW) and not isinstance(codecs.get(anchor.column), OrderedCodec):
                 refused.append(f"{table}.{name}: its anchor {anchor.column!r} is not a modelled number, date or time")
     if refused:
@@ -125,18 +132,18 @@ def table_codec(
     return TableCodec(table, {name: codecs[name] for name in _in_order(table, codecs)})
 
 
-def _anchors(one: RelativeCodec) -> tuple[Anchor, ...]:
-    return (*one.placing.anchors, *(one.first.placing.anchors if one.first is not None else ()))
+def _anchors(codec: RelativeCodec) -> tuple[Anchor, ...]:
+    return (*codec.placing.anchors, *(codec.first.placing.anchors if codec.first is not None else ()))
 
 
 def _in_order(table: str, codecs: Mapping[str, ColumnCodec]) -> list[str]:
     """Anchors of the same row first, items before their numbers; otherwise as they came."""
     needs: dict[str, list[str]] = {name: [] for name in codecs}
-    for name, one in codecs.items():
-        if isinstance(one, RelativeCodec):
-            needs[name] = [anchor.column for anchor in _anchors(one) if anchor.scope == SAME_ROW]
-        elif isinstance(one, ScaledCodec):
-            needs[name] = [item for item in one.by if item in codecs]
+    for name, codec in codecs.items():
+        if isinstance(codec, RelativeCodec):
+            needs[name] = [anchor.column for anchor in _anchors(codec) if anchor.scope == SAME_ROW]
+        elif isinstance(codec, ScaledCodec):
+            needs[name] = [item for item in codec.by if item in codecs]
     try:
         return list(TopologicalSorter(needs).static_order())
     except CycleError as error:
@@ -210,15 +217,15 @@ def _by_items(
     if column.anchors:
         raise _Refused("it depends on another column (by) and depends on an anchor too; say one of them")
     by = tuple(_node(schema, table, item) for item in column.by or ())
-    found: list[Labels] = []
+    item_labels: list[Labels] = []
     for item in by:
-        one = codecs.get(item)
-        if isinstance(one, OpenCodec) or (one is None and item not in labels and _comes_from_elsewhere(schema, table, item)):
+        codec = codecs.get(item)
+        if isinstance(codec, OpenCodec) or (codec is None and item not in labels and _comes_from_elsewhere(schema, table, item)):
             return OpenCodec(waits_for=by)
-        if not isinstance(one, ValueCodec) and item not in labels:
+        if not isinstance(codec, ValueCodec) and item not in labels:
             raise _Refused(f"its scale depends on {item!r}, which no model generates")
-        found.append(one.labels if isinstance(one, ValueCodec) else labels[item])
-    return scaled_codec(column, by, found, learned if isinstance(learned, LearnedScales) else None)
+        item_labels.append(codec.labels if isinstance(codec, ValueCodec) else labels[item])
+    return scaled_codec(column, by, item_labels, learned if isinstance(learned, LearnedScales) else None)
 
 
 def _node(schema: Schema, table: str, column: str) -> str:
@@ -261,18 +268,18 @@ def even_bins(placed: Bins | OpenBins) -> Bins | OpenBins:
 
 def evenly(codec: TableCodec) -> TableCodec:
     """The same codecs, with even bins wherever bins were left to be learned."""
-    return TableCodec(codec.table, {name: _even(one) for name, one in codec.columns.items()})
+    return TableCodec(codec.table, {name: _even(column) for name, column in codec.columns.items()})
 
 
-def _even(one: ColumnCodec) -> ColumnCodec:
-    if isinstance(one, OrdinalCodec):
-        return replace(one, placed=even_bins(one.placed))
-    if isinstance(one, RelativeCodec):
-        first = None if one.first is None else _even_first(one.first)
-        return replace(one, placed=even_bins(one.placed), first=first)
-    if isinstance(one, ScaledCodec):
-        return replace(one, items=tuple(replace(item, placed=even_bins(item.placed)) for item in one.items))
-    return one
+def _even(codec: ColumnCodec) -> ColumnCodec:
+    if isinstance(codec, OrdinalCodec):
+        return replace(codec, placed=even_bins(codec.placed))
+    if isinstance(codec, RelativeCodec):
+        first = None if codec.first is None else _even_first(codec.first)
+        return replace(codec, placed=even_bins(codec.placed), first=first)
+    if isinstance(codec, ScaledCodec):
+        return replace(codec, items=tuple(replace(item, placed=even_bins(item.placed)) for item in codec.items))
+    return codec
 
 
 def _even_first(first: FirstCodec) -> FirstCodec:

@@ -118,12 +118,12 @@ class CodeCodec:
         self, values: pa.Array, codes: CodeArray, known: dict[str, int], alike: dict[tuple[int, str], int]
     ) -> CodeArray:
         distinct = as_texts(values).dictionary_encode()
-        found: list[int] = []
+        codes_of_kin: list[int] = []
         for text in distinct.dictionary.to_pylist():
             kin = [alike[n, text[:n]] for n in reversed(self.prefix) if (n, text[:n]) in alike]
-            found.append(kin[0] if kin and text not in known else -1)
-        table = np.array([*found, -1], dtype=np.int64)
-        placed = table[np.asarray(distinct.indices.fill_null(len(found)), dtype=np.int64)]
+            codes_of_kin.append(kin[0] if kin and text not in known else -1)
+        table = np.array([*codes_of_kin, -1], dtype=np.int64)
+        placed = table[np.asarray(distinct.indices.fill_null(len(codes_of_kin)), dtype=np.int64)]
         return np.where(placed >= 0, placed, codes).astype(smallest_dtype(self.size))
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
@@ -141,14 +141,14 @@ class CodeCodec:
         """Fine to coarse. NULL stays a code of its own."""
         names = [*self.kept, *(texts[0] for texts in self.rest)]
         by_prefix = [tuple(name[:length] for name in names) for length in self.prefix]
-        found: list[Coarsening] = []
+        coarsenings: list[Coarsening] = []
         for labels in reversed([*self.levels, *by_prefix]):
             place = {label: code for code, label in enumerate(dict.fromkeys(labels))}
             codes = [place[label] for label in labels] + [len(place)] * self.nullable
             size = len(place) + self.nullable
-            if size < (found[-1].size if found else self.size):
-                found.append(Coarsening(np.array(codes, dtype=np.int64), size))
-        return tuple(found)
+            if size < (coarsenings[-1].size if coarsenings else self.size):
+                coarsenings.append(Coarsening(np.array(codes, dtype=np.int64), size))
+        return tuple(coarsenings)
 
 
 def coded_by_value(values: pa.Array, known: dict[str, int], outside: int, null: int, size: int) -> tuple[CodeArray, int]:

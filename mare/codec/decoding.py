@@ -56,16 +56,16 @@ def decode_table(
     values: dict[str, pa.Array] = {}
     quantities: dict[str, pa.Array] = {}
     drawn: dict[str, tuple[Ticks, Kinds]] = {}
-    for name, one in codec.columns.items():
-        if isinstance(one, OrdinalCodec):
-            drawn[name] = one.draw(rows[name], drawing(rng, name))
+    for name, column in codec.columns.items():
+        if isinstance(column, OrdinalCodec):
+            drawn[name] = column.draw(rows[name], drawing(rng, name))
             if name == first:
                 _hand_out(*drawn[name], siblings)
-        elif isinstance(one, ScaledCodec):
-            values[name] = one.decode(rows[name], one.item_of(rows), drawing(rng, name))
-        elif isinstance(one, ValueCodec):
-            values[name] = one.decode(rows[name], drawing(rng, name))
-        elif not isinstance(one, RelativeCodec):
+        elif isinstance(column, ScaledCodec):
+            values[name] = column.decode(rows[name], column.item_of(rows), drawing(rng, name))
+        elif isinstance(column, ValueCodec):
+            values[name] = column.decode(rows[name], drawing(rng, name))
+        elif not isinstance(column, RelativeCodec):
             raise InternalError(f"{codec.table}.{name} is decoded before its values are known")
     # Columns that stand for themselves are ordered before anything depends on them; those after a relative one, where none does.
     plain = list(takewhile(lambda name: isinstance(codec.columns.get(name), OrdinalCodec), ordered_by))
@@ -77,11 +77,11 @@ def decode_table(
         if not set(ordered_by[: number + 1]) <= set(drawn):
             break  # a position: siblings are told apart, and in order
         walk.order_ties(ordered_by[:number], ordered_by[number])
-    for name, one in codec.ordered.items():
+    for name, column in codec.ordered.items():
         ticks, kinds = drawn[name]
-        values[name] = one.values.write(ticks, kinds)
-        if one.slots.specials:
-            quantities[name] = one.scale.to_values(ticks, kinds != ORDINARY)
+        values[name] = column.values.write(ticks, kinds)
+        if column.slots.specials:
+            quantities[name] = column.scale.to_values(ticks, kinds != ORDINARY)
     return DecodedTable({name: values[name] for name in codec.columns}, walk.points, quantities)
 
 
@@ -98,40 +98,40 @@ class Walk:
     ) -> None:
         self.codec, self.siblings, self.above, self.drawn, self.ordered_by = codec, siblings, above, drawn, ordered_by
         self.points: dict[str, Points] = {}
-        for name, one in codec.ordered.items():
-            if isinstance(one, OrdinalCodec):
+        for name, column in codec.ordered.items():
+            if isinstance(column, OrdinalCodec):
                 ticks, kinds = drawn[name]
-                self.points[name] = standing(one.scale, ticks, kinds == ORDINARY, one.bins.low, one.bins.high)
+                self.points[name] = standing(column.scale, ticks, kinds == ORDINARY, column.bins.low, column.bins.high)
             else:
                 count = siblings.rows
                 drawn[name] = np.zeros(count, dtype=np.int64), np.full(count, NULL, dtype=np.int16)
                 zeros = np.zeros(count, dtype=np.int64)
-                self.points[name] = Points(one.scale, zeros, zeros.copy(), np.zeros(count, dtype=np.bool_))
+                self.points[name] = Points(column.scale, zeros, zeros.copy(), np.zeros(count, dtype=np.bool_))
 
     def fill(self, rows: Mapping[str, CodeArray], firsts: Mapping[str, CodeArray], rng: np.random.Generator) -> None:
-        relative = {name: one for name, one in self.codec.ordered.items() if isinstance(one, RelativeCodec)}
+        relative = {name: column for name, column in self.codec.ordered.items() if isinstance(column, RelativeCodec)}
         if not relative:
             return
         steps = [np.arange(self.siblings.rows, dtype=np.int64)]
-        if any(one.placing.follows for one in relative.values()):
+        if any(column.placing.follows for column in relative.values()):
             steps = self.siblings.steps
         for at in steps:
-            for name, one in relative.items():
-                self.place(name, one, rows[name][at], firsts.get(name), at, rng)
-                if name == self.ordered_by and all(a.scope not in (SAME_ROW, PREVIOUS_ROW) for a in one.placing.anchors):
+            for name, column in relative.items():
+                self.place(name, column, rows[name][at], firsts.get(name), at, rng)
+                if name == self.ordered_by and all(a.scope not in (SAME_ROW, PREVIOUS_ROW) for a in column.placing.anchors):
                     self._in_order(name, at)
 
     def place(
-        self, name: str, one: RelativeCodec, codes: CodeArray, firsts: CodeArray | None, at: Index, rng: np.random.Generator
+        self, name: str, column: RelativeCodec, codes: CodeArray, firsts: CodeArray | None, at: Index, rng: np.random.Generator
     ) -> None:
         """The rows ``at`` of one column, whose codes are given; what they depend on has its place."""
-        limits, _ = limits_of(one.placing, one.scale, self.points, self.above, self.siblings, at)
-        ticks, kinds = one.place(codes, limits, drawing(rng, name, at)), one.slots.kinds_of(codes, one.bins.count)
-        lower, upper, known = standing_place(one.placing, one.scale, self.points, self.above, at)
+        limits, _ = limits_of(column.placing, column.scale, self.points, self.above, self.siblings, at)
+        ticks, kinds = column.place(codes, limits, drawing(rng, name, at)), column.slots.kinds_of(codes, column.bins.count)
+        lower, upper, known = standing_place(column.placing, column.scale, self.points, self.above, at)
         begins = self.siblings.position[at] == 0
-        if one.first is not None and firsts is not None and begins.any():
+        if column.first is not None and firsts is not None and begins.any():
             high = None if limits.high is None else limits.high[begins]
-            start = self.start(one, firsts, high, at[begins], drawing(rng, f"first({name})", at[begins]))
+            start = self.start(column, firsts, high, at[begins], drawing(rng, f"first({name})", at[begins]))
             ticks[begins] = lower[begins] = upper[begins] = start
             known = known | begins
         kinds = np.where(kinds == FIRST_ROW, ORDINARY, kinds).astype(np.int16)
@@ -158,10 +158,12 @@ class Walk:
 
     def order_ties(self, before: tuple[str, ...], name: str) -> None:
         """The same for a later column, where rows may change places: nothing in the table depends on it, nor it on its row."""
-        one, relative = self.codec.ordered[name], [o for o in self.codec.ordered.values() if isinstance(o, RelativeCodec)]
-        hanging = {a.column for o in relative for a in o.placing.anchors if a.scope in (SAME_ROW, PREVIOUS_ROW)}
-        anchors = one.placing.anchors if isinstance(one, RelativeCodec) else ()
-        if name in hanging or any(a.scope in (SAME_ROW, PREVIOUS_ROW) for a in anchors):
+        anchors = {
+            column: [anchor.column for anchor in codec.placing.anchors if anchor.scope in (SAME_ROW, PREVIOUS_ROW)]
+            for column, codec in self.codec.ordered.items()
+            if isinstance(codec, RelativeCodec)
+        }
+        if anchors.get(name) or any(name in columns for columns in anchors.values()):
             return
         hand_out_among_ties(self.drawn, before, name, self.siblings)
         (ticks, kinds), points = self.drawn[name], self.points[name]
@@ -172,14 +174,14 @@ class Walk:
     def _latest(self) -> Ticks:
         return np.zeros(self.siblings.rows, dtype=np.int64)
 
-    def start(self, one: RelativeCodec, firsts: CodeArray, before: Ticks | None, at: Index, rng: np.random.Generator) -> Ticks:
+    def start(self, column: RelativeCodec, firsts: CodeArray, before: Ticks | None, at: Index, rng: np.random.Generator) -> Ticks:
         """The first values of sequences that begin with the rows ``at``, held inside whatever these have to stay before."""
-        if one.first is None:
+        if column.first is None:
             raise InternalError("a sequence without a first value begins")
-        from_above, _ = limits_of(one.first.placing, one.scale, self.points, self.above, self.siblings, at)
-        ticks = one.first.place(firsts[self.siblings.parent[at]], from_above, rng)
-        high = None if before is None else before - one.placing.strict
-        return one.placing.held(ticks, Limits(from_above.low, high), one.scale.limits)
+        from_above, _ = limits_of(column.first.placing, column.scale, self.points, self.above, self.siblings, at)
+        ticks = column.first.place(firsts[self.siblings.parent[at]], from_above, rng)
+        high = None if before is None else before - column.placing.strict
+        return column.placing.held(ticks, Limits(from_above.low, high), column.scale.limits)
 
 
 def _hand_out(ticks: Ticks, kinds: Kinds, siblings: Siblings) -> None:

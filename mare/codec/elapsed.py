@@ -17,7 +17,7 @@ from mare.domain import CodeArray, drawing, smallest_dtype
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW
 
 from .bins import Bins
-from .building import OrderedCodec, TableCodec
+from .building import TableCodec
 from .decoding import Walk
 from .ordinal import OrdinalCodec
 from .relative import FirstCodec, Limits, RelativeCodec
@@ -35,21 +35,21 @@ def elapsed_ticks(
     codec: TableCodec, name: str, points: Mapping[str, Points], above: Above, siblings: Siblings, at: Index
 ) -> Ticks:
     """Where the rows ``at`` begin. Of ``points``, those of earlier rows are looked at, and of first rows their own."""
-    one, first = _sequence(codec, name)
-    side, column = _follows(one)
+    sequence, first = _sequence(codec, name)
+    side, column = _follows(sequence)
     own, back = points[name].take(at), points[column].take(np.maximum(at - 1, 0))
     begins = siblings.position[at] == 0
-    start = np.where(begins, own.lower, back.bound(side, one.scale))
-    if one.placing.ends_above:
+    start = np.where(begins, own.lower, back.bound(side, sequence.scale))
+    if sequence.placing.ends_above:
         # The end alone: what comes before the first row is another sequence's.
-        end_of = replace(one.placing, after=None) if side == "after" else replace(one.placing, before=None)
-        limits, there = limits_of(end_of, one.scale, points, above, siblings, at)
+        end_of = replace(sequence.placing, after=None) if side == "after" else replace(sequence.placing, before=None)
+        limits, there = limits_of(end_of, sequence.scale, points, above, siblings, at)
         end = limits.high if side == "after" else limits.low
         measured = np.abs((0 if end is None else end) - start)
     else:
         limits, there = limits_of(first.placing, first.scale, points, above, siblings, at)
         measured, _ = first.measure(start, limits)
-    # What begins nowhere has come no way at all.
+    # Where a row begins is not known: it counts as the start of the range.
     return np.where(there & np.where(begins, own.known, back.known), measured, -FURTHEST)
 
 
@@ -62,8 +62,8 @@ def elapsed_codes(codec: TableCodec, ticks: Mapping[str, Ticks]) -> dict[str, Co
 
 def leading(codec: TableCodec, name: str) -> TableCodec:
     """The codecs of the columns that say where rows begin, and nothing else."""
-    one, _ = _sequence(codec, name)
-    wanted, waiting = {name}, [name, _follows(one)[1]]
+    sequence, _ = _sequence(codec, name)
+    wanted, waiting = {name}, [name, _follows(sequence)[1]]
     while waiting:
         column = waiting.pop()
         wanted.add(column)
@@ -71,21 +71,20 @@ def leading(codec: TableCodec, name: str) -> TableCodec:
         for anchor in anchored.placing.anchors if isinstance(anchored, RelativeCodec) else ():
             if anchor.scope in (SAME_ROW, PREVIOUS_ROW) and anchor.column not in wanted:
                 waiting.append(anchor.column)
-    kept: dict[str, OrderedCodec] = {column: one for column, one in codec.ordered.items() if column in wanted}
-    return TableCodec(codec.table, kept)
+    return TableCodec(codec.table, {column: ordered for column, ordered in codec.ordered.items() if column in wanted})
 
 
 def _sequence(codec: TableCodec, name: str) -> tuple[RelativeCodec, FirstCodec]:
-    one = codec.columns[name]
-    if not isinstance(one, RelativeCodec) or one.first is None:
+    column = codec.columns[name]
+    if not isinstance(column, RelativeCodec) or column.first is None:
         raise ValueError(f"{codec.table}.{name} is no sequence with a first value")
-    return one, one.first
+    return column, column.first
 
 
-def _follows(one: RelativeCodec) -> tuple[Side, str]:
+def _follows(sequence: RelativeCodec) -> tuple[Side, str]:
     """The column of the previous row that a row depends on, and on which side of it the row is."""
     sides: tuple[Side, ...] = ("after", "before")
-    for side, anchor in zip(sides, (one.placing.after, one.placing.before), strict=True):
+    for side, anchor in zip(sides, (sequence.placing.after, sequence.placing.before), strict=True):
         if anchor is not None and anchor.scope == PREVIOUS_ROW:
             return side, anchor.column
     raise ValueError("a sequence that does not follow its previous row has no first value")
@@ -120,24 +119,25 @@ class Advance:
 
     def hand_in(self, at: Index, rows: Mapping[str, CodeArray]) -> None:
         """The codes of the rows ``at``, now that they are drawn."""
-        for name, one in self.codec.ordered.items():
-            if isinstance(one, RelativeCodec):
+        for name, codec in self.codec.ordered.items():
+            if isinstance(codec, RelativeCodec):
                 firsts = self.firsts if name == self.column else None
-                self.walk.place(name, one, rows[name][at], firsts, at, self.rng)
-            elif isinstance(one, OrdinalCodec):
-                ticks, kinds = one.draw(rows[name][at], drawing(self.rng, name, at))
+                self.walk.place(name, codec, rows[name][at], firsts, at, self.rng)
+            elif isinstance(codec, OrdinalCodec):
+                ticks, kinds = codec.draw(rows[name][at], drawing(self.rng, name, at))
                 points, there = self.walk.points[name], kinds == ORDINARY
-                points.lower[at], points.upper[at] = np.where(there, ticks, one.bins.low), np.where(there, ticks, one.bins.high)
+                points.lower[at] = np.where(there, ticks, codec.bins.low)
+                points.upper[at] = np.where(there, ticks, codec.bins.high)
                 points.known[at] = there
 
     def _begin_sequences(self, at: Index) -> None:
-        one, points = self.codec.columns[self.column], self.walk.points[self.column]
-        if not isinstance(one, RelativeCodec):
+        codec, points = self.codec.columns[self.column], self.walk.points[self.column]
+        if not isinstance(codec, RelativeCodec):
             raise ValueError(f"{self.column} is no sequence with a first value")
         # What the row itself has to stay before is not drawn yet; what a row above sets is known.
         limits = Limits()
-        if one.placing.ends_above:
-            limits, _ = limits_of(one.placing, one.scale, self.walk.points, self.above, self.siblings, at)
-        start = self.walk.start(one, self.firsts, limits.high, at, drawing(self.rng, f"first({self.column})", at))
+        if codec.placing.ends_above:
+            limits, _ = limits_of(codec.placing, codec.scale, self.walk.points, self.above, self.siblings, at)
+        start = self.walk.start(codec, self.firsts, limits.high, at, drawing(self.rng, f"first({self.column})", at))
         points.lower[at] = points.upper[at] = start
         points.known[at] = True

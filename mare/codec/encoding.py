@@ -80,24 +80,24 @@ def read_table(
     readings: dict[str, Reading] = {}
     ticks: dict[str, Ticks] = {}
     kinds: dict[str, Kinds] = {}
-    for name, one in codec.columns.items():
-        if isinstance(one, ValueCodec):
-            codes[name], outside[name] = one.encode_counted(values[name])
-        elif isinstance(one, ScaledCodec):
-            readings[name] = one.read(values[name], one.item_of(codes))
-        elif isinstance(one, OrdinalCodec):
-            readings[name] = one.read(values[name])
+    for name, column in codec.columns.items():
+        if isinstance(column, ValueCodec):
+            codes[name], outside[name] = column.encode_counted(values[name])
+        elif isinstance(column, ScaledCodec):
+            readings[name] = column.read(values[name], column.item_of(codes))
+        elif isinstance(column, OrdinalCodec):
+            readings[name] = column.read(values[name])
             ticks[name], kinds[name] = readings[name].measure, readings[name].kinds
-        elif isinstance(one, RelativeCodec):
-            read, kinds[name] = one.values.read(values[name])
+        elif isinstance(column, RelativeCodec):
+            read, kinds[name] = column.values.read(values[name])
             ticks[name] = read.ticks
     walk = _Walk(codec, siblings, above or {}, ticks, kinds)
     firsts = {}
-    for name, one in codec.ordered.items():
-        if isinstance(one, RelativeCodec):
-            readings[name] = walk.reading(name, one, unreadable(values[name], kinds[name]))
-            if one.first is not None:
-                firsts[name] = walk.first(name, one.first)
+    for name, column in codec.ordered.items():
+        if isinstance(column, RelativeCodec):
+            readings[name] = walk.reading(name, column, unreadable(values[name], kinds[name]))
+            if column.first is not None:
+                firsts[name] = walk.first(name, column.first)
     elapsed = {name: elapsed_ticks(codec, name, walk.points, walk.above, siblings, walk.everyone) for name in firsts}
     return ReadTable(codes, readings, firsts, walk.points, outside, elapsed)
 
@@ -106,20 +106,20 @@ def code_table(codec: TableCodec, read: ReadTable, siblings: Siblings) -> Encode
     """The codes, once every bin is placed. A row's codes depend on itself, on rows above, and on earlier rows of its sequence."""
     rows: dict[str, CodeArray] = dict(read.codes)
     outside = dict(read.outside)
-    for name, one in codec.columns.items():
-        if isinstance(one, ValueCodec):
+    for name, column in codec.columns.items():
+        if isinstance(column, ValueCodec):
             continue
         reading = read.readings[name]
         outside[name] = reading.outside
-        if isinstance(one, ScaledCodec):
-            items = one.item_of(rows)
-            rows[name] = one.code(reading, items)
-            outside[name] += one.beyond(reading, items)
-        elif isinstance(one, OrdinalCodec):
-            rows[name] = one.code(reading)
-            outside[name] += beyond(one.bins, reading)
-        elif isinstance(one, RelativeCodec):
-            rows[name] = one.code(reading)
+        if isinstance(column, ScaledCodec):
+            items = column.item_of(rows)
+            rows[name] = column.code(reading, items)
+            outside[name] += column.beyond(reading, items)
+        elif isinstance(column, OrdinalCodec):
+            rows[name] = column.code(reading)
+            outside[name] += beyond(column.bins, reading)
+        elif isinstance(column, RelativeCodec):
+            rows[name] = column.code(reading)
         else:
             raise InternalError(f"{codec.table}.{name} is coded before its values are known")
     firsts = {name: _first_codes(first, read.firsts[name], siblings) for name, first in codec.firsts.items()}
@@ -143,31 +143,31 @@ class _Walk:
         self.everyone = np.arange(siblings.rows, dtype=np.int64)
         self.is_first = siblings.position == 0
         self.points: dict[str, Points] = {}
-        for name, one in codec.ordered.items():
+        for name, column in codec.ordered.items():
             # Ends of the domain may still be open here; a place that is not known is never measured from.
-            self.points[name] = standing(one.scale, ticks[name].copy(), kinds[name] == ORDINARY, 0, 0)
-        relative = {name: one for name, one in codec.ordered.items() if isinstance(one, RelativeCodec)}
+            self.points[name] = standing(column.scale, ticks[name].copy(), kinds[name] == ORDINARY, 0, 0)
+        relative = {name: column for name, column in codec.ordered.items() if isinstance(column, RelativeCodec)}
         if any((~self.points[name].known).any() for name in relative):
             self._stand(relative)
 
     def _stand(self, relative: Mapping[str, RelativeCodec]) -> None:
         """Give those without a value a place, position by position, as the sampler does."""
         for position, at in enumerate(self.siblings.steps):
-            for name, one in relative.items():
+            for name, column in relative.items():
                 points = self.points[name]
                 missing = at[~points.known[at]]
-                placing = one.first.placing if one.first is not None and position == 0 else one.placing
+                placing = column.first.placing if column.first is not None and position == 0 else column.placing
                 if len(missing) and placing.anchors:
                     points.lower[missing], points.upper[missing], points.known[missing] = standing_place(
-                        placing, one.scale, self.points, self.above, missing
+                        placing, column.scale, self.points, self.above, missing
                     )
 
-    def reading(self, name: str, one: RelativeCodec, unread: int) -> Reading:
-        limits, known = limits_of(one.placing, one.scale, self.points, self.above, self.siblings, self.everyone)
-        measure, outside = one.placing.measure(self.ticks[name], limits)
+    def reading(self, name: str, column: RelativeCodec, unread: int) -> Reading:
+        limits, known = limits_of(column.placing, column.scale, self.points, self.above, self.siblings, self.everyone)
+        measure, outside = column.placing.measure(self.ticks[name], limits)
         kinds = self.kinds[name].copy()
-        if one.first is not None:
-            absent = kinds == NULL if not one.nullable else np.zeros(len(kinds), dtype=np.bool_)
+        if column.first is not None:
+            absent = kinds == NULL if not column.nullable else np.zeros(len(kinds), dtype=np.bool_)
             kinds[self.is_first & ((kinds == ORDINARY) | absent)] = FIRST_ROW
         ordinary = kinds == ORDINARY
         # What follows something that is nowhere is taken to follow it at once.

@@ -16,7 +16,7 @@ from mare.schema.layout import Layout
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
 
 from .bins import Bins, OpenBins, Scale, bins_from_edges, make_bins
-from .learned import LearnedOrder
+from .learned_domains import LearnedOrder
 from .ordinal import OrdinalCodec
 from .relative import WHOLE, FirstCodec, Placing, RelativeCodec, whole_bins
 from .scales import AnyScale, DecimalScale, scale_of

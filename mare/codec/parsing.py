@@ -15,15 +15,19 @@ _WHOLE = r"^[-+]?[0-9]{1,18}$"
 _ISO = r"^[1-9][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?)?$"
 """Moments that Arrow reads as Python does, and never refuses: the last days of a month are left to Python."""
 _MICROSECONDS = 26
-"""Signs of such a moment up to there."""
+"""Characters of such a moment, up to its microseconds."""
 _VECTORISED = frozenset("YmdHMSjy")
 """Directives that Arrow formats as Python does."""
 
 
 def is_text(values: pa.Array) -> bool:
+    return is_text_type(values.type)
+
+
+def is_text_type(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
-    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or pa.types.is_string_view(values.type))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def as_texts(values: pa.Array) -> pa.Array:
@@ -107,10 +111,10 @@ def _by_distinct(values: pa.Array, read: Callable[[str], object], kind: pa.DataT
 
 def _moment(text: str, form: str | None) -> datetime | None:
     try:
-        found = datetime.strptime(text, form) if form is not None else datetime.fromisoformat(text)
+        moment = datetime.strptime(text, form) if form is not None else datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo is not None else found
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo is not None else moment
 
 
 def _clock(text: str, form: str | None) -> time | None:

@@ -21,11 +21,11 @@ from mare.schema.columns.ticks import OPEN_DECIMALS, open_ticks
 
 from .bins import OpenBins, Scale, bins_from_edges
 from .category import canonical
-from .learned import LearnedOrder, LearnedScales
+from .learned_domains import LearnedOrder, LearnedScales
 from .ordered import cut, edges_of, settled
 from .ordinal import Binned
 from .scales import DecimalScale, WholeScale, scale_in
-from .slots import NULL, ORDINARY, Kinds, Reading, Slots, SpecialValues, unreadable
+from .slots import NULL, ORDINARY, Kinds, Reading, Slots, SpecialValues, beyond, unreadable
 from .ticks import FURTHEST, Ticks
 
 if TYPE_CHECKING:
@@ -87,11 +87,7 @@ class ScaledCodec:
 
     def beyond(self, reading: Reading, items: Items) -> int:
         """How many ordinary rows lie outside their item's range."""
-        found = 0
-        for item, at in self._by_item(items):
-            measure = reading.measure[at][reading.ordinary[at]]
-            found += int(((measure < item.bins.low) | (measure > item.bins.high)).sum())
-        return found
+        return sum(beyond(item.bins, Reading(reading.measure[at], reading.kinds[at])) for item, at in self._by_item(items))
 
     def draw(self, codes: NDArray[np.integer], items: Items, rng: np.random.Generator) -> tuple[NDArray[np.float64], Kinds]:
         """A number for every ordinary row, and what each row is. An item with fewer bins takes its last one for the others."""
@@ -133,9 +129,9 @@ class ScaledCodec:
     def _by_item(self, items: Items) -> Iterator[tuple[ItemScale, NDArray[np.intp]]]:
         """The rows of each item that occurs, in the order of the items."""
         order = np.argsort(items, kind="stable")
-        found, starts = np.unique(items[order], return_index=True)
-        parts = np.split(order, starts[1:]) if len(found) else []
-        for number, at in zip(found, parts, strict=True):
+        numbers, starts = np.unique(items[order], return_index=True)
+        parts = np.split(order, starts[1:]) if len(numbers) else []
+        for number, at in zip(numbers, parts, strict=True):
             yield self.items[int(number)], at
 
 
@@ -156,16 +152,16 @@ def scaled_codec(
     listed = {canonical(value): limits for value, limits in (column.ranges or {}).items()}
     items = []
     for number, values in enumerate(product(*labels)):
-        told = listed.get(values[0]) if len(values) == 1 and values[0] is not None else None
+        declared = listed.get(values[0]) if len(values) == 1 and values[0] is not None else None
         learned = known.items[number] if known is not None and number < len(known.items) else LearnedOrder()
-        items.append(_item(column, _range(column, told), learned))
+        items.append(_item(column, _range(column, declared), learned))
     return ScaledCodec(by, tuple(len(values) for values in labels), tuple(items), Slots(column.specials, column.nullable))
 
 
-def _range(column: Quantity, told: NumericRange | None) -> _Range:
+def _range(column: Quantity, declared: NumericRange | None) -> _Range:
     precision = column.decimals
-    if told is not None:
-        return _Range(told.min, told.max, precision if told.precision is None else told.precision, told.scale)
+    if declared is not None:
+        return _Range(declared.min, declared.max, precision if declared.precision is None else declared.precision, declared.scale)
     if column.ranges and (column.min is None or column.max is None) and not column.learn:
         # An item that is not listed lies somewhere in the range of all.
         limits = column.ranges.values()
@@ -173,24 +169,24 @@ def _range(column: Quantity, told: NumericRange | None) -> _Range:
     return _Range(column.min, column.max, precision, column.scale)
 
 
-def _item(column: Quantity, told: _Range, known: LearnedOrder) -> ItemScale:
-    scale = scale_in(column.item_ticks(*_ends(told, known), told.precision))
+def _item(column: Quantity, limits: _Range, known: LearnedOrder) -> ItemScale:
+    scale = scale_in(column.item_ticks(*_ends(limits, known), limits.precision))
     if known.bins is not None:
         return ItemScale(scale, known.bins)
     most, wanted = column.most_bins, column.bins if isinstance(column.bins, int) else None
-    low = settled(None if told.low is None else scale.tick(told.low, up=True), known.low, told.precision, scale)
-    high = settled(None if told.high is None else scale.tick(told.high), known.high, told.precision, scale)
+    low = settled(None if limits.low is None else scale.tick(limits.low, up=True), known.low, limits.precision, scale)
+    high = settled(None if limits.high is None else scale.tick(limits.high), known.high, limits.precision, scale)
     if low is None or high is None:
-        return ItemScale(scale, OpenBins(low, high, told.scale, most, wanted))
+        return ItemScale(scale, OpenBins(low, high, limits.scale, most, wanted))
     low = min(low, high)
     if isinstance(column.bins, tuple):
         return ItemScale(scale, bins_from_edges(low, high, edges_of(scale, column.bins)))
-    return ItemScale(scale, cut(low, high, wanted, told.scale, most))
+    return ItemScale(scale, cut(low, high, wanted, limits.scale, most))
 
 
-def _ends(told: _Range, known: LearnedOrder) -> tuple[float | None, float | None]:
+def _ends(limits: _Range, known: LearnedOrder) -> tuple[float | None, float | None]:
     """The item's range as numbers: as declared, else as learned."""
-    unit = open_ticks(told.precision).unit
-    low = told.low if told.low is not None or known.low is None else float(known.low * unit)
-    high = told.high if told.high is not None or known.high is None else float(known.high * unit)
+    unit = open_ticks(limits.precision).unit
+    low = limits.low if limits.low is not None or known.low is None else float(known.low * unit)
+    high = limits.high if limits.high is not None or known.high is None else float(known.high * unit)
     return low, high

@@ -1,6 +1,7 @@
 """Values as ticks and back: one scale for whole numbers, one for decimals, one for everything that is a time.
 
-How long a tick is and which ones there are says the column (`mare.schema.columns.ticks`); here rows are read and written with it.
+The column says how long a tick is and which ticks there are (`mare.schema.columns.ticks`); here rows are read and written in
+them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from mare.schema.columns import Ordinal
 from mare.schema.columns.ticks import AnyTicks, DecimalTicks, TimeTicks, WholeTicks, open_ticks
 
-from .learned import LearnedOrder
+from .learned_domains import LearnedOrder
 from .parsing import clocks, formatted, is_text, moments, numbers, whole_numbers
 from .ticks import DAY_US, FURTHEST, Mask, TickArray, Ticks, filled, null_mask
 

@@ -22,7 +22,7 @@ from .ticks import Mask, Side, Ticks, TickScale, convert_ticks
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """One place a row, in the column's own ticks."""
+    """A place for each row, in the column's own ticks."""
 
     scale: TickScale
     lower: Ticks

@@ -42,8 +42,8 @@ class Reading:
 
     @property
     def ordinary(self) -> Mask:
-        found: Mask = self.kinds == ORDINARY
-        return found
+        ordinary: Mask = self.kinds == ORDINARY
+        return ordinary
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,8 @@ class SpecialValues:
             known = {canonical(value): place for place, value in enumerate(self.listed)}
             distinct = values.dictionary_encode()
             table = np.array([known.get(text.strip(), ORDINARY) for text in distinct.dictionary.to_pylist()] + [ORDINARY])
-            found = table[np.asarray(distinct.indices.fill_null(len(table) - 1), dtype=np.int64)]
-            kinds = np.where(found >= 0, found, kinds).astype(np.int16)
+            places = table[np.asarray(distinct.indices.fill_null(len(table) - 1), dtype=np.int64)]
+            kinds = np.where(places >= 0, places, kinds).astype(np.int16)
         return read, kinds
 
     def write(self, ticks: Ticks, kinds: Kinds) -> pa.Array:

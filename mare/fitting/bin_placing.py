@@ -52,9 +52,9 @@ def signed_powers() -> Grid:
     return power_grid(1.0, float(FURTHEST))
 
 
-def learned_order(found: LearnedBounds, placed: OpenBins) -> LearnedOrder:
+def learned_order(bounds: LearnedBounds, placed: OpenBins) -> LearnedOrder:
     """The bounds in ticks: those that the schema gives stay."""
-    low, high = int(found.low), int(found.high) - 1
+    low, high = int(bounds.low), int(bounds.high) - 1
     if placed.low is not None:
         return LearnedOrder(None, max(high, placed.low))
     if placed.high is not None:
@@ -108,10 +108,10 @@ def placed_bins(placed: OpenBins, histogram: FineHistogram, entities: float) -> 
     low, _ = _ends(placed)
     atom = int(placed.closes and placed.most > 1)
     most = max(1, placed.most - atom)
-    found = quantile_bins(without_far_noise(histogram), min(quantile_count(entities), most), most)
-    cuts = set(found.cuts) | ({histogram.grid.cells - 1} if atom else set())
+    quantiles = quantile_bins(without_far_noise(histogram), min(quantile_count(entities), most), most)
+    cuts = set(quantiles.cuts) | ({histogram.grid.cells - 1} if atom else set())
     edges = [low + int(edge) for edge in histogram.grid.edges]
-    weights = tuple(float(f"{weight:.6g}") for weight in found.weights.tolist())
+    weights = tuple(float(f"{weight:.6g}") for weight in quantiles.weights.tolist())
     return Bins(tuple(edges[cut] for cut in sorted(cuts)), tuple(edges), weights)
 
 

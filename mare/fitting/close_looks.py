@@ -78,17 +78,19 @@ def weighed_together(last: FineHistogram, looks: Sequence[FineHistogram]) -> Fin
     for look in reversed(looks):
         noisy += _towards(look, last, noisy)
     same = [look for look in looks if look.grid == last.grid]
-    precision = sum(1 / max(one.deviation, 1e-12) ** 2 for one in (last, *same))
-    cost = sum(one.cost for one in (last, *looks))
+    precision = sum(1 / max(histogram.deviation, 1e-12) ** 2 for histogram in (last, *same))
+    cost = sum(histogram.cost for histogram in (last, *looks))
     return replace(last, noisy=noisy, deviation=float(precision**-0.5), cost=cost)
 
 
 def _towards(look: FineHistogram, last: FineHistogram, noisy: Numbers) -> Numbers:
-    fine, coarse = (np.asarray(one.grid.edges) for one in (last, look))
+    """What to add to each cell, so that stretches both grids know move towards what the look counted there."""
+    fine, coarse = np.asarray(last.grid.edges), np.asarray(look.grid.edges)
     shared = np.intersect1d(fine, coarse)[:-1]
-    (sums, cells), (said, others) = (_stretches(*one, shared) for one in ((fine, noisy), (coarse, look.noisy)))
-    unsure, surely = cells * last.deviation**2, others * look.deviation**2
-    moved = (said - sums) * unsure / np.maximum(unsure + surely, 1e-12) / cells
+    sums, cells = _stretches(fine, noisy, shared)
+    look_sums, look_cells = _stretches(coarse, look.noisy, shared)
+    variance, look_variance = cells * last.deviation**2, look_cells * look.deviation**2
+    moved = (look_sums - sums) * variance / np.maximum(variance + look_variance, 1e-12) / cells
     return np.repeat(moved, cells)
 
 

@@ -142,18 +142,16 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
             sizes = measure_sizes(door, tables, bounds, plan.phases.sizes)
             weight = weight_of(unsettled.values())
             phases = phase_shares(sizes.entities, learns=bool(wanted) or weight > 0)
-            one = phases.learn / max(len(wanted) + weight, 1e-9)
+            unit_share = phases.learn / max(len(wanted) + weight, 1e-9)
             tell("learning domains")
             ledger.begin(LEARNING)
-            chosen = choose_keys(door, wanted, bounds, one * len(wanted))
+            chosen = choose_keys(door, wanted, bounds, unit_share * len(wanted))
             related = relations(schema, public, chosen)
             for name, links in related.items():
                 if links.unrolling is not None:
                     door.drop_rest(name, links.unrolling)
-            learning = Learning(
-                schema, {n: tuple(c.columns) for n, c in unsettled.items()}, door, bounds, sizes.entities, one * weight, public,
-                related,
-            )  # fmt: skip
+            columns = {name: tuple(codec.columns) for name, codec in unsettled.items()}
+            learning = Learning(schema, columns, door, bounds, sizes.entities, unit_share * weight, public, related)
             coded = learning.run()
             settled = settle(plan, tables, coded, sizes, related, chosen, learning.learned)
             for table in tables:

@@ -39,7 +39,6 @@ from mare.privacy.learned import FineHistogram, noisy_bounds
 from mare.relational.public import PublicTables
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema
-from mare.schema.caps import parent_name
 from mare.stage_door import ITEM, Measure, StageDoor
 
 from .bin_placing import (
@@ -67,7 +66,7 @@ FINEST = 64
 
 @dataclass
 class Learning:
-    """One fit's learning phase. ``coded`` holds the codecs as they become known."""
+    """One fit's learning phase. ``learned`` holds the domains as they become known."""
 
     schema: Schema
     columns: Mapping[str, tuple[str, ...]]
@@ -92,20 +91,20 @@ class Learning:
         """Learn everything that is open. The codecs that come out are settled."""
         units = weight_of([self.codec(table) for table in self.columns])
         if units:
-            one = self.share / units
-            self._values(one * VALUES)
-            self._orders(one)
+            unit_share = self.share / units
+            self._values(unit_share * VALUES)
+            self._orders(unit_share)
         settled = {table: self.codec(table) for table in self.columns}
         if any(codec.open for codec in settled.values()):
             raise InternalError("a domain is still open after learning")
         return settled
 
     def _values(self, share: float) -> None:
-        wanted = [(table, name, one) for table in self.columns for name, one in _open_values(self.codec(table))]
-        lists = sum(1 for *_, one in wanted if not one.listed and one.vocabulary is None)
-        for table, name, one in wanted:
+        wanted = [(table, name, codec) for table in self.columns for name, codec in _open_values(self.codec(table))]
+        lists = sum(1 for *_, codec in wanted if not codec.listed and codec.vocabulary is None)
+        for table, name, codec in wanted:
             self.learned[f"{table}.{name}"] = learn_values(
-                self.door, self.schema, table, name, one, self.bounds[table].rows, share, lists, self.public
+                self.door, self.schema, table, name, codec, self.bounds[table].rows, share, lists, self.public
             )
 
     def _orders(self, share: float) -> None:
@@ -120,20 +119,21 @@ class Learning:
 
     def _bounds(self, table: str, share: float) -> None:
         codec = self.codec(table)
-        for name, one in codec.ordered.items():
-            if isinstance(one.placed, OpenBins) and None in (one.placed.low, one.placed.high):
+        for name, ordered in codec.ordered.items():
+            placed = ordered.placed
+            if isinstance(placed, OpenBins) and None in (placed.low, placed.high):
                 learner = self.door.numbers(table, name, "values", codec, self.bounds[table].rows, share * BOUNDS)
-                self.learned[f"{table}.{name}"] = learned_order(learner.bounds(first_grid(one, one.placed)), one.placed)
+                self.learned[f"{table}.{name}"] = learned_order(learner.bounds(first_grid(ordered, placed)), placed)
         for name, scaled in _scaled(codec):
             if any(isinstance(item.placed, OpenBins) and item.placed.low is None for item in scaled.items):
-                found = learn_item_bounds(self._items(table, name, codec, scaled), share * ITEM_BOUNDS)
-                self.learned[f"{table}.{name}"] = LearnedScales(found)
+                item_bounds = learn_item_bounds(self._items(table, name, codec, scaled), share * ITEM_BOUNDS)
+                self.learned[f"{table}.{name}"] = LearnedScales(item_bounds)
 
     def _bins(self, table: str, share: float) -> None:
         codec = self.codec(table)
-        for name, one in codec.ordered.items():
-            if isinstance(one.placed, OpenBins):
-                self._place(table, name, "values", one.placed, share * BINS, calendar_of(one))
+        for name, ordered in codec.ordered.items():
+            if isinstance(ordered.placed, OpenBins):
+                self._place(table, name, "values", ordered.placed, share * BINS, calendar_of(ordered))
         for name, first in codec.firsts.items():
             if isinstance(first.placed, OpenBins):
                 self._place(table, name, "first", first.placed, share * BINS, calendar_of(first))
@@ -143,8 +143,8 @@ class Learning:
             if any(isinstance(item.placed, OpenBins) for item in scaled.items):
                 known = self.learned.get(f"{table}.{name}")
                 before = known.items if isinstance(known, LearnedScales) else tuple(LearnedOrder() for _ in scaled.items)
-                found = learn_item_bins(self._items(table, name, codec, scaled), before, share * ITEM_BINS, self.entities)
-                self.learned[f"{table}.{name}"] = LearnedScales(found)
+                item_bins = learn_item_bins(self._items(table, name, codec, scaled), before, share * ITEM_BINS, self.entities)
+                self.learned[f"{table}.{name}"] = LearnedScales(item_bins)
 
     def _place(
         self, table: str, column: str, measure: Measure, placed: OpenBins, share: float, calendar: Calendar | None = None
@@ -166,8 +166,11 @@ class Learning:
 
     def _most_rows(self, table: str, measure: Measure) -> int:
         """S: sequences begin once for each row above, all else is measured of each row."""
-        above = parent_name(self.schema, table) if measure == "first" else table
-        return self.bounds[above].rows if above is not None and above in self.bounds else 1
+        if measure != "first":
+            return self.bounds[table].rows
+        link = self.schema.parent(table)
+        above = None if link is None or link.table is None else self.bounds.get(link.table)
+        return 1 if above is None else above.rows
 
     def _items(self, table: str, name: str, codec: TableCodec, scaled: ScaledCodec) -> ItemColumn:
         return ItemColumn(self.door, table, name, codec, scaled, self.bounds[table].rows)
@@ -177,13 +180,13 @@ def weight_of(codecs: Iterable[TableCodec]) -> float:
     """What all that is open weighs, before anything of it is known: the learning share is split by it."""
     units = 0.0
     for codec in codecs:
-        for one in codec.columns.values():
-            if isinstance(one, OpenCodec):
-                units += ITEM_BOUNDS + ITEM_BINS if one.waits_for else VALUES
+        for column in codec.columns.values():
+            if isinstance(column, OpenCodec):
+                units += ITEM_BOUNDS + ITEM_BINS if column.waits_for else VALUES
         for _, scaled in _scaled(codec):
             placed = [item.placed for item in scaled.items if isinstance(item.placed, OpenBins)]
             units += ITEM_BOUNDS * any(p.low is None for p in placed) + ITEM_BINS * bool(placed)
-        orders = [one.placed for one in (*codec.ordered.values(), *codec.firsts.values())]
+        orders = [column.placed for column in (*codec.ordered.values(), *codec.firsts.values())]
         units += sum(_units(placed) for placed in orders if isinstance(placed, OpenBins))
         units += ELAPSED * sum(isinstance(first.lasting, OpenBins) for first in codec.firsts.values())
     return units
@@ -194,17 +197,17 @@ def _units(placed: OpenBins) -> float:
 
 
 def _open_values(codec: TableCodec) -> Iterator[tuple[str, OpenCodec]]:
-    for name, one in codec.columns.items():
-        if isinstance(one, OpenCodec) and not one.waits_for:
-            yield name, one
+    for name, column in codec.columns.items():
+        if isinstance(column, OpenCodec) and not column.waits_for:
+            yield name, column
 
 
 def _scaled(codec: TableCodec) -> list[tuple[str, ScaledCodec]]:
-    return [(name, one) for name, one in codec.columns.items() if isinstance(one, ScaledCodec)]
+    return [(name, column) for name, column in codec.columns.items() if isinstance(column, ScaledCodec)]
 
 
 def _unbounded(codec: TableCodec) -> bool:
-    placed = [one.placed for one in codec.ordered.values()]
+    placed = [column.placed for column in codec.ordered.values()]
     placed += [item.placed for _, scaled in _scaled(codec) for item in scaled.items]
     return any(isinstance(p, OpenBins) and None in (p.low, p.high) for p in placed)
 
@@ -226,15 +229,15 @@ def learn_item_bounds(column: ItemColumn, share: float) -> tuple[LearnedOrder, .
     grid, items = signed_powers(), column.scaled.items
     table = _counted(column, [grid] * len(items), [0] * len(items), share)
     together = noisy_bounds(_histogram(grid, table.rows.sum(axis=0), table, np.sqrt(len(items))))
-    found = []
+    orders = []
     for item, rows in zip(items, table.rows, strict=True):
         placed = item.placed
         if not isinstance(placed, OpenBins) or placed.low is not None:
-            found.append(LearnedOrder())
+            orders.append(LearnedOrder())
             continue
         own = noisy_bounds(_histogram(grid, rows, table))
-        found.append(learned_order(own if own.clear else together, placed))
-    return tuple(found)
+        orders.append(learned_order(own if own.clear else together, placed))
+    return tuple(orders)
 
 
 def learn_item_bins(
@@ -244,17 +247,17 @@ def learn_item_bins(
     items = column.scaled.items
     grids = [_grid(item.placed, entities) for item in items]
     table = _counted(column, grids, [_low(item.placed) for item in items], share)
-    found = []
+    orders = []
     for item, grid, rows, order in zip(items, grids, table.rows, known, strict=True):
         placed = item.placed
         if not isinstance(placed, OpenBins):
-            found.append(order)
+            orders.append(order)
         elif placed.wanted is not None:
-            found.append(replace(order, bins=equal_bins(placed)))
+            orders.append(replace(order, bins=equal_bins(placed)))
         else:
             histogram = _histogram(grid, rows[: grid.cells], table)
-            found.append(replace(order, bins=placed_bins(placed, histogram, max(1.0, float(histogram.noisy.sum())))))
-    return tuple(found)
+            orders.append(replace(order, bins=placed_bins(placed, histogram, max(1.0, float(histogram.noisy.sum())))))
+    return tuple(orders)
 
 
 def _grid(placed: object, entities: float) -> Grid:

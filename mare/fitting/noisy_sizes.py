@@ -56,8 +56,8 @@ def measure_sizes(door: StageDoor, tables: Sequence[TableNeeds], bounds: Mapping
     entity = next(iter(parents))
     children = [name for name, parent in parents.items() if parent is not None]
     own = share * ENTITIES if children else share
-    found = door.entities(entity, own).entities()
-    entities = max(1, found.value)
+    measured = door.entities(entity, own).entities()
+    entities = max(1, measured.value)
     rows: dict[str, float] = {entity: float(entities)}
     for name, parent in parents.items():
         if parent is not None:
@@ -65,7 +65,7 @@ def measure_sizes(door: StageDoor, tables: Sequence[TableNeeds], bounds: Mapping
             rows[name] = max(1.0, rows[parent] * per_parent)
         elif name != entity:
             rows[name] = max(1.0, sum(rows[owner] for owner in owners[name]))
-    return Sizes(entities, rows, parents, found.standard_deviation)
+    return Sizes(entities, rows, parents, measured.standard_deviation)
 
 
 def _mean_children(curator: Curator) -> float:

@@ -62,9 +62,9 @@ class Rehearsal:
         return (self._parents[table] if part == "context" else table) == self._entity
 
     def _seen(self, settled: SettledGroup) -> dict[str, CodeArray]:
-        found = {}
+        seen = {}
         for label, (column, name) in seen_columns(settled.group, settled.history).items():
             place = (column.table, column.part, name)
             if column.lag == 0 and column.kind not in ("free", "reference", "same_item") and place in self._drawn:
-                found[label] = self._drawn[place]
-        return found
+                seen[label] = self._drawn[place]
+        return seen

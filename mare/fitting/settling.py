@@ -98,14 +98,14 @@ def settled_domains(
 
 def _columns(planned: PlannedGroup, codec: TableCodec, cap: int, related: Relations) -> list[tuple[str, int]]:
     links = related.get(planned.group.table, TableRelations())
-    found: list[tuple[str, int]] = []
+    sizes: list[tuple[str, int]] = []
     for column in planned.group.columns:
         size = _size(planned, column, codec, cap, links)
         if column.name in planned.columns:
-            found.append((column.name, size))
+            sizes.append((column.name, size))
         else:
-            found += [(f"{column.name}#{number}", size) for number in range(_repeats(column, links))]
-    return found
+            sizes += [(f"{column.name}#{number}", size) for number in range(_repeats(column, links))]
+    return sizes
 
 
 def _repeats(column: GroupColumn, links: TableRelations) -> int:
@@ -141,21 +141,21 @@ def _size(planned: PlannedGroup, column: GroupColumn, codec: TableCodec, cap: in
 def _history(
     planned: PlannedGroup, nodes: Mapping[Node, int], bounds: Mapping[Node, int], free: Mapping[str, Mapping[str, int]]
 ) -> Domain:
-    found = []
+    sizes = []
     for label, (column, name) in seen_columns(planned.group, planned.history).items():
         size, node = planned.history.size(label), (column.table, column.part, name)
         if column.kind == "free":
-            found.append((label, min(size, free[column.table].get(name, size))))
+            sizes.append((label, min(size, free[column.table].get(name, size))))
         elif node in nodes:
             # A row that may not be there is a code of its own: the plan knows which.
-            found.append((label, nodes[node] + size - bounds[node]))
-    return Domain.of(found)
+            sizes.append((label, nodes[node] + size - bounds[node]))
+    return Domain.of(sizes)
 
 
 def _free_sizes(codec: TableCodec, length: float | None) -> dict[str, int]:
     """By name of the free history of a sequence, how many codes it is worth; the plan knows no more than a bound."""
-    found = {elapsed_name(name): first.elapsed.count for name, first in codec.firsts.items()}
-    return found if length is None else {**found, "remaining": usual_size(length)}
+    sizes = {elapsed_name(name): first.elapsed.count for name, first in codec.firsts.items()}
+    return sizes if length is None else {**sizes, "remaining": usual_size(length)}
 
 
 def _beyond(planned: PlannedGroup, name: str, size: int, bound: Domain) -> Exception:
@@ -176,9 +176,9 @@ def group_levels(group: ColumnGroup, columns: Domain, history: Domain, coded: Ma
     are told exactly where they are small, and roughly where they are large; of a row that may not be there, the coarsest level
     tells only whether it is.
     """
-    found: dict[str, tuple[Coarsening, ...]] = {}
+    coarsenings: dict[str, tuple[Coarsening, ...]] = {}
     for name in columns:
-        found[name] = _levels(coded[group.table], group.part, name, columns.size(name))
+        coarsenings[name] = _levels(coded[group.table], group.part, name, columns.size(name))
     for label, (column, name) in seen_columns(group, history).items():
         size = history.size(label)
         if column.kind == "free" and name not in coded[column.table].coarsenings():
@@ -186,10 +186,10 @@ def group_levels(group: ColumnGroup, columns: Domain, history: Domain, coded: Ma
         levels = _levels(coded[column.table], column.part, name, size)
         # A row that is not there has a code of its own, on every level.
         absent = not levels and (levels := _levels(coded[column.table], column.part, name, size - 1))
-        found[label] = tuple(_with_absent(level) for level in levels) if absent else levels
+        coarsenings[label] = tuple(_with_absent(level) for level in levels) if absent else levels
         if label in group.lags and size > 2:
-            found[label] += (Coarsening(np.arange(size) == size - 1, 2),)
-    return {name: levels for name, levels in found.items() if levels}
+            coarsenings[label] += (Coarsening(np.arange(size) == size - 1, 2),)
+    return {name: levels for name, levels in coarsenings.items() if levels}
 
 
 def _levels(codec: TableCodec, part: Part, name: str, size: int) -> tuple[Coarsening, ...]:

@@ -39,7 +39,7 @@ CLEAR = 2.0
 
 def read_public(schema: Schema, reader: Source, reflection: Reflection) -> dict[str, PublicTable]:
     """Every public table, whole but for the columns that are left out; all faults at once."""
-    found: dict[str, PublicTable] = {}
+    public: dict[str, PublicTable] = {}
     for name, table in schema.tables.items():
         if not table.public or table.ignore:
             continue
@@ -49,9 +49,9 @@ def read_public(schema: Schema, reader: Source, reflection: Reflection) -> dict[
             raise SourceError(f"{reflection.label} has no table {name!r}. It has: {held}.")
         left_out = {c.name for c in map(stored.column, table.ignore_columns) if c is not None}
         columns = [c.name for c in stored.columns if c.name not in left_out]
-        found[name] = in_order(PublicTable(name, _rows(reader, stored, columns), table.key or ()))
-    _refuse_sizes(schema, found)
-    return found
+        public[name] = in_order(PublicTable(name, _rows(reader, stored, columns), table.key or ()))
+    _refuse_sizes(schema, public)
+    return public
 
 
 def _rows(reader: Source, stored: ReflectedTable, columns: list[str]) -> pa.Table:
@@ -81,15 +81,15 @@ def compared_keys(
     keys: Mapping[str, Vocabulary], reader: Source, reflection: Reflection
 ) -> tuple[dict[str, tuple[Texts, ...]], dict[str, tuple[str, ...]]]:
     """The keys by who refers to them, in the form in which the source compares them, and the collations of that form."""
-    found, collations = {}, {}
+    forms, collations = {}, {}
     for name, vocabulary in keys.items():
-        found[name] = vocabulary.keys
+        forms[name] = vocabulary.keys
         stored = reflection.table(vocabulary.table)
         columns = [] if stored is None else [column for column in map(stored.column, vocabulary.columns) if column is not None]
         if any(column.collation for column in columns):
             collations[name] = tuple(column.collation for column in columns)
-            found[name] = _forms(vocabulary, columns, reader)
-    return found, collations
+            forms[name] = _forms(vocabulary, columns, reader)
+    return forms, collations
 
 
 def _forms(vocabulary: Vocabulary, columns: Sequence[ReflectedColumn], reader: Source) -> tuple[Texts, ...]:
@@ -106,16 +106,16 @@ def _forms(vocabulary: Vocabulary, columns: Sequence[ReflectedColumn], reader: S
 def stage_vocabularies(tables: tuple[TableNeeds, ...], schema: Schema, public: PublicTables) -> dict[str, Vocabulary]:
     """The public keys that the stage looks for, by who refers to them."""
     related = relations(schema, public, {})
-    found: dict[str, Vocabulary] = {}
+    vocabularies: dict[str, Vocabulary] = {}
     for needs in tables:
         if needs.held_by is not None:
             continue
         if (unrolling := related[needs.name].unrolling) is not None:
-            found[needs.name] = unrolling.vocabulary
+            vocabularies[needs.name] = unrolling.vocabulary
         for link in needs.links:
             if isinstance(words := related[needs.name].reference(link.name), Words):
-                found[f"{needs.name}.{link.name}"] = words.vocabulary
-    return found
+                vocabularies[f"{needs.name}.{link.name}"] = words.vocabulary
+    return vocabularies
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class KeyChoice:
 
 def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
     """What has to be chosen, and paid for. Refuses an association that has no key to be made of."""
-    found = []
+    wanted = []
     for name, table in relations(schema, public, {}).items():
         link = schema.tables[name].parent
         if table.unrolling is not None and not len(table.unrolling.vocabulary) and table.unrolling.rest != "rows":
@@ -149,21 +149,21 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
         if table.unrolling is not None and link is not None and link.vocabulary is not None:
             keys = len(table.unrolling.vocabulary)
             if link.vocabulary.select < keys:
-                found.append(KeyChoice(name, None, keys, link.vocabulary.select, True))
+                wanted.append(KeyChoice(name, None, keys, link.vocabulary.select, True))
         for reference, words in (table.references or {}).items():
-            says = schema.tables[name].references[reference]
-            if isinstance(words, Words) and isinstance(says, PublicReference) and is_learned(schema, name, reference):
-                most = says.max_values or (DEFAULT_MAX_VALUES if says.learn else len(words.vocabulary))
-                if says.learn or most < len(words.vocabulary):
-                    found.append(KeyChoice(name, reference, len(words.vocabulary), most, not says.learn))
-    return found
+            declared = schema.tables[name].references[reference]
+            if isinstance(words, Words) and isinstance(declared, PublicReference) and is_learned(schema, name, reference):
+                most = declared.max_values or (DEFAULT_MAX_VALUES if declared.learn else len(words.vocabulary))
+                if declared.learn or most < len(words.vocabulary):
+                    wanted.append(KeyChoice(name, reference, len(words.vocabulary), most, not declared.learn))
+    return wanted
 
 
 def choose_keys(
     door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, RowBound], share: float
 ) -> dict[str, tuple[int, ...]]:
     """The chosen keys by name. ``share`` of the whole budget is split evenly."""
-    found = {}
+    chosen = {}
     for choice in wanted:
         label, rows = f"{choice.name}.keys", bounds[choice.table].rows
         curator = door.public_keys(label, choice.table, choice.reference, choice.keys, rows, share / len(wanted))
@@ -172,8 +172,8 @@ def choose_keys(
         order = np.argsort(-counts, kind="stable")[: choice.most]
         clear = order if choice.exactly else order[counts[order] >= CLEAR * answer.rows_deviation]
         # Something has to be there to refer to: the key that was counted most, be it noise.
-        found[choice.name] = tuple(sorted(int(key) for key in (clear if len(clear) else order[:1])))
-    return found
+        chosen[choice.name] = tuple(sorted(int(key) for key in (clear if len(clear) else order[:1])))
+    return chosen
 
 
 def learn_values(
@@ -193,9 +193,9 @@ def learn_values(
     if listed is None:
         learner = door.unlisted(table, name, most_rows, share, 1 / lists)
         # Each entity names a few of its values: more of them find rarer values, and need more noise.
-        found = learner.categories(wanted.most, per_entity=max(1, min(most_rows, isqrt(wanted.most))))
-        order = np.argsort(-found.counts, kind="stable")
-        return LearnedValues(tuple(found.values[place] for place in order))
+        categories = learner.categories(wanted.most, per_entity=max(1, min(most_rows, isqrt(wanted.most))))
+        order = np.argsort(-categories.counts, kind="stable")
+        return LearnedValues(tuple(categories.values[place] for place in order))
     if len(listed) <= wanted.most:
         return LearnedValues(listed, (), levels)
     counts = _counts(door, table, name, listed, most_rows, share)

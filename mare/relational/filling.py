@@ -11,8 +11,8 @@ from typing import Literal
 
 from mare.errors import PlanError
 from mare.schema import Schema
-from mare.schema.caps import parent_link, parent_name
 from mare.schema.columns import Column, Identifier, Position, Text
+from mare.schema.layout import Layout
 from mare.schema.links import Reference
 
 
@@ -113,8 +113,8 @@ def fillings(schema: Schema, table: str) -> dict[str, Filling]:
 
 
 def _parent(schema: Schema, table: str, filled: dict[str, Filling], refused: list[str]) -> None:
-    link, parent = parent_link(schema, table), parent_name(schema, table)
-    if link is None or parent is None:
+    link = schema.parent(table)
+    if link is None or (parent := link.table) is None:
         return
     foreign, referred = link.column or (), link.references or schema.table(parent).key or ()
     if len(foreign) != len(referred):
@@ -147,42 +147,41 @@ def _random_keys(schema: Schema, table: str, filled: dict[str, Filling], refused
     described = schema.table(table)
     keys = [described.key, *described.unique] if described.key else [*described.unique]
     drawn = [key for key in keys if any(isinstance(f := filled.get(c), Linked) and f.way == "other_entity" for c in key)]
-    if not any(not any(isinstance(filled.get(c), Fresh) for c in key) for key in drawn):
+    if all(any(isinstance(filled.get(c), Fresh) for c in key) for key in drawn):
         return
     for name, other in schema.tables.items():
-        for reference, says in other.references.items():
-            if says.kind == "other_entity" and says.fill == "random" and says.table in (table, *_below(schema, table)):
+        for reference, link in other.references.items():
+            if link.kind == "other_entity" and link.fill == "random" and link.table in (table, *_below(schema, table)):
                 refused.append(
-                    f"{name}.{reference}: it leads at random to {says.table}, the rows of which depend on keys that are random "
+                    f"{name}.{reference}: it leads at random to {link.table}, the rows of which depend on keys that are random "
                     f"themselves ({table}). Give {table} a key of its own, or say fill: none"
                 )
 
 
 def _below(schema: Schema, table: str) -> list[str]:
-    found, waiting = list[str](), [table]
+    layout, below, waiting = Layout(schema), list[str](), [table]
     while waiting:
-        above = waiting.pop()
-        children = [name for name in schema.tables if parent_name(schema, name) == above and name not in found]
-        found += children
+        children = [name for name in layout.children(waiting.pop()) if name not in below]
+        below += children
         waiting += children
-    return found
+    return below
 
 
 def linked_columns(schema: Schema, table: str) -> dict[str, Linked]:
     """Column → the link that fills it, for every reference that is neither to an ancestor nor left NULL."""
-    described, link = schema.table(table), parent_link(schema, table)
-    found: dict[str, Linked] = {}
+    described, link = schema.table(table), schema.parent(table)
+    linked: dict[str, Linked] = {}
     for name, reference in described.references.items():
         way = _way(reference)
         if way is None:
             continue
         there = reference.column or schema.tables[reference.table].key or ()
         for column, other in zip(described.reference_columns(name), there, strict=False):
-            found[column] = Linked(way, name, reference.table, other, reference.nullable)
+            linked[column] = Linked(way, name, reference.table, other, reference.nullable)
     if link is not None and link.type == "associative" and link.via is not None:
         for column, other in zip(link.column_via or (), schema.tables[link.via].key or (), strict=False):
-            found[column] = Linked("via", VIA, link.via, other)
-    return found
+            linked[column] = Linked("via", VIA, link.via, other)
+    return linked
 
 
 def _way(reference: Reference) -> Way | None:

@@ -61,20 +61,20 @@ def spread(name: str, domain: Domain) -> list[str]:
     """The names of a column in a domain: its own, or `name#0`, `name#1` … where it is unrolled, one per public key."""
     if name in domain:
         return [name]
-    known, found = set(domain.names), list[str]()
-    while (unrolled := f"{name}#{len(found)}") in known:
-        found.append(unrolled)
-    return found
+    known, names = set(domain.names), list[str]()
+    while (unrolled := f"{name}#{len(names)}") in known:
+        names.append(unrolled)
+    return names
 
 
 @lru_cache(maxsize=4096)
 def seen_columns(group: ColumnGroup, domain: Domain) -> Mapping[str, tuple[HistoryColumn, str]]:
     """Per name of a group's history, the column behind it and the name of its codes there."""
-    found: dict[str, tuple[HistoryColumn, str]] = {}
+    columns: dict[str, tuple[HistoryColumn, str]] = {}
     for column in group.history:
         for label in spread(str(column), domain):
-            found[label] = (column, column.name + label[len(str(column)) :])
-    return found
+            columns[label] = (column, column.name + label[len(str(column)) :])
+    return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +103,11 @@ class PlacedTables:
         above = placed.parent[index]
         if placed.owner is None:
             return self.climb(above, owners[0], end)
-        which, found = placed.owner[index], np.zeros(len(index), dtype=np.int64)
+        which, rows = placed.owner[index], np.zeros(len(index), dtype=np.int64)
         for number, owner in enumerate(owners):
             mine = which == number
-            found[mine] = self.climb(above[mine], owner, end)
-        return found
+            rows[mine] = self.climb(above[mine], owner, end)
+        return rows
 
     def look(self, group: ColumnGroup, column: HistoryColumn, name: str, size: int, index: Index) -> CodeArray:
         """What the rows ``index`` of a group see in one history column. A row that is not there is the last code."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.codec.building import Labels
 from mare.domain import CodeArray, smallest_dtype
 from mare.graph.dag import DatasetDag
 from mare.graph.modelled import table_parts
@@ -104,28 +105,28 @@ def relations(schema: Schema, public: PublicTables, chosen: Mapping[str, Sequenc
     table's name, of a reference by `table.reference`; where it is silent, all keys count."""
     dag = DatasetDag.of(schema)
     bounds, _ = row_bounds(schema, dag)
-    found = {}
+    related = {}
     for name in dag.tables("entity", "private", "owned"):
         described, parts = schema.tables[name], table_parts(schema, dag, name)
         modelled = {c.column for c in (*parts.context, *parts.head, *parts.rows) if c.role in ("value", "derived")}
         references: dict[str, Reference] = {}
-        for reference, says in described.references.items():
+        for reference, declared in described.references.items():
             if reference not in modelled:
                 continue
-            if isinstance(says, PublicReference):
-                references[reference] = _words(says, public, chosen.get(f"{name}.{reference}"))
-            elif isinstance(says, SameEntityReference):
-                references[reference] = Ranked(says.table, bounds[says.table].rows + says.nullable, says.nullable)
-            elif isinstance(says, EarlierReference):
-                references[reference] = Stepped(says.back, says.itself, says.nullable)
-        exists = tuple(r for r, says in described.references.items() if says.kind == "owned" and says.nullable)
-        found[name] = TableRelations(unrolling(schema, name, public, chosen.get(name)), references, parts.items, exists)
-    return found
+            if isinstance(declared, PublicReference):
+                references[reference] = _words(declared, public, chosen.get(f"{name}.{reference}"))
+            elif isinstance(declared, SameEntityReference):
+                references[reference] = Ranked(declared.table, bounds[declared.table].rows + declared.nullable, declared.nullable)
+            elif isinstance(declared, EarlierReference):
+                references[reference] = Stepped(declared.back, declared.itself, declared.nullable)
+        exists = tuple(r for r, declared in described.references.items() if declared.kind == "owned" and declared.nullable)
+        related[name] = TableRelations(unrolling(schema, name, public, chosen.get(name)), references, parts.items, exists)
+    return related
 
 
-def _words(says: PublicReference, public: PublicTables, chosen: Sequence[int] | None) -> Words:
-    vocabulary = public[says.table].vocabulary(says.column)
-    return Words(vocabulary, tuple(range(len(vocabulary))) if chosen is None else tuple(sorted(chosen)), says.nullable)
+def _words(reference: PublicReference, public: PublicTables, chosen: Sequence[int] | None) -> Words:
+    vocabulary = public[reference.table].vocabulary(reference.column)
+    return Words(vocabulary, tuple(range(len(vocabulary))) if chosen is None else tuple(sorted(chosen)), reference.nullable)
 
 
 def rank_codes(target: Index, entity: Index, there: Index, size: int, nullable: bool) -> CodeArray:
@@ -157,25 +158,22 @@ def previous_of_item(parent: Index, items: Sequence[CodeArray]) -> Index:
         same[1:] = parent[order][1:] == parent[order][:-1]
         for item in items:
             same[1:] &= item[order][1:] == item[order][:-1]
-    found = np.full(rows, NOWHERE, dtype=np.int64)
-    found[order[same]] = order[np.flatnonzero(same) - 1]
-    return found
-
-
-Labels = tuple[str | None, ...]
+    previous = np.full(rows, NOWHERE, dtype=np.int64)
+    previous[order[same]] = order[np.flatnonzero(same) - 1]
+    return previous
 
 
 def reference_labels(related: TableRelations) -> Mapping[str, Labels]:
     """By reference, or by the key of an association: of each code, the public key; None for NULL."""
-    found: dict[str, Labels] = {}
-    for name, says in (related.references or {}).items():
-        if isinstance(says, Words):
-            chosen = _joined([says.vocabulary.keys[key] for key in says.chosen])
-            found[name] = (*chosen, *([None] * (says.size - len(chosen))))
+    labels: dict[str, Labels] = {}
+    for name, reference in (related.references or {}).items():
+        if isinstance(reference, Words):
+            chosen = _joined([reference.vocabulary.keys[key] for key in reference.chosen])
+            labels[name] = (*chosen, *([None] * (reference.size - len(chosen))))
     if (unrolling := related.unrolling) is not None:
         keys = unrolling.vocabulary.keys
-        found[unrolling.key] = _joined([keys[key] for key in unrolling.chosen] if unrolling.rest == "drop" else keys)
-    return found
+        labels[unrolling.key] = _joined([keys[key] for key in unrolling.chosen] if unrolling.rest == "drop" else keys)
+    return labels
 
 
 def _joined(keys: Sequence[Texts]) -> Labels:

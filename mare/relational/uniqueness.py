@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mare.schema import Schema
-from mare.schema.caps import link_cap, parent_link, parent_name
+from mare.schema.caps import link_cap
 from mare.schema.checks.keys import counts_up
 
 from .filling import Fresh, Linked, fillings
@@ -31,13 +31,13 @@ def distinct_sets(schema: Schema, table: str) -> tuple[Distinct, ...]:
     """The sets of a table that need care."""
     described = schema.tables[table]
     keys = [described.key, *described.unique] if described.key else [*described.unique]
-    return tuple(found for names in dict.fromkeys(keys) if (found := _set(schema, table, names)) is not None)
+    return tuple(distinct for names in dict.fromkeys(keys) if (distinct := _set(schema, table, names)) is not None)
 
 
 def _set(schema: Schema, table: str, names: tuple[str, ...]) -> Distinct | None:
     described, filled = schema.tables[table], fillings(schema, table)
-    link = parent_link(schema, table)
-    if link is None or parent_name(schema, table) is None or any(isinstance(filled.get(name), Fresh) for name in names):
+    link = schema.parent(table)
+    if link is None or link.table is None or any(isinstance(filled.get(name), Fresh) for name in names):
         return None
     if any(isinstance(filling := filled.get(name), Linked) and filling.way == "owned" for name in names):
         return None

@@ -16,7 +16,6 @@ import numpy as np
 from mare.domain import CodeArray, smallest_dtype
 from mare.errors import PlanError
 from mare.schema import Schema
-from mare.schema.caps import parent_link
 
 from .placing import Index
 from .public import PublicTables, Vocabulary, text
@@ -74,7 +73,7 @@ class Unrolling:
 
 def unrolling(schema: Schema, table: str, public: PublicTables, chosen: Sequence[int] | None = None) -> Unrolling | None:
     """The unrolling of an associative table; None for any other. Without ``chosen`` every key has a column."""
-    link = parent_link(schema, table)
+    link = schema.parent(table)
     if link is None or link.type != "associative" or link.via is None:
         return None
     described, large = schema.tables[table], link.vocabulary
@@ -142,9 +141,9 @@ class FoldedContext(Mapping[str, CodeArray]):
         start = np.r_[True, parent[1:] != parent[:-1]] if len(rows) else np.zeros(0, dtype=bool)
         time = np.arange(len(rows)) - np.maximum.accumulate(np.where(start, np.arange(len(rows)), 0))
         mine = time == slot % self.unrolling.multiplicity
-        found = np.full(self.parents, size, dtype=smallest_dtype(size + 1))
-        found[parent[mine]] = codes[rows[mine]]
-        return found
+        values = np.full(self.parents, size, dtype=smallest_dtype(size + 1))
+        values[parent[mine]] = codes[rows[mine]]
+        return values
 
     def _rows_of(self, key: int) -> Index:
         order, starts = self._by_key

@@ -23,19 +23,19 @@ def bound_columns(
     left: list[str] = []
     for name, column in stored.items():
         described = schema.tables[table].columns.get(name)
-        told = column
+        held = column
         if column.values is not None and not _within_values(described, filled[name], column):
-            told = replace(told, values=None)
+            held = replace(held, values=None)
             left.append(f"{column.name} is one of {len(column.values)} values: the schema lists others, or none")
-        low, high = _least(schema, table, described, filled[name]), _most(schema, table, described, filled[name])
+        low, high = _least(described, filled[name]), _most(schema, table, described, filled[name])
         if column.min is not None and not _ordered(column.min, low):
-            told = replace(told, min=None)
+            held = replace(held, min=None)
             if column.min != 0 or "unsigned" not in column.sql_type.lower():  # a type of MySQL's says so itself
                 left.append(f"{column.name} >= {column.min}: the schema does not promise it")
         if column.max is not None and not _ordered(high, column.max):
-            told = replace(told, max=None)
+            held = replace(held, max=None)
             left.append(f"{column.name} <= {column.max}: the schema does not promise it")
-        kept[name] = told
+        kept[name] = held
     return kept, tuple(left)
 
 
@@ -91,7 +91,7 @@ def _text(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _least(schema: Schema, table: str, described: Column | None, filling: Filling) -> Bound | None:
+def _least(described: Column | None, filling: Filling) -> Bound | None:
     if isinstance(filling, Numbered):
         return filling.start
     if isinstance(filling, Fresh) and filling.generate in (None, "sequence"):

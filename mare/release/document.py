@@ -42,8 +42,8 @@ class _Column(_Strict):
 
     @property
     def reflected(self) -> ReflectedColumn:
-        told = {name: getattr(self, name) for name in _Column.model_fields}
-        return ReflectedColumn(**told | {name: _bound(told[name], self.kind) for name in ("min", "max", "lowest", "highest")})
+        stored = {name: getattr(self, name) for name in _Column.model_fields}
+        return ReflectedColumn(**stored | {name: _bound(stored[name], self.kind) for name in ("min", "max", "lowest", "highest")})
 
 
 def _bound(written: int | float | str | None, kind: StorageKind) -> Bound | None:

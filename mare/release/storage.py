@@ -47,9 +47,9 @@ def _referred_first(tables: Mapping[str, ReflectedTable]) -> list[str]:
 
 def _public(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable:
     """A public table as the source has it, without what is left out; it refers to nothing but public tables."""
-    source, described = _found(reflection, name), schema.tables[name]
+    source, described = _source_table(reflection, name), schema.tables[name]
     left_out = {c.name for c in map(source.column, described.ignore_columns) if c is not None}
-    columns = tuple(replace(_plain(c, c.nullable), kind=_public_kind(schema, name, c)) for c in source.columns)
+    columns = tuple(replace(_plain(c, c.nullable), kind=_public_kind(c)) for c in source.columns)
     kept = {c.name for c in columns} - left_out
     key = tuple(c.name for c in map(source.column, described.key or source.key) if c is not None)
     publics = {other for other, table in schema.tables.items() if table.public and not table.ignore}
@@ -66,12 +66,12 @@ def _public(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
     )
 
 
-def _public_kind(schema: Schema, table: str, column: ReflectedColumn) -> StorageKind:
+def _public_kind(column: ReflectedColumn) -> StorageKind:
     """As it is stored. Where the source tells no types (CSV), its values are texts."""
     return "string" if column.kind == "unknown" else column.kind
 
 
-def _found(reflection: Reflection, name: str) -> ReflectedTable:
+def _source_table(reflection: Reflection, name: str) -> ReflectedTable:
     table = reflection.table(name)
     if table is None:
         held = ", ".join(t.name for t in reflection) or "none"
@@ -80,16 +80,10 @@ def _found(reflection: Reflection, name: str) -> ReflectedTable:
 
 
 def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable:
-    source = _found(reflection, name)
+    source = _source_table(reflection, name)
     filled = fillings(schema, name)
-    stored: dict[str, ReflectedColumn] = {}
-    missing = []
-    for column in filled:
-        found = source.column(column)
-        if found is None:
-            missing.append(column)
-        else:
-            stored[column] = found
+    stored = {logical: column for logical in filled if (column := source.column(logical)) is not None}
+    missing = [logical for logical in filled if logical not in stored]
     if missing:
         held = ", ".join(c.name for c in source.columns)
         raise SourceError(f"table {name!r} has no column {', '.join(missing)}. It has: {held}.")
@@ -139,8 +133,8 @@ def _kind_of_filling(schema: Schema, reflection: Reflection, table: str, name: s
     match filling:
         case Linked(table=other, column=column):
             if schema.tables[other].public:
-                public = _found(reflection, other).column(column)
-                return "string" if public is None or public.kind == "unknown" else public.kind
+                public = _source_table(reflection, other).column(column)
+                return "string" if public is None else _public_kind(public)
             return _kind_of_filling(schema, reflection, other, column, fillings(schema, other)[column])
         case Modelled():
             return schema.tables[table].columns[name].stored_kind
@@ -171,7 +165,7 @@ def _foreign_keys(
     schema: Schema, reflection: Reflection, table: str, stored: dict[str, ReflectedColumn]
 ) -> tuple[ReflectedForeignKey, ...]:
     """All references that come out filled, also where the source declares no foreign key: ours hold by construction."""
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    pairs_by_reference: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for column, filling in fillings(schema, table).items():
         if isinstance(filling, FromAbove) and filling.table in schema.tables:
             reference = ""
@@ -179,12 +173,12 @@ def _foreign_keys(
             reference = filling.reference or "via"
         else:
             continue
-        referred = _found(reflection, filling.table).column(filling.column)
+        referred = _source_table(reflection, filling.table).column(filling.column)
         name = referred.name if referred is not None else filling.column
-        found.setdefault((reference, filling.table), []).append((stored[column].name, name))
+        pairs_by_reference.setdefault((reference, filling.table), []).append((stored[column].name, name))
     filled = tuple(
         ReflectedForeignKey(tuple(c for c, _ in pairs), other, tuple(r for _, r in pairs))
-        for (_, other), pairs in found.items()
+        for (_, other), pairs in pairs_by_reference.items()
         if _is_key(schema, reflection, other, [r for _, r in pairs])
     )
     return (*filled, *_left_null(schema, reflection, table, stored, filled))
@@ -200,7 +194,7 @@ def _left_null(
     """The source's foreign keys over columns that come out NULL (a reference that breaks a cycle): nothing can break them."""
     null = {stored[column].name for column, filling in fillings(schema, table).items() if filling == Constant(None)}
     declared = {key.columns for key in filled}
-    for key in _found(reflection, table).foreign_keys:
+    for key in _source_table(reflection, table).foreign_keys:
         other = next((name for name in schema.tables if name.casefold() == key.table.casefold()), None)
         if other is None or schema.tables[other].ignore or key.columns in declared or not set(key.columns) <= null:
             continue
@@ -210,7 +204,7 @@ def _left_null(
 
 def _is_key(schema: Schema, reflection: Reflection, table: str, columns: Sequence[str]) -> bool:
     """Whether these stored columns are a key there, or unique: only then a foreign key may refer to them."""
-    described, source = schema.tables[table], _found(reflection, table)
+    described, source = schema.tables[table], _source_table(reflection, table)
     keys = [described.key, *described.unique] if described.key else [*described.unique]
     stored = [{c.name for c in map(source.column, key) if c is not None} for key in keys]
     return set(columns) in stored

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mare.codec import is_kept_as_text
+from mare.codec.parsing import is_text_type
 from mare.schema.columns import AnyColumn, Raw
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def says_its_text(declared: AnyColumn, raw: pa.DataType) -> bool:
 def _kind(raw: pa.DataType) -> Raw:
     import pyarrow as pa
 
-    if is_text(raw):
+    if is_text_type(raw):
         return "text"
     if pa.types.is_integer(raw):
         return "integer"
@@ -90,9 +91,3 @@ def _tells_order(raw: pa.DataType) -> bool:
 
     types = pa.types
     return bool(types.is_integer(raw) or types.is_floating(raw) or types.is_temporal(raw) or types.is_decimal(raw))
-
-
-def is_text(raw: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(raw) or pa.types.is_large_string(raw) or pa.types.is_string_view(raw))

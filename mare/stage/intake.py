@@ -26,6 +26,7 @@ from .needs import TableNeeds
 from .owners import (
     adopt_orphans,
     check_entities,
+    count_rows,
     count_shared,
     entities_themselves,
     note_owned,
@@ -111,7 +112,7 @@ class _Work:
         raw, placed = self._raw(needs), f"placed_{len(self.placed)}"
         if needs.held_by is not None:
             place_by_column(self.connection, raw, placed, self.key)
-            self.entities = self._rows(placed)
+            self.entities = count_rows(self.connection, placed)
             self.reread.add(needs.name)
         elif needs.parent is not None:
             rows = sorted_rows(self.connection, raw, self._owned(needs, raw), needs)
@@ -171,7 +172,7 @@ class _Work:
             self.outside |= {f"{needs.name}.{name}": count for name, count in unread.items()}
             if not needs.owners:
                 check_entities(self.connection, raw, needs)
-            self.read[needs.name] = self._rows(raw)
+            self.read[needs.name] = count_rows(self.connection, raw)
         return self.raw[needs.name]
 
     def _owned(self, needs: TableNeeds, raw: str) -> str:
@@ -197,24 +198,20 @@ class _Work:
         if gone <= 0 or above is None:
             return max(0, gone)
         join = " AND ".join(f"r.f{i} = p.k{place}" for i, place in enumerate(needs.refers))
-        found = f"SELECT count(*) FROM {raw} r WHERE EXISTS (FROM {above} p WHERE {join})"
-        ((there,),) = self.connection.execute(found).fetchall()
+        counted = f"SELECT count(*) FROM {raw} r WHERE EXISTS (FROM {above} p WHERE {join})"
+        ((there,),) = self.connection.execute(counted).fetchall()
         return self.read[needs.name] - int(there)
 
     def _chain(self, table: str) -> list[tuple[str, TableNeeds]]:
         """The placed tables from this one up to the entity."""
-        found = [self.placed[table]]
-        while found[-1][1].owners:
-            found.append(self.placed[found[-1][1].owners[0]])
-        return found
-
-    def _rows(self, relation: str) -> int:
-        ((count,),) = self.connection.execute(f"SELECT count(*) FROM {relation}").fetchall()
-        return int(count)
+        chain = [self.placed[table]]
+        while chain[-1][1].owners:
+            chain.append(self.placed[chain[-1][1].owners[0]])
+        return chain
 
     def staged(self) -> Staged:
         # Unknown parents may have joined a table after it was placed, so sizes are known at the end.
-        sizes = {name: self._rows(relation) for name, (relation, _) in self.placed.items()}
+        sizes = {name: count_rows(self.connection, relation) for name, (relation, _) in self.placed.items()}
         tables = {
             name: self._staged_table(needs, relation, sizes[needs.parent or name])
             for name, (relation, needs) in self.placed.items()

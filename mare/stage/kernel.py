@@ -148,21 +148,21 @@ def count_sparse(rows: CodedRows, marginal: Marginal, weights: Integers | None =
     if cells <= max(CHUNK, rows.rows):
         (table,) = count_dense(rows, [marginal], weights)
         flat = table.ravel()
-        found = np.flatnonzero(flat).astype(np.int64)
-        return found, flat[found]
+        occupied = np.flatnonzero(flat).astype(np.int64)
+        return occupied, flat[occupied]
     if not rows.rows:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     index = np.concatenate([rows.cells(marginal, start, stop) for start, stop in _chunks(rows.rows, 0)])
     if weights is None:
-        found, counts = np.unique(index, return_counts=True)
-        return found, counts.astype(np.int64)
+        occupied, counts = np.unique(index, return_counts=True)
+        return occupied, counts.astype(np.int64)
     order = np.argsort(index, kind="stable")
     index, factors = index[order], weights[rows.owner[order]]
     starts = _run_starts(index)
-    found, counts = index[starts], np.add.reduceat(factors, starts)
+    occupied, counts = index[starts], np.add.reduceat(factors, starts)
     # An entity whose weight was rounded down to nothing leaves no trace, not even a zero.
     kept = counts > 0
-    return found[kept], counts[kept]
+    return occupied[kept], counts[kept]
 
 
 def squared_norms(rows: CodedRows, marginals: Sequence[Marginal]) -> Integers:

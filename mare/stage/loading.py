@@ -18,11 +18,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mare.codec.parsing import is_text_type
 from mare.ports import compared
 from mare.schema.columns import AnyColumn, Identifier
 from mare.schema.reflection import Reflection
 
-from .casting import as_text, is_text, order_number, order_text, says_its_text, sql_type, typed
+from .casting import as_text, order_number, order_text, says_its_text, sql_type, typed
 from .needs import TableNeeds
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def _collated(
     def collation(table: str, column: str) -> str:
         described = by_name.get(table)
         stored = reflection.table(described.held_by or table if described is not None else table)
-        found = None if stored is None else stored.column(column)
-        return "" if found is None else found.collation
+        referred = None if stored is None else stored.column(column)
+        return "" if referred is None else referred.collation
 
     for i, name in enumerate(needs.key):
         yield f"k{i}", name, collation(needs.name, name)
@@ -94,14 +95,14 @@ def order_columns(needs: TableNeeds) -> list[str]:
 
 
 def _orders(needs: TableNeeds) -> list[tuple[str, str, AnyColumn | None]]:
-    found: list[tuple[str, str, AnyColumn | None]] = []
+    orders: list[tuple[str, str, AnyColumn | None]] = []
     for i, name in enumerate(needs.order):
-        says = needs.described.get(name)
-        if says is None or isinstance(says, Identifier):
-            found += [(f"o{i}", name, None), (f"ot{i}", name, None)]
+        declared = needs.described.get(name)
+        if declared is None or isinstance(declared, Identifier):
+            orders += [(f"o{i}", name, None), (f"ot{i}", name, None)]
         else:
-            found.append((f"o{i}", name, says))
-    return found
+            orders.append((f"o{i}", name, declared))
+    return orders
 
 
 def staged_columns(needs: TableNeeds) -> list[tuple[str, str, AnyColumn | None]]:
@@ -147,7 +148,7 @@ def load_rows(
         connection.unregister("batch")
         created = True
     if not created:
-        types = [(staged, sql_type(says, for_value=staged[0] == "v")) for staged, _, says in staged_columns(needs)]
+        types = [(staged, sql_type(declared, for_value=staged[0] == "v")) for staged, _, declared in staged_columns(needs)]
         columns = [f"{staged} {kind}" for staged, kind in types] or ["nothing INTEGER"]
         connection.execute(f"CREATE TABLE {table} ({', '.join([*columns, 'h UBIGINT'])})")
     return unread
@@ -171,16 +172,16 @@ def _unread(
     connection: duckdb.DuckDBPyConnection, needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: Reading
 ) -> dict[str, int]:
     """Only text may say nothing: everything else has a type already."""
-    told = {}
+    unread = {}
     for name in needs.values:
         column, raw = _as_read(place[name], arrow, needs.described[name], spell=name in reading.inferred)
         cast = typed(column, needs.described[name], raw, for_value=True, spelled=name in reading.inferred)
-        if is_text(raw) and cast != as_text(column, raw):
-            told[name] = f"count({column}) - count({cast})"
-    if not told:
+        if is_text_type(raw) and cast != as_text(column, raw):
+            unread[name] = f"count({column}) - count({cast})"
+    if not unread:
         return {}
-    (row,) = connection.execute(f"SELECT {', '.join(told.values())} FROM batch").fetchall()
-    return dict(zip(told, map(int, row), strict=True))
+    (row,) = connection.execute(f"SELECT {', '.join(unread.values())} FROM batch").fetchall()
+    return dict(zip(unread, map(int, row), strict=True))
 
 
 def _select(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: Reading) -> str:
@@ -199,7 +200,7 @@ def _as_read(column: str, arrow: pa.Schema, declared: AnyColumn | None, *, spell
     import pyarrow as pa
 
     raw = arrow.field(column).type
-    alike = is_text(raw) or (declared is not None and says_its_text(declared, raw))
+    alike = is_text_type(raw) or (declared is not None and says_its_text(declared, raw))
     return (as_text(column, raw), pa.string()) if spell and not alike else (column, raw)
 
 

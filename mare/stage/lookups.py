@@ -41,7 +41,7 @@ def find_rows(
     join = " AND ".join(f"p.r{number}_{i} = t.{key}" for i, key in enumerate(keys))
     return _ordered(
         connection,
-        f"SELECT p.place AS line, coalesce(t.place, {NOWHERE}) AS found FROM {relation} p "
+        f"SELECT p.place AS line, coalesce(t.place, {NOWHERE}) AS target FROM {relation} p "
         f"LEFT JOIN ({there}) t ON {join} AND p.{within} = t.{within}",
     )
 
@@ -51,10 +51,10 @@ def find_keys(connection: duckdb.DuckDBPyConnection, relation: str, names: Seque
     join = " AND ".join(f"p.{name} = v.x{i}" for i, name in enumerate(names))
     return _ordered(
         connection,
-        f"SELECT p.place AS line, coalesce(v.code, {NOWHERE}) AS found FROM {relation} p LEFT JOIN {vocabulary} v ON {join}",
+        f"SELECT p.place AS line, coalesce(v.code, {NOWHERE}) AS target FROM {relation} p LEFT JOIN {vocabulary} v ON {join}",
     )
 
 
 def _ordered(connection: duckdb.DuckDBPyConnection, query: str) -> Index:
-    found = connection.sql(f"SELECT found FROM ({query}) ORDER BY line").fetchnumpy()
-    return np.asarray(found["found"], dtype=np.int64)
+    targets = connection.sql(f"SELECT target FROM ({query}) ORDER BY line").fetchnumpy()["target"]
+    return np.asarray(targets, dtype=np.int64)

@@ -13,7 +13,7 @@ from mare.errors import PlanError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
 from mare.schema import Schema
-from mare.schema.caps import link_cap, parent_link, parent_name
+from mare.schema.caps import link_cap
 from mare.schema.columns import AnyColumn
 
 Keep = Literal["first", "last", "random"]
@@ -118,13 +118,13 @@ def _with_keys(draft: TableNeeds, key: Sequence[str], uniques: Collection[tuple[
 
 def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGroup], refer: _Refer) -> TableNeeds:
     table = schema.tables[name]
-    link, parent = parent_link(schema, name), parent_name(schema, name)
+    link = schema.parent(name)
     modelled = [c.column for g in groups if g.table == name for c in g.columns if c.role in ("value", "first", "derived")]
     modelled = list(dict.fromkeys(c for c in modelled if c is not None))
     values = tuple(c for c in modelled if c in table.columns and c not in table.references)
     links = tuple(_links(schema, name, refer))
     described: dict[str, AnyColumn] = dict(table.columns)
-    if link is None or parent is None or dag.node(name).role != "private":
+    if link is None or (parent := link.table) is None or dag.node(name).role != "private":
         owned_by = tuple((edge.child, edge.name) for edge in dag.owners(name))
         return TableNeeds(name, None, (), (), (), values, described, links=links, owned_by=owned_by)
     cap = link_cap(schema, name)
@@ -150,25 +150,25 @@ def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGr
 
 
 def _links(schema: Schema, name: str, refer: _Refer) -> list[Link]:
-    table, found = schema.tables[name], list[Link]()
-    for reference, says in table.references.items():
+    table, links = schema.tables[name], list[Link]()
+    for reference, declared in table.references.items():
         columns = table.reference_columns(reference)
-        if says.kind == "public":
-            found.append(Link(reference, "public", says.table, columns))
-        elif says.kind in ("earlier", "owned") or (says.kind == "same_entity" and says.by == "position"):
-            there = refer(says.table, _referred(schema, says.table, says.column))
-            found.append(Link(reference, says.kind, says.table, columns, there))
-    return found
+        if declared.kind == "public":
+            links.append(Link(reference, "public", declared.table, columns))
+        elif declared.kind in ("earlier", "owned") or (declared.kind == "same_entity" and declared.by == "position"):
+            there = refer(declared.table, _referred(schema, declared.table, declared.column))
+            links.append(Link(reference, declared.kind, declared.table, columns, there))
+    return links
 
 
 def _referred(schema: Schema, table: str, columns: tuple[str, ...] | None) -> tuple[str, ...]:
     """The columns that a foreign key to a table names: those that are written, or its key."""
-    found = columns or schema.table(table).key
-    if not found:
+    referred = columns or schema.table(table).key
+    if not referred:
         raise PlanError(f"table {table!r} is referred to, but has no key. Write `key:` under it.")
-    return tuple(found)
+    return tuple(referred)
 
 
 def _position_order(schema: Schema, name: str) -> tuple[str, ...]:
     """A position column orders a sequence that names no other order."""
-    return tuple(c for c, says in schema.tables[name].columns.items() if says.type == "position")[:1]
+    return tuple(c for c, column in schema.tables[name].columns.items() if column.type == "position")[:1]

@@ -171,14 +171,14 @@ def adopt_orphans(
         f"CREATE TABLE missing AS SELECT *, row_number() OVER (ORDER BY hash($1, {listed}), {listed}) - 1 AS n FROM ({dangling})",
         [key.hex()],
     )
-    named = _count(connection, "missing")
+    named = count_rows(connection, "missing")
     connection.execute(
         f"CREATE TABLE lone AS SELECT rowid AS row, row_number() OVER (ORDER BY h, {_everything(needs)}) - 1 + {named} AS n "
         f"FROM {raw} r WHERE NOT ({there})"
     )
-    added = named + _count(connection, "lone")
+    added = named + count_rows(connection, "lone")
     _stand_in(connection, needs, chain, entities, added)
-    above = _count(connection, relation) - added
+    above = count_rows(connection, relation) - added
     connection.execute(
         f"CREATE TABLE {target} AS SELECT r.rowid AS row, p.entity AS entity, p.place AS parent FROM {raw} r "
         f"JOIN {relation} p ON {join} UNION ALL SELECT row, n + {entities} AS entity, n + {above} AS parent FROM lone"
@@ -196,7 +196,7 @@ def _stand_in(
     added: int,
 ) -> None:
     """So many unknown rows at the end of every table above, each under the one above it."""
-    counts = [_count(connection, relation) for relation, _ in chain]
+    counts = [count_rows(connection, relation) for relation, _ in chain]
     for level, (relation, above) in enumerate(chain):
         parent = f"n + {counts[level + 1]}" if level + 1 < len(chain) else "0"
         owner = ", 0 AS owner" if above.owned_by else ""
@@ -214,6 +214,7 @@ def _everything(needs: TableNeeds) -> str:
     return ", ".join(name for name, _, _ in staged_columns(needs))
 
 
-def _count(connection: duckdb.DuckDBPyConnection, relation: str) -> int:
+def count_rows(connection: duckdb.DuckDBPyConnection, relation: str) -> int:
+    """How many rows a relation of the staging database has: a true number, hence secret."""
     ((count,),) = connection.execute(f"SELECT count(*) FROM {relation}").fetchall()
     return int(count)

@@ -70,18 +70,18 @@ class StagedColumn:
             f"FROM {rows} WHERE {self._value} IS NOT NULL GROUP BY ALL"
         )
         ranked = f"SELECT value, row_number() OVER (PARTITION BY entity ORDER BY pick, value) AS rank FROM ({held})"
-        found = self.staged.connection.execute(
+        counts = self.staged.connection.execute(
             f"SELECT value, count(*) FROM ({ranked}) WHERE rank <= $2 GROUP BY value", [key.hex(), most]
         )
-        return {str(value): int(count) for value, count in found.fetchall()}
+        return {str(value): int(count) for value, count in counts.fetchall()}
 
     def _numbers(self) -> Numbers:
         raw, connection = self._table.raw, self.staged.connection
         types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {raw}").fetchall()}
         number = _NUMBERS.get(types[self._value], "TRY_CAST({v} AS DOUBLE)").format(v=self._value)
-        found = connection.sql(f"SELECT coalesce({number}, 'nan'::DOUBLE) AS number FROM {raw}").fetchnumpy()
+        numbers = connection.sql(f"SELECT coalesce({number}, 'nan'::DOUBLE) AS number FROM {raw}").fetchnumpy()
         # A row that stands in for a missing one has no number.
-        return np.append(np.asarray(found["number"], dtype=np.float64), np.nan)[self._table.row]
+        return np.append(np.asarray(numbers["number"], dtype=np.float64), np.nan)[self._table.row]
 
     @property
     def _table(self) -> StagedTable:
@@ -162,10 +162,10 @@ def listed_view(staged: Staged, table: str, name: str, listed: tuple[str, ...], 
 def _values(staged: Staged, table: str, name: str, codec: TableCodec, most_rows: int) -> MeasuredColumn:
     """The rows that have a number, of those that are counted at all."""
     read, rows = staged.as_read(table), staged.tables[table]
-    reading, one = read.readings[name], codec.columns[name]
+    reading, column = read.readings[name], codec.columns[name]
     counted = reading.ordinary if rows.unknown is None else reading.ordinary & ~rows.unknown
     at = np.flatnonzero(counted)
-    items = one.item_of(read.codes)[at] if isinstance(one, ScaledCodec) else None
+    items = column.item_of(read.codes)[at] if isinstance(column, ScaledCodec) else None
     return MeasuredColumn(f"{table}.{name}", most_rows, staged.entities, rows.entity[at], reading.measure[at], items)
 
 

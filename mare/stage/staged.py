@@ -144,17 +144,17 @@ class Staged:
         """Where references lead, and what the models are to know of it."""
         codes, targets = dict[str, CodeArray](), dict[str, Index]()
         for number, link in enumerate(staged.needs.links):
-            says = related.reference(link.name)
-            if isinstance(says, Words):
-                codes[link.name] = says.encode(self._public_keys(staged, number, link))
-            elif isinstance(says, Ranked):
+            coding = related.reference(link.name)
+            if isinstance(coding, Words):
+                codes[link.name] = coding.encode(self._public_keys(staged, number, link))
+            elif isinstance(coding, Ranked):
                 there = self.tables[link.table]
-                found = find_rows(self.connection, staged.relation, number, link, there.relation, within="entity")
-                targets[link.name] = found
-                codes[link.name] = rank_codes(found, staged.entity, there.entity, says.size, says.nullable)
-            elif isinstance(says, Stepped):
-                found = find_rows(self.connection, staged.relation, number, link, staged.relation, within="parent")
-                codes[link.name] = back_codes(found, says.back, says.itself)
+                rows = find_rows(self.connection, staged.relation, number, link, there.relation, within="entity")
+                targets[link.name] = rows
+                codes[link.name] = rank_codes(rows, staged.entity, there.entity, coding.size, coding.nullable)
+            elif isinstance(coding, Stepped):
+                rows = find_rows(self.connection, staged.relation, number, link, staged.relation, within="parent")
+                codes[link.name] = back_codes(rows, coding.back, coding.itself)
             elif link.name in related.exists:
                 there = self.tables[link.table]
                 edge = there.needs.owned_by.index((staged.needs.name, link.name))
@@ -209,5 +209,5 @@ def _taken(values: pa.ChunkedArray, rows: Index) -> pa.Array:
     if pa.types.is_large_string(values.type):
         # Few texts stand in many rows: moving their numbers is faster than moving them.
         values = values.dictionary_encode()
-    found = values.combine_chunks().take(pa.array(rows, mask=rows < 0))
-    return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+    taken = values.combine_chunks().take(pa.array(rows, mask=rows < 0))
+    return taken.dictionary_decode() if pa.types.is_dictionary(taken.type) else taken

@@ -148,8 +148,8 @@ def _keep(connection: duckdb.DuckDBPyConnection, tables: Tables, table: str, pla
             f"SELECT c.* EXCLUDE (parent), CASE WHEN {mine} THEN m.new ELSE c.parent END AS parent FROM {other.relation} c "
             f"LEFT JOIN moved m ON c.parent = m.old WHERE m.old IS NOT NULL OR NOT ({mine})",
         )
-        found = connection.sql(f"SELECT place FROM {other.relation} ORDER BY place").fetchnumpy()["place"]
-        below[name] = np.asarray(found, dtype=np.int64)
+        remaining = connection.sql(f"SELECT place FROM {other.relation} ORDER BY place").fetchnumpy()["place"]
+        below[name] = np.asarray(remaining, dtype=np.int64)
     connection.execute("DROP TABLE moved")
     rows = len(tables[old.needs.parent].parent) if old.needs.parent is not None else 0
     tables = {**tables, table: read_places(connection, old.needs, old.relation, old.raw, rows)}

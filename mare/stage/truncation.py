@@ -118,9 +118,9 @@ def _untied(connection: duckdb.DuckDBPyConnection, raw: str, row: Index, tied: M
     connection.register("tied_rows", pa.table({"row": np.unique(row[among])}))
     everything = ", ".join(name for name, _, _ in staged_columns(needs)) or "1"
     ranked = f"SELECT t.row, rank() OVER (ORDER BY {everything}) AS rank FROM tied_rows t JOIN {raw} r ON r.rowid = t.row"
-    found = connection.sql(f"FROM ({ranked}) ORDER BY row").fetchnumpy()
+    ranks = connection.sql(f"FROM ({ranked}) ORDER BY row").fetchnumpy()
     connection.unregister("tied_rows")
-    rank = np.asarray(found["rank"], dtype=np.int64)[np.searchsorted(np.asarray(found["row"], dtype=np.int64), row[among])]
+    rank = np.asarray(ranks["rank"], dtype=np.int64)[np.searchsorted(np.asarray(ranks["row"], dtype=np.int64), row[among])]
     order = np.arange(len(row), dtype=np.int64)
     order[among] = among[np.lexsort((rank, run[among]))]
     return order
@@ -176,9 +176,9 @@ def turns(order: NDArray[np.integer], *groups: NDArray[np.integer]) -> Index:
     for group in groups:
         change[1:] |= group[sequence][1:] != group[sequence][:-1]
     number = np.arange(len(order), dtype=np.int64)
-    found = np.empty(len(order), dtype=np.int64)
-    found[sequence] = number - np.maximum.accumulate(np.where(change, number, 0))
-    return found
+    before = np.empty(len(order), dtype=np.int64)
+    before[sequence] = number - np.maximum.accumulate(np.where(change, number, 0))
+    return before
 
 
 def _whole_lists(rows: OwnedRows, most: int) -> Mask:

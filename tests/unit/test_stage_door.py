@@ -46,7 +46,7 @@ def test_the_door_shows_nothing_else() -> None:
     shown = [name for name in dir(StageDoor) if not name.startswith("_") and not isfunction(getattr(StageDoor, name))]
     assert shown == []
     with pytest.raises(AttributeError):
-        StageDoor(None, None, None).entities_there = 7  # type: ignore[arg-type, attr-defined]
+        StageDoor(None, None).entities_there = 7  # type: ignore[arg-type, attr-defined]
 
 
 def _rooms() -> list[ModuleType]:
