@@ -103,31 +103,31 @@ def table_codecs(release: Release, tables: Iterable[str], related: Relations) ->
         described, held = release.schema.tables[settled.group.table], columns[settled.group.table]
         names = [c.column for c in settled.group.columns if c.role in ("value", "first", "derived") and c.column is not None]
         held += [name for name in names if name in described.columns and name not in described.references and name not in held]
-    found = {}
+    codecs = {}
     for table, names in columns.items():
         labels = reference_labels(related.get(table, TableRelations()))
         known = release.plan.learned
-        found[table] = table_codec(release.schema, table, names, known, labels) if names else TableCodec(table, {})
-    return found
+        codecs[table] = table_codec(release.schema, table, names, known, labels) if names else TableCodec(table, {})
+    return codecs
 
 
 def _stored(schema: Schema, tables: Mapping[str, ReflectedTable], names: Iterable[str]) -> dict[tuple[str, str], ReflectedColumn]:
-    found = {}
+    columns = {}
     for name in names:
         # What an entity by column is told apart by is stored in the table that holds it.
         home = name if name in tables else schema.entity_holder or name
         for column in fillings(schema, name):
             if (stored := tables[home].column(column)) is not None:
-                found[name, column] = stored
-    return found
+                columns[name, column] = stored
+    return columns
 
 
 def _finders(schema: Schema, tables: Iterable[str]) -> dict[tuple[str, str], tuple[str, tuple[str, str]]]:
     return {
-        (name, reference): (says.time, says.interval)
-        for name in tables
-        for reference, says in schema.tables[name].references.items()
-        if isinstance(says, SameEntityReference) and says.time is not None and says.interval is not None
+        (table, name): (reference.time, reference.interval)
+        for table in tables
+        for name, reference in schema.tables[table].references.items()
+        if isinstance(reference, SameEntityReference) and reference.time is not None and reference.interval is not None
     }
 
 

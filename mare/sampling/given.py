@@ -72,8 +72,8 @@ class GivenTables:
     def chunk(self, entities: Index) -> dict[str, slice]:
         """Per table, the rows of entities with successive numbers."""
         ends = [int(entities[0]), int(entities[-1]) + 1] if len(entities) else [0, 0]
-        found = {name: np.searchsorted(given.entity, ends) for name, given in self.tables.items()}
-        return {name: slice(int(first), int(last)) for name, (first, last) in found.items()}
+        bounds = {name: np.searchsorted(given.entity, ends) for name, given in self.tables.items()}
+        return {name: slice(int(first), int(last)) for name, (first, last) in bounds.items()}
 
     def place(self, table: str, owner: str | None, rows: Mapping[str, slice]) -> Placed:
         """The rows of a table within a chunk, counted from where the chunk begins."""
@@ -360,9 +360,9 @@ def _standing(codec: TableCodec, read: Mapping[str, Points], siblings: Siblings,
 
 def _quantities(codec: TableCodec, values: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """Ordered columns with special values, as quantities alone."""
-    found = {}
+    quantities = {}
     for name, ordered in codec.ordered.items():
         if ordered.slots.specials:
             read, kinds = ordered.values.read(values[name])
-            found[name] = ordered.scale.to_values(read.ticks, kinds != ORDINARY)
-    return found
+            quantities[name] = ordered.scale.to_values(read.ticks, kinds != ORDINARY)
+    return quantities

@@ -72,11 +72,6 @@ class Writer:
     """By table: the rows of all entities, where random references to other entities lead there."""
 
 
-def write_chunk(writer: Writer, chunk: Chunk, starts: Mapping[str, int], seed: int) -> dict[str, pa.RecordBatch]:
-    """The rows of one chunk, table by table, referred before referring. ``starts`` says how many rows were before them."""
-    return ChunkValues(writer, chunk, starts, seed).batches()
-
-
 @dataclass(eq=False)
 class ChunkValues:
     """The values of one chunk, each column worked out once."""
@@ -84,6 +79,7 @@ class ChunkValues:
     writer: Writer
     chunk: Chunk
     starts: Mapping[str, int]
+    """How many rows each table has in the chunks before."""
     seed: int
     _columns: dict[tuple[str, str], pa.Array] = field(default_factory=dict)
     _places: dict[tuple[str, str], Index] = field(default_factory=dict)
@@ -94,18 +90,19 @@ class ChunkValues:
         return self.chunk.placed
 
     def batches(self) -> dict[str, pa.RecordBatch]:
+        """The rows of the chunk, table by table: a table comes after those that it refers to."""
         import pyarrow as pa
 
         alive = self.alive()
-        found = {}
+        batches = {}
         for table in self.writer.tables:
             columns = {
                 self._stored(table.name, name).name: self.stored_column(table.name, name) for name in self._fillings(table.name)
             }
             batch = pa.record_batch({c.name: within_width(columns[c.name], c, table) for c in table.columns})
             kept = alive.get(table.name)
-            found[table.name] = batch if kept is None else batch.take(pa.array(np.flatnonzero(kept)))
-        return found
+            batches[table.name] = batch if kept is None else batch.take(pa.array(np.flatnonzero(kept)))
+        return batches
 
     def alive(self) -> Mapping[str, NDArray[np.bool_]]:
         """Per table, the rows that stay; a table that loses none is left out. From here on, siblings are those that stay."""
@@ -200,8 +197,7 @@ class ChunkValues:
 
     def links(self, table: str) -> list[Linked]:
         """One link of each reference."""
-        found = {f.reference: f for f in self._fillings(table).values() if isinstance(f, Linked)}
-        return list(found.values())
+        return list({f.reference: f for f in self._fillings(table).values() if isinstance(f, Linked)}.values())
 
     def draws(self, table: str, purpose: str) -> RowDraws:
         """Random numbers of the rows of a table."""
