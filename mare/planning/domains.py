@@ -188,10 +188,10 @@ def group_domains(
         if unrolled > MAX_UNROLLED:
             path: Path = ("tables", group.table, "parent")
             sizes.faults.setdefault(path, _too_large(sizes.link(group.table), path, unrolled))
-    found: dict[str, GroupDomains] = {}
+    domains: dict[str, GroupDomains] = {}
     if not sizes.faults:
-        found = {group.name: _group(sizes, nodes, group) for group in groups}
-    return found, list(sizes.faults.values())
+        domains = {group.name: _group(sizes, nodes, group) for group in groups}
+    return domains, list(sizes.faults.values())
 
 
 def _group(sizes: _Sizes, nodes: Mapping[Node, tuple[int, int]], group: ColumnGroup) -> GroupDomains:
@@ -292,8 +292,8 @@ def measures_any_bins(schema: Schema, groups: Sequence[ColumnGroup]) -> bool:
     for group in groups:
         columns = schema.tables[group.table].columns
         for column in group.columns:
-            says = columns.get(column.column or "")
+            described = columns.get(column.column or "")
             # Where a sequence has a first value, the bins of how far it has come are measured too.
-            if says is not None and (column.role == "first" or says.measures_bins):
+            if described is not None and (column.role == "first" or described.measures_bins):
                 return True
     return False
