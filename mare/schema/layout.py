@@ -45,12 +45,12 @@ class Layout:
     @cached_property
     def owners(self) -> dict[str, list[tuple[str, str]]]:
         """Table → the (table, reference) pairs that own its rows."""
-        found: dict[str, list[tuple[str, str]]] = {}
+        pairs: dict[str, list[tuple[str, str]]] = {}
         for name, table in self.schema.tables.items():
-            for reference, says in {} if table.ignore else table.references.items():
-                if says.kind == "owned":
-                    found.setdefault(says.table, []).append((name, reference))
-        return found
+            for reference, link in {} if table.ignore else table.references.items():
+                if link.kind == "owned":
+                    pairs.setdefault(link.table, []).append((name, reference))
+        return pairs
 
     @property
     def described(self) -> list[tuple[str, Table]]:
@@ -102,12 +102,12 @@ class Layout:
 
     def _first_above(self, table: str) -> tuple[str, ...]:
         """Within a circle, which the checks refuse: up to where it closes."""
-        found: list[str] = []
+        above: list[str] = []
         at = table
-        while (owners := self._owning(at) if at in self.schema.tables else ()) and owners[0] not in (*found, table):
+        while (owners := self._owning(at) if at in self.schema.tables else ()) and owners[0] not in (*above, table):
             at = owners[0]
-            found.append(at)
-        return tuple(found)
+            above.append(at)
+        return tuple(above)
 
     def via_columns(self, table: str) -> tuple[str, ...]:
         link = self.link(table)

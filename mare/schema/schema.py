@@ -101,7 +101,7 @@ class Table(Strict):
         dotted = {name for name in columns if isinstance(name, str) and "." in name} if isinstance(columns, dict) else set()
         if not dotted or not isinstance(value, dict) or not isinstance(columns, dict):
             return value
-        return {**value, "columns": {name: _with_dots(says, dotted) for name, says in columns.items()}}
+        return {**value, "columns": {name: _with_dots(fields, dotted) for name, fields in columns.items()}}
 
     def reference_columns(self, name: str) -> tuple[str, ...]:
         """The columns of this table that make up the named reference."""

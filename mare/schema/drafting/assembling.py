@@ -170,12 +170,12 @@ def _mended(table: DraftedTable, fault: Fault) -> DraftedTable:
 
 def _plainer(entries: tuple[Entry, ...], column: str, fields: Sequence[str | int], text: str) -> tuple[Entry, ...]:
     """Without the field that is refused; without a type where the column itself is; without the column where that is no help."""
-    found: list[Entry] = []
+    plainer: list[Entry] = []
     for entry in entries:
         if entry.name != column:
-            found.append(entry)
+            plainer.append(entry)
         elif fields and fields[0] in entry.fields and fields[0] != "type":
-            found.append(entry.without(str(fields[0])).with_notes(review(text)))
+            plainer.append(entry.without(str(fields[0])).with_notes(review(text)))
         elif entry.fields != {"type": "unknown"}:
-            found.append(Entry(entry.name, {"type": "unknown"}, (*entry.notes, review(text))))
-    return tuple(found)
+            plainer.append(Entry(entry.name, {"type": "unknown"}, (*entry.notes, review(text))))
+    return tuple(plainer)

@@ -44,13 +44,13 @@ def _edges(layout: Layout) -> Iterator[_Before]:
             yield _Before(above, name, ("tables", name, "parent"), False)
         for sibling in table.sees:
             yield _Before(sibling, name, ("tables", name, "sees"), False)
-        for reference, says in table.references.items():
+        for reference, link in table.references.items():
             path: Path = ("tables", name, "references", reference)
-            if says.kind == "same_entity" and says.table != name:
-                yield _Before(says.table, name, path, True)
-            elif says.kind == "owned" and says.table != name:
+            if link.kind == "same_entity" and link.table != name:
+                yield _Before(link.table, name, path, True)
+            elif link.kind == "owned" and link.table != name:
                 # The owner goes first: its row of one's own is made with it.
-                yield _Before(name, says.table, path, True)
+                yield _Before(name, link.table, path, True)
 
 
 def _loop(layout: Layout, edges: list[_Before]) -> list[str] | None:
