@@ -14,7 +14,7 @@ import networkx as nx
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Schema
-from mare.schema.caps import link_cap, link_memory, parent_link, parent_name
+from mare.schema.caps import link_cap, link_memory
 from mare.schema.columns import Code
 from mare.schema.faults import describe
 from mare.schema.links import Relationship
@@ -201,7 +201,7 @@ def _nodes(schema: Schema) -> tuple[tuple[TableNode, ...], list[Fault]]:
             nodes.append(TableNode(name, "pool"))
         elif holder is None and name == entity:
             nodes.append(TableNode(name, "entity"))
-        elif parent_link(schema, name) is not None:
+        elif schema.parent(name) is not None:
             nodes.append(TableNode(name, "private"))
         elif name in owned:
             nodes.append(TableNode(name, "owned"))
@@ -227,7 +227,7 @@ def _edges(schema: Schema, node: TableNode, known: set[str], faults: list[Fault]
                 Fault((*here, *path), f"there is no table {edge.parent!r}", f"Known tables: {', '.join(schema.tables)}")
             )
 
-    link, up = parent_link(schema, node.name), parent_name(schema, node.name)
+    link, up = schema.parent(node.name), schema.parent_name(node.name)
     if link is not None and node.role == "private":
         if up is None:
             faults.append(Fault((*here, "parent"), "it names no table", "Write `table:` with the table the rows belong to"))

@@ -14,7 +14,7 @@ from mare.errors import InternalError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.schema import Parent, Schema, Table
-from mare.schema.caps import link_cap, parent_link
+from mare.schema.caps import link_cap
 from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, Code, Listed, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
@@ -53,7 +53,7 @@ class _Sizes:
         return 1
 
     def link(self, table: str) -> Parent:
-        link = parent_link(self.schema, table)
+        link = self.schema.parent(table)
         if link is None:
             raise InternalError(f"table {table!r} has a context but no parent")
         return link
@@ -236,7 +236,7 @@ def _above_orphans(sizes: _Sizes, table: str, ancestor: str) -> bool:
     seen, waiting = {table}, [table]
     while waiting:
         for edge in sizes.dag.owners(waiting.pop()):
-            link = parent_link(sizes.schema, edge.child) if edge.kind == "parent" else None
+            link = sizes.schema.parent(edge.child) if edge.kind == "parent" else None
             if link is not None and link.orphans == "entity":
                 return True
             if edge.owner != ancestor and edge.owner not in seen:
@@ -271,7 +271,7 @@ def _learned(schema: Schema, group: ColumnGroup, column: GroupColumn) -> bool:
     if column.column is None:
         return False
     if group.part == "context" and column.role in ("exists", "derived"):
-        link = parent_link(schema, group.table)
+        link = schema.parent(group.table)
         large = link.vocabulary if link is not None else None
         if link is not None and large is not None and _fewer(schema, link.via or "", large.select):
             return True

@@ -16,7 +16,7 @@ from mare.relational.relations import Relations, TableRelations, reference_label
 from mare.relational.uniqueness import distinct_sets
 from mare.release import Release
 from mare.schema import Schema
-from mare.schema.caps import link_cap, parent_link
+from mare.schema.caps import link_cap
 from mare.schema.links import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
@@ -55,7 +55,7 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
     ordered_by = {
         name: link.order_by
         for name in own
-        if (link := parent_link(schema, name)) is not None and link.type == "sequential" and link.order_by
+        if (link := schema.parent(name)) is not None and link.type == "sequential" and link.order_by
     }
     fitted = FittedTables(
         release.plan,
@@ -69,7 +69,7 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
         {
             name: link.max_per_entity
             for name in dag.tables("private")
-            if (link := parent_link(schema, name)) is not None and link.max_per_entity is not None
+            if (link := schema.parent(name)) is not None and link.max_per_entity is not None
         },
         apart,
         ordered_by,

@@ -28,7 +28,6 @@ from mare.relational.placing import Index, Placed, PlacedTables
 from mare.relational.relations import TableRelations
 from mare.release import Release
 from mare.schema import Schema
-from mare.schema.caps import parent_link
 
 from .given_columns import Columns, check_unique, given_columns, key_texts, places_of, unknown_columns
 from .given_files import Given, read_given
@@ -261,7 +260,7 @@ class _Taking:
         lost = int((parent < 0).sum())
         if lost:
             raise SourceError(f"given {name}: {', '.join(foreign)} of {lost:,} rows is not among the rows given for {owner}.")
-        link = parent_link(self.schema, name)
+        link = self.schema.parent(name)
         order_by = [c for c in (link.order_by or () if link is not None and link.type == "sequential" else ()) if c in columns]
         order = _sorted(parent, [columns[c] for c in order_by])
         parent = parent[order]

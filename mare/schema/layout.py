@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from .caps import link_cap, parent_name
+from .caps import link_cap
 from .columns import Column
 from .links import Parent, Reference
 from .schema import Schema, Table
@@ -63,7 +63,7 @@ class Layout:
 
     def parent(self, table: str) -> str | None:
         """The parent's name: a table, or the entity by column."""
-        return parent_name(self.schema, table) if table in self.schema.tables else None
+        return self.schema.parent_name(table) if table in self.schema.tables else None
 
     def foreign_key(self, table: str) -> tuple[str, ...]:
         """The columns that refer to the parent."""

@@ -180,6 +180,11 @@ class Schema(Strict):
             return link.model_copy(update={"references": None})
         return link
 
+    def parent_name(self, table: str) -> str | None:
+        """The table's parent, which may be the entity by column."""
+        link = self.parent(table)
+        return link.table if link is not None else None
+
     def parent_columns(self, table: str) -> tuple[str, ...]:
         """The foreign key of the table to its parent."""
         link = self.parent(table)
