@@ -48,7 +48,7 @@ class EntityCondition:
     parsed: Condition
 
     def holds(self, values: ChunkValues) -> Mask:
-        """Where it is true, of the entities of a chunk."""
+        """For each entity of a chunk, whether the condition is true."""
         return _judged(self.parsed, values, self.table).true
 
 
@@ -108,7 +108,7 @@ def _has_order(described: AnyColumn) -> bool:
 
 
 def _check_value(value: Value, where: str, described: AnyColumn, codec: object) -> None:
-    """What a column can never be is a slip, not a condition: better said than looked for in vain."""
+    """Refuse a value that the column can never have: no entity would ever be found."""
     if isinstance(described, Ordinal):
         if canonical(value) not in map(canonical, described.specials):
             _quantity(value, where, described)

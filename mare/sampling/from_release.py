@@ -39,7 +39,10 @@ class Ready:
 
 
 def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready:
-    """``entities`` is how many there will be, where that is known: pools are no larger than they have to be then."""
+    """Load the models, build the codecs, make the pools.
+
+    ``entities`` is how many there will be, where that is known: pools are no larger than they have to be then.
+    """
     schema = release.schema
     dag = DatasetDag.of(schema)
     own = [name for name in dag.generation_order() if dag.node(name).role in ("entity", "private", "owned")]

@@ -79,7 +79,7 @@ def draw_other_entity(block: ChunkValues, table: str, link: Linked, rows: Index 
 
 
 def given_to_owned(block: ChunkValues, table: str, name: str) -> pa.Array | None:
-    """A column of rows of one's own by which given rows refer to them: it is what those say. None for any other column."""
+    """The column of an owned table by which given rows refer to it, copied from those rows. None for any other column."""
     owners = block.writer.owned_by.get(table, ())
     referring = [
         next((c for c, f in block.writer.fillings[owner].items() if isinstance(f, Linked) and _is(f, reference, name)), None)

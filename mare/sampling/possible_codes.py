@@ -44,7 +44,7 @@ class StructuralCode:
 
 
 def structural_codes(codec: TableCodec, drawn: dict[str, CodeArray], position: NDArray[np.int64] | None) -> list[StructuralCode]:
-    """Those of a context (``position`` is None), or of rows at these positions."""
+    """The structural codes of a context (``position`` is None), or of rows at these positions."""
     if position is None:
         if "count" not in drawn:
             return []
@@ -100,13 +100,13 @@ class Limits:
 
 
 def rank_limits(name: str, reference: Ranked, crowd: Crowd, entity: Index) -> Limits:
-    """The rows that an entity has there; NULL where the reference is nullable."""
+    """A reference by position leads to one of the rows that the entity has there, or is NULL where it may be."""
     rows = reference.size - reference.nullable
     return Limits(name, np.minimum(crowd.count[entity], rows), rows, rows if reference.nullable else None)
 
 
 def step_limits(name: str, reference: Stepped, position: Index) -> Limits:
-    """The rows before it. Where it may not be NULL, it may be itself; then "none" becomes that."""
+    """A reference to an earlier row leads to one of the rows before. Where it may not be NULL, "none" becomes the row itself."""
     back = reference.back
     return Limits(name, np.minimum(position, back), back, back + (reference.itself if reference.nullable else 0))
 

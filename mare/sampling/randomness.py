@@ -48,7 +48,8 @@ def ask_by_block(model: FittedModel, history: Codes, seed: int, purpose: str, en
 
 
 def ask_whole_blocks(model: FittedModel, history: Codes, seed: int, purpose: str, entities: Index) -> Codes:
-    """The same, where only some entities of a block are wanted: all of it is drawn, so that each is who it is in any company."""
+    """The same, where only some entities of a block are wanted: the whole block is drawn, so that no entity depends on which
+    others are asked for."""
     if history.columns:
         raise PlanError(
             "--where: a model of the entity's table draws many rows at once and looks around: conditions need another."

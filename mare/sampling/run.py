@@ -51,7 +51,7 @@ class Run:
         return self.chunk.entities
 
     def place(self, table: str, placed: Placed) -> None:
-        """The rows are there, and have keys from here on."""
+        """Set the rows of a table; from here on they have keys."""
         self.tables[table] = placed
         owners, purpose = self.made.owners[table], purpose_of(table)
         if not owners:
@@ -66,7 +66,7 @@ class Run:
             self.keys[table] = keys
 
     def drop(self, table: str, gone: Index) -> Index:
-        """Rows that cannot be, before anything depends on them; the places of those that stay."""
+        """Take out rows that cannot be, before anything depends on them. Returns the places of those that stay."""
         before = self.tables[table]
         kept = np.setdiff1d(np.arange(before.rows), gone).astype(np.int64)
         codes: Coded = {part: {name: drawn[kept] for name, drawn in before.codes[part].items()} for part in OWN_PARTS}

@@ -105,7 +105,7 @@ def start(release: Release, options: SampleOptions | None = None, watch: Watch |
 
 
 def _orphans(release: Release) -> tuple[str, ...]:
-    """How many rows had no parent was never asked, so it is not known: that would have to be paid for."""
+    """A note for each table whose orphans were entities of their own: their number would have cost budget, so it is not known."""
     tables = [n for n, t in release.schema.tables.items() if t.parent is not None and t.parent.orphans == "entity"]
     return tuple(
         f"{name}: every row that comes out has a parent. Rows without one took part in the fit as entities of their own "

@@ -61,7 +61,7 @@ def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedCol
 
 
 def _named(values: pa.Array, kept: pa.Array) -> pa.Array:
-    """Noise may leave nothing of a learned list but one value without a name. Where NULL may not be, it is the type's zero."""
+    """Noise may leave a learned list with only a value without a name. Where NULL is not allowed, that is the type's zero."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

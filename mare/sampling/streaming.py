@@ -89,7 +89,7 @@ class Meter:
         return Meter(self.entities, self.progress, self.base, half), Meter(self.entities, self.progress, self.base + half, half)
 
     def came_out(self, entities: int) -> None:
-        """So many more. A pass that has to be made again does not count again."""
+        """So many more entities are done. A pass that has to be made again does not count again."""
         self._out = min(self.entities, self._out + entities)
         if self.progress is not None:
             self.progress(self.entities * self.base + self.weight * self._out, self.entities)

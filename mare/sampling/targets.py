@@ -28,7 +28,7 @@ class Crowd:
 
 
 def rank_targets(codes: NDArray[np.integer], reference: Ranked, crowd: Crowd, entity: Index) -> Index:
-    """The places that positions stand for."""
+    """The places of the rows that these codes stand for: positions among the rows of an entity."""
     leads = codes < np.minimum(crowd.count[entity], reference.size - reference.nullable)
     return np.where(leads, crowd.first[entity] + codes, NOWHERE).astype(np.int64)
 

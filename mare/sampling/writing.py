@@ -147,7 +147,7 @@ class ChunkValues:
         return as_stored(self.column(table, name), described, self._stored(table, name))
 
     def set_ordered(self, table: str, name: str, codec: OrdinalCodec, ticks: Ticks, kinds: Kinds) -> None:
-        """Values that were drawn again, of a column that nothing is anchored at."""
+        """Replace the values of a column that no other is anchored at: they were drawn again."""
         held = self.decoded(table)
         there = kinds == ORDINARY
         points = standing(codec.scale, ticks, there, codec.bins.low, codec.bins.high)
@@ -163,7 +163,7 @@ class ChunkValues:
         self._forget_worked_out()
 
     def _forget_worked_out(self) -> None:
-        """What was worked out from others, or found by their values, is worked out anew when it is asked for."""
+        """Forget what depends on the values of other columns: it is worked out again when it is asked for."""
         for at in list(self._columns):
             filling = self._fillings(at[0]).get(at[1])
             if isinstance(filling, WorkedOut) or (isinstance(filling, Linked) and filling.way == "interval"):
@@ -177,7 +177,7 @@ class ChunkValues:
         return self._places[at]
 
     def set_places(self, table: str, link: Linked, places: Index) -> None:
-        """Places that were drawn again, or lead nowhere any more."""
+        """Replace the places of a reference: they were drawn again, or lead nowhere any more."""
         self._places[table, link.reference] = places
         for name, filling in self._fillings(table).items():
             if isinstance(filling, Linked) and filling.reference == link.reference:
@@ -237,7 +237,7 @@ class ChunkValues:
                 return self._linked(filling, self.places(table, filling))
 
     def _given(self, table: str, name: str) -> pa.Array | None:
-        """A column that the user gives; or that rows of one's own have from given rows, which refer to them by it."""
+        """A column that the user gives, or that an owned table copies from the given rows that refer to it."""
         rows = self.chunk.given.get(table)
         if self.writer.given is None:
             return None
@@ -247,7 +247,7 @@ class ChunkValues:
         return given_to_owned(self, table, name)
 
     def _constant(self, table: str, name: str, value: str | None) -> str | None:
-        """A text that the stored type takes: no text at all is no JSON and no uuid."""
+        """A text that the stored type takes: an empty text is neither JSON nor a uuid."""
         return _NOTHING.get(self._stored(table, name).kind, value) if value == "" else value
 
     def _linked(self, link: Linked, places: Index) -> pa.Array:
