@@ -36,7 +36,7 @@ def warn_of_peeking(paths: Sequence[Path]) -> Warned | None:
 
 
 def warn_of_epsilon(budget: Budget) -> Warned | None:
-    """A promise that says little is called so before it is made."""
+    """A warning where ε is so large that the guarantee says little."""
     word = plainly(budget.epsilon, budget.delta)
     return None if word is None else Warned("budget", word, "Choose a smaller epsilon, or do not rely on the promise.")
 
