@@ -61,7 +61,7 @@ class Layout:
         """The link to the parent; the table of an entity by column has one even where nothing is written."""
         return self.schema.parent(table)
 
-    def parent(self, table: str) -> str | None:
+    def parent_name(self, table: str) -> str | None:
         """The parent's name: a table, or the entity by column."""
         return self.schema.parent_name(table) if table in self.schema.tables else None
 
@@ -71,7 +71,7 @@ class Layout:
 
     def children(self, table: str) -> tuple[str, ...]:
         """The tables that name this one as their parent."""
-        return tuple(name for name in self.schema.tables if self.parent(name) == table)
+        return tuple(name for name in self.schema.tables if self.parent_name(name) == table)
 
     def ancestors(self, table: str) -> tuple[str, ...]:
         """The rows above one row, nearest first, up to the entity. An owned table continues with its owners: where it has
@@ -80,7 +80,7 @@ class Layout:
 
     def _owning(self, table: str) -> tuple[str, ...]:
         """Whose rows a table's rows are: its parent's, or those of the tables that own it."""
-        above = self.parent(table)
+        above = self.parent_name(table)
         if above is not None:
             return (above,)
         owned = table in self.owners and self.roles.get(table) == "owned"

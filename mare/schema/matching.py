@@ -12,7 +12,7 @@ from .faults import Fault, Path
 from .layout import Layout
 from .reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection
 from .schema import Schema, Table
-from .wording import closest
+from .wording import closest, listed
 
 _NO_RIGHT = "no right to read"
 """How every source begins to say that it was refused."""
@@ -61,7 +61,7 @@ def _missing_table(name: str, reflection: Reflection) -> Fault:
         remedy = "Write the name exactly as the source has it"
     else:
         what = f"{reflection.label} has no table {name}"
-        remedy = f"{_meant(name, held)}The source holds: {_listed(sorted(held))}. Mend the name, or write ignore: true"
+        remedy = f"{_meant(name, held)}The source holds: {listed(sorted(held), _SHOWN)}. Mend the name, or write ignore: true"
     return Fault(("tables", name), what, remedy)
 
 
@@ -93,7 +93,7 @@ def _columns(schema: Schema, name: str, table: Table, stored: ReflectedTable, re
         return  # copied verbatim, whatever it holds
     open_columns = [c.name for c in stored.columns if c.name not in met and not c.generated]
     if open_columns:
-        what = f"{stored.name} has {_columns_word(open_columns)} the schema does not mention: {_listed(open_columns)}"
+        what = f"{stored.name} has {_columns_word(open_columns)} the schema does not mention: {listed(open_columns, _SHOWN)}"
         yield Fault(("tables", name, "columns"), what, "Describe them under columns, or list them in ignore_columns", "unsettled")
 
 
@@ -149,7 +149,7 @@ def _missing_column(path: Path, column: str, stored: ReflectedTable, reflection:
         return Fault(
             path, f"{column} could be any of {', '.join(twins)} of {stored.name}", "Write the name exactly as the source has it"
         )
-    remedy = f"{_meant(column, held)}It has: {_listed(held)}. Mend the name, or remove it"
+    remedy = f"{_meant(column, held)}It has: {listed(held, _SHOWN)}. Mend the name, or remove it"
     return Fault(path, f"{stored.name} has no column {column} in the source", remedy)
 
 
@@ -201,7 +201,7 @@ def _values(path: Path, described: Column, stored: ReflectedColumn) -> Iterator[
         return
     missing = [str(value) for value in stored.values if value not in described.listed]
     if missing:
-        what = f"the source also allows {_listed(missing)}"
+        what = f"the source also allows {listed(missing, _SHOWN)}"
         yield Fault((*path, "values"), what, "Add them to values, or write other: … for everything outside", "unsettled")
 
 
@@ -286,7 +286,7 @@ def _all_ignored(layout: Layout, name: str, columns: Sequence[str]) -> bool:
 
 def _parent_declared(layout: Layout, name: str, stored: ReflectedTable, reflection: Reflection) -> Iterator[Fault]:
     """A parent that the source knows nothing of: worth a word where it declares other foreign keys."""
-    parent = layout.parent(name)
+    parent = layout.parent_name(name)
     target = reflection.table(parent) if parent is not None and layout.roles[name] == "private" else None
     if target is None or not any(table.foreign_keys for table in reflection):
         return
@@ -302,7 +302,7 @@ def _joined(layout: Layout, name: str, stored: ReflectedTable, reflection: Refle
     """Columns that the schema joins: text never equals a number, so every row would be without its parent."""
     tables = layout.schema.tables
     joins: list[tuple[Path, tuple[str, ...], str, tuple[str, ...]]] = []
-    link, parent = layout.link(name), layout.parent(name)
+    link, parent = layout.link(name), layout.parent_name(name)
     if link is not None and parent in tables:
         there = link.references or tables[parent].key or ()
         joins.append((("tables", name, "parent", "column"), layout.foreign_key(name), parent, there))
@@ -333,8 +333,3 @@ def _folded(names: Sequence[str]) -> frozenset[str]:
 def _meant(word: str, allowed: Sequence[str]) -> str:
     guess = closest(word, allowed)
     return f"Did you mean {guess}? " if guess else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_SHOWN])
-    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown or "nothing"

@@ -39,7 +39,7 @@ def find(layout: Layout) -> Iterator[Fault]:
 
 def _edges(layout: Layout) -> Iterator[_Before]:
     for name, table in layout.described:
-        above = layout.parent(name)
+        above = layout.parent_name(name)
         if above is not None:
             yield _Before(above, name, ("tables", name, "parent"), False)
         for sibling in table.sees:
@@ -66,8 +66,8 @@ def _loop(layout: Layout, edges: list[_Before]) -> list[str] | None:
 
 def find_sees(layout: Layout) -> Iterator[Fault]:
     for name, table in layout.described:
-        parent = layout.parent(name)
-        siblings = [t for t in layout.schema.tables if t != name and parent is not None and layout.parent(t) == parent]
+        parent = layout.parent_name(name)
+        siblings = [t for t in layout.schema.tables if t != name and parent is not None and layout.parent_name(t) == parent]
         for i, seen in enumerate(table.sees):
             path = ("tables", name, "sees", i)
             if seen not in layout.schema.tables:

@@ -96,7 +96,7 @@ def _owners(layout: Layout, name: str) -> Iterator[Fault]:
         path = ("tables", owner, "references", reference)
         other = {
             "entity": "the entity itself",
-            "private": f"a table with a parent ({layout.parent(name)})",
+            "private": f"a table with a parent ({layout.parent_name(name)})",
             "public": "public",
             "pool": "a pool",
         }.get(role)

@@ -17,7 +17,7 @@ from mare.schema.structure import build_schema
 
 from .draft_text import plain_draft
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, review
-from .links import Family, guess_families
+from .families import Family, guess_families
 from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
 from .roles import guess_entity, guess_roles
 from .survey import Link, Survey, take_survey

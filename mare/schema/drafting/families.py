@@ -13,7 +13,7 @@ from mare.errors import InternalError
 
 from .drafted import EntityGuess, Entry, FieldValue, Note, RoleGuess, review
 from .survey import Link, Survey
-from .times import main_interval
+from .time_order import main_interval
 
 
 @dataclass(frozen=True)
