@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from mare.graph.dag import DatasetDag
 from mare.schema import Schema
-from mare.schema.caps import link_cap, parent_link, parent_name
+from mare.schema.caps import link_cap
 from mare.schema.columns import (
     Boolean,
     Category,
@@ -76,7 +76,7 @@ class _Made:
                 for n in range(entities):
                     self._row(name, n, {})
             elif role == "private":
-                above = parent_name(self.schema, name) or ""
+                above = self.schema.parent_name(name) or ""
                 self._children(name, self.rows.get(above, virtual), self.whose.get(above, list(range(entities))))
             # Rows of one's own were made when their owners referred to them.
             for place, row in enumerate(self.rows[name]):
@@ -87,7 +87,7 @@ class _Made:
             self._row(name, n, {})
 
     def _children(self, name: str, parents: list[Row], owners: list[int]) -> None:
-        cap, link = link_cap(self.schema, name), parent_link(self.schema, name)
+        cap, link = link_cap(self.schema, name), self.schema.parent(name)
         foreign = self.schema.parent_columns(name) or _entity_key(self.schema)
         referred = _entity_key(self.schema)
         if link is not None and link.table is not None and link.table in self.schema.tables:
@@ -153,7 +153,7 @@ class _Made:
     def columns(self, name: str) -> list[str]:
         """Every column of the table, as a source would list them."""
         table = self.schema.tables[name]
-        link = parent_link(self.schema, name)
+        link = self.schema.parent(name)
         entity = (
             _entity_key(self.schema)
             if isinstance(self.schema.entity, EntityByColumn) and self.schema.entity.table == name
@@ -192,7 +192,7 @@ class _Made:
             entity = self.schema.entity
             if column in columns and isinstance(entity, EntityByColumn) and says.table == self.schema.entity_name:
                 return entity.table, entity.by
-        link, foreign = parent_link(self.schema, name), self.schema.parent_columns(name)
+        link, foreign = self.schema.parent(name), self.schema.parent_columns(name)
         if link is not None and link.via is not None and column in (link.column_via or ()):
             return link.via, (self.schema.tables[link.via].key or ())[(link.column_via or ()).index(column)]
         if link is not None and link.table in self.schema.tables and column in foreign:

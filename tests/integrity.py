@@ -12,7 +12,7 @@ import pandas as pd
 
 from mare.graph.dag import DatasetDag
 from mare.schema import Schema
-from mare.schema.caps import link_cap, parent_link, parent_name
+from mare.schema.caps import link_cap
 from mare.schema.columns import Date, Datetime, Integer, Number, Ordinal
 from mare.schema.layout import Layout
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW
@@ -46,7 +46,7 @@ def entities(schema: Schema, dag: DatasetDag, frames: Frames) -> dict[str, pd.Se
             found[name] = pd.Series(range(len(frame)), index=frame.index)
         elif role == "private":
             foreign, referred = link_columns(schema, name)
-            above = parent_name(schema, name) or ""
+            above = schema.parent_name(name) or ""
             if above not in frames:
                 found[name] = frame[foreign[0]].astype(str)
             else:
@@ -66,7 +66,7 @@ def entities(schema: Schema, dag: DatasetDag, frames: Frames) -> dict[str, pd.Se
 
 def link_columns(schema: Schema, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The foreign key to the parent, and the columns there."""
-    link, entity = parent_link(schema, name), schema.entity
+    link, entity = schema.parent(name), schema.entity
     own = (entity.by,) if isinstance(entity, EntityByColumn) else ()
     if link is None or link.table is None or link.table not in schema.tables:
         return schema.parent_columns(name) or own, own
@@ -98,7 +98,7 @@ def _keys(schema: Schema, name: str, frames: Frames) -> list[str]:
 
 
 def _parent(schema: Schema, name: str, frames: Frames) -> list[str]:
-    above, frame = parent_name(schema, name), frames[name]
+    above, frame = schema.parent_name(name), frames[name]
     if above is None:
         return []
     foreign, referred = link_columns(schema, name)
@@ -109,7 +109,7 @@ def _parent(schema: Schema, name: str, frames: Frames) -> list[str]:
     most = max((rows.count(row) for row in set(rows)), default=0)
     if cap is not None and most > cap.rows:
         found.append(f"{name}: a parent has {most} rows, at most {cap.rows} may be")
-    link = parent_link(schema, name)
+    link = schema.parent(name)
     if link is not None and link.type == "associative" and link.via is not None:
         keys = set(_rows(frames[link.via], schema.tables[link.via].key or ()))
         via = _rows(frame, link.column_via or ())
@@ -122,7 +122,7 @@ def _parent(schema: Schema, name: str, frames: Frames) -> list[str]:
 
 
 def _entity_cap(schema: Schema, name: str, whose: Mapping[str, pd.Series]) -> list[str]:
-    link = parent_link(schema, name)
+    link = schema.parent(name)
     if link is None or link.max_per_entity is None or name not in whose:
         return []
     most = int(whose[name].value_counts().max()) if len(whose[name]) else 0
@@ -200,7 +200,7 @@ def _order(schema: Schema, name: str, frames: Frames) -> list[str]:
 
 def _sequence(schema: Schema, name: str, frames: Frames) -> list[str]:
     """Rows of sequences come in the order of the column that orders them, where it stands for itself or depends on rows above."""
-    link, frame = parent_link(schema, name), frames[name]
+    link, frame = schema.parent(name), frames[name]
     if link is None or link.type != "sequential" or not link.order_by or link.order_by[0] not in frame:
         return []
     column = link.order_by[0]
@@ -241,7 +241,7 @@ def _anchored(schema: Schema, name: str, frames: Frames, scope: str, column: str
     keys, here = frame, name
     index = pd.Series(range(len(frame)), index=frame.index)
     while here != wanted:
-        parent = parent_name(schema, here)
+        parent = schema.parent_name(here)
         if parent is None or parent not in frames:
             return None
         foreign, referred = link_columns(schema, here)

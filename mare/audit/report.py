@@ -85,8 +85,8 @@ class AuditReport:
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         removed = ", ".join(entity.why for entity in self.entities) or "none"
-        told = f" Told otherwise: {', '.join(replay.why for replay in self.retold)}." if self.retold else ""
-        compared = f"{len(self.queries)} queries compared. Entities removed: {removed}.{told}"
+        otherwise = f" Told otherwise: {', '.join(replay.why for replay in self.retold)}." if self.retold else ""
+        compared = f"{len(self.queries)} queries compared. Entities removed: {removed}.{otherwise}"
         head = [f"Tape audit: {verdict}. ({INTERNAL})", compared]
         return "\n".join([*head, "", *table, *(f"- {difference}" for difference in self.differences)])
 

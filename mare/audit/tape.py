@@ -70,8 +70,8 @@ def tape_audit(
         for removed in chosen:
             neighbour = WithoutEntity(reader, owners, owners.removal(removed.entity))
             audited.append(ReplayAudit(removed.why, first.replayed(neighbour)))
-        told = first.retold(reader, owners) if retold else ()
-    return first.report(audited, told)
+        replays = first.retold(reader, owners) if retold else ()
+    return first.report(audited, replays)
 
 
 @contextmanager
@@ -103,7 +103,8 @@ class Recording:
     options: FitOptions
     seed: int
     record: Record
-    told: list[str]
+    progress: list[str]
+    """What the fit told of its progress."""
     release: Release
     released: Artefacts
     farthest: list[int] = field(init=False)
@@ -114,17 +115,17 @@ class Recording:
 
     @classmethod
     def of(cls, plan: Plan, source: Source, options: FitOptions, seed: int, recorder: Recorder | None = None) -> Recording:
-        told = list[str]()
+        progress = list[str]()
         recorder = recorder or Recorder()
-        release = run_fit(plan, source, audited(options, SeededBits(seed), recorder, told.append))
-        return cls(plan, options, seed, recorder.record, told, release, artefacts(release))
+        release = run_fit(plan, source, audited(options, SeededBits(seed), recorder, progress.append))
+        return cls(plan, options, seed, recorder.record, progress, release, artefacts(release))
 
     def replayed(self, source: Source, *, moved: Moved = "paid for") -> tuple[str, ...]:
         """Everything that the fit does otherwise on this source, beyond what may move."""
-        told: list[str] = []
+        progress: list[str] = []
         watch = Watch(Replayer(self.record, moved=moved))
         # Other bits than the first time: whatever is drawn beside the tape shows as a difference.
-        again = audited(self.options, SeededBits(self.seed + 1), watch, told.append)
+        again = audited(self.options, SeededBits(self.seed + 1), watch, progress.append)
         try:
             release = run_fit(self.plan, source, again)
             watch.replayer.finish()
@@ -140,7 +141,7 @@ class Recording:
         if moved == "not at all":
             before, now = in_any_column_order(before), in_any_column_order(now)
         differences = differing(before, now)
-        if told != self.told:
+        if progress != self.progress:
             differences.append("the progress that was told is not the same")
         return tuple(differences)
 

@@ -186,8 +186,8 @@ def repeated(reader: HeldSource, owners: Ownership, times: int | None = None) ->
         names += [f"f{i}" for i in range(len(needs.foreign))] if needs.held_by is None else []
         for name in names:
             asked = f"SELECT max(abs(TRY_CAST({name} AS HUGEINT))) FROM {relation}"
-            ((found,),) = owners.connection.execute(asked).fetchall()
-            largest = max(largest, int(found or 0))
+            ((number,),) = owners.connection.execute(asked).fetchall()
+            largest = max(largest, int(number or 0))
     step = 2 * largest + 1
     return Repeated(reader.reader, _fresh(owners.tables), times, step if step * (times + 1) < _LARGEST else None)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from mare.schema.caps import Cap, link_cap, parent_link, parent_name
+from mare.schema.caps import Cap, link_cap
 from mare.schema.columns import Category, Code
 
 from .telling import remark
@@ -101,10 +101,10 @@ def _told(notes: LocalNotes, schema: Schema) -> Iterator[Told]:
             yield f"{place}: {count:,} values that its type in the source cannot hold were read as NULL {INTERNAL}", VALUES
     for table, rows in notes.copies.items():
         if rows:
-            parent = parent_name(schema, table)
+            parent = schema.parent_name(table)
             yield f"{table}: {rows:,} copies of rows were made, because rows of {parent} share a key {INTERNAL}", SHARED
     for table, rows in notes.orphans.items():
-        if rows and parent_link(schema, table) is None:
+        if rows and schema.parent(table) is None:
             yield f"{table}: {rows:,} rows that nobody refers to were left out {INTERNAL}", None
         elif rows:
             yield f"{table}: {rows:,} rows without a parent were left out {INTERNAL}", ORPHANS
@@ -117,11 +117,11 @@ def _told(notes: LocalNotes, schema: Schema) -> Iterator[Told]:
 
 
 def _cuts(table: str, cuts: Cuts, schema: Schema) -> Iterator[Told]:
-    link = parent_link(schema, table)
+    link = schema.parent(table)
     cap = None if link is None else link_cap(schema, table)
     if link is None or cap is None:
         return
-    parent, whose = parent_name(schema, table), schema.entity_name
+    parent, whose = schema.parent_name(table), schema.entity_name
     if cuts.unknown_key:
         yield f"{table}: {cuts.unknown_key:,} rows were cut, whose key is not in {link.via} {INTERNAL}", UNKNOWN_KEYS
     if cuts.multiplicity:
@@ -141,7 +141,7 @@ def _cap_per_row(table: str, link: Parent, cap: Cap, schema: Schema) -> Told:
     """The lowest of the caps on rows under one parent row, as the stage enforces it."""
     if cap.why == "max_per_entity" or (link.max_per_entity is not None and link.max_per_entity < cap.rows):
         return f"`max_per_entity: {link.max_per_entity}`, rows per row of {schema.entity_name}", CAPS
-    each = f"rows per row of {parent_name(schema, table)}"
+    each = f"rows per row of {schema.parent_name(table)}"
     if cap.why == "max_rows":
         return f"`max_rows: {cap.rows}`, {each}", CAPS
     return f"a cap of {cap.rows}, {each}: {cap.why}", ONE_ROW if cap.why == "key = foreign key" else VOCABULARY

@@ -14,7 +14,7 @@ import networkx as nx
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Schema
-from mare.schema.caps import link_cap, link_memory, parent_link, parent_name
+from mare.schema.caps import link_cap, link_memory
 from mare.schema.columns import Code
 from mare.schema.faults import describe
 from mare.schema.links import Relationship
@@ -129,7 +129,7 @@ class DatasetDag:
         return next(node for node in self.nodes if node.role == "entity")
 
     def owners(self, table: str) -> tuple[TableEdge, ...]:
-        """The edges that make the table's rows somebody's: to its parent, or from each reference that owns them."""
+        """The edges of ownership: to the table's parent, or from each reference that owns its rows."""
         return self._owners[table]
 
     def generation_order(self) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class DatasetDag:
         return known
 
     def leads_to_entity(self, table: str) -> bool:
-        """Whether some way of belonging ends at the entity, without listing all of them."""
+        """Whether some chain of owners ends at the entity, without listing all chains."""
         seen, waiting = set[str](), [table]
         while waiting:
             at = waiting.pop()
@@ -201,7 +201,7 @@ def _nodes(schema: Schema) -> tuple[tuple[TableNode, ...], list[Fault]]:
             nodes.append(TableNode(name, "pool"))
         elif holder is None and name == entity:
             nodes.append(TableNode(name, "entity"))
-        elif parent_link(schema, name) is not None:
+        elif schema.parent(name) is not None:
             nodes.append(TableNode(name, "private"))
         elif name in owned:
             nodes.append(TableNode(name, "owned"))
@@ -227,16 +227,16 @@ def _edges(schema: Schema, node: TableNode, known: set[str], faults: list[Fault]
                 Fault((*here, *path), f"there is no table {edge.parent!r}", f"Known tables: {', '.join(schema.tables)}")
             )
 
-    link, up = parent_link(schema, node.name), parent_name(schema, node.name)
+    link = schema.parent(node.name)
     if link is not None and node.role == "private":
-        if up is None:
+        if link.table is None:
             faults.append(Fault((*here, "parent"), "it names no table", "Write `table:` with the table the rows belong to"))
         else:
             columns = ", ".join(schema.parent_columns(node.name))
             parent_cap, memory = link_cap(schema, node.name), link_memory(schema, node.name)
             add(
                 ("parent", "table"),
-                TableEdge(node.name, up, "parent", columns, link.type, memory, parent_cap.rows if parent_cap else None),
+                TableEdge(node.name, link.table, "parent", columns, link.type, memory, parent_cap.rows if parent_cap else None),
             )
         if link.via is not None and link.type == "associative":
             add(("parent", "via"), TableEdge(node.name, link.via, "via", ", ".join(link.column_via or ())))

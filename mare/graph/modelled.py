@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Parent, Schema, Table
-from mare.schema.caps import parent_link
 from mare.schema.faults import describe
 from mare.schema.relative import Relative
 
@@ -44,7 +43,7 @@ def table_parts(schema: Schema, dag: DatasetDag, name: str) -> TableParts:
     node = dag.node(name)
     if node.virtual or node.role in ("public", "pool"):
         return TableParts()
-    table, link = schema.tables[name], parent_link(schema, name) if node.role == "private" else None
+    table, link = schema.tables[name], schema.parent(name) if node.role == "private" else None
     values = _values(schema, name, table, link)
     context = _context(schema, table, link)
     free: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ import networkx as nx
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Schema
-from mare.schema.caps import link_memory, parent_link, parent_name
+from mare.schema.caps import link_memory
 from mare.schema.faults import describe
 
 from .dag import DatasetDag
@@ -110,7 +110,7 @@ class _Rules:
     def __init__(self, schema: Schema, dag: DatasetDag, parts: dict[str, TableParts], table: str) -> None:
         self.schema, self.dag, self.parts, self.table = schema, dag, parts, table
         self.own = parts[table]
-        self.link = parent_link(schema, table) if dag.node(table).role == "private" else None
+        self.link = schema.parent(table) if dag.node(table).role == "private" else None
 
     def into(self, part: Part) -> list[Arrow]:
         return {"context": self.context, "head": self.head, "rows": self.rows}[part]()
@@ -118,8 +118,8 @@ class _Rules:
     def context(self) -> list[Arrow]:
         """One row per parent row. "They receive the parent table and its history as history" (IV.B)."""
         arrows = self._joined("context")
-        parent = parent_name(self.schema, self.table)
-        above = parent_link(self.schema, parent) if parent is not None else None
+        parent = self.schema.parent_name(self.table)
+        above = self.schema.parent(parent) if parent is not None else None
         if parent is None or above is None:
             return arrows
         # "We extend the sequentiality of table cycles to context table of prescriptions" (IV).
@@ -137,7 +137,7 @@ class _Rules:
         for reference in self.own.references:
             # A position means something only against how many rows there are to choose from.
             to = self.schema.tables[self.table].references[reference].table
-            if parent_name(self.schema, to) in self.dag.ancestors(self.table) and (to, "context") not in seen:
+            if self.schema.parent_name(to) in self.dag.ancestors(self.table) and (to, "context") not in seen:
                 seen.add((to, "context"))
                 others = tuple(c.name for c in self.parts[to].context if c.role != "count")
                 arrows += self._from(to, "context", "head", "sibling", without=others)
@@ -165,7 +165,7 @@ class _Rules:
             for part in PARTS:
                 arrows += self._from(ancestor, part, target, "ancestor")
         for sibling in self.schema.tables[self.table].sees if self.link is not None else ():
-            if parent_name(self.schema, sibling) not in ancestors:
+            if self.schema.parent_name(sibling) not in ancestors:
                 raise _unseen(self.table, sibling)
             arrows += self._from(sibling, "context", target, "sibling")
         return arrows

@@ -15,7 +15,7 @@ from mare.graph.groups import ColumnGroup
 from mare.privacy.budget import Budget, plainly
 from mare.privacy.conversion import conversion_delta, epsilon_from_rho, rho_from_budget
 from mare.schema import Schema
-from mare.schema.caps import link_cap, parent_link, parent_name
+from mare.schema.caps import link_cap
 from mare.schema.faults import Fault, Path
 
 from .domains import is_category, is_learned
@@ -36,7 +36,7 @@ def warn_of_peeking(paths: Sequence[Path]) -> Warned | None:
 
 
 def warn_of_epsilon(budget: Budget) -> Warned | None:
-    """A promise that says little is called so before it is made."""
+    """A warning where ε is so large that the guarantee says little."""
     word = plainly(budget.epsilon, budget.delta)
     return None if word is None else Warned("budget", word, "Choose a smaller epsilon, or do not rely on the promise.")
 
@@ -128,14 +128,14 @@ def _ways(schema: Schema, budget: Budget, group: PlannedGroup, factor: float) ->
 
 def _caps(schema: Schema, group: PlannedGroup, factor: float) -> list[str]:
     """Lower the largest cap on the way to the entity, or set one per entity: S goes down in proportion."""
-    table = parent_name(schema, group.group.table) if group.group.part == "context" else group.group.table
+    table = schema.parent_name(group.group.table) if group.group.part == "context" else group.group.table
     caps: list[tuple[int, str]] = []
     above = table
-    while above is not None and parent_link(schema, above) is not None:
+    while above is not None and schema.parent(above) is not None:
         cap = link_cap(schema, above)
         if cap is not None and cap.why == "max_rows":
             caps.append((cap.rows, above))
-        above = parent_name(schema, above)
+        above = schema.parent_name(above)
     if not caps:
         return []
     ways = []

@@ -14,7 +14,7 @@ from mare.errors import InternalError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.schema import Parent, Schema, Table
-from mare.schema.caps import link_cap, parent_link
+from mare.schema.caps import link_cap
 from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, Code, Listed, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
@@ -53,7 +53,7 @@ class _Sizes:
         return 1
 
     def link(self, table: str) -> Parent:
-        link = parent_link(self.schema, table)
+        link = self.schema.parent(table)
         if link is None:
             raise InternalError(f"table {table!r} has a context but no parent")
         return link
@@ -188,10 +188,10 @@ def group_domains(
         if unrolled > MAX_UNROLLED:
             path: Path = ("tables", group.table, "parent")
             sizes.faults.setdefault(path, _too_large(sizes.link(group.table), path, unrolled))
-    found: dict[str, GroupDomains] = {}
+    domains: dict[str, GroupDomains] = {}
     if not sizes.faults:
-        found = {group.name: _group(sizes, nodes, group) for group in groups}
-    return found, list(sizes.faults.values())
+        domains = {group.name: _group(sizes, nodes, group) for group in groups}
+    return domains, list(sizes.faults.values())
 
 
 def _group(sizes: _Sizes, nodes: Mapping[Node, tuple[int, int]], group: ColumnGroup) -> GroupDomains:
@@ -236,7 +236,7 @@ def _above_orphans(sizes: _Sizes, table: str, ancestor: str) -> bool:
     seen, waiting = {table}, [table]
     while waiting:
         for edge in sizes.dag.owners(waiting.pop()):
-            link = parent_link(sizes.schema, edge.child) if edge.kind == "parent" else None
+            link = sizes.schema.parent(edge.child) if edge.kind == "parent" else None
             if link is not None and link.orphans == "entity":
                 return True
             if edge.owner != ancestor and edge.owner not in seen:
@@ -271,7 +271,7 @@ def _learned(schema: Schema, group: ColumnGroup, column: GroupColumn) -> bool:
     if column.column is None:
         return False
     if group.part == "context" and column.role in ("exists", "derived"):
-        link = parent_link(schema, group.table)
+        link = schema.parent(group.table)
         large = link.vocabulary if link is not None else None
         if link is not None and large is not None and _fewer(schema, link.via or "", large.select):
             return True
@@ -292,8 +292,8 @@ def measures_any_bins(schema: Schema, groups: Sequence[ColumnGroup]) -> bool:
     for group in groups:
         columns = schema.tables[group.table].columns
         for column in group.columns:
-            says = columns.get(column.column or "")
+            described = columns.get(column.column or "")
             # Where a sequence has a first value, the bins of how far it has come are measured too.
-            if says is not None and (column.role == "first" or says.measures_bins):
+            if described is not None and (column.role == "first" or described.measures_bins):
                 return True
     return False

@@ -21,7 +21,7 @@ from mare.privacy.allocation import AllocationRule, GroupDemand, allocate
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import rho_from_budget, scale_from_epsilon, sigma_from_rho, sqrt_up
 from mare.schema import Schema
-from mare.schema.caps import link_cap, parent_name
+from mare.schema.caps import link_cap
 
 from .plan import GroupPreview, Phases, PlannedGroup, Verdict
 from .sensitivity import RowBound
@@ -41,7 +41,7 @@ class AssumedRows:
 
     def of(self, schema: Schema, table: str, part: Part) -> float:
         """Rows of a group's view: a context has one per parent row."""
-        return self.tables[(parent_name(schema, table) or table) if part == "context" else table]
+        return self.tables[(schema.parent_name(table) or table) if part == "context" else table]
 
 
 def _mean_children(cap: int) -> float:

@@ -14,7 +14,7 @@ from mare.errors import InternalError
 from mare.graph.dag import DatasetDag, TableEdge
 from mare.graph.groups import Part
 from mare.schema import Schema
-from mare.schema.caps import Cap, link_cap, parent_link, parent_name
+from mare.schema.caps import Cap, link_cap
 from mare.schema.faults import Fault
 
 MAX_ROWS_PER_ENTITY = 10**9
@@ -78,7 +78,7 @@ def _below_parent(schema: Schema, table: str, above: RowBound, faults: list[Faul
         remedy = "Write max_rows: 10, or what fits: more rows are cut, and the guarantee rests on it"
         faults.append(Fault(("tables", table, "parent"), what, remedy, "unsettled"))
         return above
-    link = parent_link(schema, table)
+    link = schema.parent(table)
     limit = None if link is None else link.max_per_entity
     bound = above.times(cap, table)
     if limit is not None:
@@ -98,7 +98,7 @@ def _owned(paths: Sequence[tuple[RowBound, TableEdge]]) -> RowBound:
 
 def group_bound(schema: Schema, bounds: Mapping[str, RowBound], table: str, part: Part) -> RowBound:
     """S of a column group: a context has one row per parent row, so it has the parent's."""
-    above = parent_name(schema, table) if part == "context" else table
+    above = schema.parent_name(table) if part == "context" else table
     if above is None:
         raise InternalError(f"table {table!r} has no parent, so it has no context")
     return bounds[above]

@@ -48,8 +48,7 @@ def evaluate(expression: str, columns: Mapping[str, Column], rows: int) -> Colum
     """The value of an expression for each row."""
     tree = ast.parse(expression.strip(), mode="eval")
     with np.errstate(all="ignore"):
-        found = _value(tree.body, columns, rows)
-    return Column(found.values, found.nulls | ~np.isfinite(found.values))
+        return _known(_value(tree.body, columns, rows))
 
 
 def _value(node: ast.expr, columns: Mapping[str, Column], rows: int) -> Column:
@@ -59,8 +58,8 @@ def _value(node: ast.expr, columns: Mapping[str, Column], rows: int) -> Column:
         case ast.Name(id=name):
             return columns[name]
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            found = _value(inner, columns, rows)
-            return Column(-found.values, found.nulls)
+            column = _value(inner, columns, rows)
+            return Column(-column.values, column.nulls)
         case ast.UnaryOp(op=ast.UAdd(), operand=inner):
             return _value(inner, columns, rows)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
@@ -71,15 +70,15 @@ def _value(node: ast.expr, columns: Mapping[str, Column], rows: int) -> Column:
     raise InternalError(f"an expression holds {type(node).__name__}, which the schema's checks do not let pass")
 
 
-def _known(found: Column) -> Column:
+def _known(column: Column) -> Column:
     """What is no number is NULL from here on, so that coalesce sees it."""
-    return Column(found.values, found.nulls | ~np.isfinite(found.values))
+    return Column(column.values, column.nulls | ~np.isfinite(column.values))
 
 
 def _call(name: str, given: list[Column]) -> Column:
     if not given:
         raise InternalError(f"an expression calls {name} with nothing")
-    first, nulls = given[0], np.logical_or.reduce([one.nulls for one in given])
+    first, nulls = given[0], np.logical_or.reduce([column.nulls for column in given])
     if name in _UNARY:
         return Column(_UNARY[name](first.values), first.nulls)
     if name == "log":
@@ -91,7 +90,7 @@ def _call(name: str, given: list[Column]) -> Column:
         return Column(np.rint(first.values * scale) / scale, nulls)
     if name in ("min", "max"):
         pick = np.minimum if name == "min" else np.maximum
-        return Column(pick.reduce([one.values for one in given]), nulls)
+        return Column(pick.reduce([column.values for column in given]), nulls)
     if name == "coalesce":
         values, missing = first.values.copy(), first.nulls.copy()
         for other in given[1:]:

@@ -89,8 +89,8 @@ def unroll(unrolling: Unrolling, context: Mapping[str, CodeArray], sizes: Mappin
     add(*rest, {})
     parent, key = np.concatenate(parents), np.concatenate(keys)
     order = np.argsort(parent, kind="stable")
-    found = UnrolledRows(parent, key, {name: np.concatenate(values) for name, values in derived.items()})
-    return found.take(order.astype(np.int64))
+    rows = UnrolledRows(parent, key, {name: np.concatenate(values) for name, values in derived.items()})
+    return rows.take(order.astype(np.int64))
 
 
 def at_most(rows: UnrolledRows, cap: int, above: Keys) -> UnrolledRows:

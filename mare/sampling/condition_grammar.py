@@ -74,10 +74,10 @@ DEEPEST = 50
 def parse_condition(text: str) -> Condition:
     """The condition that a text says, or an error that shows where it stops being one."""
     parser = _Parser(text)
-    found = parser.condition(0)
+    condition = parser.condition(0)
     if parser.kind != "end":
         parser.refuse("`and` or `or`, or the end")
-    return found
+    return condition
 
 
 class _Parser:
@@ -120,21 +120,21 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Joined("or", tuple(parts))
 
     def _all(self, depth: int) -> Condition:
-        parts = [self._one(depth)]
+        parts = [self._part(depth)]
         while self.take("keyword", "and"):
-            parts.append(self._one(depth))
+            parts.append(self._part(depth))
         return parts[0] if len(parts) == 1 else Joined("and", tuple(parts))
 
-    def _one(self, depth: int) -> Condition:
+    def _part(self, depth: int) -> Condition:
         if depth > DEEPEST:
             self.refuse(f"no more than {DEEPEST} parentheses within each other")
         if self.take("keyword", "not"):
-            return Not(self._one(depth + 1))
+            return Not(self._part(depth + 1))
         if self.take("mark", "("):
-            found = self.condition(depth + 1)
+            condition = self.condition(depth + 1)
             if not self.take("mark", ")"):
                 self.refuse("a closing parenthesis")
-            return found
+            return condition
         return self._test(self._column())
 
     def _column(self) -> str:

@@ -48,7 +48,7 @@ class EntityCondition:
     parsed: Condition
 
     def holds(self, values: ChunkValues) -> Mask:
-        """Where it is true, of the entities of a chunk."""
+        """For each entity of a chunk, whether the condition is true."""
         return _judged(self.parsed, values, self.table).true
 
 
@@ -77,21 +77,21 @@ def _settled(condition: Condition, table: str, known: Mapping[str, AnyColumn], c
         case Joined(how, parts):
             return Joined(how, tuple(_settled(part, table, known, codec) for part in parts))
         case IsNull(column):
-            return IsNull(_found(column, table, known))
+            return IsNull(_column_name(column, table, known))
         case Comparison(column, operator, value):
-            name = _found(column, table, known)
+            name = _column_name(column, table, known)
             if operator not in ("=", "!=") and not _has_order(known[name]):
                 raise PlanError(f"--where: {table}.{name} has no order, so {operator} cannot be asked. Use = != or in.")
             _check_value(value, f"{table}.{name}", known[name], codec.columns.get(name))
             return Comparison(name, operator, value)
         case Among(column, values):
-            name = _found(column, table, known)
+            name = _column_name(column, table, known)
             for value in values:
                 _check_value(value, f"{table}.{name}", known[name], codec.columns.get(name))
             return Among(name, values)
 
 
-def _found(column: str, table: str, known: Mapping[str, AnyColumn]) -> str:
+def _column_name(column: str, table: str, known: Mapping[str, AnyColumn]) -> str:
     names = [name for name in known if name == column] or [name for name in known if name.casefold() == column.casefold()]
     if len(names) != 1:
         listed = ", ".join(known) or "none"
@@ -108,7 +108,7 @@ def _has_order(described: AnyColumn) -> bool:
 
 
 def _check_value(value: Value, where: str, described: AnyColumn, codec: object) -> None:
-    """What a column can never be is a slip, not a condition: better said than looked for in vain."""
+    """Refuse a value that the column can never have: no entity would ever be found."""
     if isinstance(described, Ordinal):
         if canonical(value) not in map(canonical, described.specials):
             _quantity(value, where, described)
@@ -139,8 +139,8 @@ def _wanted(value: Value, where: str, described: Listed) -> str:
 def _judged(condition: Condition, values: ChunkValues, table: str) -> Truth:
     match condition:
         case Not(part):
-            found = _judged(part, values, table)
-            return Truth(found.false, found.true)
+            truth = _judged(part, values, table)
+            return Truth(truth.false, truth.true)
         case Joined(how, parts):
             every = [_judged(part, values, table) for part in parts]
             all_of, any_of = np.logical_and.reduce, np.logical_or.reduce
@@ -202,10 +202,10 @@ _SIGNS: Mapping[Operator, Callable[[NDArray[np.float64], float], Mask]] = {
 }
 
 
-def impossible(condition: EntityCondition, found: int, wanted: int, tried: int) -> PlanError:
+def impossible(condition: EntityCondition, satisfying: int, wanted: int, tried: int) -> PlanError:
     """Why the search for entities was given up."""
-    said = "none of them satisfies it" if not found else f"{found:,} of them satisfy it"
+    how_many = "none of them satisfies it" if not satisfying else f"{satisfying:,} of them satisfy it"
     return PlanError(
-        f"--where {condition.text}: {tried:,} entities were drawn, and {said}; {wanted:,} are wanted. By the release it hardly "
-        "ever holds. Widen the condition, or ask for fewer entities."
+        f"--where {condition.text}: {tried:,} entities were drawn, and {how_many}; {wanted:,} are wanted. By the release "
+        "it hardly ever holds. Widen the condition, or ask for fewer entities."
     )

@@ -50,12 +50,12 @@ def work_out(block: ChunkValues, schema: Schema, table: str, name: str, column: 
     if isinstance(column, Position):
         return _counted(block, table, column)
     if column.determined is not None:
-        found = _determined(block, schema, table, column, column.determined)
+        values = _determined(block, schema, table, column, column.determined)
     elif isinstance(column, Text) and column.template is not None:
-        found = _template(block, schema, table, column.template, column.nullable)
+        values = _template(block, schema, table, column.template, column.nullable)
     else:
         raise InternalError(f"{table}.{name} is not worked out from others")
-    return _never_null(_shaped(found, column), column)
+    return _never_null(_shaped(values, column), column)
 
 
 def _determined(block: ChunkValues, schema: Schema, table: str, column: Column, how: Determined) -> pa.Array:
@@ -111,8 +111,8 @@ def _expression(block: ChunkValues, table: str, expression: str) -> pa.Array:
         doubles = (block.column(table, name) if values is None else values).cast(pa.float64(), safe=False)
         numbers = np.asarray(doubles.fill_null(0.0), dtype=np.float64)
         columns[name] = NumberColumn(numbers, null_mask(doubles))
-    found = evaluate(expression, columns, block.rows(table))
-    return pa.array(np.where(found.nulls, 0.0, found.values), type=pa.float64(), mask=found.nulls)
+    result = evaluate(expression, columns, block.rows(table))
+    return pa.array(np.where(result.nulls, 0.0, result.values), type=pa.float64(), mask=result.nulls)
 
 
 def _part_of(values: pa.Array, unit: str, described: Column) -> pa.Array:
@@ -130,11 +130,11 @@ def _part_of(values: pa.Array, unit: str, described: Column) -> pa.Array:
         return pa.array(clock // 3_600_000_000 if unit == "hour" else clock // 60_000_000 % 60, type=pa.int64(), mask=nulls)
     moments = values.cast(pa.timestamp("us"))
     if unit == "weekday":
-        found = pc.day_of_week(moments, count_from_zero=not _from_one(described), week_start=1)
+        parts = pc.day_of_week(moments, count_from_zero=not _from_one(described), week_start=1)
     else:
         functions = {"year": pc.year, "quarter": pc.quarter, "month": pc.month, "week": pc.iso_week, "day": pc.day}
-        found = functions[unit](moments)
-    return _named(found.cast(pa.int64()), described, 0 if unit == "weekday" and not _from_one(described) else 1)
+        parts = functions[unit](moments)
+    return _named(parts.cast(pa.int64()), described, 0 if unit == "weekday" and not _from_one(described) else 1)
 
 
 def _from_one(described: Column) -> bool:
@@ -186,9 +186,9 @@ def _looked_up(block: ChunkValues, schema: Schema, table: str, lookup: Lookup) -
     words = public.vocabulary()
     listed = [_coded_texts(block.column(table, name)) for name in lookup.by]
     # Every combination that occurs is looked up once, however many rows have it.
-    found, which = np.unique(np.stack([codes for codes, _ in listed]), axis=1, return_inverse=True)
-    places = np.full(found.shape[1], NOWHERE, dtype=np.int64)
-    for number, codes in enumerate(found.T.tolist()):
+    combinations, which = np.unique(np.stack([codes for codes, _ in listed]), axis=1, return_inverse=True)
+    places = np.full(combinations.shape[1], NOWHERE, dtype=np.int64)
+    for number, codes in enumerate(combinations.T.tolist()):
         key = [texts[code] for code, (_, texts) in zip(codes, listed, strict=True)]
         known = words.codes.get(tuple(map(str, key))) if None not in key else None
         if known is not None:
@@ -222,13 +222,13 @@ def _template(block: ChunkValues, schema: Schema, table: str, template: str, nul
 
 
 def _formatted(values: pa.Array, form: str) -> pa.Array:
-    def one(value: object) -> str:
+    def formatted(value: object) -> str:
         try:
             return format(value, form)
         except (ValueError, TypeError):
             return canonical(value)
 
-    return by_distinct(values, one)
+    return by_distinct(values, formatted)
 
 
 def _counted(block: ChunkValues, table: str, column: Position) -> pa.Array:
@@ -254,9 +254,9 @@ def _ranks(keys: Sequence[np.ndarray]) -> Index:
     fresh = np.ones(rows, dtype=np.bool_)
     fresh[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
     starts = np.maximum.accumulate(np.where(fresh, np.arange(rows), 0))
-    found = np.empty(rows, dtype=np.int64)
-    found[order] = np.arange(rows) - starts
-    return found
+    ranks = np.empty(rows, dtype=np.int64)
+    ranks[order] = np.arange(rows) - starts
+    return ranks
 
 
 def _shaped(values: pa.Array, column: Column) -> pa.Array:

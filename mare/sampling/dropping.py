@@ -50,11 +50,11 @@ def living_rows(block: ChunkValues) -> dict[str, Mask]:
 
 def _owned(block: ChunkValues, table: str, alive: dict[str, Mask]) -> Mask:
     placed, owners = block.placed.tables[table], block.placed.owners[table]
-    found = np.ones(placed.rows, dtype=np.bool_)
+    living = np.ones(placed.rows, dtype=np.bool_)
     for edge, owner in enumerate(owners):
         mine = slice(None) if placed.owner is None else placed.owner == edge
-        found[mine] = alive[owner][placed.parent[mine]]
-    return found
+        living[mine] = alive[owner][placed.parent[mine]]
+    return living
 
 
 def _refers(block: ChunkValues, table: str, link: Linked, alive: dict[str, Mask]) -> Mask:
@@ -75,9 +75,9 @@ def _refers(block: ChunkValues, table: str, link: Linked, alive: dict[str, Mask]
 def _still_alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> Index:
     """Draw values again until the rows of one parent differ in these columns; the rows that still do not."""
     for attempt in range(REDRAWS):
-        found = _alike(block, table, columns)
-        if not len(found) or not _draw_again(block, table, columns, found, attempt):
-            return found
+        rows = _alike(block, table, columns)
+        if not len(rows) or not _draw_again(block, table, columns, rows, attempt):
+            return rows
     return _alike(block, table, columns)
 
 
@@ -85,8 +85,8 @@ def _alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> Index:
     """The rows that have an earlier one of the same parent with the same values, as they are stored. NULL is like nothing, as
     databases have it."""
     values = [block.stored_column(table, name) for name in columns]
-    whole = np.flatnonzero(~np.logical_or.reduce([null_mask(one) for one in values])).astype(np.int64)
-    return whole[repeated(block.placed.tables[table].parent[whole], [_numbered(one)[whole] for one in values])]
+    whole = np.flatnonzero(~np.logical_or.reduce([null_mask(column) for column in values])).astype(np.int64)
+    return whole[repeated(block.placed.tables[table].parent[whole], [_numbered(column)[whole] for column in values])]
 
 
 def _draw_again(block: ChunkValues, table: str, columns: tuple[str, ...], rows: Index, attempt: int) -> bool:
@@ -128,10 +128,10 @@ def _is_anchor(block: ChunkValues, table: str, name: str) -> bool:
     if name in ordered_by and len(ordered_by) > 1:
         return True
     for other, codec in block.writer.codecs.items():
-        for one in codec.ordered.values():
-            if isinstance(one, RelativeCodec):
-                firsts = () if one.first is None else one.first.placing.anchors
-                for anchor in (*one.placing.anchors, *firsts):
+        for ordered in codec.ordered.values():
+            if isinstance(ordered, RelativeCodec):
+                firsts = () if ordered.first is None else ordered.first.placing.anchors
+                for anchor in (*ordered.placing.anchors, *firsts):
                     here = anchor.scope == table or (other == table and anchor.scope in ("", "previous"))
                     if here and anchor.column == name:
                         return True

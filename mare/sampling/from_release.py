@@ -16,7 +16,7 @@ from mare.relational.relations import Relations, TableRelations, reference_label
 from mare.relational.uniqueness import distinct_sets
 from mare.release import Release
 from mare.schema import Schema
-from mare.schema.caps import link_cap, parent_link
+from mare.schema.caps import link_cap
 from mare.schema.links import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
@@ -39,7 +39,10 @@ class Ready:
 
 
 def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready:
-    """``entities`` is how many there will be, where that is known: pools are no larger than they have to be then."""
+    """Load the models, build the codecs, make the pools.
+
+    ``entities`` is how many there will be, where that is known: pools are no larger than they have to be then.
+    """
     schema = release.schema
     dag = DatasetDag.of(schema)
     own = [name for name in dag.generation_order() if dag.node(name).role in ("entity", "private", "owned")]
@@ -55,7 +58,7 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
     ordered_by = {
         name: link.order_by
         for name in own
-        if (link := parent_link(schema, name)) is not None and link.type == "sequential" and link.order_by
+        if (link := schema.parent(name)) is not None and link.type == "sequential" and link.order_by
     }
     fitted = FittedTables(
         release.plan,
@@ -69,7 +72,7 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
         {
             name: link.max_per_entity
             for name in dag.tables("private")
-            if (link := parent_link(schema, name)) is not None and link.max_per_entity is not None
+            if (link := schema.parent(name)) is not None and link.max_per_entity is not None
         },
         apart,
         ordered_by,
@@ -103,31 +106,31 @@ def table_codecs(release: Release, tables: Iterable[str], related: Relations) ->
         described, held = release.schema.tables[settled.group.table], columns[settled.group.table]
         names = [c.column for c in settled.group.columns if c.role in ("value", "first", "derived") and c.column is not None]
         held += [name for name in names if name in described.columns and name not in described.references and name not in held]
-    found = {}
+    codecs = {}
     for table, names in columns.items():
         labels = reference_labels(related.get(table, TableRelations()))
         known = release.plan.learned
-        found[table] = table_codec(release.schema, table, names, known, labels) if names else TableCodec(table, {})
-    return found
+        codecs[table] = table_codec(release.schema, table, names, known, labels) if names else TableCodec(table, {})
+    return codecs
 
 
 def _stored(schema: Schema, tables: Mapping[str, ReflectedTable], names: Iterable[str]) -> dict[tuple[str, str], ReflectedColumn]:
-    found = {}
+    columns = {}
     for name in names:
         # What an entity by column is told apart by is stored in the table that holds it.
         home = name if name in tables else schema.entity_holder or name
         for column in fillings(schema, name):
             if (stored := tables[home].column(column)) is not None:
-                found[name, column] = stored
-    return found
+                columns[name, column] = stored
+    return columns
 
 
 def _finders(schema: Schema, tables: Iterable[str]) -> dict[tuple[str, str], tuple[str, tuple[str, str]]]:
     return {
-        (name, reference): (says.time, says.interval)
-        for name in tables
-        for reference, says in schema.tables[name].references.items()
-        if isinstance(says, SameEntityReference) and says.time is not None and says.interval is not None
+        (table, name): (reference.time, reference.interval)
+        for table in tables
+        for name, reference in schema.tables[table].references.items()
+        if isinstance(reference, SameEntityReference) and reference.time is not None and reference.interval is not None
     }
 
 

@@ -113,10 +113,10 @@ def _place_children(run: Run, table: str, codes: Coded) -> None:
         return run.sample(settled, rows, label)
 
     agree_on_absence(unrolling, codes["context"], sizes, redraw, draws)
-    found = at_most(unroll(unrolling, codes["context"], sizes, draws), run.made.caps[table], keys)
-    found = found.take(np.flatnonzero(~closed[found.parent]).astype(np.int64))
-    gone = _beyond_the_entity(run, table, np.bincount(found.parent, minlength=above).astype(np.int64))
-    _place_unrolled(run, table, found.take(np.flatnonzero(~gone[found.parent]).astype(np.int64)), codes, above)
+    unrolled = at_most(unroll(unrolling, codes["context"], sizes, draws), run.made.caps[table], keys)
+    unrolled = unrolled.take(np.flatnonzero(~closed[unrolled.parent]).astype(np.int64))
+    gone = _beyond_the_entity(run, table, np.bincount(unrolled.parent, minlength=above).astype(np.int64))
+    _place_unrolled(run, table, unrolled.take(np.flatnonzero(~gone[unrolled.parent]).astype(np.int64)), codes, above)
 
 
 def _beyond_the_entity(run: Run, table: str, counts: Index) -> NDArray[np.bool_]:
@@ -155,25 +155,25 @@ def _write_counts(run: Run, table: str, settled: SettledGroup, codes: dict[str, 
             codes[f"first({name})"][closed] = first.size - 1
 
 
-def _place_unrolled(run: Run, table: str, found: UnrolledRows, codes: Coded, above: int) -> None:
+def _place_unrolled(run: Run, table: str, rows: UnrolledRows, codes: Coded, above: int) -> None:
     """Rows with their public keys. The head draws the keys of the rest; what comes too often is dropped."""
     related = run.related(table)
     unrolling = related.unrolling
     assert unrolling is not None
-    run.place(table, placed_under(np.bincount(found.parent, minlength=above).astype(np.int64), codes))
+    run.place(table, placed_under(np.bincount(rows.parent, minlength=above).astype(np.int64), codes))
     free: dict[str, CodeArray] = {}
     head = run.group(table, "head")
-    key = found.key
+    key = rows.key
     if head is not None and unrolling.key in head.columns:
         rest = np.flatnonzero(key == NOWHERE).astype(np.int64)
-        key, gone = _draw_rest(run, table, head, found, rest, codes["head"])
+        key, gone = _draw_rest(run, table, head, rows, rest, codes["head"])
         if len(gone):
             kept = run.drop(table, gone)
-            found, key = found.take(kept), key[kept]
+            rows, key = rows.take(kept), key[kept]
             codes = {part: dict(columns) for part, columns in run.tables[table].codes.items()}
     size = smallest_dtype(max(1, len(unrolling.vocabulary)))
     free[unrolling.key] = unrolling.known_as(key).astype(size)
-    for name, values in found.derived.items():
+    for name, values in rows.derived.items():
         drawn = codes["head"].get(name)
         free[name] = (values if drawn is None else np.where(values < 0, drawn, values)).astype(np.uint32)
     placed = run.tables[table]
@@ -189,18 +189,18 @@ def _place_unrolled(run: Run, table: str, found: UnrolledRows, codes: Coded, abo
 
 
 def _draw_rest(
-    run: Run, table: str, head: SettledGroup, found: UnrolledRows, rest: Index, codes: dict[str, CodeArray]
+    run: Run, table: str, head: SettledGroup, rows: UnrolledRows, rest: Index, codes: dict[str, CodeArray]
 ) -> tuple[Index, Index]:
     """The keys of all rows, those of the rest drawn; and the rows that have a key too many."""
     unrolling = run.related(table).unrolling
     assert unrolling is not None
     draws = RowDraws(run.keys[table], purpose_of(f"{head.name} of the rest"))
-    make_room(head, codes, len(found.parent))
-    run.draw(head, codes, np.arange(len(found.parent), dtype=np.int64), "at first")
+    make_room(head, codes, len(rows.parent))
+    run.draw(head, codes, np.arange(len(rows.parent), dtype=np.int64), "at first")
     own = np.flatnonzero(unrolling.slot < 0)
-    key = np.where(found.key == NOWHERE, codes[unrolling.key].astype(np.int64), found.key)
+    key = np.where(rows.key == NOWHERE, codes[unrolling.key].astype(np.int64), rows.key)
     for attempt in range(REDRAWS + 1):
-        often = repeated(found.parent, [key.astype(np.uint64)], unrolling.multiplicity)
+        often = repeated(rows.parent, [key.astype(np.uint64)], unrolling.multiplicity)
         wrong = np.intersect1d(np.union1d(rest[unrolling.slot[key[rest]] >= 0], often), rest)
         if not len(wrong) or attempt == REDRAWS:
             break
@@ -209,17 +209,17 @@ def _draw_rest(
             codes[unrolling.key][wrong] = own[draws.at(str(attempt), wrong).integers(0, len(own))]
         key[wrong] = codes[unrolling.key][wrong]
     codes[unrolling.key][:] = key
-    for name, values in found.derived.items():
+    for name, values in rows.derived.items():
         codes[name] = np.where(values < 0, codes[name], values).astype(codes[name].dtype)
-    return key, np.union1d(wrong, repeated(found.parent, [key.astype(np.uint64)], unrolling.multiplicity))
+    return key, np.union1d(wrong, repeated(rows.parent, [key.astype(np.uint64)], unrolling.multiplicity))
 
 
 def _nothing_to_refer_to(run: Run, table: str, above: int) -> NDArray[np.bool_]:
     """Parents that can have no row here: the row would have to refer to one that its entity does not have."""
     closed = np.zeros(above, dtype=np.bool_)
     parent = run.made.owners[table][0]
-    for says in (run.related(table).references or {}).values():
-        if isinstance(says, Ranked) and not says.nullable:
+    for reference in (run.related(table).references or {}).values():
+        if isinstance(reference, Ranked) and not reference.nullable:
             entity = run.whose(parent, np.arange(above, dtype=np.int64))
-            closed |= run.crowd(says.table).count[entity] == 0
+            closed |= run.crowd(reference.table).count[entity] == 0
     return closed

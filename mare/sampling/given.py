@@ -28,7 +28,6 @@ from mare.relational.placing import Index, Placed, PlacedTables
 from mare.relational.relations import TableRelations
 from mare.release import Release
 from mare.schema import Schema
-from mare.schema.caps import parent_link
 
 from .given_columns import Columns, check_unique, given_columns, key_texts, places_of, unknown_columns
 from .given_files import Given, read_given
@@ -72,8 +71,8 @@ class GivenTables:
     def chunk(self, entities: Index) -> dict[str, slice]:
         """Per table, the rows of entities with successive numbers."""
         ends = [int(entities[0]), int(entities[-1]) + 1] if len(entities) else [0, 0]
-        found = {name: np.searchsorted(given.entity, ends) for name, given in self.tables.items()}
-        return {name: slice(int(first), int(last)) for name, (first, last) in found.items()}
+        bounds = {name: np.searchsorted(given.entity, ends) for name, given in self.tables.items()}
+        return {name: slice(int(first), int(last)) for name, (first, last) in bounds.items()}
 
     def place(self, table: str, owner: str | None, rows: Mapping[str, slice]) -> Placed:
         """The rows of a table within a chunk, counted from where the chunk begins."""
@@ -261,7 +260,7 @@ class _Taking:
         lost = int((parent < 0).sum())
         if lost:
             raise SourceError(f"given {name}: {', '.join(foreign)} of {lost:,} rows is not among the rows given for {owner}.")
-        link = parent_link(self.schema, name)
+        link = self.schema.parent(name)
         order_by = [c for c in (link.order_by or () if link is not None and link.type == "sequential" else ()) if c in columns]
         order = _sorted(parent, [columns[c] for c in order_by])
         parent = parent[order]
@@ -360,9 +359,9 @@ def _standing(codec: TableCodec, read: Mapping[str, Points], siblings: Siblings,
 
 def _quantities(codec: TableCodec, values: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """Ordered columns with special values, as quantities alone."""
-    found = {}
+    quantities = {}
     for name, ordered in codec.ordered.items():
         if ordered.slots.specials:
             read, kinds = ordered.values.read(values[name])
-            found[name] = ordered.scale.to_values(read.ticks, kinds != ORDINARY)
-    return found
+            quantities[name] = ordered.scale.to_values(read.ticks, kinds != ORDINARY)
+    return quantities

@@ -35,7 +35,7 @@ def given_columns(
     needed: Sequence[str],
 ) -> Columns:
     """By the schema's names, the columns that are there, each in its stored kind. Every fault at once."""
-    found: Columns = {}
+    columns: Columns = {}
     faults: list[str] = []
     for name, filling in filled.items():
         stored = table.column(name)
@@ -51,11 +51,11 @@ def given_columns(
             faults.append(f"{name}: {unread:,} values cannot be read as {stored.kind}")
         elif kept.null_count and (not stored.nullable or name in needed):
             faults.append(f"{name}: {kept.null_count:,} values are missing, and none may be")
-        found[name] = kept
+        columns[name] = kept
     if faults:
         held = ", ".join(rows.column_names)
         raise SourceError(f"given {table.name}:\n" + "\n".join(f"  - {fault}" for fault in faults) + f"\nIt has: {held}.")
-    return found
+    return columns
 
 
 def unknown_columns(table: ReflectedTable, rows: pa.Table) -> list[str]:
@@ -142,9 +142,9 @@ def places_of(wanted: pa.Array, keys: pa.Array) -> Index:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = pc.index_in(wanted, value_set=keys.drop_null(), skip_nulls=True) if len(keys) else pa.nulls(len(wanted), pa.int32())
+    places = pc.index_in(wanted, value_set=keys.drop_null(), skip_nulls=True) if len(keys) else pa.nulls(len(wanted), pa.int32())
     # Keys that are referred to are never NULL, so places among those that are not are places among all.
-    return np.asarray(found.cast(pa.int64()).fill_null(NOWHERE), dtype=np.int64)
+    return np.asarray(places.cast(pa.int64()).fill_null(NOWHERE), dtype=np.int64)
 
 
 def check_unique(table: str, columns: Columns, keys: Sequence[tuple[str, ...]]) -> None:

@@ -33,20 +33,20 @@ def read_given(table: str, rows: GivenRows) -> pa.Table:
     import pyarrow as pa
 
     if isinstance(rows, pa.Table):
-        found = rows
+        given = rows
     elif isinstance(rows, str | Path):
-        found = _read_file(table, rows)
+        given = _read_file(table, rows)
     else:
         try:
-            found = pa.Table.from_pandas(rows, preserve_index=False)
+            given = pa.Table.from_pandas(rows, preserve_index=False)
         except (pa.ArrowException, AttributeError, TypeError):
             raise SourceError(
                 f"given {table}: it is neither a frame nor the path of a file, or its columns hold values of several types."
             ) from None
-    twice = sorted({name for name in found.column_names if found.column_names.count(name) > 1})
+    twice = sorted({name for name in given.column_names if given.column_names.count(name) > 1})
     if twice:
         raise SourceError(f"given {table}: the columns {', '.join(twice)} are there more than once.")
-    return found.combine_chunks()
+    return given.combine_chunks()
 
 
 def refuse_given_in(sink: Sink, given: Given) -> None:
@@ -56,15 +56,15 @@ def refuse_given_in(sink: Sink, given: Given) -> None:
 
 def parse_given(options: list[str]) -> dict[str, str]:
     """`TABLE=FILE`, as the command line has it."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for option in options:
         table, mark, path = option.partition("=")
         if not mark or not table.strip() or not path.strip():
             raise SourceError(f"--given is {option!r}; write TABLE=FILE, as in patients=new_patients.csv.")
-        if table.strip() in found:
+        if table.strip() in files:
             raise SourceError(f"--given {table.strip()} is there twice. Put all of its rows into one file.")
-        found[table.strip()] = path.strip()
-    return found
+        files[table.strip()] = path.strip()
+    return files
 
 
 def _read_file(table: str, location: str | Path) -> pa.Table:

@@ -55,7 +55,7 @@ def given_links(
     leads: dict[str, str] = {}
     key: Index | None = None
     for reference, pairs in _links(filled).items():
-        link, names, there = pairs[0][1], [name for name, _ in pairs], [one.column for _, one in pairs]
+        link, names, there = pairs[0][1], [name for name, _ in pairs], [linked.column for _, linked in pairs]
         if not set(names) <= set(columns):
             continue
         wanted = key_texts(columns, names)
@@ -64,9 +64,9 @@ def given_links(
             key = _public_codes(table, names, wanted, words)
             targets[VIA] = words.places[key] if len(words) else key
         elif link.way == "public":
-            says = related.reference(reference)
-            if isinstance(says, Words):
-                codes[reference] = says.encode(_public_codes(table, names, wanted, says.vocabulary))
+            described = related.reference(reference)
+            if isinstance(described, Words):
+                codes[reference] = described.encode(_public_codes(table, names, wanted, described.vocabulary))
         elif link.way == "pool":
             held = {name: around.pools[link.table][name] for name in there}
             _require(
@@ -79,25 +79,25 @@ def given_links(
             places = _given_places(around, table, link.table, names, there, wanted)
             if link.way in ("position", "interval"):
                 _same_entity(around, table, link.table, names, places)
-            says = related.reference(reference)
-            if isinstance(says, Ranked):
+            described = related.reference(reference)
+            if isinstance(described, Ranked):
                 targets[reference], leads[reference] = places, link.table
                 codes[reference] = rank_codes(
-                    places, around.entities[table], around.entities[link.table], says.size, says.nullable
+                    places, around.entities[table], around.entities[link.table], described.size, described.nullable
                 )
-            elif isinstance(says, Stepped):
+            elif isinstance(described, Stepped):
                 targets[reference], leads[reference] = places, table
-                codes[reference] = back_codes(_within(places, parent), says.back, says.itself)
+                codes[reference] = back_codes(_within(places, parent), described.back, described.itself)
     _check_unfilled(around, table, filled, schema)
     return GivenLinks(codes, targets, key, leads)
 
 
 def _links(filled: Mapping[str, Filling]) -> dict[str, list[tuple[str, Linked]]]:
-    found: dict[str, list[tuple[str, Linked]]] = {}
+    links: dict[str, list[tuple[str, Linked]]] = {}
     for name, filling in filled.items():
         if isinstance(filling, Linked):
-            found.setdefault(filling.reference, []).append((name, filling))
-    return found
+            links.setdefault(filling.reference, []).append((name, filling))
+    return links
 
 
 def _require(table: str, names: list[str], wanted: pa.Array, places: Index, what: str) -> None:
@@ -148,12 +148,12 @@ def _within(places: Index, parent: Index) -> Index:
 def _check_unfilled(around: Surroundings, table: str, filled: Mapping[str, Filling], schema: Schema) -> None:
     """References that mare itself leaves NULL may be given all the same, where they lead to a row."""
     described, columns = schema.tables[table], around.columns[table]
-    for reference, says in described.references.items():
-        names = list(described.reference_columns(reference))
+    for label, reference in described.references.items():
+        names = list(described.reference_columns(label))
         left = all(filled.get(name) == Constant(None) for name in names) and set(names) <= set(columns)
-        if left and not schema.tables[says.table].public:
-            there = list(says.column or schema.tables[says.table].key or ())
-            _given_places(around, table, says.table, names, there, key_texts(columns, names))
+        if left and not schema.tables[reference.table].public:
+            there = list(reference.column or schema.tables[reference.table].key or ())
+            _given_places(around, table, reference.table, names, there, key_texts(columns, names))
 
 
 def check_copies(table: str, columns: Columns, filled: Mapping[str, Filling], above: Mapping[str, pa.Array]) -> None:

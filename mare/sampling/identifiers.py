@@ -35,8 +35,8 @@ def fresh_values(filling: Fresh, stored: ReflectedColumn, numbers: Index, purpos
     counted = numbers + filling.start
     if generate == "pattern" and filling.pattern is not None:
         return _patterned(filling.pattern, counted)
-    found = pa.array(counted)
-    return found.cast(pa.string()) if stored.kind in ("string", "json", "other") else found
+    identifiers = pa.array(counted)
+    return identifiers.cast(pa.string()) if stored.kind in ("string", "json", "other") else identifiers
 
 
 def _patterned(pattern: str, numbers: Index) -> pa.Array:

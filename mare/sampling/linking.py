@@ -79,18 +79,18 @@ def draw_other_entity(block: ChunkValues, table: str, link: Linked, rows: Index 
 
 
 def given_to_owned(block: ChunkValues, table: str, name: str) -> pa.Array | None:
-    """A column of rows of one's own by which given rows refer to them: it is what those say. None for any other column."""
+    """The column of an owned table by which given rows refer to it, copied from those rows. None for any other column."""
     owners = block.writer.owned_by.get(table, ())
-    said = [
+    referring = [
         next((c for c, f in block.writer.fillings[owner].items() if isinstance(f, Linked) and _is(f, reference, name)), None)
         for owner, reference in owners
     ]
-    if not any(column is not None and owner in block.chunk.given for (owner, _), column in zip(owners, said, strict=True)):
+    if not any(column is not None and owner in block.chunk.given for (owner, _), column in zip(owners, referring, strict=True)):
         return None
     import pyarrow as pa
 
     placed, parts, order = block.placed.tables[table], list["pa.Array"](), list[Index]()
-    for edge, ((owner, _), column) in enumerate(zip(owners, said, strict=True)):
+    for edge, ((owner, _), column) in enumerate(zip(owners, referring, strict=True)):
         mine = np.arange(placed.rows) if placed.owner is None else np.flatnonzero(placed.owner == edge)
         if column is None:
             raise InternalError(f"{table}.{name} comes from given rows and from others")

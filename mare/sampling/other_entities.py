@@ -103,12 +103,12 @@ def draw_another(everyone: Everyone, entity: Index, nullable: bool, draws: RowDr
 
 def referred_at_random(writer: Writer) -> dict[str, set[str]]:
     """The tables that random references to other entities lead to, each with the columns that are copied from there."""
-    found: dict[str, set[str]] = {}
+    columns: dict[str, set[str]] = {}
     for table in writer.order:
         for filling in writer.fillings[table].values():
             if isinstance(filling, Linked) and filling.way == "other_entity":
-                found.setdefault(filling.table, set()).add(filling.column)
-    return found
+                columns.setdefault(filling.table, set()).add(filling.column)
+    return columns
 
 
 def numbered(writer: Writer, wanted: Mapping[str, set[str]], entities: int, seed: int) -> dict[str, Everyone]:

@@ -53,7 +53,7 @@ def _uses(release: Release, pool: str, entities: int, sizes: Mapping[str, int]) 
     """How many references to a pool there will be, from noisy numbers alone; None where that does not bound its rows."""
     expected: list[float] = []
     for name, table in release.schema.tables.items():
-        columns = [column for r, says in table.references.items() if says.table == pool for column in table.reference_columns(r)]
+        columns = [c for label, link in table.references.items() if link.table == pool for c in table.reference_columns(label)]
         if not columns:
             continue
         if any(set(columns) & set(names) for names in (table.key or (), *table.unique)):
@@ -106,9 +106,9 @@ def _rows(schema: Schema, codec: TableCodec, table: str, seed: int, size: int) -
         raise InternalError(f"{table!r} is no pool")
     rng = stream(seed, f"pool {table}", 0)
     codes: dict[str, CodeArray] = {}
-    for name, one in codec.columns.items():
+    for name, column in codec.columns.items():
         # All of them are drawn, whatever the size: a row is the same in a large sample and in a small one.
-        codes[name] = rng.integers(0, one.size, size=pool.rows)[:size].astype(smallest_dtype(one.size))
+        codes[name] = rng.integers(0, column.size, size=pool.rows)[:size].astype(smallest_dtype(column.size))
     everyone = np.arange(size, dtype=np.int64)
     return Placed(
         size, everyone, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.int64),

@@ -44,20 +44,22 @@ class StructuralCode:
 
 
 def structural_codes(codec: TableCodec, drawn: dict[str, CodeArray], position: NDArray[np.int64] | None) -> list[StructuralCode]:
-    """Those of a context (``position`` is None), or of rows at these positions."""
+    """The structural codes of a context (``position`` is None), or of rows at these positions."""
     if position is None:
         if "count" not in drawn:
             return []
         empty = drawn["count"] == 0
-        return [StructuralCode(f"first({name})", one.size - 1, empty, one.bins.count) for name, one in codec.firsts.items()]
-    found = []
-    for name, one in codec.columns.items():
-        if isinstance(one, RelativeCodec) and one.first is not None and name in drawn:
+        return [
+            StructuralCode(f"first({name})", column.size - 1, empty, column.bins.count) for name, column in codec.firsts.items()
+        ]
+    codes = []
+    for name, column in codec.columns.items():
+        if isinstance(column, RelativeCodec) and column.first is not None and name in drawn:
             # The first row's value may be missing or special too; then that is what its code says.
-            other = (drawn[name] >= one.bins.count) & (drawn[name] != one.first_row)
+            other = (drawn[name] >= column.bins.count) & (drawn[name] != column.first_row)
             must = (position == 0) & ~other
-            found.append(StructuralCode(name, one.first_row, must, one.bins.count))
-    return found
+            codes.append(StructuralCode(name, column.first_row, must, column.bins.count))
+    return codes
 
 
 def make_possible(
@@ -93,19 +95,20 @@ class Limits:
     """The code for rows that nothing can be done for; None: any that leads somewhere."""
 
     def wrong(self, codes: NDArray[np.integer]) -> Mask:
-        found: Mask = (codes >= self.limit) & (codes < self.special)
-        return found
+        wrong: Mask = (codes >= self.limit) & (codes < self.special)
+        return wrong
 
 
-def rank_limits(name: str, says: Ranked, crowd: Crowd, entity: Index) -> Limits:
-    """The rows that an entity has there; NULL where the reference is nullable."""
-    rows = says.size - says.nullable
-    return Limits(name, np.minimum(crowd.count[entity], rows), rows, rows if says.nullable else None)
+def rank_limits(name: str, reference: Ranked, crowd: Crowd, entity: Index) -> Limits:
+    """A reference by position leads to one of the rows that the entity has there, or is NULL where it may be."""
+    rows = reference.size - reference.nullable
+    return Limits(name, np.minimum(crowd.count[entity], rows), rows, rows if reference.nullable else None)
 
 
-def step_limits(name: str, says: Stepped, position: Index) -> Limits:
-    """The rows before it. Where it may not be NULL, it may be itself; then "none" becomes that."""
-    return Limits(name, np.minimum(position, says.back), says.back, says.back + (says.itself if says.nullable else 0))
+def step_limits(name: str, reference: Stepped, position: Index) -> Limits:
+    """A reference to an earlier row leads to one of the rows before. Where it may not be NULL, "none" becomes the row itself."""
+    back = reference.back
+    return Limits(name, np.minimum(position, back), back, back + (reference.itself if reference.nullable else 0))
 
 
 def keep_within(drawn: dict[str, CodeArray], limits: Limits, resample: Callable[[Mask, str], Codes], draws: RowDraws) -> None:
@@ -158,16 +161,16 @@ def keep_apart(
         whole = np.flatnonzero(known).astype(np.int64)
         return whole[repeated(parent[whole], [codes[name][whole] for name in names])]
 
-    found = alike()
+    rows = alike()
     for attempt in range(REDRAWS):
-        if not len(found):
-            return found
-        redraw(found, str(attempt))
-        found = alike()
+        if not len(rows):
+            return rows
+        redraw(rows, str(attempt))
+        rows = alike()
     for attempt in range(AT_RANDOM):
-        if not len(found):
-            return found
+        if not len(rows):
+            return rows
         for name in sizes:
-            codes[name][found] = draws.at(f"{name} {attempt}", found).integers(0, sizes[name])
-        found = alike()
-    return found
+            codes[name][rows] = draws.at(f"{name} {attempt}", rows).integers(0, sizes[name])
+        rows = alike()
+    return rows

@@ -38,9 +38,9 @@ def ask_by_block(model: FittedModel, history: Codes, seed: int, purpose: str, en
     """What a model draws that knows nothing of rows' own numbers: each block of ``entities`` with its own generator."""
     block = entities // BLOCK
     order = np.argsort(block, kind="stable")
-    found, starts = np.unique(block[order], return_index=True)
+    blocks, starts = np.unique(block[order], return_index=True)
     parts = []
-    for number, rows in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
+    for number, rows in zip(blocks.tolist(), np.split(order, starts[1:]), strict=True):
         parts.append(model.sample(history.take(rows), stream(seed, purpose, number)))
     back = np.empty(len(order), dtype=np.int64)
     back[order] = np.arange(len(order))
@@ -48,13 +48,14 @@ def ask_by_block(model: FittedModel, history: Codes, seed: int, purpose: str, en
 
 
 def ask_whole_blocks(model: FittedModel, history: Codes, seed: int, purpose: str, entities: Index) -> Codes:
-    """The same, where only some entities of a block are wanted: all of it is drawn, so that each is who it is in any company."""
+    """The same, where only some entities of a block are wanted: the whole block is drawn, so that no entity depends on which
+    others are asked for."""
     if history.columns:
         raise PlanError(
             "--where: a model of the entity's table draws many rows at once and looks around: conditions need another."
         )
-    found, which = np.unique(entities // BLOCK, return_inverse=True)
-    every = (found[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+    blocks, which = np.unique(entities // BLOCK, return_inverse=True)
+    every = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
     return ask_by_block(model, Codes(len(every), {}), seed, purpose, every).take(which * BLOCK + entities % BLOCK)
 
 

@@ -106,19 +106,19 @@ def _last_of_item(run: Run, table: str, groups: list[SettledGroup]) -> LastOfIte
 def _resolve(
     run: Run, table: str, ranked: Mapping[str, Ranked], codes: Mapping[str, CodeArray], targets: Mapping[str, Index], index: Index
 ) -> None:
-    for name, says in ranked.items():
+    for name, reference in ranked.items():
         entity = run.whose(table, index)
-        targets[name][index] = rank_targets(codes[name][index], says, run.crowd(says.table), entity)
+        targets[name][index] = rank_targets(codes[name][index], reference, run.crowd(reference.table), entity)
 
 
 def _resolve_steps(run: Run, table: str) -> None:
     """The rows that references to earlier ones lead to."""
     placed, targets = run.tables[table], dict[str, Index]()
     rows = np.arange(placed.rows, dtype=np.int64)
-    for name, says in (run.related(table).references or {}).items():
+    for name, reference in (run.related(table).references or {}).items():
         codes = placed.codes["rows"].get(name, placed.codes["head"].get(name))
-        if isinstance(says, Stepped) and codes is not None:
-            targets[name] = step_targets(codes, says, rows)
+        if isinstance(reference, Stepped) and codes is not None:
+            targets[name] = step_targets(codes, reference, rows)
     run.tables[table] = replace(placed, targets={**placed.targets, **targets})
 
 
@@ -150,7 +150,9 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
         sizes = {name: columns[name].size for name in wanted.drawn if name in columns}
         related = run.related(table)
         coded = {name: related.reference(name) or columns.get(name) for name in wanted.drawn}
-        nulls = {name: one.size - 1 for name, one in coded.items() if one is not None and getattr(one, "nullable", False)}
+        nulls = {
+            name: column.size - 1 for name, column in coded.items() if column is not None and getattr(column, "nullable", False)
+        }
         draws = RowDraws(run.keys[table], purpose_of(f"{label} {table}"))
         gone = keep_apart(placed.parent, codes, wanted.drawn, sizes, redraw, draws, nulls)
         if len(gone):

@@ -51,7 +51,7 @@ class Run:
         return self.chunk.entities
 
     def place(self, table: str, placed: Placed) -> None:
-        """The rows are there, and have keys from here on."""
+        """Set the rows of a table; from here on they have keys."""
         self.tables[table] = placed
         owners, purpose = self.made.owners[table], purpose_of(table)
         if not owners:
@@ -66,14 +66,14 @@ class Run:
             self.keys[table] = keys
 
     def drop(self, table: str, gone: Index) -> Index:
-        """Rows that cannot be, before anything depends on them; the places of those that stay."""
+        """Take out rows that cannot be, before anything depends on them. Returns the places of those that stay."""
         before = self.tables[table]
         kept = np.setdiff1d(np.arange(before.rows), gone).astype(np.int64)
         codes: Coded = {part: {name: drawn[kept] for name, drawn in before.codes[part].items()} for part in OWN_PARTS}
-        for name, says in (self.related(table).references or {}).items():
+        for name, reference in (self.related(table).references or {}).items():
             for part in OWN_PARTS:
-                if isinstance(says, Stepped) and name in codes[part]:
-                    codes[part][name] = steps_that_stay(before.codes[part][name], says, kept)
+                if isinstance(reference, Stepped) and name in codes[part]:
+                    codes[part][name] = steps_that_stay(before.codes[part][name], reference, kept)
         self.tables[table] = _only(before, kept, codes)
         self.keys[table] = self.keys[table][kept]
         return kept
@@ -112,14 +112,14 @@ class Run:
         draws = RowDraws(self.keys[space][index], purpose_of(f"{settled.name} {label} mended"))
         position = self.tables[group.table].position[index] if own else None
         make_possible(drawn, structural_codes(self.made.codecs[group.table], drawn, position), resample, draws)
-        for name, says in (self.related(group.table).references or {}).items():
+        for name, reference in (self.related(group.table).references or {}).items():
             if name not in drawn or not own:
                 continue
-            if isinstance(says, Ranked):
-                limits = rank_limits(name, says, self.crowd(says.table), self.whose(group.table, index))
+            if isinstance(reference, Ranked):
+                limits = rank_limits(name, reference, self.crowd(reference.table), self.whose(group.table, index))
                 keep_within(drawn, limits, resample, draws)
-            elif isinstance(says, Stepped):
-                keep_within(drawn, step_limits(name, says, self.tables[group.table].position[index]), resample, draws)
+            elif isinstance(reference, Stepped):
+                keep_within(drawn, step_limits(name, reference, self.tables[group.table].position[index]), resample, draws)
         for name, values in drawn.items():
             codes[name][index] = values
 
@@ -135,7 +135,8 @@ class Run:
         return self.made.related.get(table, TableRelations())
 
     def ranked(self, table: str) -> dict[str, Ranked]:
-        return {name: says for name, says in (self.related(table).references or {}).items() if isinstance(says, Ranked)}
+        references = self.related(table).references or {}
+        return {name: reference for name, reference in references.items() if isinstance(reference, Ranked)}
 
 
 def make_room(settled: SettledGroup, codes: dict[str, CodeArray], rows: int) -> None:

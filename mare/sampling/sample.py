@@ -21,7 +21,7 @@ from mare.release import Release, load_release
 from mare.schema.reflection import ReflectedTable
 
 from .conditions import entity_condition
-from .from_release import Ready, get_ready
+from .from_release import get_ready
 from .given import take_given
 from .given_files import Given, refuse_given_in
 from .streaming import ChunkSizes, Job, Meter, Progress, chunk_sizes, stream_batches, who_there_is
@@ -86,11 +86,14 @@ def start(release: Release, options: SampleOptions | None = None, watch: Watch |
     """Understand what is asked for, or say why not. Nothing is drawn yet but the pools. ``watch`` is told the steps in which
     rows that are given are taken."""
     asked = options or SampleOptions()
-    if asked.given:
-        # What is given may refer to any row that a pool has had in an earlier sample: all are made.
-        return _start_given(release, asked, get_ready(release, asked.seed), watch)
     entities = release.plan.entities if asked.entities is None else asked.entities
-    ready = get_ready(release, asked.seed, entities)
+    # What is given may refer to any row that a pool has had in an earlier sample: then all are made.
+    ready = get_ready(release, asked.seed, None if asked.given else entities)
+    notes = _orphans(release)
+    if asked.given:
+        given = take_given(release, ready, asked.given, watch)
+        ready = replace(ready, fitted=replace(ready.fitted, given=given), writer=replace(ready.writer, given=given))
+        entities, notes = given.entities, (*given.notes, *notes)
     condition = None
     if asked.where is not None:
         entity = release.schema.entity_name or ""
@@ -98,21 +101,11 @@ def start(release: Release, options: SampleOptions | None = None, watch: Watch |
     job = Job(ready.fitted, ready.writer, asked.seed, condition)
     threads = default_threads() if asked.threads is None else asked.threads
     sizes = chunk_sizes(release, ready.fitted, asked.chunk)
-    return Sampling(release, job, ready.apart, entities, sizes, threads, _orphans(release))
-
-
-def _start_given(release: Release, asked: SampleOptions, ready: Ready, watch: Watch | None) -> Sampling:
-    given = take_given(release, ready, asked.given, watch)
-    fitted, writer = replace(ready.fitted, given=given), replace(ready.writer, given=given)
-    threads = default_threads() if asked.threads is None else asked.threads
-    sizes = chunk_sizes(release, fitted, asked.chunk)
-    notes = (*given.notes, *_orphans(release))
-    job = Job(fitted, writer, asked.seed)
-    return Sampling(release, job, ready.apart, given.entities, sizes, threads, notes)
+    return Sampling(release, job, ready.apart, entities, sizes, threads, notes)
 
 
 def _orphans(release: Release) -> tuple[str, ...]:
-    """How many rows had no parent was never asked, so it is not known: that would have to be paid for."""
+    """A note for each table whose orphans were entities of their own: their number would have cost budget, so it is not known."""
     tables = [n for n, t in release.schema.tables.items() if t.parent is not None and t.parent.orphans == "entity"]
     return tuple(
         f"{name}: every row that comes out has a parent. Rows without one took part in the fit as entities of their own "
@@ -186,5 +179,5 @@ def _later(release: Release, table: ReflectedTable) -> tuple[tuple[str, ...], ..
     if release.schema.tables[table.name].public:
         return ()
     links = linked_columns(release.schema, table.name).items()
-    found = {stored.name for name, link in links if link.way == "other_entity" and (stored := table.column(name)) is not None}
-    return tuple(key.columns for key in table.foreign_keys if set(key.columns) <= found)
+    columns = {stored.name for name, link in links if link.way == "other_entity" and (stored := table.column(name)) is not None}
+    return tuple(key.columns for key in table.foreign_keys if set(key.columns) <= columns)

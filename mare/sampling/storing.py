@@ -48,9 +48,9 @@ def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedCol
             values = as_text(values, described)
         return whole_numbers(values)
     if kind == "number":
-        found = numbers(values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values)
+        quantities = numbers(values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values)
         # Rounded here and not by the target: rows that have to differ are compared as they will be stored.
-        return found if stored.precision is None else pc.round(found, ndigits=stored.precision)
+        return quantities if stored.precision is None else pc.round(quantities, ndigits=stored.precision)
     if kind == "date" and (pa.types.is_timestamp(values.type) or pa.types.is_date(values.type)):
         return pc.floor_temporal(values, unit="day").cast(pa.date32()) if pa.types.is_timestamp(values.type) else values
     if kind == "datetime" and "[ns" in stored.sql_type and pa.types.is_temporal(values.type):
@@ -61,7 +61,7 @@ def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedCol
 
 
 def _named(values: pa.Array, kept: pa.Array) -> pa.Array:
-    """Noise may leave nothing of a learned list but one value without a name. Where NULL may not be, it is the type's zero."""
+    """Noise may leave a learned list with only a value without a name. Where NULL is not allowed, that is the type's zero."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -29,7 +29,7 @@ from .fitted_tables import Chunk, FittedTables
 from .generation import generate_chunk
 from .other_entities import collected, numbered, referred_at_random, with_everyone
 from .randomness import BLOCK, draws_row_by_row
-from .writing import ChunkValues, Writer, write_chunk
+from .writing import ChunkValues, Writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,7 +68,7 @@ class Job:
         return generate_chunk(self.fitted, self.seed, entities, some=self.condition is not None)
 
     def write(self, chunk: Chunk, starts: Mapping[str, int]) -> Batches:
-        return write_chunk(self.writer, chunk, starts, self.seed)
+        return ChunkValues(self.writer, chunk, starts, self.seed).batches()
 
 
 @dataclass(eq=False)
@@ -89,7 +89,7 @@ class Meter:
         return Meter(self.entities, self.progress, self.base, half), Meter(self.entities, self.progress, self.base + half, half)
 
     def came_out(self, entities: int) -> None:
-        """So many more. A pass that has to be made again does not count again."""
+        """So many more entities are done. A pass that has to be made again does not count again."""
         self._out = min(self.entities, self._out + entities)
         if self.progress is not None:
             self.progress(self.entities * self.base + self.weight * self._out, self.entities)
@@ -146,10 +146,10 @@ def who_there_is(job: Job, meter: Meter, sizes: ChunkSizes) -> tuple[Job, Meter]
     wanted = {table: names for table, names in wanted.items() if table not in known}
     first, second = meter.halves() if wanted else (meter, meter)
     while wanted:
-        found = collected(_values(job, first, sizes), wanted)
-        empty = {t: one for t, one in found.items() if not one.rows and t not in job.writer.everyone}
+        everyone = collected(_values(job, first, sizes), wanted)
+        empty = {t: rows for t, rows in everyone.items() if not rows.rows and t not in job.writer.everyone}
         if not empty:
-            return replace(job, writer=with_everyone(job.writer, found)), second
+            return replace(job, writer=with_everyone(job.writer, everyone)), second
         # Rows that have to refer to an empty table go, and others may have been referring to those.
         job = replace(job, writer=with_everyone(job.writer, empty))
     return job, second
@@ -182,19 +182,19 @@ def chunks_of(job: Job, meter: Meter, sizes: ChunkSizes) -> Iterator[Index]:
 def _chosen(job: Job, condition: EntityCondition, meter: Meter, sizes: ChunkSizes) -> Iterator[Index]:
     """The first so many entities that satisfy a condition. Only their own rows are drawn to find them; and drawn again, the
     same, with all that belongs to them."""
-    entities, found, tried, waiting, growing = meter.entities, 0, 0, np.zeros(0, dtype=np.int64), iter(sizes)
+    entities, satisfying, tried, waiting, growing = meter.entities, 0, 0, np.zeros(0, dtype=np.int64), iter(sizes)
     enough = next(growing)
-    while found < entities:
-        if tried >= max(TRIES, RAREST * found):
-            raise impossible(condition, found, entities, tried)
+    while satisfying < entities:
+        if tried >= max(TRIES, RAREST * satisfying):
+            raise impossible(condition, satisfying, entities, tried)
         # Whole blocks, as many as are likely to hold what is missing.
-        likely = int(1.1 * (entities - found) * tried / max(1, found)) if tried else entities
+        likely = int(1.1 * (entities - satisfying) * tried / max(1, satisfying)) if tried else entities
         numbers = tried + np.arange(-(-min(max(likely, 1), MOST_AT_ONCE) // BLOCK) * BLOCK, dtype=np.int64)
         chunk = generate_chunk(job.fitted, job.seed, numbers, (condition.table,), some=True)
-        held = numbers[condition.holds(ChunkValues(job.writer, chunk, {}, job.seed))][: entities - found]
-        tried, found = tried + len(numbers), found + len(held)
+        held = numbers[condition.holds(ChunkValues(job.writer, chunk, {}, job.seed))][: entities - satisfying]
+        tried, satisfying = tried + len(numbers), satisfying + len(held)
         waiting = np.concatenate([waiting, held])
-        while len(waiting) >= enough or (found == entities and len(waiting)):
+        while len(waiting) >= enough or (satisfying == entities and len(waiting)):
             yield waiting[:enough]
             waiting, enough = waiting[enough:], next(growing)
 

@@ -27,30 +27,30 @@ class Crowd:
         return cls(np.cumsum(count) - count, count)
 
 
-def rank_targets(codes: NDArray[np.integer], says: Ranked, crowd: Crowd, entity: Index) -> Index:
-    """The places that positions stand for."""
-    leads = codes < np.minimum(crowd.count[entity], says.size - says.nullable)
+def rank_targets(codes: NDArray[np.integer], reference: Ranked, crowd: Crowd, entity: Index) -> Index:
+    """The places of the rows that these codes stand for: positions among the rows of an entity."""
+    leads = codes < np.minimum(crowd.count[entity], reference.size - reference.nullable)
     return np.where(leads, crowd.first[entity] + codes, NOWHERE).astype(np.int64)
 
 
-def step_targets(codes: NDArray[np.integer], says: Stepped, rows: Index) -> Index:
+def step_targets(codes: NDArray[np.integer], reference: Stepped, rows: Index) -> Index:
     """The places of the rows so many back, or of the rows themselves."""
-    found = np.where(codes < says.back, rows - codes.astype(np.int64) - 1, NOWHERE)
-    if says.itself:
-        own = codes == says.back if says.nullable else codes >= says.back
-        found = np.where(own, rows, found)
-    return found.astype(np.int64)
+    places = np.where(codes < reference.back, rows - codes.astype(np.int64) - 1, NOWHERE)
+    if reference.itself:
+        own = codes == reference.back if reference.nullable else codes >= reference.back
+        places = np.where(own, rows, places)
+    return places.astype(np.int64)
 
 
-def steps_that_stay(codes: CodeArray, says: Stepped, kept: Index) -> CodeArray:
+def steps_that_stay(codes: CodeArray, reference: Stepped, kept: Index) -> CodeArray:
     """The codes of the rows that are ``kept``, once the others are gone: a way back is as long as the rows on it that stay, and
     one to a row that went leads nowhere, or to the row itself. (By its old code a row would reach into another's sequence.)"""
     place = np.full(len(codes), NOWHERE, dtype=np.int64)
     place[kept] = np.arange(len(kept))
     old = codes[kept].astype(np.int64)
-    leads = old < says.back
+    leads = old < reference.back
     there = place[np.where(leads, kept - old - 1, kept)]
-    nowhere = says.back + (says.itself if says.nullable else 0)
+    nowhere = reference.back + (reference.itself if reference.nullable else 0)
     back = np.where(there >= 0, np.arange(len(kept)) - there - 1, nowhere)
     return np.where(leads, back, old).astype(codes.dtype)
 
@@ -73,13 +73,13 @@ class LastOfItem:
             key = parent[rows].astype(np.int64)
             for size, item in zip(self._sizes, items, strict=True):
                 key = key * size + item[rows]
-            found = self._dense[key].astype(np.int64)
+            previous = self._dense[key].astype(np.int64)
             self._dense[key] = rows
-            return found
+            return previous
         return self._look_back(position, items, rows)
 
     def _look_back(self, position: Index, items: tuple[CodeArray, ...], rows: Index) -> Index:
-        found = np.full(len(rows), NOWHERE, dtype=np.int64)
+        previous = np.full(len(rows), NOWHERE, dtype=np.int64)
         waiting = np.arange(len(rows))
         for lag in range(1, int(position[rows].max(initial=0)) + 1):
             here = rows[waiting]
@@ -87,8 +87,8 @@ class LastOfItem:
             same = np.ones(len(here), dtype=np.bool_)
             for item in items:
                 same &= item[here] == item[here - lag]
-            found[waiting[same]] = here[same] - lag
+            previous[waiting[same]] = here[same] - lag
             waiting = waiting[~same]
             if not len(waiting):
                 break
-        return found
+        return previous

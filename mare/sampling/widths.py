@@ -40,7 +40,7 @@ def within_width(values: pa.Array, column: ReflectedColumn, table: ReflectedTabl
 
 
 def _within_length(values: pa.Array, letters: int) -> pa.Array:
-    """What a template made of a row, or a text that stood for something else, may be longer than its column."""
+    """Texts, cut to the length of their column: what a template makes of a row may be longer."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

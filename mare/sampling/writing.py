@@ -72,11 +72,6 @@ class Writer:
     """By table: the rows of all entities, where random references to other entities lead there."""
 
 
-def write_chunk(writer: Writer, chunk: Chunk, starts: Mapping[str, int], seed: int) -> dict[str, pa.RecordBatch]:
-    """The rows of one chunk, table by table, referred before referring. ``starts`` says how many rows were before them."""
-    return ChunkValues(writer, chunk, starts, seed).batches()
-
-
 @dataclass(eq=False)
 class ChunkValues:
     """The values of one chunk, each column worked out once."""
@@ -84,6 +79,7 @@ class ChunkValues:
     writer: Writer
     chunk: Chunk
     starts: Mapping[str, int]
+    """How many rows each table has in the chunks before."""
     seed: int
     _columns: dict[tuple[str, str], pa.Array] = field(default_factory=dict)
     _places: dict[tuple[str, str], Index] = field(default_factory=dict)
@@ -94,18 +90,19 @@ class ChunkValues:
         return self.chunk.placed
 
     def batches(self) -> dict[str, pa.RecordBatch]:
+        """The rows of the chunk, table by table: a table comes after those that it refers to."""
         import pyarrow as pa
 
         alive = self.alive()
-        found = {}
+        batches = {}
         for table in self.writer.tables:
             columns = {
                 self._stored(table.name, name).name: self.stored_column(table.name, name) for name in self._fillings(table.name)
             }
             batch = pa.record_batch({c.name: within_width(columns[c.name], c, table) for c in table.columns})
             kept = alive.get(table.name)
-            found[table.name] = batch if kept is None else batch.take(pa.array(np.flatnonzero(kept)))
-        return found
+            batches[table.name] = batch if kept is None else batch.take(pa.array(np.flatnonzero(kept)))
+        return batches
 
     def alive(self) -> Mapping[str, NDArray[np.bool_]]:
         """Per table, the rows that stay; a table that loses none is left out. From here on, siblings are those that stay."""
@@ -150,7 +147,7 @@ class ChunkValues:
         return as_stored(self.column(table, name), described, self._stored(table, name))
 
     def set_ordered(self, table: str, name: str, codec: OrdinalCodec, ticks: Ticks, kinds: Kinds) -> None:
-        """Values that were drawn again, of a column that nothing is anchored at."""
+        """Replace the values of a column that no other is anchored at: they were drawn again."""
         held = self.decoded(table)
         there = kinds == ORDINARY
         points = standing(codec.scale, ticks, there, codec.bins.low, codec.bins.high)
@@ -166,7 +163,7 @@ class ChunkValues:
         self._forget_worked_out()
 
     def _forget_worked_out(self) -> None:
-        """What was worked out from others, or found by their values, is worked out anew when it is asked for."""
+        """Forget what depends on the values of other columns: it is worked out again when it is asked for."""
         for at in list(self._columns):
             filling = self._fillings(at[0]).get(at[1])
             if isinstance(filling, WorkedOut) or (isinstance(filling, Linked) and filling.way == "interval"):
@@ -180,7 +177,7 @@ class ChunkValues:
         return self._places[at]
 
     def set_places(self, table: str, link: Linked, places: Index) -> None:
-        """Places that were drawn again, or lead nowhere any more."""
+        """Replace the places of a reference: they were drawn again, or lead nowhere any more."""
         self._places[table, link.reference] = places
         for name, filling in self._fillings(table).items():
             if isinstance(filling, Linked) and filling.reference == link.reference:
@@ -200,8 +197,7 @@ class ChunkValues:
 
     def links(self, table: str) -> list[Linked]:
         """One link of each reference."""
-        found = {f.reference: f for f in self._fillings(table).values() if isinstance(f, Linked)}
-        return list(found.values())
+        return list({f.reference: f for f in self._fillings(table).values() if isinstance(f, Linked)}.values())
 
     def draws(self, table: str, purpose: str) -> RowDraws:
         """Random numbers of the rows of a table."""
@@ -241,7 +237,7 @@ class ChunkValues:
                 return self._linked(filling, self.places(table, filling))
 
     def _given(self, table: str, name: str) -> pa.Array | None:
-        """A column that the user gives; or that rows of one's own have from given rows, which refer to them by it."""
+        """A column that the user gives, or that an owned table copies from the given rows that refer to it."""
         rows = self.chunk.given.get(table)
         if self.writer.given is None:
             return None
@@ -251,7 +247,7 @@ class ChunkValues:
         return given_to_owned(self, table, name)
 
     def _constant(self, table: str, name: str, value: str | None) -> str | None:
-        """A text that the stored type takes: no text at all is no JSON and no uuid."""
+        """A text that the stored type takes: an empty text is neither JSON nor a uuid."""
         return _NOTHING.get(self._stored(table, name).kind, value) if value == "" else value
 
     def _linked(self, link: Linked, places: Index) -> pa.Array:

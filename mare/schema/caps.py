@@ -37,7 +37,7 @@ class Cap:
 def link_cap(schema: Schema, table: str) -> Cap | None:
     """The cap of a table's link to its parent: the lowest that is enforced. None where the schema leaves it open."""
     described = schema.tables[table]
-    link = parent_link(schema, table)
+    link = schema.parent(table)
     if link is None:
         raise InternalError(f"table {table!r} has no parent, so its link has no cap")
     foreign = set(link.column or ())
@@ -54,7 +54,7 @@ def link_cap(schema: Schema, table: str) -> Cap | None:
 
 def link_memory(schema: Schema, table: str) -> int:
     """How many previous rows a row may look at: no more than a parent row can have before it. 0 for what is no sequence."""
-    link = parent_link(schema, table)
+    link = schema.parent(table)
     if link is None or link.effective_memory == 0:
         return 0
     cap = link_cap(schema, table)

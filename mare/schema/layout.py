@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from .caps import link_cap, parent_name
+from .caps import link_cap
 from .columns import Column
 from .links import Parent, Reference
 from .schema import Schema, Table
@@ -45,12 +45,12 @@ class Layout:
     @cached_property
     def owners(self) -> dict[str, list[tuple[str, str]]]:
         """Table → the (table, reference) pairs that own its rows."""
-        found: dict[str, list[tuple[str, str]]] = {}
+        pairs: dict[str, list[tuple[str, str]]] = {}
         for name, table in self.schema.tables.items():
-            for reference, says in {} if table.ignore else table.references.items():
-                if says.kind == "owned":
-                    found.setdefault(says.table, []).append((name, reference))
-        return found
+            for reference, link in {} if table.ignore else table.references.items():
+                if link.kind == "owned":
+                    pairs.setdefault(link.table, []).append((name, reference))
+        return pairs
 
     @property
     def described(self) -> list[tuple[str, Table]]:
@@ -61,9 +61,9 @@ class Layout:
         """The link to the parent; the table of an entity by column has one even where nothing is written."""
         return self.schema.parent(table)
 
-    def parent(self, table: str) -> str | None:
+    def parent_name(self, table: str) -> str | None:
         """The parent's name: a table, or the entity by column."""
-        return parent_name(self.schema, table) if table in self.schema.tables else None
+        return self.schema.parent_name(table) if table in self.schema.tables else None
 
     def foreign_key(self, table: str) -> tuple[str, ...]:
         """The columns that refer to the parent."""
@@ -71,7 +71,7 @@ class Layout:
 
     def children(self, table: str) -> tuple[str, ...]:
         """The tables that name this one as their parent."""
-        return tuple(name for name in self.schema.tables if self.parent(name) == table)
+        return tuple(name for name in self.schema.tables if self.parent_name(name) == table)
 
     def ancestors(self, table: str) -> tuple[str, ...]:
         """The rows above one row, nearest first, up to the entity. An owned table continues with its owners: where it has
@@ -80,7 +80,7 @@ class Layout:
 
     def _owning(self, table: str) -> tuple[str, ...]:
         """Whose rows a table's rows are: its parent's, or those of the tables that own it."""
-        above = self.parent(table)
+        above = self.parent_name(table)
         if above is not None:
             return (above,)
         owned = table in self.owners and self.roles.get(table) == "owned"
@@ -102,12 +102,12 @@ class Layout:
 
     def _first_above(self, table: str) -> tuple[str, ...]:
         """Within a circle, which the checks refuse: up to where it closes."""
-        found: list[str] = []
+        above: list[str] = []
         at = table
-        while (owners := self._owning(at) if at in self.schema.tables else ()) and owners[0] not in (*found, table):
+        while (owners := self._owning(at) if at in self.schema.tables else ()) and owners[0] not in (*above, table):
             at = owners[0]
-            found.append(at)
-        return tuple(found)
+            above.append(at)
+        return tuple(above)
 
     def via_columns(self, table: str) -> tuple[str, ...]:
         link = self.link(table)

@@ -12,7 +12,7 @@ from .faults import Fault, Path
 from .layout import Layout
 from .reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection
 from .schema import Schema, Table
-from .wording import closest
+from .wording import closest, listed
 
 _NO_RIGHT = "no right to read"
 """How every source begins to say that it was refused."""
@@ -61,7 +61,7 @@ def _missing_table(name: str, reflection: Reflection) -> Fault:
         remedy = "Write the name exactly as the source has it"
     else:
         what = f"{reflection.label} has no table {name}"
-        remedy = f"{_meant(name, held)}The source holds: {_listed(sorted(held))}. Mend the name, or write ignore: true"
+        remedy = f"{_meant(name, held)}The source holds: {listed(sorted(held), _SHOWN)}. Mend the name, or write ignore: true"
     return Fault(("tables", name), what, remedy)
 
 
@@ -81,19 +81,19 @@ def _unmentioned_table(table: ReflectedTable, reflection: Reflection) -> Fault:
 def _columns(schema: Schema, name: str, table: Table, stored: ReflectedTable, reflection: Reflection) -> Iterator[Fault]:
     """Names on both sides."""
     met: set[str] = {left.name for ignored in table.ignore_columns if (left := stored.column(ignored))}
-    told: set[str] = set()
+    missing: set[str] = set()
     for path, column in _mentioned(schema, name, table):
-        found = stored.column(column)
-        if found is not None:
-            met.add(found.name)
-        elif column not in told:
-            told.add(column)
+        held = stored.column(column)
+        if held is not None:
+            met.add(held.name)
+        elif column not in missing:
+            missing.add(column)
             yield _missing_column(path, column, stored, reflection)
     if table.public:
         return  # copied verbatim, whatever it holds
     open_columns = [c.name for c in stored.columns if c.name not in met and not c.generated]
     if open_columns:
-        what = f"{stored.name} has {_columns_word(open_columns)} the schema does not mention: {_listed(open_columns)}"
+        what = f"{stored.name} has {_columns_word(open_columns)} the schema does not mention: {listed(open_columns, _SHOWN)}"
         yield Fault(("tables", name, "columns"), what, "Describe them under columns, or list them in ignore_columns", "unsettled")
 
 
@@ -121,14 +121,14 @@ def _mentioned(schema: Schema, name: str, table: Table) -> Iterator[tuple[Path, 
 
 def _named_there(there: Path, table: Table, name: str) -> Iterator[tuple[Path, str]]:
     """The columns of a table that another one names: what it refers to, looks up or groups codes by."""
-    link = table.parent
-    if link is not None and link.table == name:
-        yield from (((*there, "parent", "references"), column) for column in link.references or ())
-    if link is not None and link.via == name and link.vocabulary is not None and link.vocabulary.hierarchy is not None:
-        yield (*there, "parent", "vocabulary", "hierarchy"), link.vocabulary.hierarchy
-    for reference, says in table.references.items():
-        if says.table == name:
-            yield from (((*there, "references", reference, "column"), column) for column in says.column or ())
+    parent = table.parent
+    if parent is not None and parent.table == name:
+        yield from (((*there, "parent", "references"), column) for column in parent.references or ())
+    if parent is not None and parent.via == name and parent.vocabulary is not None and parent.vocabulary.hierarchy is not None:
+        yield (*there, "parent", "vocabulary", "hierarchy"), parent.vocabulary.hierarchy
+    for reference, link in table.references.items():
+        if link.table == name:
+            yield from (((*there, "references", reference, "column"), column) for column in link.column or ())
     for column, described in table.columns.items():
         path: Path = (*there, "columns", column)
         if isinstance(described, Code) and described.vocabulary == name and described.hierarchy is not None:
@@ -149,7 +149,7 @@ def _missing_column(path: Path, column: str, stored: ReflectedTable, reflection:
         return Fault(
             path, f"{column} could be any of {', '.join(twins)} of {stored.name}", "Write the name exactly as the source has it"
         )
-    remedy = f"{_meant(column, held)}It has: {_listed(held)}. Mend the name, or remove it"
+    remedy = f"{_meant(column, held)}It has: {listed(held, _SHOWN)}. Mend the name, or remove it"
     return Fault(path, f"{stored.name} has no column {column} in the source", remedy)
 
 
@@ -175,43 +175,43 @@ def _keys(name: str, table: Table, stored: ReflectedTable) -> Iterator[Fault]:
 def _described(name: str, table: Table, stored: ReflectedTable, tells_nullability: bool) -> Iterator[Fault]:
     """Types, NULLs and values of the columns that the schema describes."""
     for column, described in table.columns.items():
-        found = stored.column(column)
-        if found is None or table.public:
+        held = stored.column(column)
+        if held is None or table.public:
             continue
         path: Path = ("tables", name, "columns", column)
-        if (clashing := described.clash(found)) is not None:
+        if (clashing := described.clash(held)) is not None:
             what, remedy = clashing
             yield Fault((*path, "type"), what, remedy)
             continue
-        yield from _values(path, described, found)
+        yield from _values(path, described, held)
         if tells_nullability:
-            yield from _nulls(path, described, found, found.name in stored.key)
+            yield from _nulls(path, described, held, held.name in stored.key)
     for reference, link in table.references.items():
         for column in table.reference_columns(reference):
-            found = stored.column(column)
+            held = stored.column(column)
             comes_out_null = link.kind == "broken" or (link.kind == "other_entity" and link.fill == "none")
-            if found is not None and not found.nullable and comes_out_null:
+            if held is not None and not held.nullable and comes_out_null:
                 what = f"{column} comes out NULL (kind: {link.kind}), but the source does not allow NULL there"
                 remedy = "fill: random" if link.kind == "other_entity" else "another reference of the circle to break"
                 yield Fault(("tables", name, "references", reference), what, f"Write {remedy}, or allow NULL in the target")
 
 
-def _values(path: Path, described: Column, found: ReflectedColumn) -> Iterator[Fault]:
-    if not isinstance(described, Listed) or described.listed is None or found.values is None or described.outside is not None:
+def _values(path: Path, described: Column, stored: ReflectedColumn) -> Iterator[Fault]:
+    if not isinstance(described, Listed) or described.listed is None or stored.values is None or described.outside is not None:
         return
-    missing = [str(value) for value in found.values if value not in described.listed]
+    missing = [str(value) for value in stored.values if value not in described.listed]
     if missing:
-        what = f"the source also allows {_listed(missing)}"
+        what = f"the source also allows {listed(missing, _SHOWN)}"
         yield Fault((*path, "values"), what, "Add them to values, or write other: … for everything outside", "unsettled")
 
 
-def _nulls(path: Path, described: Column, found: ReflectedColumn, in_key: bool) -> Iterator[Fault]:
+def _nulls(path: Path, described: Column, stored: ReflectedColumn, in_key: bool) -> Iterator[Fault]:
     if described.determined is not None or not (described.modelled and described.settled):
         return
-    if described.nullable and not found.nullable:
+    if described.nullable and not stored.nullable:
         what = "it may come out NULL, but the source does not allow NULL there"
         yield Fault((*path, "nullable"), what, "Remove nullable: true")
-    elif found.nullable and not described.nullable and not in_key:
+    elif stored.nullable and not described.nullable and not in_key:
         what = "the source lets it be NULL, the schema does not"
         yield Fault(
             path, what, "Write nullable: true if there are NULLs; a column that is not nullable never comes out NULL", "info"
@@ -225,7 +225,7 @@ def _nulls(path: Path, described: Column, found: ReflectedColumn, in_key: bool) 
 
 def _foreign_keys(layout: Layout, name: str, stored: ReflectedTable, reflection: Reflection) -> Iterator[Fault]:
     """What the foreign keys of one stored table contradict, and the links of the schema that could not be joined."""
-    named = {found.name: table for table in layout.schema.tables if (found := reflection.table(table)) is not None}
+    named = {held.name: table for table in layout.schema.tables if (held := reflection.table(table)) is not None}
     for link in stored.foreign_keys:
         target = reflection.table(link.table)
         there = None if target is None else named.get(target.name)
@@ -260,16 +260,16 @@ def _modelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str)
     linked = _folded([*layout.foreign_key(name), *layout.via_columns(name)])
     for reference in table.references:
         linked |= _folded(table.reference_columns(reference))
-    for column, says in table.columns.items():
-        if column.casefold() in folded - linked and _is_modelled(says):
-            what = f"{column} is a foreign key to {target}, but is modelled as a {says.type}: keys of rows are never learned"
+    for column, described in table.columns.items():
+        if column.casefold() in folded - linked and _is_modelled(described):
+            what = f"{column} is a foreign key to {target}, but is modelled as a {described.type}: keys of rows are never learned"
             written = f"`{column}: {{table: {target}, kind: …}}`"
             remedy = f"Remove it from columns and write a reference: {written}, {_kinds(layout, name, target)}"
             yield Fault(("tables", name, "columns", column), what, remedy)
 
 
-def _is_modelled(says: Column) -> bool:
-    return says.determined is None and says.modelled and says.settled
+def _is_modelled(described: Column) -> bool:
+    return described.determined is None and described.modelled and described.settled
 
 
 def _kinds(layout: Layout, name: str, target: str) -> str:
@@ -286,7 +286,7 @@ def _all_ignored(layout: Layout, name: str, columns: Sequence[str]) -> bool:
 
 def _parent_declared(layout: Layout, name: str, stored: ReflectedTable, reflection: Reflection) -> Iterator[Fault]:
     """A parent that the source knows nothing of: worth a word where it declares other foreign keys."""
-    parent = layout.parent(name)
+    parent = layout.parent_name(name)
     target = reflection.table(parent) if parent is not None and layout.roles[name] == "private" else None
     if target is None or not any(table.foreign_keys for table in reflection):
         return
@@ -302,16 +302,15 @@ def _joined(layout: Layout, name: str, stored: ReflectedTable, reflection: Refle
     """Columns that the schema joins: text never equals a number, so every row would be without its parent."""
     tables = layout.schema.tables
     joins: list[tuple[Path, tuple[str, ...], str, tuple[str, ...]]] = []
-    link, parent = layout.link(name), layout.parent(name)
+    link, parent = layout.link(name), layout.parent_name(name)
     if link is not None and parent in tables:
         there = link.references or tables[parent].key or ()
         joins.append((("tables", name, "parent", "column"), layout.foreign_key(name), parent, there))
-    for reference, says in tables[name].references.items():
-        if says.table in tables and says.kind != "broken":
-            there = says.column or tables[says.table].key or ()
-            joins.append(
-                (("tables", name, "references", reference), tables[name].reference_columns(reference), says.table, there)
-            )
+    for label, reference in tables[name].references.items():
+        if reference.table in tables and reference.kind != "broken":
+            there = reference.column or tables[reference.table].key or ()
+            path: Path = ("tables", name, "references", label)
+            joins.append((path, tables[name].reference_columns(label), reference.table, there))
     declared = {(_folded(link.columns), link.table.casefold()) for link in stored.foreign_keys}
     for path, here, other, there in joins:
         target = None if layout.roles[other] == "ignored" else reflection.table(other)
@@ -334,8 +333,3 @@ def _folded(names: Sequence[str]) -> frozenset[str]:
 def _meant(word: str, allowed: Sequence[str]) -> str:
     guess = closest(word, allowed)
     return f"Did you mean {guess}? " if guess else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_SHOWN])
-    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown or "nothing"

@@ -55,89 +55,89 @@ class Salvage:
 
 def salvage(data: Plain, faults: Sequence[Fault]) -> Salvage:
     """The schema without what these structural faults are about."""
-    found = Salvage()
+    salvaged = Salvage()
     if not isinstance(data, dict) or not isinstance(data.get("tables"), dict) or data.get("mare", 1) != 1:
-        return found
+        return salvaged
     rest = deepcopy(data)
     rest["mare"] = 1
     for _ in range(_ROUNDS):
         for fault in faults:
-            _take_out(rest, fault.path, found)
+            _take_out(rest, fault.path, salvaged)
         try:
-            found.schema = Schema.model_validate(rest)
+            salvaged.schema = Schema.model_validate(rest)
         except ValidationError as error:
             faults = faults_of(error)
         else:
             break
-    return found
+    return salvaged
 
 
-def _take_out(data: dict[Plain, Plain], path: Path, found: Salvage) -> None:
+def _take_out(data: dict[Plain, Plain], path: Path, salvaged: Salvage) -> None:
     match path:
         case ("tables", str(table), *inside) if isinstance(tables := data["tables"], dict):
             described = tables.get(table)
             if not isinstance(described, dict):
-                found.removed.add(("tables", table))
-                found.shadowed.add(table)
-                found.any_owner = True
+                salvaged.removed.add(("tables", table))
+                salvaged.shadowed.add(table)
+                salvaged.any_owner = True
                 tables[table] = {}
             elif inside:
-                _from_table(described, table, tuple(inside), found)
+                _from_table(described, table, tuple(inside), salvaged)
         case ("entity", str(name)) if isinstance(entity := data.get("entity"), dict) and _may_go(EntityByColumn, name):
-            found.removed.add(path)
+            salvaged.removed.add(path)
             entity.pop(name, None)
         case ("entity", *_):
-            found.removed.add(("entity",))
-            found.any_owner = True
+            salvaged.removed.add(("entity",))
+            salvaged.any_owner = True
             data.pop("entity", None)
         case (str(name), *_) if name != "mare":
-            found.removed.add((name,))
+            salvaged.removed.add((name,))
             _drop(data, name, Schema)
 
 
-def _from_table(table: dict[Plain, Plain], name: str, inside: Path, found: Salvage) -> None:
+def _from_table(table: dict[Plain, Plain], name: str, inside: Path, salvaged: Salvage) -> None:
     here: Path = ("tables", name)
     match inside:
         case ("columns", str(column), *_) if isinstance(columns := table["columns"], dict):
-            found.removed.add((*here, "columns", column))
+            salvaged.removed.add((*here, "columns", column))
             columns[column] = {"type": "unknown"}
         case ("references", str(reference), *_) if isinstance(references := table["references"], dict):
-            found.removed.add((*here, "references", reference))
-            _unlink(table, here, reference, references.pop(reference, None), found)
+            salvaged.removed.add((*here, "references", reference))
+            _unlink(table, here, reference, references.pop(reference, None), salvaged)
         case ("parent", str(part), *_) if isinstance(parent := table["parent"], dict):
-            found.removed.add((*here, "parent", part))
+            salvaged.removed.add((*here, "parent", part))
             if part == "table":
-                found.shadowed.add(name)  # what is above it is not known
+                salvaged.shadowed.add(name)  # what is above it is not known
             if part == "type":
                 parent["type"] = _meant_type(parent)
             else:
                 _drop(parent, part, Parent)
         case (str(part), *_):
-            found.removed.add((*here, part))
+            salvaged.removed.add((*here, part))
             if part in Parent.model_fields and part not in Table.model_fields and isinstance(table.get("parent"), dict):
                 cast("dict[Plain, Plain]", table["parent"]).setdefault(part, table.pop(part))
                 return
             if part in _WHOLE:
-                found.shadowed.add(name)
-                found.unowned.add(name)
-                found.any_owner = found.any_owner or part == "references"
+                salvaged.shadowed.add(name)
+                salvaged.unowned.add(name)
+                salvaged.any_owner = salvaged.any_owner or part == "references"
             _drop(table, part, Table)
 
 
-def _unlink(table: dict[Plain, Plain], here: Path, reference: str, written: Plain, found: Salvage) -> None:
+def _unlink(table: dict[Plain, Plain], here: Path, reference: str, written: Plain, salvaged: Salvage) -> None:
     """A reference goes, its columns stay, as columns that nobody has described."""
-    says = written if isinstance(written, dict) else {}
-    named = says.get("columns") or [reference]
+    fields = written if isinstance(written, dict) else {}
+    named = fields.get("columns") or [reference]
     columns = table.setdefault("columns", {})
     for column in named if isinstance(named, list) else [named]:
         if isinstance(columns, dict) and isinstance(column, str) and column not in columns:
             columns[column] = {"type": "unknown"}
-            found.removed.add((*here, "columns", column))
+            salvaged.removed.add((*here, "columns", column))
     # It may have been what owned the rows of the other table.
-    if isinstance(other := says.get("table"), str):
-        found.unowned.add(other)
+    if isinstance(other := fields.get("table"), str):
+        salvaged.unowned.add(other)
     else:
-        found.any_owner = True
+        salvaged.any_owner = True
 
 
 def _meant_type(parent: dict[Plain, Plain]) -> str:

@@ -101,7 +101,7 @@ class Table(Strict):
         dotted = {name for name in columns if isinstance(name, str) and "." in name} if isinstance(columns, dict) else set()
         if not dotted or not isinstance(value, dict) or not isinstance(columns, dict):
             return value
-        return {**value, "columns": {name: _with_dots(says, dotted) for name, says in columns.items()}}
+        return {**value, "columns": {name: _with_dots(fields, dotted) for name, fields in columns.items()}}
 
     def reference_columns(self, name: str) -> tuple[str, ...]:
         """The columns of this table that make up the named reference."""
@@ -179,6 +179,11 @@ class Schema(Strict):
         if link is not None and link.references and self.entity_holder is not None and link.table == self.entity_name:
             return link.model_copy(update={"references": None})
         return link
+
+    def parent_name(self, table: str) -> str | None:
+        """The table's parent, which may be the entity by column."""
+        link = self.parent(table)
+        return link.table if link is not None else None
 
     def parent_columns(self, table: str) -> tuple[str, ...]:
         """The foreign key of the table to its parent."""

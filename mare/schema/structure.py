@@ -249,12 +249,12 @@ def place_of(location: Sequence[str | int]) -> Place:
 
 def members_of(kind: object) -> dict[str, type[BaseModel]]:
     """The nouns of a union whose `type` or `kind` tells them apart, by that tag."""
-    found: dict[str, type[BaseModel]] = {}
+    members: dict[str, type[BaseModel]] = {}
     for member in get_args(_bare(kind)):
         if not (isinstance(member, type) and issubclass(member, BaseModel)):
             return {}
-        found |= {str(tag): member for tag in tags_of(member)}
-    return found
+        members |= {str(tag): member for tag in tags_of(member)}
+    return members
 
 
 def tags_of(noun: type[BaseModel]) -> tuple[str, ...]:

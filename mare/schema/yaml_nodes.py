@@ -125,7 +125,7 @@ class _Reader:
             self.open.discard(id(node))
 
     def mapping(self, node: MappingNode, path: Path) -> Plain:
-        found: dict[Plain, Plain] = {}
+        entries: dict[Plain, Plain] = {}
         first_line: dict[Plain, int] = {}
         for key_node, value_node in node.value:
             if key_node.tag == _MERGE:
@@ -141,11 +141,11 @@ class _Reader:
                 continue
             first_line[key] = _line(key_node)
             self.document.lines[(*path, _step(key))] = _line(key_node)
-            found[key] = self.value(value_node, (*path, _step(key)))
+            entries[key] = self.value(value_node, (*path, _step(key)))
         for merged in self.merged(node, path):
             for key, value in merged.items():
-                found.setdefault(key, value)
-        return found
+                entries.setdefault(key, value)
+        return entries
 
     def merged(self, node: MappingNode, path: Path) -> Iterator[dict[Plain, Plain]]:
         """What `<<: *anchor` brings in; what is written here goes before."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mare.graph.dag import DatasetDag, TableEdge, parent_link, parent_name
+from mare.graph.dag import DatasetDag, TableEdge
 from mare.graph.modelled import table_parts
 from mare.graph.pdag import column_groups
 from mare.planning import Plan
@@ -80,7 +80,7 @@ def test_a_group_looks_only_at_what_was_generated_before_it(schema: Schema) -> N
         done.add(group.name)
     place = {table: index for index, table in enumerate(made.tables)}
     for table in place:
-        parent = parent_name(schema, table)
+        parent = schema.parent_name(table)
         assert parent not in place or place[str(parent)] < place[table]
 
 
@@ -120,7 +120,7 @@ def test_sensitivity_is_the_sum_over_paths_of_the_products_of_caps_or_less(schem
             link.max_per_entity is not None
             for path in paths_to_entity(dag, table)
             for edge in path
-            if (link := parent_link(schema, edge.child)) is not None
+            if (link := schema.parent(edge.child)) is not None
         )
         assert bound.rows <= product if capped else bound.rows == product
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from mare.schema.caps import parent_name
 from mare.schema.loading import load_document, load_schema
 from tests.command_line import mare
 from tests.draft_edits import CHINOOK, CHINOOK_POSTGRES, MIMIC, NAFLD, Edit, edited
@@ -145,7 +144,7 @@ def test_a_csv_folder_tells_no_types_until_values_are_read(tmp_path: Path) -> No
     (folder / "visits.csv").write_text("visit_id,subject_id,visit_date\n1,1,2100-01-01\n2,1,2100-02-01\n3,2,2100-03-01\n")
     plain = mare("init", folder).stdout
     assert load_schema(plain).tables["patients"].columns["age"].type == "unknown"
-    assert parent_name(load_schema(plain), "visits") == "patients"
+    assert load_schema(plain).parent_name("visits") == "patients"
     assert "30" not in plain
     typed = mare("init", folder, "--peek-types")
     columns = load_schema(typed.stdout).tables["patients"].columns
@@ -203,7 +202,7 @@ def test_a_duckdb_file_is_drafted_with_its_enums_and_checks(tmp_path: Path) -> N
     schema = load_schema(mare("init", tmp_path / "ehr.duckdb").stdout)
     assert schema.tables["patients"].columns["s"].values == ("F", "M")  # type: ignore[union-attr]
     assert schema.tables["patients"].columns["age"].max == 120  # type: ignore[union-attr]
-    assert parent_name(schema, "visits") == "patients"
+    assert schema.parent_name("visits") == "patients"
     assert schema.tables["visits"].columns["id"].generate == "uuid"  # type: ignore[union-attr]
     assert schema.tables["visits"].columns["end_time"].after == "start_time"  # type: ignore[union-attr]
 
@@ -221,7 +220,7 @@ def test_a_mariadb_or_mysql_server_is_drafted_and_checked(tmp_path: Path, either
     assert done.returncode == 0, done.stderr
     schema = load_schema(tmp_path / "schema.yaml")
     assert schema.tables["patients"].columns["sex"].values == ("F", "M")  # type: ignore[union-attr]
-    assert parent_name(schema, "visits") == "patients"
+    assert schema.parent_name("visits") == "patients"
     assert either_server.password not in (tmp_path / "schema.yaml").read_text()
     asked = mare("check", tmp_path / "schema.yaml", "--from", url)
     assert "1 thing to settle" in asked.stdout, asked.stdout

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mare.graph.dag import REFERENCES, DatasetDag, TableEdge
 from mare.graph.groups import HistoryColumn, HistoryKind, Part
 from mare.schema import Schema
-from mare.schema.caps import link_memory, parent_link
+from mare.schema.caps import link_memory
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def relationship(schema: Schema, dag: DatasetDag, table: str) -> str:
         return f"pool of {counted(described.pool.rows, 'fresh row') if described.pool else 'fresh rows'}"
     if node.role == "public":
         return "size not declared" if described.rows is None else counted(described.rows, "row")
-    link = parent_link(schema, table)
+    link = schema.parent(table)
     (edge,) = dag.owners(table)
     if link is None:
         return ""

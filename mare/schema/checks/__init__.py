@@ -11,7 +11,7 @@ from mare.schema.faults import Fault, describe
 from mare.schema.layout import Layout
 from mare.schema.schema import Schema
 
-from . import anchors, determined, domains, generation, keys, links, names, ownership
+from . import anchors, determined, domains, keys, links, names, order_of_tables, ownership
 
 _CHECKS = (
     names.find,
@@ -20,11 +20,11 @@ _CHECKS = (
     links.find,
     keys.find,
     links.find_references,
-    generation.find,
+    order_of_tables.find,
     domains.find,
     anchors.find,
     determined.find,
-    generation.find_sees,
+    order_of_tables.find_sees,
 )
 
 

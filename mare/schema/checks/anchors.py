@@ -17,13 +17,13 @@ from mare.schema.wording import listed, no_column, unsettled
 
 def find(layout: Layout) -> Iterator[Fault]:
     for name, table in layout.described:
-        for column, says in table.columns.items():
-            if isinstance(says, Ordinal):
-                yield from _anchors(layout, name, column, says)
-                yield from _together(says, ("tables", name, "columns", column))
-                yield from _distance(says, says.within, ("tables", name, "columns", column, "within"))
-                if says.first is not None:
-                    yield from _first(says, says.first, ("tables", name, "columns", column, "first"))
+        for column, described in table.columns.items():
+            if isinstance(described, Ordinal):
+                yield from _anchors(layout, name, column, described)
+                yield from _together(described, ("tables", name, "columns", column))
+                yield from _distance(described, described.within, ("tables", name, "columns", column, "within"))
+                if described.first is not None:
+                    yield from _first(described, described.first, ("tables", name, "columns", column, "first"))
     yield from _room(layout)
 
 
@@ -57,9 +57,9 @@ def resolve(layout: Layout, table: str, anchor: Anchor, path: Path, *, previous:
     return home if anchor.column in known else no_column(path, anchor.column, home, known)
 
 
-def _anchors(layout: Layout, table: str, column: str, says: Ordinal) -> Iterator[Fault]:
+def _anchors(layout: Layout, table: str, column: str, described: Ordinal) -> Iterator[Fault]:
     here: Path = ("tables", table, "columns", column)
-    for field, anchor in says.anchors.items():
+    for field, anchor in described.anchors.items():
         path = anchor_path(here, field)
         home = resolve(layout, table, anchor, path)
         if isinstance(home, Fault):
@@ -75,8 +75,8 @@ def _anchors(layout: Layout, table: str, column: str, says: Ordinal) -> Iterator
         other = layout.schema.tables[home].columns.get(anchor.column)
         if other is not None and not other.settled:
             continue  # what it holds is asked for there
-        if other is None or other.order != says.order:
-            yield _not_comparable(layout, home, anchor.column, other, says, path)
+        if other is None or other.order != described.order:
+            yield _not_comparable(layout, home, anchor.column, other, described, path)
         elif other.determined is not None and other.determined.next is not None:
             what = f"{anchor.column} is known only when the next row is, so nothing can depend on it"
             yield Fault(
@@ -87,13 +87,14 @@ def _anchors(layout: Layout, table: str, column: str, says: Ordinal) -> Iterator
 def _room(layout: Layout) -> Iterator[Fault]:
     """Between two anchors there has to be room: nothing may let the second lie before the first."""
     for table, column in sorted(crossing(layout)):
-        says = layout.schema.tables[table].columns[column]
-        begin, end = ends(says) if two_sided(says) else (None, None)
-        path: Path = ("tables", table, "columns", column, "before" if isinstance(says, Ordinal) and says.before else "during")
+        described = layout.schema.tables[table].columns[column]
+        begin, end = ends(described) if two_sided(described) else (None, None)
+        field = "before" if isinstance(described, Ordinal) and described.before else "during"
+        path: Path = ("tables", table, "columns", column, field)
         anchors = [Anchor.parse(text) for text in (begin, end) if text is not None]
         if any(isinstance(resolve(layout, table, anchor, path), Fault) for anchor in anchors) or Anchor("", column) in anchors:
             continue  # told already
-        if any(told is not None and not told.settled for told in (_described(layout, table, a) for a in anchors)):
+        if any(anchored is not None and not anchored.settled for anchored in (_described(layout, table, a) for a in anchors)):
             continue
         what = f"nothing says that {begin} is never after {end}, so there may be no room between them"
         remedy = f"Tie the two where they are described: {begin} with `before:` {end}, or {end} with `after:` {begin}"
@@ -105,39 +106,40 @@ def _described(layout: Layout, table: str, anchor: Anchor) -> Column | None:
     return None if isinstance(home, Fault) else layout.schema.tables[home].columns.get(anchor.column)
 
 
-def _not_comparable(layout: Layout, home: str, name: str, other: Column | None, says: Ordinal, path: Path) -> Fault:
+def _not_comparable(layout: Layout, home: str, name: str, other: Column | None, described: Ordinal, path: Path) -> Fault:
     kind = "a key or reference" if other is None else f"a {other.type}"
-    fitting = [c for c, d in layout.schema.tables[home].columns.items() if d.order == says.order]
-    what = f"{name} is {kind}, which a {says.type} cannot be compared with"
+    fitting = [c for c, d in layout.schema.tables[home].columns.items() if d.order == described.order]
+    what = f"{name} is {kind}, which a {described.type} cannot be compared with"
     return Fault(path, what, f"Name one of {listed(fitting)}")
 
 
-def _together(says: Ordinal, path: Path) -> Iterator[Fault]:
+def _together(described: Ordinal, path: Path) -> Iterator[Fault]:
     """Which fields need which."""
-    anchored = says.after is not None or says.before is not None or says.during is not None
-    if says.during is not None and (says.after is not None or says.before is not None):
+    anchored = described.after is not None or described.before is not None or described.during is not None
+    if described.during is not None and (described.after is not None or described.before is not None):
         yield Fault((*path, "during"), "`during` stands for `after` and `before`", "Keep `during`, or `after` and `before`")
-    for field, written in (("within", says.within is not None), ("strict", says.strict), ("first", says.first is not None)):
-        if written and not anchored:
+    written = {"within": described.within is not None, "strict": described.strict, "first": described.first is not None}
+    for field, is_written in written.items():
+        if is_written and not anchored:
             yield Fault((*path, field), f"`{field}` is about an anchor, and there is none", "Write `after:` or remove it")
-    one_sided = (says.after is None) != (says.before is None) and says.during is None
-    if one_sided and says.within is None and not says.learn and says.determined is None:
+    one_sided = (described.after is None) != (described.before is None) and described.during is None
+    if one_sided and described.within is None and not described.learn and described.determined is None:
         remedy = "Write `within:` (the furthest it can be, as in 365d), or `learn: true` to learn it with budget"
         yield unsettled((*path, "within"), "nothing says how far from its anchor it may lie", remedy)
-    start = says.during[0] if says.during is not None else says.after
+    start = described.during[0] if described.during is not None else described.after
     follows = start is not None and Anchor.parse(start).scope == PREVIOUS_ROW
-    if says.first is not None and anchored and not follows:
+    if described.first is not None and anchored and not follows:
         what = "`first` is about a sequence whose values follow the previous row"
         yield Fault((*path, "first"), what, "Write `after: previous.column`, or remove `first`")
-    if follows and says.first is None and says.determined is None:
+    if follows and described.first is None and described.determined is None:
         remedy = "Write `first: {min: …, max: …}`, or `first: {after: parent.column, within: …}`"
         yield unsettled((*path, "first"), "the first row of a sequence has no previous one", remedy)
 
 
-def _distance(says: Ordinal, within: str | int | float | None, path: Path) -> Iterator[Fault]:
+def _distance(described: Ordinal, within: str | int | float | None, path: Path) -> Iterator[Fault]:
     if within is None:
         return
-    numeric = says.order == "number"
+    numeric = described.order == "number"
     if numeric and isinstance(within, str):
         yield Fault(path, f"the distance between numbers is a number, not {within}", "Write a number")
     elif not numeric and not isinstance(within, str):
@@ -146,20 +148,20 @@ def _distance(says: Ordinal, within: str | int | float | None, path: Path) -> It
         yield Fault(path, f"a distance of {within} leaves no room", "Write one above 0")
 
 
-def _first(says: Ordinal, first: FirstValue, path: Path) -> Iterator[Fault]:
-    yield from _distance(says, first.within, (*path, "within"))
-    numeric = says.order == "number"
+def _first(described: Ordinal, first: FirstValue, path: Path) -> Iterator[Fault]:
+    yield from _distance(described, first.within, (*path, "within"))
+    numeric = described.order == "number"
     wrong = False
     for field, value in (("min", first.min), ("max", first.max)):
         if value is None:
             continue
-        if says.order in ("clock", "length"):
+        if described.order in ("clock", "length"):
             wrong = True
-            what = f"the first {says.type} of a sequence has no bounds of its own"
+            what = f"the first {described.type} of a sequence has no bounds of its own"
             yield Fault((*path, field), what, "Write `first: {after: parent.column, within: …}`")
         elif numeric == isinstance(value, date):
             wrong = True
-            yield Fault((*path, field), f"{value} is no {says.type}", "Write a number" if numeric else "Write a date")
+            yield Fault((*path, field), f"{value} is no {described.type}", "Write a number" if numeric else "Write a date")
     if not wrong and first.min is not None and first.max is not None and is_more(first.min, first.max):
         yield Fault((*path, "min"), f"min {first.min} is more than max {first.max}", "Exchange them, or mend one of them")
 
@@ -174,27 +176,29 @@ Value = tuple[str, str]
 
 def crossing(layout: Layout) -> frozenset[tuple[str, str]]:
     """The (table, column) pairs whose two anchors may stand in the wrong order, for all that the schema says."""
-    waiting = {(name, column) for name, table in layout.described for column, says in table.columns.items() if two_sided(says)}
+    waiting = {
+        (name, column) for name, table in layout.described for column, described in table.columns.items() if two_sided(described)
+    }
     roomy: frozenset[tuple[str, str]] = frozenset()
-    while found := {place for place in waiting if _has_room(layout, *place, roomy)}:
-        roomy |= found
-        waiting -= found
+    while proven := {place for place in waiting if _has_room(layout, *place, roomy)}:
+        roomy |= proven
+        waiting -= proven
     return frozenset(waiting)
 
 
-def two_sided(says: object) -> TypeGuard[Ordinal]:
+def two_sided(described: object) -> TypeGuard[Ordinal]:
     """Whether a value lies between two anchors."""
-    return isinstance(says, Ordinal) and says.determined is None and None not in ends(says)
+    return isinstance(described, Ordinal) and described.determined is None and None not in ends(described)
 
 
-def ends(says: Ordinal) -> tuple[str | None, str | None]:
+def ends(described: Ordinal) -> tuple[str | None, str | None]:
     """The two anchors, as written."""
-    return says.during or (says.after, says.before)
+    return described.during or (described.after, described.before)
 
 
 def _has_room(layout: Layout, table: str, column: str, roomy: frozenset[tuple[str, str]]) -> bool:
-    says = layout.schema.tables[table].columns[column]
-    begin, end = ends(says) if two_sided(says) else (None, None)
+    described = layout.schema.tables[table].columns[column]
+    begin, end = ends(described) if two_sided(described) else (None, None)
     known = KnownOrder(layout, table, roomy)
     return begin is None or end is None or known.never_after(Anchor.parse(begin), Anchor.parse(end))
 
@@ -224,13 +228,13 @@ class KnownOrder:
         later: dict[Value, set[Value]] = {}
         for low, high in self._pairs():
             later.setdefault(low, set()).add(high)
-        found: set[Value] = set()
+        reached: set[Value] = set()
         waiting = [start]
         while waiting:
-            new = later.get(waiting.pop(), set()) - found
-            found |= new
+            new = later.get(waiting.pop(), set()) - reached
+            reached |= new
             waiting += new
-        return found
+        return reached
 
     def _pairs(self) -> Iterator[tuple[Value, Value]]:
         homes = [(SAME_ROW, self.table), *((above, above) for above in self.layout.ancestors(self.table))]
@@ -238,19 +242,19 @@ class KnownOrder:
             homes.append((PREVIOUS_ROW, self.table))
         for whose, table in homes:
             if table in self.layout.schema.tables:
-                for column, says in self.layout.schema.tables[table].columns.items():
-                    if isinstance(says, Ordinal):
-                        yield from self._of(whose, table, column, says)
+                for column, described in self.layout.schema.tables[table].columns.items():
+                    if isinstance(described, Ordinal):
+                        yield from self._of(whose, table, column, described)
 
-    def _of(self, whose: str, table: str, column: str, says: Ordinal) -> Iterator[tuple[Value, Value]]:
+    def _of(self, whose: str, table: str, column: str, described: Ordinal) -> Iterator[tuple[Value, Value]]:
         here: Value = (whose, column)
-        if says.determined is not None:
-            copied = says.determined.copy_of
+        if described.determined is not None:
+            copied = described.determined.copy_of
             other = None if copied is None else self._named(whose, table, Anchor.parse(copied))
             if other is not None:
                 yield from ((here, other), (other, here))
             return
-        for field, anchor in says.anchors.items():
+        for field, anchor in described.anchors.items():
             other = self._named(whose, table, anchor)
             if other is None:
                 continue
@@ -258,14 +262,14 @@ class KnownOrder:
                 yield other, here
             elif field in ("before", "during.1"):
                 # Where two anchors cross, a value keeps to the first. The row before is taken to be in order: by induction.
-                if not two_sided(says) or whose == PREVIOUS_ROW or (table, column) in self.roomy:
+                if not two_sided(described) or whose == PREVIOUS_ROW or (table, column) in self.roomy:
                     yield here, other
-            elif field == "first.after" and self._climbs(table, column, says):
+            elif field == "first.after" and self._climbs(table, column, described):
                 yield other, here
 
-    def _climbs(self, table: str, column: str, says: Ordinal) -> bool:
+    def _climbs(self, table: str, column: str, described: Ordinal) -> bool:
         """Whether no row's value is before the first row's: each follows what is itself never before that row's value."""
-        start = next((a for field, a in says.anchors.items() if field in ("after", "during.0")), None)
+        start = next((a for field, a in described.anchors.items() if field in ("after", "during.0")), None)
         if start is None or start.scope != PREVIOUS_ROW:
             return False
         seen, at = {column}, start.column
@@ -286,8 +290,8 @@ class KnownOrder:
 
     def _alone(self, value: Value) -> Ordinal | None:
         table = self.table if value[0] in (SAME_ROW, PREVIOUS_ROW) else value[0]
-        says = self.layout.schema.tables[table].columns.get(value[1])
-        return says if isinstance(says, Ordinal) and not says.anchors and says.determined is None else None
+        described = self.layout.schema.tables[table].columns.get(value[1])
+        return described if isinstance(described, Ordinal) and not described.anchors and described.determined is None else None
 
     def _named(self, whose: str, table: str, anchor: Anchor) -> Value | None:
         if anchor.scope == SAME_ROW:

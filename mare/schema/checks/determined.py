@@ -21,33 +21,33 @@ _TIMES = ("moment", "clock")
 
 def find(layout: Layout) -> Iterator[Fault]:
     for name, table in layout.described:
-        for column, says in table.columns.items():
-            if says.determined is not None:
+        for column, described in table.columns.items():
+            if described.determined is not None:
                 path: Path = ("tables", name, "columns", column, "determined")
-                yield from _column(layout, name, column, says, says.determined, path)
+                yield from _column(layout, name, column, described, described.determined, path)
         yield from _circles(layout, name)
 
 
-def _column(layout: Layout, table: str, column: str, says: Column, how: Determined, path: Path) -> Iterator[Fault]:
+def _column(layout: Layout, table: str, column: str, described: Column, how: Determined, path: Path) -> Iterator[Fault]:
     if how.copy_of is not None:
         home = resolve(layout, table, Anchor.parse(how.copy_of), (*path, "copy_of"), previous=False)
         if isinstance(home, Fault):
             yield home
     if how.expression is not None:
-        yield from _expression(layout, table, column, says, how.expression, (*path, "expression"))
+        yield from _expression(layout, table, column, described, how.expression, (*path, "expression"))
     if how.part is not None:
         yield from _part(layout, table, how.part, (*path, "part"))
     if how.lookup is not None:
         yield from _lookup(layout, table, column, how.lookup, (*path, "lookup"))
     if how.next is not None:
-        yield from _next(layout, table, says, how.next, path)
+        yield from _next(layout, table, described, how.next, path)
     if how.elapsed is not None:
-        yield from _elapsed(layout, table, says, how.elapsed, (*path, "elapsed"))
+        yield from _elapsed(layout, table, described, how.elapsed, (*path, "elapsed"))
 
 
-def _expression(layout: Layout, table: str, column: str, says: Column, expression: str, path: Path) -> Iterator[Fault]:
-    if says.order != "number":
-        what = f"arithmetic gives a number, but {column} is a {says.type}"
+def _expression(layout: Layout, table: str, column: str, described: Column, expression: str, path: Path) -> Iterator[Fault]:
+    if described.order != "number":
+        what = f"arithmetic gives a number, but {column} is a {described.type}"
         yield Fault(path, what, "Write `type: number` or `type: integer`")
     try:
         names = names_in(expression)
@@ -61,8 +61,8 @@ def _expression(layout: Layout, table: str, column: str, says: Column, expressio
         if name not in known:
             yield no_column(path, name, table, numbers, also=f"; functions: {listed(FUNCTIONS)}")
         elif name not in numbers and name != column:
-            described = known[name]
-            what = f"{name} is a {described.type if described is not None else 'key or reference'}, not a number"
+            other = known[name]
+            what = f"{name} is a {other.type if other is not None else 'key or reference'}, not a number"
             yield Fault(path, what, f"Use one of {listed(numbers)}; the time between two others is `elapsed`")
 
 
@@ -96,7 +96,7 @@ def _lookup(layout: Layout, table: str, column: str, lookup: Lookup, path: Path)
         yield Fault((*path, "by"), what, f"Name a column for each of {listed(key)}")
 
 
-def _next(layout: Layout, table: str, says: Column, name: str, path: Path) -> Iterator[Fault]:
+def _next(layout: Layout, table: str, described: Column, name: str, path: Path) -> Iterator[Fault]:
     here = (*path, "next")
     if not layout.is_sequence(table):
         what = f"{table} is not a sequence, so there is no next row"
@@ -104,30 +104,31 @@ def _next(layout: Layout, table: str, says: Column, name: str, path: Path) -> It
     known = layout.columns(table)
     if name not in known:
         yield no_column(here, name, table, known)
-    if not says.nullable:
+    if not described.nullable:
         yield Fault(here, "the last row has no next one, so it is NULL there", "Write `nullable: true` for this column")
 
 
-def _elapsed(layout: Layout, table: str, says: Column, elapsed: Elapsed, path: Path) -> Iterator[Fault]:
-    if says.order not in ("number", "length"):
-        yield Fault(path, f"a length of time is a number, not a {says.type}", "Write `type: number`, `integer` or `duration`")
+def _elapsed(layout: Layout, table: str, described: Column, elapsed: Elapsed, path: Path) -> Iterator[Fault]:
+    if described.order not in ("number", "length"):
+        what = f"a length of time is a number, not a {described.type}"
+        yield Fault(path, what, "Write `type: number`, `integer` or `duration`")
     for field, text in (("since", elapsed.since), ("until", elapsed.until)):
         anchor = Anchor.parse(text)
         home = resolve(layout, table, anchor, (*path, field), previous=False)
         if isinstance(home, Fault):
             yield home
             continue
-        described = layout.columns(home)[anchor.column]
-        if described is None or (described.settled and described.order not in _TIMES):
+        other = layout.columns(home)[anchor.column]
+        if other is None or (other.settled and other.order not in _TIMES):
             times = [c for c, d in layout.columns(home).items() if d is not None and d.order in _TIMES]
             yield Fault((*path, field), f"{anchor.column} is not a time", f"Name one of {listed(times)}")
 
 
-def needs(says: Column) -> tuple[str, ...]:
+def needs(described: Column) -> tuple[str, ...]:
     """The columns of the same row that have to be known before this one."""
     texts: list[str] = []
     names: list[str] = []
-    how = says.determined
+    how = described.determined
     if how is not None:
         texts += [how.copy_of] if how.copy_of is not None else []
         texts += [how.part.of] if how.part is not None else []
@@ -138,22 +139,22 @@ def needs(says: Column) -> tuple[str, ...]:
                 names += names_in(how.expression)
             except ValueError:
                 return ()
-    elif isinstance(says, Ordinal):
-        return tuple(a.column for a in says.anchors.values() if a.scope == SAME_ROW)
+    elif isinstance(described, Ordinal):
+        return tuple(a.column for a in described.anchors.values() if a.scope == SAME_ROW)
     return (*names, *(anchor.column for anchor in map(Anchor.parse, texts) if anchor.scope == SAME_ROW))
 
 
 def _circles(layout: Layout, table: str) -> Iterator[Fault]:
     """Every circle of anchors and determined columns within one row."""
-    described = layout.schema.tables[table].columns
-    graph = {name: {n for n in needs(says) if n in described} for name, says in described.items()}
+    columns = layout.schema.tables[table].columns
+    graph = {name: {n for n in needs(described) if n in columns} for name, described in columns.items()}
     while True:
         try:
             TopologicalSorter(graph).prepare()
             return
         except CycleError as error:
             loop: list[str] = error.args[1]
-            if len(loop) > 2 or described[loop[0]].determined is not None:
+            if len(loop) > 2 or columns[loop[0]].determined is not None:
                 what = f"these depend on each other: {' → '.join(loop)}"
                 remedy = "One of them has to stand on its own: give it bounds instead of an anchor"
                 yield Fault(("tables", table, "columns", loop[0]), what, remedy)

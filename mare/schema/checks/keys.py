@@ -43,12 +43,12 @@ def _columns(layout: Layout, name: str, key: tuple[str, ...], here: Path) -> Ite
     if len(set(key)) != len(key):
         yield Fault(here, f"a column occurs twice in {listed(key)}", "Name each once")
     for column in key:
-        says = layout.columns(name).get(column)
+        described = layout.columns(name).get(column)
         reference = layout.reference_of(name, column)
-        nullable = (says is not None and says.nullable) or (says is None and reference is not None and reference.nullable)
-        if nullable:
+        holder = described if described is not None else reference
+        if holder is not None and holder.nullable:
             yield Fault(here, f"{column} is part of the key, so it is never NULL", "Remove `nullable: true` from it")
-        if says is not None and not says.kept:
+        if described is not None and not described.kept:
             what = f"{column} is free text, which is not kept, so it cannot be part of the key"
             yield Fault(here, what, "Describe it as an identifier (`generate: pattern` keeps its form)")
 
@@ -57,7 +57,7 @@ def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | No
     """Why these columns may repeat; None when they cannot, or when it cannot be told yet."""
     key, foreign = set(columns), set(layout.foreign_key(name))
     known = layout.columns(name)
-    if any(says is not None and not says.settled for says in map(known.get, columns)) or not columns:
+    if any(described is not None and not described.settled for described in map(known.get, columns)) or not columns:
         return None
     if any(_is_identifier(layout, name, c, known.get(c)) for c in columns):
         return None
@@ -76,22 +76,22 @@ def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | No
     return _too_few(layout, name, rest, known)
 
 
-def _is_identifier(layout: Layout, name: str, column: str, says: Column | None) -> bool:
+def _is_identifier(layout: Layout, name: str, column: str, described: Column | None) -> bool:
     """Made anew for every row: an identifier, a key column that is nothing else, or the key of a row of one's own."""
-    if says is not None:
-        return isinstance(says, Identifier) and column not in layout.foreign_key(name)
+    if described is not None:
+        return isinstance(described, Identifier) and column not in layout.foreign_key(name)
     reference = layout.reference_of(name, column)
     if reference is not None:
         return reference.kind == "owned"
     return column not in layout.foreign_key(name) and column not in layout.via_columns(name)
 
 
-def counts_up(column: str, says: Column | None, key: Collection[str]) -> bool:
+def counts_up(column: str, described: Column | None, key: Collection[str]) -> bool:
     """Whether a column of a key differs from row to row by construction: a position within it, or a strictly later value."""
-    if isinstance(says, Position):
-        return set(says.within or ()) <= set(key)
-    if isinstance(says, Ordinal) and says.strict:
-        return any(a.scope == PREVIOUS_ROW and a.column == column for f, a in says.anchors.items() if f != "before")
+    if isinstance(described, Position):
+        return set(described.within or ()) <= set(key)
+    if isinstance(described, Ordinal) and described.strict:
+        return any(a.scope == PREVIOUS_ROW and a.column == column for f, a in described.anchors.items() if f != "before")
     return False
 
 
@@ -101,13 +101,13 @@ def _too_few(layout: Layout, name: str, rest: list[str], known: dict[str, Column
     drawn = [c for c in rest if c not in via and _is_drawn(known.get(c))]
     if not drawn:
         return f"{listed(rest)} may repeat within the parent, and no part of it can be drawn again"
-    sizes = [None if says is None else says.distinct_values for says in map(known.get, drawn)]
+    sizes = [None if described is None else described.distinct_values for described in map(known.get, drawn)]
     if cap is None or any(size is None for size in sizes):
         return None
     values = prod(size for size in sizes if size is not None)
     return f"{listed(drawn)} has {values} values, but a parent row may have {cap} rows" if values < cap else None
 
 
-def _is_drawn(says: Column | None) -> bool:
+def _is_drawn(described: Column | None) -> bool:
     """A modelled value, or a reference that is modelled (None)."""
-    return says is None or (says.determined is None and says.modelled)
+    return described is None or (described.determined is None and described.modelled)

@@ -58,8 +58,8 @@ def _foreign_key(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
 def _order(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
     here: Path = ("tables", name, "parent")
     known = layout.columns(name)
-    positions = [c for c, says in known.items() if isinstance(says, Position)]
-    sortable = [c for c, says in known.items() if says is None or says.kept]
+    positions = [c for c, described in known.items() if isinstance(described, Position)]
+    sortable = [c for c, described in known.items() if described is None or described.kept]
     for column in link.order_by or ():
         if column not in known:
             yield no_column((*here, "order_by"), column, name, sortable)
@@ -95,8 +95,8 @@ def _history(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
 
 
 def _tells_items_apart(layout: Layout, table: str, column: str) -> bool:
-    says = layout.columns(table)[column]
-    if says is not None and (isinstance(says, Listed) or not says.settled):
+    described = layout.columns(table)[column]
+    if described is not None and (isinstance(described, Listed) or not described.settled):
         return True
     reference = layout.reference_of(table, column)
     return reference is not None and reference.kind in ("public", "same_entity")
@@ -141,10 +141,10 @@ def _association(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
         if column in layout.foreign_key(name):
             yield Fault((*here, "column_via"), f"{column} also refers to the parent", "Name the column of the public table's key")
     for i, column in enumerate(link.derived):
-        says = tables[name].columns.get(column)
-        if says is None and column not in tables[name].references:
+        described = tables[name].columns.get(column)
+        if described is None and column not in tables[name].references:
             yield no_column((*here, "derived", i), column, name, tables[name].columns)
-        elif says is not None and (says.determined is not None or not says.modelled):
+        elif described is not None and (described.determined is not None or not described.modelled):
             yield Fault((*here, "derived", i), f"{column} is not modelled", "Name a modelled column, or remove it here")
     large = link.vocabulary
     if large is not None and (large.rest == "hierarchy") != (large.hierarchy is not None):
@@ -174,33 +174,33 @@ def find_references(layout: Layout) -> Iterator[Fault]:
     for name, role in layout.roles.items():
         if role == "ignored":
             continue
-        for reference, says in layout.schema.tables[name].references.items():
+        for reference, link in layout.schema.tables[name].references.items():
             path: Path = ("tables", name, "references", reference)
-            if says.table not in layout.schema.tables and says.table != layout.schema.entity_name:
-                yield no_table((*path, "table"), says.table, layout.schema.tables)
+            if link.table not in layout.schema.tables and link.table != layout.schema.entity_name:
+                yield no_table((*path, "table"), link.table, layout.schema.tables)
                 continue
-            yield from _target(layout, name, says, path)
+            yield from _target(layout, name, link, path)
             yield from _columns(layout, name, reference, path)
-            yield from _KINDS.get(says.kind, _any)(layout, name, says, path)
+            yield from _KINDS.get(link.kind, _any)(layout, name, link, path)
 
 
-def _target(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
-    role = layout.roles.get(says.table)
-    if role == "ignored" and says.kind != "broken":
+def _target(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
+    role = layout.roles.get(link.table)
+    if role == "ignored" and link.kind != "broken":
         remedy = "Leave the column out too (ignore_columns), or write `kind: broken`, `nullable: true` to keep it NULL"
-        yield Fault((*path, "table"), f"{says.table} is ignored, so there is nothing to refer to", remedy)
+        yield Fault((*path, "table"), f"{link.table} is ignored, so there is nothing to refer to", remedy)
     if layout.roles[name] == "public" and role not in ("public", "ignored"):
-        what = f"{name} is public, but refers to {says.table}, which is not"
-        yield Fault((*path, "table"), what, f"Mark {says.table} public too, or do not mark {name} public")
+        what = f"{name} is public, but refers to {link.table}, which is not"
+        yield Fault((*path, "table"), what, f"Mark {link.table} public too, or do not mark {name} public")
 
 
 def _columns(layout: Layout, name: str, reference: str, path: Path) -> Iterator[Fault]:
-    table, says = layout.schema.tables[name], layout.schema.tables[name].references[reference]
+    table, link = layout.schema.tables[name], layout.schema.tables[name].references[reference]
     columns = table.reference_columns(reference)
     for column in columns:
         described = table.columns.get(column)
         if described is not None and not isinstance(described, Identifier):
-            what = f"{column} is a reference to {says.table}, so it is no {described.type} of its own"
+            what = f"{column} is a reference to {link.table}, so it is no {described.type} of its own"
             yield Fault(("tables", name, "columns", column), what, f"Remove it from columns, or remove the reference {reference}")
     if set(columns) <= set(layout.foreign_key(name)) and layout.link(name) is not None:
         what = f"{listed(columns)} already refers to the parent"
@@ -209,125 +209,126 @@ def _columns(layout: Layout, name: str, reference: str, path: Path) -> Iterator[
         if other < reference and set(table.reference_columns(other)) == set(columns):
             what = f"{listed(columns)} is written as two references, {other} and {reference}"
             yield Fault(path, what, "Keep the one that is true")
-    target = layout.schema.tables.get(says.table)
-    there = says.column or (target.key if target is not None else None)
+    target = layout.schema.tables.get(link.table)
+    there = link.column or (target.key if target is not None else None)
     if there is not None and len(there) != len(columns):
-        what = f"{len(columns)} columns refer to {len(there)} of {says.table} ({listed(there)})"
+        what = f"{len(columns)} columns refer to {len(there)} of {link.table} ({listed(there)})"
         yield Fault(path, what, "Write `columns:` here and `column:` for the ones there, as many of each")
-    if target is not None and says.column is not None and layout.roles[says.table] not in ("public", "ignored"):
-        known = layout.columns(says.table)
-        yield from (no_column((*path, "column"), c, says.table, known) for c in says.column if c not in known)
-    if target is not None and says.column is not None and says.kind != "broken":
-        yield from _not_unique(layout, says.table, says.column, (*path, "column"))
+    if target is not None and link.column is not None and layout.roles[link.table] not in ("public", "ignored"):
+        known = layout.columns(link.table)
+        yield from (no_column((*path, "column"), c, link.table, known) for c in link.column if c not in known)
+    if target is not None and link.column is not None and link.kind != "broken":
+        yield from _not_unique(layout, link.table, link.column, (*path, "column"))
 
 
-def _any(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
+def _any(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
     return iter(())
 
 
-def _ancestor(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
+def _ancestor(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
     above = layout.ancestors(name)
     broken = any(t not in layout.schema.tables and t != layout.schema.entity_name for t in above)
-    if says.table not in above and not broken:
-        remedy = f"Name one of {listed(above)}, or write `kind: same_entity` if {says.table} belongs to the same entity"
-        yield Fault((*path, "table"), f"{says.table} is not above {name}", remedy)
+    if link.table not in above and not broken:
+        remedy = f"Name one of {listed(above)}, or write `kind: same_entity` if {link.table} belongs to the same entity"
+        yield Fault((*path, "table"), f"{link.table} is not above {name}", remedy)
 
 
-def _public(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
-    if layout.roles.get(says.table) not in ("public", "ignored"):
+def _public(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
+    if layout.roles.get(link.table) not in ("public", "ignored"):
         publics = [t for t, role in layout.roles.items() if role == "public"]
         remedy = (
             f"Mark it `public: true` if it holds nothing about anybody, name one of {listed(publics)}, or write another `kind`"
         )
-        yield Fault((*path, "table"), f"{says.table} is not public", remedy)
+        yield Fault((*path, "table"), f"{link.table} is not public", remedy)
 
 
-def _same_entity(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
-    assert isinstance(says, SameEntityReference)
-    role = layout.roles.get(says.table)
-    if says.table == name:
+def _same_entity(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
+    assert isinstance(link, SameEntityReference)
+    role = layout.roles.get(link.table)
+    if link.table == name:
         yield Fault((*path, "table"), f"{name} refers to itself", "Write `kind: earlier` in a sequence, or `kind: broken`")
-    elif says.table in layout.ancestors(name):
-        yield Fault((*path, "kind"), f"{says.table} is above {name}", "Write `kind: ancestor`: it is filled in from the parent")
+    elif link.table in layout.ancestors(name):
+        yield Fault((*path, "kind"), f"{link.table} is above {name}", "Write `kind: ancestor`: it is filled in from the parent")
     elif role in ("public", "pool"):
-        yield Fault((*path, "kind"), f"{says.table} is {'public' if role == 'public' else 'a pool'}", f"Write `kind: {role}`")
+        yield Fault((*path, "kind"), f"{link.table} is {'public' if role == 'public' else 'a pool'}", f"Write `kind: {role}`")
     elif layout.roles[name] == "pool":
         yield Fault((*path, "kind"), f"{name} is a pool, which belongs to no entity", "Write `kind: pool`, `public` or `broken`")
-    elif says.by == "position":
+    elif link.by == "position":
         for field in ("time", "interval"):
-            if getattr(says, field) is not None:
+            if getattr(link, field) is not None:
                 yield Fault((*path, field), f"`{field}` goes with `by: interval`", f"Write `by: interval`, or remove `{field}`")
     else:
-        yield from _interval(layout, name, says, path)
+        yield from _interval(layout, name, link, path)
 
 
-def _interval(layout: Layout, name: str, says: SameEntityReference, path: Path) -> Iterator[Fault]:
-    here, there = _times(layout, name), _times(layout, says.table)
-    if says.time is None:
+def _interval(layout: Layout, name: str, link: SameEntityReference, path: Path) -> Iterator[Fault]:
+    here, there = _times(layout, name), _times(layout, link.table)
+    if link.time is None:
         yield Fault(
             (*path, "time"), "nothing says which time of this row is looked up", f"Write `time:` and one of {listed(here)}"
         )
-    elif says.time not in here:
-        what = f"{says.time} is not a date or datetime of {name}"
+    elif link.time not in here:
+        what = f"{link.time} is not a date or datetime of {name}"
         yield Fault((*path, "time"), what, f"Name one of {listed(here)}")
-    if says.interval is None:
-        what = f"nothing says which two columns of {says.table} the time falls between"
+    if link.interval is None:
+        what = f"nothing says which two columns of {link.table} the time falls between"
         yield Fault((*path, "interval"), what, f"Write `interval: [begin, end]` with two of {listed(there)}")
-    for column in says.interval or ():
+    for column in link.interval or ():
         if column not in there:
-            what = f"{column} is not a date or datetime of {says.table}"
+            what = f"{column} is not a date or datetime of {link.table}"
             yield Fault((*path, "interval"), what, f"Name two of {listed(there)}")
-    if not says.nullable:
-        what = f"a time may fall into no interval of {says.table}, and then there is no row to refer to"
+    if not link.nullable:
+        what = f"a time may fall into no interval of {link.table}, and then there is no row to refer to"
         yield Fault((*path, "nullable"), what, "Write `nullable: true`")
 
 
 def _times(layout: Layout, table: str) -> list[str]:
     if table not in layout.schema.tables:
         return []
-    return [c for c, says in layout.schema.tables[table].columns.items() if says.order == "moment" or not says.settled]
+    columns = layout.schema.tables[table].columns
+    return [name for name, described in columns.items() if described.order == "moment" or not described.settled]
 
 
-def _earlier(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
-    assert isinstance(says, EarlierReference)
-    if says.table != name:
+def _earlier(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
+    assert isinstance(link, EarlierReference)
+    if link.table != name:
         remedy = f"Name {name} itself, or write `kind: same_entity`"
-        yield Fault((*path, "table"), f"an earlier row is one of the same table, not of {says.table}", remedy)
+        yield Fault((*path, "table"), f"an earlier row is one of the same table, not of {link.table}", remedy)
     elif not layout.is_sequence(name):
         what = f"{name} is not a sequence, so no row is earlier"
         yield Fault((*path, "kind"), what, "Write `type: sequential` and `order_by` in its parent, or another `kind`")
-    if not says.nullable and not says.itself:
+    if not link.nullable and not link.itself:
         what = "the first row of a sequence has no earlier one"
         yield Fault((*path, "nullable"), what, "Write `nullable: true`, or `itself: true` if it may refer to itself")
 
 
-def _other_entity(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
-    assert isinstance(says, OtherEntityReference)
-    role = layout.roles.get(says.table)
+def _other_entity(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
+    assert isinstance(link, OtherEntityReference)
+    role = layout.roles.get(link.table)
     if role in ("public", "pool"):
-        what = f"{says.table} is {'public' if role == 'public' else 'a pool'}, not about another entity"
+        what = f"{link.table} is {'public' if role == 'public' else 'a pool'}, not about another entity"
         yield Fault((*path, "kind"), what, f"Write `kind: {role}`")
-    if says.fill == "none" and not says.nullable:
+    if link.fill == "none" and not link.nullable:
         what = "a reference to another entity is left NULL, but is not nullable"
         yield Fault((*path, "nullable"), what, "Write `nullable: true`, or `fill: random`")
 
 
-def _owned(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
-    target = layout.schema.tables.get(says.table)
-    if target is not None and layout.roles[says.table] == "owned" and target.key is None and says.column is None:
-        remedy = f"Write `key:` under tables.{says.table}, or `column:` here"
-        yield Fault(path, f"{says.table} has no key to refer to", remedy)
+def _owned(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
+    target = layout.schema.tables.get(link.table)
+    if target is not None and layout.roles[link.table] == "owned" and target.key is None and link.column is None:
+        remedy = f"Write `key:` under tables.{link.table}, or `column:` here"
+        yield Fault(path, f"{link.table} has no key to refer to", remedy)
 
 
-def _pool(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
-    if layout.roles.get(says.table) not in ("pool", "ignored"):
+def _pool(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
+    if layout.roles.get(link.table) not in ("pool", "ignored"):
         pools = [t for t, role in layout.roles.items() if role == "pool"]
-        remedy = f"Write `pool: {{rows: 50}}` under tables.{says.table}, name a pool ({listed(pools)}), or write another `kind`"
-        yield Fault((*path, "table"), f"{says.table} is not a pool", remedy)
+        remedy = f"Write `pool: {{rows: 50}}` under tables.{link.table}, name a pool ({listed(pools)}), or write another `kind`"
+        yield Fault((*path, "table"), f"{link.table} is not a pool", remedy)
 
 
-def _broken(layout: Layout, name: str, says: Reference, path: Path) -> Iterator[Fault]:
-    if not says.nullable:
+def _broken(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
+    if not link.nullable:
         yield Fault(
             (*path, "nullable"), "a broken reference is NULL, but it is not nullable", "Write `nullable: true`, or another `kind`"
         )

@@ -19,9 +19,9 @@ def find(layout: Layout) -> Iterator[Fault]:
             continue
         yield from _alike((*here, "columns"), table.columns, "column")
         yield from _repeated((*here, "ignore_columns"), table.ignore_columns)
-        for reference, says in table.references.items():
+        for reference, link in table.references.items():
             made = f"exists({reference})"
-            if made in table.columns and says.kind == "owned" and says.nullable:
+            if made in table.columns and link.kind == "owned" and link.nullable:
                 what = f"{made} is what the model of {name} calls whether there is a {reference}, so no column can be called that"
                 yield Fault((*here, "columns", made), what, "Call the column otherwise in a view, or list it in ignore_columns")
         used = {

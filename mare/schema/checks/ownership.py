@@ -62,18 +62,18 @@ def _parent(layout: Layout, name: str) -> Iterator[Fault]:
         return
     role = layout.roles[link.table]
     if role in ("ignored", "public", "pool"):
-        says = {"ignored": "ignored", "public": "public: it belongs to nobody", "pool": "a pool: it belongs to nobody"}[role]
+        kind = {"ignored": "ignored", "public": "public: it belongs to nobody", "pool": "a pool: it belongs to nobody"}[role]
         remedy = f"Name another parent ({_parents(layout, name)}), or describe {link.table} as a private table"
         if role == "public":
             remedy += "; a link to a public table is a reference: {kind: public}"
-        yield Fault(here, f"the parent {link.table} is {says}", remedy)
+        yield Fault(here, f"the parent {link.table} is {kind}", remedy)
 
 
 def layout_parents(layout: Layout, name: str) -> list[str]:
     """What may stand as a parent of this table."""
-    found = [t for t, role in layout.roles.items() if role in ("entity", "private", "owned") and t != name]
+    tables = [t for t, role in layout.roles.items() if role in ("entity", "private", "owned") and t != name]
     virtual = layout.schema.entity_name if layout.schema.entity_holder is not None else None
-    return found if virtual is None else [*found, virtual]
+    return tables if virtual is None else [*tables, virtual]
 
 
 def _parents(layout: Layout, name: str) -> str:
@@ -96,7 +96,7 @@ def _owners(layout: Layout, name: str) -> Iterator[Fault]:
         path = ("tables", owner, "references", reference)
         other = {
             "entity": "the entity itself",
-            "private": f"a table with a parent ({layout.parent(name)})",
+            "private": f"a table with a parent ({layout.parent_name(name)})",
             "public": "public",
             "pool": "a pool",
         }.get(role)
@@ -113,11 +113,11 @@ def _owners(layout: Layout, name: str) -> Iterator[Fault]:
 def _pool(layout: Layout, name: str) -> Iterator[Fault]:
     table = layout.schema.tables[name]
     what = f"{name} is a pool of made-up rows: nothing about it is learned"
-    for column, says in table.columns.items():
-        if getattr(says, "learn", False):
+    for column, described in table.columns.items():
+        if getattr(described, "learn", False):
             yield Fault(("tables", name, "columns", column, "learn"), what, "Declare the values or bounds, and remove `learn`")
-    for reference, refers in table.references.items():
-        if getattr(refers, "learn", False):
+    for reference, link in table.references.items():
+        if getattr(link, "learn", False):
             yield Fault(("tables", name, "references", reference, "learn"), what, "Remove `learn`: its keys are drawn at random")
 
 

@@ -66,11 +66,11 @@ class Boolean(Listed):
     def spellings(self) -> Mapping[str, Value]:
         """Declared words are taken as they are; a source that stores real booleans is understood all the same."""
         false, true = self.possible or (False, True)
-        found: dict[str, Value] = {}
+        spellings: dict[str, Value] = {}
         for value, declared, usual in ((false, self.false, _FALSE), (true, self.true, TRUE_WORDS)):
             words = [word for text in usual for word in (text, text.upper(), text.capitalize())]
-            found |= dict.fromkeys(words if declared is None else [usual[0]], value)
-        return found
+            spellings |= dict.fromkeys(words if declared is None else [usual[0]], value)
+        return spellings
 
     @property
     def instead_of_null(self) -> object:

@@ -174,9 +174,9 @@ class Number(Quantity):
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
         """Those of an open number while nothing is known of its range."""
         first = self.first
-        told = [self.min, self.max, self.within]
-        told += [] if first is None else [first.min, first.max, first.within]  # type: ignore[list-item]
-        ends = [*(float(end) for end in told if isinstance(end, int | float)), *learned]
+        declared = [self.min, self.max, self.within]
+        declared += [] if first is None else [first.min, first.max, first.within]  # type: ignore[list-item]
+        ends = [*(float(end) for end in declared if isinstance(end, int | float)), *learned]
         if not learned and not self._has_range:
             return open_ticks(self.precision)
         return range_ticks(min(ends), max(ends), self.precision)

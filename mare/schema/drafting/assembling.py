@@ -17,7 +17,7 @@ from mare.schema.structure import build_schema
 
 from .draft_text import plain_draft
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, review
-from .links import Family, guess_families
+from .families import Family, guess_families
 from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
 from .roles import guess_entity, guess_roles
 from .survey import Link, Survey, take_survey
@@ -170,12 +170,12 @@ def _mended(table: DraftedTable, fault: Fault) -> DraftedTable:
 
 def _plainer(entries: tuple[Entry, ...], column: str, fields: Sequence[str | int], text: str) -> tuple[Entry, ...]:
     """Without the field that is refused; without a type where the column itself is; without the column where that is no help."""
-    found: list[Entry] = []
+    plainer: list[Entry] = []
     for entry in entries:
         if entry.name != column:
-            found.append(entry)
+            plainer.append(entry)
         elif fields and fields[0] in entry.fields and fields[0] != "type":
-            found.append(entry.without(str(fields[0])).with_notes(review(text)))
+            plainer.append(entry.without(str(fields[0])).with_notes(review(text)))
         elif entry.fields != {"type": "unknown"}:
-            found.append(Entry(entry.name, {"type": "unknown"}, (*entry.notes, review(text))))
-    return tuple(found)
+            plainer.append(Entry(entry.name, {"type": "unknown"}, (*entry.notes, review(text))))
+    return tuple(plainer)

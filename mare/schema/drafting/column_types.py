@@ -120,12 +120,12 @@ def _decimal(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
 
 def _bounds(column: ReflectedColumn) -> dict[str, FieldValue]:
     """Both from a CHECK, or learned within the one that there is."""
-    found: dict[str, FieldValue] = {}
+    bounds: dict[str, FieldValue] = {}
     if column.min is not None:
-        found["min"] = column.min
+        bounds["min"] = column.min
     if column.max is not None:
-        found["max"] = column.max
-    return found if len(found) == 2 else {**found, "learn": True}
+        bounds["max"] = column.max
+    return bounds if len(bounds) == 2 else {**bounds, "learn": True}
 
 
 def _bounded(column: ReflectedColumn) -> bool:

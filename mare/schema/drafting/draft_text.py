@@ -138,23 +138,23 @@ def _plain_entity(guess: EntityGuess) -> Plain:
 
 def plain_table(table: DraftedTable) -> dict[Plain, Plain]:
     """The fields of a table that say something, in the order of the file."""
-    found: dict[Plain, Plain] = {}
+    fields: dict[Plain, Plain] = {}
     if table.role == "public":
-        found["public"] = True
+        fields["public"] = True
     if table.pool is not None:
-        found["pool"] = {"rows": table.pool}
+        fields["pool"] = {"rows": table.pool}
     if table.key:
-        found["key"] = _names(table.key)
+        fields["key"] = _names(table.key)
     if table.unique:
-        found["unique"] = [_names(names) for names in table.unique]
+        fields["unique"] = [_names(names) for names in table.unique]
     if table.parent is not None:
-        found["parent"] = _plain(table.parent.fields)
+        fields["parent"] = _plain(table.parent.fields)
     for title, entries in (("columns", table.columns), ("references", table.references)):
         if entries:
-            found[title] = {entry.name: _plain(entry.fields) for entry in entries}
+            fields[title] = {entry.name: _plain(entry.fields) for entry in entries}
     if table.ignored:
-        found["ignore_columns"] = list(table.ignored)
-    return found
+        fields["ignore_columns"] = list(table.ignored)
+    return fields
 
 
 def _names(names: tuple[str, ...]) -> Plain:

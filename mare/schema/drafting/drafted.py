@@ -109,12 +109,12 @@ class Draft:
     @property
     def notes(self) -> tuple[Note, ...]:
         """Every note of the draft."""
-        found = [*self.header]
+        notes = [*self.header]
         for table in self.tables:
-            found += [*table.notes, *table.key_notes, *table.ignored_notes]
+            notes += [*table.notes, *table.key_notes, *table.ignored_notes]
             for entry in (*((table.parent,) if table.parent else ()), *table.columns, *table.references):
-                found += entry.notes
-        return tuple(found)
+                notes += entry.notes
+        return tuple(notes)
 
     @property
     def to_review(self) -> int:

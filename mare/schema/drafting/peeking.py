@@ -42,8 +42,9 @@ def peeked_kinds(reflection: Reflection, peeks: Peeks) -> Reflection:
 
 
 def _typed(column: ReflectedColumn, peek: Peek | None) -> ReflectedColumn:
-    found = column.kind == "unknown" and peek is not None and peek.kind not in (None, "unknown")
-    return replace(column, kind=peek.kind) if found and peek is not None and peek.kind is not None else column
+    if column.kind == "unknown" and peek is not None and peek.kind is not None:
+        return replace(column, kind=peek.kind)
+    return column
 
 
 def with_peeks(

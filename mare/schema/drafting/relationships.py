@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mare.schema.reflection import ReflectedColumn
 
 from .drafted import Note, RoleGuess, review
-from .links import Family
+from .families import Family
 from .survey import Link, Survey
 from .words import is_elapsed, is_position, is_time, words
 

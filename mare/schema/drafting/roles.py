@@ -31,27 +31,27 @@ def guess_roles(survey: Survey, entity: EntityGuess) -> dict[str, RoleGuess]:
 
 def _below(survey: Survey, node: str) -> dict[str, str]:
     """Every table with a path up to the entity: its rows are about somebody."""
-    found: dict[str, str] = {}
+    why: dict[str, str] = {}
     queue = [node]
     while queue:
         target = queue.pop(0)
         for link in survey.links_to(target):
-            if link.table != node and link.table not in found:
-                found[link.table] = f"{', '.join(link.columns)} leads to {target}"
+            if link.table != node and link.table not in why:
+                why[link.table] = f"{', '.join(link.columns)} leads to {target}"
                 queue.append(link.table)
-    return found
+    return why
 
 
 def _used_by(survey: Survey, private: set[str]) -> dict[str, Link]:
     """Tables that private ones point to, directly or through each other → the first link that does."""
-    found: dict[str, Link] = {}
+    first_links: dict[str, Link] = {}
     queue = sorted(private)
     while queue:
         for link in survey.links_of(queue.pop(0)):
-            if link.target not in private and link.target not in found:
-                found[link.target] = link
+            if link.target not in private and link.target not in first_links:
+                first_links[link.target] = link
                 queue.append(link.target)
-    return found
+    return first_links
 
 
 def _outside(survey: Survey, table: str, used: Link | None, private: set[str]) -> RoleGuess:
@@ -104,19 +104,19 @@ def _guess(survey: Survey, asked: str | None) -> EntityGuess:
 
 def reach(survey: Survey, table: str) -> int:
     """How many other tables lead to this one through foreign keys, upwards."""
-    found, queue = {table}, [table]
+    tables, queue = {table}, [table]
     while queue:
         for link in survey.links_to(queue.pop()):
-            if link.table not in found:
-                found.add(link.table)
+            if link.table not in tables:
+                tables.add(link.table)
                 queue.append(link.table)
-    return len(found) - 1
+    return len(tables) - 1
 
 
 def _asked(survey: Survey, asked: str) -> EntityGuess:
-    found = survey.reflection.table(asked)
-    if found is not None:
-        return EntityGuess(found.name, "you asked for it")
+    whole = survey.reflection.table(asked)
+    if whole is not None:
+        return EntityGuess(whole.name, "you asked for it")
     table, _, by = asked.rpartition(".")
     holder = survey.reflection.table(table) if table else None
     column = holder.column(by) if holder is not None else None
@@ -165,15 +165,15 @@ def _unnamed(survey: Survey) -> EntityGuess:
 def _person_column(survey: Survey) -> EntityGuess | None:
     """No table of people, but ids of people: `visits.patient_id`, `labs.patient_id`."""
     linked = {(link.table, link.columns[0]) for link in survey.links}
-    found = [
+    columns = [
         (table.name, column.name)
         for table in survey.reflection
         for column in table.columns
         if names_person(column.name) and column.kind in KEYLIKE and (table.name, column.name) not in linked
     ]
-    if not found:
+    if not columns:
         return None
-    table, by = max(found, key=lambda pair: (reach(survey, pair[0]), -found.index(pair)))
+    table, by = max(columns, key=lambda pair: (reach(survey, pair[0]), -columns.index(pair)))
     return EntityGuess(table, f"no table holds people one row each, but {by} names them", by=by)
 
 

@@ -54,10 +54,10 @@ class Survey:
     """False where every column may be NULL: a folder of files does not tell."""
 
     def table(self, name: str) -> ReflectedTable:
-        found = self.reflection.table(name)
-        if found is None:
+        table = self.reflection.table(name)
+        if table is None:
             raise KeyError(name)
-        return found
+        return table
 
     def links_of(self, table: str) -> Iterator[Link]:
         """Where this table points to."""
@@ -138,14 +138,14 @@ def _owned_elsewhere(reflection: Reflection, table: ReflectedTable, column: str)
 def _vocabulary_key(table: ReflectedTable) -> tuple[str, ...]:
     """`icd_code, icd_version, long_title` → the first two."""
     first, *rest = table.columns
-    found = [first.name]
+    key = [first.name]
     for column in rest:
         if "version" not in words(column.name) and not (
-            is_code_ending(column.name) and len(found) < 2 and is_code_ending(first.name)
+            is_code_ending(column.name) and len(key) < 2 and is_code_ending(first.name)
         ):
             break
-        found.append(column.name)
-    return tuple(found)
+        key.append(column.name)
+    return tuple(key)
 
 
 def _is_prefixed_id(column: ReflectedColumn, table: ReflectedTable) -> bool:
@@ -228,7 +228,7 @@ def inferred_links(reflection: Reflection, keys: Keys, declared: tuple[Link, ...
 def _nullable(table: ReflectedTable, columns: tuple[str, ...], keys: Keys) -> bool:
     if set(columns) <= set(keys[table.name]):
         return False
-    return any(found.nullable for name in columns if (found := table.column(name)))
+    return any(column.nullable for name in columns if (column := table.column(name)))
 
 
 def _link(table: ReflectedTable, column: ReflectedColumn, owners: Owners, keys: Keys, tells: bool) -> Link | None:
@@ -282,7 +282,7 @@ def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners
 
 def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells: bool) -> list[Link]:
     """A vocabulary whose key has several parts, all of them here: `icd_code, icd_version`."""
-    found = []
+    candidates = []
     for target in reflection:
         key = keys[target.name]
         if target.name == table.name or len(key) < 2 or not is_vocabulary(target.name):
@@ -290,12 +290,12 @@ def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells:
         mine = [column for name in key if (column := table.column(name))]
         telling = not all(_is_common(words(name)) for name in key)
         if telling and len(mine) == len(key) and {column.name for column in mine} != set(keys[table.name]):
-            found.append((target, tuple(column.name for column in mine)))
-    best = _best(table, None, [target for target, _ in found])
+            candidates.append((target, tuple(column.name for column in mine)))
+    best = _best(table, None, [target for target, _ in candidates])
     why = "has all parts of that table's key"
     return [
         Link(table.name, columns, target.name, keys[target.name], tells and _nullable(table, columns, keys), False, why)
-        for target, columns in found
+        for target, columns in candidates
         if best is not None and target.name == best.name
     ]
 

@@ -8,10 +8,10 @@ from mare.schema.reflection import ReflectedColumn
 
 from .column_types import draft_column, draft_key_part, draft_pool_column
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review
-from .links import Family, draft_references, guessed
+from .families import Family, draft_references, guessed
 from .relationships import KEYS, Relationship, guess_relationship, item_column, order_column, value_columns
 from .survey import Link, Survey
-from .times import main_interval, relative_times, start_of
+from .time_order import main_interval, relative_times, start_of
 from .words import is_position
 
 _UNMODELLED = ("binary", "json", "other")

@@ -6,7 +6,6 @@ import pytest
 
 from mare.errors import SourceError
 from mare.schema import EntityByColumn
-from mare.schema.caps import parent_name
 from mare.schema.drafting import draft
 from mare.schema.loading import load_document
 from tests.reflections import ADMISSIONS, PATIENTS, drafted, reflect, table, written
@@ -78,9 +77,9 @@ def test_a_patient_table_keyed_by_stay_holds_its_patients_as_a_column() -> None:
     )
     schema = drafted(patient, labs)
     assert schema.entity == EntityByColumn(table="patient", by="uniquepid")
-    assert parent_name(schema, "patient") == "uniquepid"
+    assert schema.parent_name("patient") == "uniquepid"
     assert schema.parent_columns("patient") == ("uniquepid",)
-    assert parent_name(schema, "lab") == "patient"
+    assert schema.parent_name("lab") == "patient"
 
 
 def test_ids_of_people_without_a_table_of_people_are_an_entity_by_column() -> None:
@@ -88,7 +87,7 @@ def test_ids_of_people_without_a_table_of_people_are_an_entity_by_column() -> No
     labs = table("labs", "lab_id integer, patient_id integer, at datetime", key="lab_id")
     schema = drafted(visits, labs)
     assert schema.entity == EntityByColumn(table="visits", by="patient_id")
-    assert parent_name(schema, "labs") == "patient_id"
+    assert schema.parent_name("labs") == "patient_id"
 
 
 def test_an_entity_by_column_that_is_called_like_a_table_gets_another_name() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mare.schema.caps import parent_name
 from mare.schema.links import SameEntityReference
 from tests.reflections import ADMISSIONS, PATIENTS, comment_on, drafted, table, written
 
@@ -12,7 +11,7 @@ BOTH = {"subject_id": "patients.subject_id", "hadm_id": "admissions.hadm_id"}
 def test_the_most_specific_parent_wins_and_the_other_is_implied() -> None:
     stays = table("icustays", "stay_id integer, subject_id integer, hadm_id integer", key="stay_id", refers=BOTH)
     schema = drafted(PATIENTS, ADMISSIONS, stays)
-    assert parent_name(schema, "icustays") == "admissions"
+    assert schema.parent_name("icustays") == "admissions"
     assert schema.tables["icustays"].references["subject_id"].kind == "ancestor"
 
 
@@ -24,7 +23,7 @@ def test_a_nullable_parent_becomes_a_reference_found_by_time() -> None:
         refers=BOTH,
     )
     schema = drafted(PATIENTS, ADMISSIONS, transfers)
-    assert parent_name(schema, "transfers") == "patients"
+    assert schema.parent_name("transfers") == "patients"
     assert schema.tables["transfers"].references["hadm_id"] == SameEntityReference(
         kind="same_entity", table="admissions", by="interval", time="intime", interval=("admittime", "dischtime"), nullable=True
     )
@@ -41,14 +40,14 @@ def test_a_source_that_does_not_tell_nullability_is_read_as_if_nothing_were_null
     patients = table("patients", "subject_id integer?")
     admissions = table("admissions", "subject_id integer?, hadm_id integer?, admittime datetime?")
     events = table("events", "subject_id integer?, hadm_id integer?, charttime datetime?")
-    assert parent_name(drafted(patients, admissions, events), "events") == "admissions"
+    assert drafted(patients, admissions, events).parent_name("events") == "admissions"
     assert "the source does not say which columns may be NULL" in written(patients, admissions, events)
 
 
 def test_a_parent_that_may_be_null_and_has_no_rival_stays_with_a_warning() -> None:
     notes = table("notes", "id integer, pid integer?", key="id", refers={"pid": "patients.subject_id"})
     text = written(PATIENTS, notes)
-    assert parent_name(drafted(PATIENTS, notes), "notes") == "patients"
+    assert drafted(PATIENTS, notes).parent_name("notes") == "patients"
     assert "REVIEW: pid may be NULL: such rows are dropped" in comment_on(text, "parent: {table: patients, column: pid")
 
 
@@ -61,7 +60,7 @@ def test_of_two_owners_one_is_guessed_and_the_other_named() -> None:
         refers={"hadm_id": "admissions.hadm_id", "vid": "visits.vid"},
     )
     schema = drafted(PATIENTS, ADMISSIONS, visits, forms)
-    assert parent_name(schema, "forms") == "admissions"
+    assert schema.parent_name("forms") == "admissions"
     assert schema.tables["forms"].references["vid"].kind == "same_entity"
     assert "vid → visits could be the parent as well" in comment_on(
         written(PATIENTS, ADMISSIONS, visits, forms), "parent: {table: admissions, column: hadm_id"
@@ -115,7 +114,7 @@ def test_a_circle_through_the_entity_is_broken_in_the_entity() -> None:
     visits = table("visits", "id integer, patient_id integer", key="id", refers={"patient_id": "patients.id"})
     schema = drafted(patients, visits)
     assert schema.tables["patients"].references["last_visit"].kind == "broken"
-    assert parent_name(schema, "visits") == "patients"
+    assert schema.parent_name("visits") == "patients"
     assert "closes a circle (patients.last_visit → visits)" in written(patients, visits)
 
 
@@ -123,8 +122,8 @@ def test_a_circle_below_the_entity_keeps_the_way_up() -> None:
     a = table("a", "id integer, pid integer, b_id integer?", key="id", refers={"pid": "patients.subject_id", "b_id": "b.id"})
     b = table("b", "id integer, a_id integer", key="id", refers={"a_id": "a.id"})
     schema = drafted(PATIENTS, a, b)
-    assert parent_name(schema, "a") == "patients"
-    assert parent_name(schema, "b") == "a"
+    assert schema.parent_name("a") == "patients"
+    assert schema.parent_name("b") == "a"
     assert schema.tables["a"].references["b_id"].kind == "broken"
 
 

@@ -39,18 +39,18 @@ def find(layout: Layout) -> Iterator[Fault]:
 
 def _edges(layout: Layout) -> Iterator[_Before]:
     for name, table in layout.described:
-        above = layout.parent(name)
+        above = layout.parent_name(name)
         if above is not None:
             yield _Before(above, name, ("tables", name, "parent"), False)
         for sibling in table.sees:
             yield _Before(sibling, name, ("tables", name, "sees"), False)
-        for reference, says in table.references.items():
+        for reference, link in table.references.items():
             path: Path = ("tables", name, "references", reference)
-            if says.kind == "same_entity" and says.table != name:
-                yield _Before(says.table, name, path, True)
-            elif says.kind == "owned" and says.table != name:
+            if link.kind == "same_entity" and link.table != name:
+                yield _Before(link.table, name, path, True)
+            elif link.kind == "owned" and link.table != name:
                 # The owner goes first: its row of one's own is made with it.
-                yield _Before(name, says.table, path, True)
+                yield _Before(name, link.table, path, True)
 
 
 def _loop(layout: Layout, edges: list[_Before]) -> list[str] | None:
@@ -66,8 +66,8 @@ def _loop(layout: Layout, edges: list[_Before]) -> list[str] | None:
 
 def find_sees(layout: Layout) -> Iterator[Fault]:
     for name, table in layout.described:
-        parent = layout.parent(name)
-        siblings = [t for t in layout.schema.tables if t != name and parent is not None and layout.parent(t) == parent]
+        parent = layout.parent_name(name)
+        siblings = [t for t in layout.schema.tables if t != name and parent is not None and layout.parent_name(t) == parent]
         for i, seen in enumerate(table.sees):
             path = ("tables", name, "sees", i)
             if seen not in layout.schema.tables:

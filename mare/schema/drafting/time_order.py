@@ -26,22 +26,22 @@ _MOVES = ("transfer", "movement", "bed", "ward")
 
 def intervals(table: ReflectedTable) -> tuple[tuple[str, str], ...]:
     """Pairs of columns, start and end, by a CHECK that orders them or by their names."""
-    found = [(order.before, order.after) for order in table.orders]
-    ends = {end for _, end in found}
+    pairs = [(order.before, order.after) for order in table.orders]
+    ends = {end for _, end in pairs}
     times = [column for column in table.columns if _is_moment(column)]
     for start in times:
         for end in times:
             if end.name not in ends and _follows(start, end):
-                found.append((start.name, end.name))
+                pairs.append((start.name, end.name))
                 ends.add(end.name)
-    return tuple(found)
+    return tuple(pairs)
 
 
 def main_interval(table: ReflectedTable, order: str | None = None) -> tuple[str, str] | None:
     """The interval that a row spans: the one that begins with the order column, or the first."""
     moments = {column.name for column in table.columns if _is_moment(column)}
-    found = [pair for pair in intervals(table) if set(pair) <= moments]
-    return next((pair for pair in found if pair[0] == order), found[0] if found else None)
+    spans = [pair for pair in intervals(table) if set(pair) <= moments]
+    return next((pair for pair in spans if pair[0] == order), spans[0] if spans else None)
 
 
 def relative_times(
@@ -52,20 +52,20 @@ def relative_times(
     ``order`` is the order column of a sequence, ``above`` the time above it that its first row follows (`parent.admittime`);
     ``strict`` where the order is a part of the key, so that no two rows may be equal.
     """
-    found: dict[str, tuple[Fields, tuple[Note, ...]]] = {}
+    tied: dict[str, tuple[Fields, tuple[Note, ...]]] = {}
     declared = {(rule.before, rule.after): rule.strict for rule in table.orders}
     pairs = intervals(table)
     for start, end in pairs:
-        found[end] = _after(table, start, end, declared.get((start, end)), depth)
-    if order is not None and order not in found:
-        found[order] = _in_sequence(table, order, pairs, depth, above, strict)
+        tied[end] = _after(table, start, end, declared.get((start, end)), depth)
+    if order is not None and order not in tied:
+        tied[order] = _in_sequence(table, order, pairs, depth, above, strict)
     span = main_interval(table)
     for column in table.columns:
-        if column.name not in found and _is_moment(column) and span and any(w in column.name.casefold() for w in _DEATHS):
+        if column.name not in tied and _is_moment(column) and span and any(w in column.name.casefold() for w in _DEATHS):
             start = span[0]
             note = review(f"never before {start}? cut at a year after it")
-            found[column.name] = ({"after": start, "within": "365d"}, (note,))
-    return found
+            tied[column.name] = ({"after": start, "within": "365d"}, (note,))
+    return tied
 
 
 def start_of(table: ReflectedTable, order: str | None, tells_nullability: bool) -> str | None:
@@ -75,9 +75,9 @@ def start_of(table: ReflectedTable, order: str | None, tells_nullability: bool) 
     moments = [column.name for column in known if column.kind in ("date", "datetime")]
     births = [name for name in moments if any(word in name.casefold() for word in _LIFE)]
     interval = main_interval(table, order)
-    found = births or [name for name in (interval[0] if interval else None, order) if name in moments]
-    found = found or [name for name in moments if _begins(name)]
-    return found[0] if found else None
+    starts = births or [name for name in (interval[0] if interval else None, order) if name in moments]
+    starts = starts or [name for name in moments if _begins(name)]
+    return starts[0] if starts else None
 
 
 def _after(table: ReflectedTable, start: str, end: str, strict: bool | None, depth: int) -> tuple[Fields, tuple[Note, ...]]:

@@ -13,7 +13,7 @@ from mare.errors import InternalError
 
 from .drafted import EntityGuess, Entry, FieldValue, Note, RoleGuess, review
 from .survey import Link, Survey
-from .times import main_interval
+from .time_order import main_interval
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,14 @@ def _upward(link: Link, near: Mapping[str, int]) -> bool:
 
 
 def _distances(links: list[Link], node: str) -> dict[str, int]:
-    found, queue = {node: 0}, [node]
+    distances, queue = {node: 0}, [node]
     while queue:
         target = queue.pop(0)
         for link in links:
-            if link.target == target and link.table not in found:
-                found[link.table] = found[target] + 1
+            if link.target == target and link.table not in distances:
+                distances[link.table] = distances[target] + 1
                 queue.append(link.table)
-    return found
+    return distances
 
 
 def _cycle(links: list[Link]) -> list[Link]:
@@ -102,9 +102,9 @@ def _cycle(links: list[Link]) -> list[Link]:
     done: set[str] = set()
     for start in sorted(outgoing):
         path: list[Link] = []
-        found = _follow(start, outgoing, path, [start], done)
-        if found:
-            return found
+        cycle = _follow(start, outgoing, path, [start], done)
+        if cycle:
+            return cycle
     return []
 
 
@@ -114,9 +114,9 @@ def _follow(table: str, outgoing: dict[str, list[Link]], path: list[Link], seen:
     for link in outgoing.get(table, []):
         if link.target in seen:
             return [*path[seen.index(link.target) :], link]
-        found = _follow(link.target, outgoing, [*path, link], [*seen, link.target], done)
-        if found:
-            return found
+        cycle = _follow(link.target, outgoing, [*path, link], [*seen, link.target], done)
+        if cycle:
+            return cycle
     done.add(table)
     return []
 
