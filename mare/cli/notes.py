@@ -88,9 +88,9 @@ def _write_notes(lines: list[str], file: Path) -> None:
 
 def left_out_lines(notes: LocalNotes, schema: Schema) -> Iterator[str]:
     """A line for everything that was left out, in true numbers; then what to do."""
-    told = list(_told(notes, schema))
-    yield from (fact for fact, _ in told)
-    yield from dict.fromkeys(remedy for _, remedy in told if remedy is not None)
+    entries = list(_told(notes, schema))
+    yield from (fact for fact, _ in entries)
+    yield from dict.fromkeys(remedy for _, remedy in entries if remedy is not None)
 
 
 def _told(notes: LocalNotes, schema: Schema) -> Iterator[Told]:
@@ -110,7 +110,9 @@ def _told(notes: LocalNotes, schema: Schema) -> Iterator[Told]:
             yield f"{table}: {rows:,} rows without a parent were left out {INTERNAL}", ORPHANS
     for table, cuts in notes.truncated.items():
         yield from _cuts(table, cuts, schema)
-    columns = {f"{name}.{column}": says for name, table in schema.tables.items() for column, says in table.columns.items()}
+    columns = {
+        f"{name}.{column}": declared for name, table in schema.tables.items() for column, declared in table.columns.items()
+    }
     for column, values in notes.outside.items():
         if values:
             yield _outside(column, values, columns.get(column))
@@ -147,16 +149,16 @@ def _cap_per_row(table: str, link: Parent, cap: Cap, schema: Schema) -> Told:
     return f"a cap of {cap.rows}, {each}: {cap.why}", ONE_ROW if cap.why == "key = foreign key" else VOCABULARY
 
 
-def _outside(column: str, values: int, says: AnyColumn | None) -> Told:
-    """Values that took part otherwise than they were; ``says`` is None for a reference."""
-    if getattr(says, "learn", False) and isinstance(says, Category | Code):
+def _outside(column: str, values: int, declared: AnyColumn | None) -> Told:
+    """Values that took part otherwise than they were; ``declared`` is None for a reference."""
+    if getattr(declared, "learn", False) and isinstance(declared, Category | Code):
         return f"{column}: {values:,} values were too rare to be learned at this budget {INTERNAL}", RARE
-    if getattr(says, "learn", False):
+    if getattr(declared, "learn", False):
         return (
             f"{column}: {values:,} values outside the range that was learned at this budget were moved into it {INTERNAL}",
             RANGE,
         )
-    fields = [field for field in _SAY_A_DOMAIN if getattr(says, field, None) is not None]
+    fields = [field for field in _SAY_A_DOMAIN if getattr(declared, field, None) is not None]
     named = f" ({', '.join(f'`{field}`' for field in fields)})" if fields else ""
     return (
         f"{column}: {values:,} values outside its domain{named} were moved into it {INTERNAL}",

@@ -63,7 +63,7 @@ class FramesSink(Target):
         refuse_unmarked("the dictionary", foreign, "Take it out yourself, or give an empty dictionary.")
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
-        self.expect([one.table.name for one in tables])
+        self.expect([given.table.name for given in tables])
         self._layout, self._release = lay_out(tables, _LIMITS), release
         self._parts = {table.name: [] for table in self._layout.tables}
 

@@ -43,15 +43,15 @@ class Layout:
         return tuple(note for note, table in zip(self.notes, self.about, strict=True) if table in made)
 
     def table(self, name: str) -> ReflectedTable:
-        found = next((table for table in self.tables if table.name == name), None)
-        if found is None:
+        laid = next((table for table in self.tables if table.name == name), None)
+        if laid is None:
             raise InternalError(f"rows came for a table {name!r} that was not created")
-        return found
+        return laid
 
 
 def lay_out(tables: Sequence[SinkTable], limits: Limits) -> Layout:
     """Check the names, align the types of references, and leave out what cannot be declared."""
-    wanted = [one.table for one in tables]
+    wanted = [given.table for given in tables]
     check_names(wanted, limits)
     by_name = {table.name: table for table in wanted}
     notes, about = list[str](), list[str]()
@@ -102,8 +102,8 @@ class WriteOrder:
     @classmethod
     def of(cls, tables: Sequence[SinkTable]) -> WriteOrder:
         return cls(
-            {one.table.name: number for number, one in enumerate(tables)},
-            {one.table.name: frozenset(map(frozenset, one.later)) for one in tables},
+            {given.table.name: number for number, given in enumerate(tables)},
+            {given.table.name: frozenset(map(frozenset, given.later)) for given in tables},
         )
 
     def leads_ahead(self, table: str, columns: Iterable[str], referred: str) -> bool:

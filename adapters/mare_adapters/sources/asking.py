@@ -130,13 +130,13 @@ def find_table(reflection: Reflection, name: str) -> ReflectedTable:
 
 def find_columns(reflection: Reflection, table: ReflectedTable, names: Sequence[str]) -> list[ReflectedColumn]:
     """The columns of these names; all that are missing are told at once."""
-    found = {name: table.column(name) for name in names}
-    missing = [name for name, column in found.items() if column is None]
+    columns = {name: table.column(name) for name in names}
+    missing = [name for name, column in columns.items() if column is None]
     if missing:
         words = ", ".join(repr(name) for name in missing)
         offer = _offer(missing[0], [column.name for column in table.columns])
         raise SourceError(f"{reflection.label}: table {table.name} has no column {words} that can be read. {offer}")
-    return [column for name in names if (column := found[name]) is not None]
+    return [column for name in names if (column := columns[name]) is not None]
 
 
 def asked_columns(reflection: Reflection, table: ReflectedTable, names: Sequence[str]) -> list[Asked]:

@@ -139,11 +139,11 @@ class FolderSource(TableSource):
             for batch in self._batches(file, path, asked, table.name):
                 empty = False
                 # A name may be asked for twice, and a file gives its columns in its own order.
-                found = batch.select(asked)
+                selected = batch.select(asked)
                 if file.format == "csv":  # texts, all of them, and letters already
-                    yield pa.RecordBatch.from_arrays(found.columns, names=list(names))
+                    yield pa.RecordBatch.from_arrays(selected.columns, names=list(names))
                 else:
-                    yield conformed(found, columns, names, table.name, self.unread)
+                    yield conformed(selected, columns, names, table.name, self.unread)
             if _stamp(path) != self._stamps[path]:
                 raise _changed(path)
         if empty:
@@ -183,10 +183,10 @@ def _columns(form: str, path: Path) -> tuple[ReflectedColumn, ...]:
 
 def _stamp(path: Path) -> tuple[int, int]:
     try:
-        told = path.stat()
+        status = path.stat()
     except OSError as error:
         raise SourceError(f"{path} cannot be read ({type(error).__name__}).") from None
-    return told.st_size, told.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def _changed(path: Path) -> SourceError:

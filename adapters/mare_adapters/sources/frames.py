@@ -123,7 +123,7 @@ def _kind(dtype: Dtype) -> StorageKind:
         ("string", isinstance(dtype, pd.StringDtype)),
     )
     # A column of objects may hold anything: like a CSV file, it does not tell.
-    return next((kind for kind, told in tests if told), "unknown")
+    return next((kind for kind, is_kind in tests if is_kind), "unknown")
 
 
 def _array(values: pd.Series[Any], column: ReflectedColumn) -> pa.Array:

@@ -67,12 +67,12 @@ class SparseCounts:
 
     def codes(self) -> list[NDArray[np.int64]]:
         """The code of every kept cell on each axis."""
-        found, rest = [], self.cells
+        codes, rest = [], self.cells
         for size in reversed(self.shape):
             # a domain of 2^63 codes does not fit an int64 as a divisor, and needs no division
             rest, code = np.divmod(rest, size) if size < LARGEST_DOMAIN else (np.zeros_like(rest), rest)
-            found.append(code)
-        return found[::-1]
+            codes.append(code)
+        return codes[::-1]
 
 
 def answer_sparse(
@@ -109,9 +109,9 @@ def answer_sparse(
     weights, mass = weighed(till, marginals, price.limit)
     exact: list[Integers] = []
     for marginal in marginals:
-        found, counts = till.view.sparse_counts(marginal, weights)
+        occupied, counts = till.view.sparse_counts(marginal, weights)
         checked_counts(till, counts, mass)
-        exact += [found, counts]
+        exact += [occupied, counts]
 
     def draw() -> list[Integers]:
         drawn: list[Integers] = []

@@ -243,7 +243,7 @@ class MysqlSink(ServerTarget):
     def _refuse_new_owner(self) -> None:
         """What is to be replaced was mare's when the write began. Somebody may have put a table of theirs in its place."""
         where, held = self._where(), self._rows(_HELD)
-        refuse_unmarked(self.label, [str(n) for n, _, said in held if n in self._old and not is_mark(said, str(n), where)])
+        refuse_unmarked(self.label, [str(n) for n, _, mark in held if n in self._old and not is_mark(mark, str(n), where)])
 
     def _where(self) -> str:
         """What tells this database from all others: CREATE TABLE … LIKE and a dump take comments along, but not this."""
@@ -282,8 +282,8 @@ class MysqlSink(ServerTarget):
     def _sweep(self) -> None:
         """Drop what a killed run has left: staged tables whose run holds its lock no more. What only looks so has no mark."""
         left: dict[str, list[str]] = defaultdict(list)
-        for name, _, said in self._rows(_HELD):
-            if (match := _STAGED.fullmatch(str(name))) and has_mark(said):
+        for name, _, mark in self._rows(_HELD):
+            if (match := _STAGED.fullmatch(str(name))) and has_mark(mark):
                 left[match[1]].append(str(name))
         for token, names in left.items():
             if self._rows(f"SELECT IS_FREE_LOCK('mare_{token}')") == [(1,)]:

@@ -214,10 +214,10 @@ def _with_domains(
     stored = {column["name"]: column["type"] for column in inspector.get_columns(at.name, at.schema)}
     columns, unread = [], list(table.unread_checks)
     for column in table.columns:
-        domain, told = stored[column.name], column
+        domain, described = stored[column.name], column
         while isinstance(domain, DOMAIN):
-            told, texts = apply_domain(told, domains.get((domain.schema, str(domain.name)), []))
+            described, texts = apply_domain(described, domains.get((domain.schema, str(domain.name)), []))
             unread += [f"{column.name} of domain {domain.name}: {text}" for text in texts]
             domain = domain.data_type
-        columns.append(told)
+        columns.append(described)
     return replace(table, columns=tuple(columns), unread_checks=tuple(unread))

@@ -216,9 +216,9 @@ def _with_declared_types(connection: Connection, table: ReflectedTable) -> Refle
 def _collations(connection: Connection, table: ReflectedTable) -> dict[str, str]:
     """By column, the collation by which a key or unique tells its values apart; where two do, any but letter by letter."""
     quote = connection.dialect.identifier_preparer.quote_identifier
-    found: dict[str, str] = {}
+    collations: dict[str, str] = {}
     for _, name, unique, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})").all():
         for _, _, column, _, collation, part in connection.exec_driver_sql(f"PRAGMA index_xinfo({quote(name)})").all():
-            if unique and part and column is not None and found.get(column, "BINARY") == "BINARY":
-                found[column] = collation
-    return found
+            if unique and part and column is not None and collations.get(column, "BINARY") == "BINARY":
+                collations[column] = collation
+    return collations

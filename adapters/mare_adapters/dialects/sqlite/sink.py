@@ -39,9 +39,9 @@ class SqliteSink(FileTarget):
     limits = Limits("SQLite", folds_case=True)
 
     def __init__(self, location: str | Path, *, replace: bool = False, dialect: Dialect | None = None) -> None:
-        found = sql_location(location, SinkError, dialect)
-        super().__init__(Path(found.database), replace=replace)
-        self._dialect = found.dialect
+        file = sql_location(location, SinkError, dialect)
+        super().__init__(Path(file.database), replace=replace)
+        self._dialect = file.dialect
         self._wording = Wording(type_of=self._type, booleans=("0", "1"))
         self._connection: sqlite3.Connection | None = None
 
