@@ -27,9 +27,9 @@ from mare_adapters.boundary import writing
 from mare_adapters.sources.columnar import arrow_type
 
 from .file_target import FileTarget
-from .layout import Limits
 from .marks import refuse_others, refuse_what_is_there
 from .target import Step, entered
+from .target_tables import Limits
 from .values import csv_rows, fitted
 from .wording import declared_digits
 

@@ -21,7 +21,7 @@ from mare_adapters.boundary import connecting
 from mare_adapters.dialects import Dialect
 from mare_adapters.locations import sql_location
 
-from .layout import Layout
+from .target_tables import TargetTables
 from .wording import Wording
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class Finishing:
         sizes = [sum(self.rows[table] for table in step.tables) for step in steps]
         for number, step in enumerate(steps):
             if self.watch is not None:
-                self.watch(WorkStep(step.what, sum(sizes[:number]), sizes[number], sum(sizes)))
+                self.watch(WorkStep(step.what, sum(sizes[:number]), sum(sizes)))
             yield step
 
 
@@ -58,7 +58,7 @@ class Target:
     def __init__(self, label: str, *, replace: bool) -> None:
         self._label = label
         self._replace = replace
-        self._layout = Layout(())
+        self._targets = TargetTables(())
         self._finishing = Finishing()
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class Target:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return self._layout.notes
+        return self._targets.notes
 
     def tell_finishing(self, watch: Watch) -> None:
         self._finishing.watch = watch

@@ -1,4 +1,4 @@
-"""Statements from a layout, in the words of one engine: names quoted always, constants written safely.
+"""Statements that create tables, in the words of one engine: names quoted always, constants written safely.
 
 The type that a column gets is the source's own word for it where both are of one engine, else the nearest. A source's word
 becomes part of a statement, and a release file may come from anywhere: only what reads as a type (words, sizes in brackets, a

@@ -30,11 +30,11 @@ from mare_adapters.engine import open_duckdb, quoted, stream
 from mare_adapters.locations import file_location
 
 from .arrow_kinds import conformed
-from .asking import TableSource, entered, find_table
 from .catalogue import Catalogue, StoredTable, labelled, whole_number_ends
 from .checks import apply_checks
 from .columnar import BATCH_ROWS, Unread, record_batches, within_reach
 from .peeking import peek_column
+from .table_source import TableSource, entered, find_table
 
 if TYPE_CHECKING:
     import duckdb

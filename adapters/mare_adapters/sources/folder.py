@@ -30,9 +30,9 @@ from mare.whereabouts import folder_place
 from mare_adapters.boundary import reading
 
 from .arrow_kinds import conformed, reflected_field
-from .asking import TableSource, entered, find_table
 from .columnar import BATCH_ROWS, Unread, record_batches
 from .csv_files import read_header, stream_rows
+from .table_source import TableSource, entered, find_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,8 +18,8 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection, 
 from mare_adapters.letters import spelled_values
 
 from .arrow_kinds import conformed, kind_of_arrow
-from .asking import TableSource, entered, find_table
 from .columnar import BATCH_ROWS, record_batches
+from .table_source import TableSource, entered, find_table
 
 if TYPE_CHECKING:
     import numpy as np

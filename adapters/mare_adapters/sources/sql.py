@@ -18,10 +18,10 @@ from mare_adapters.boundary import connecting, reading
 from mare_adapters.dialects import Dialect
 from mare_adapters.locations import SqlLocation, sql_location
 
-from .asking import Asked, Question, TableSource, asked_columns, entered, find_table
 from .catalogue import StoredTable, unknown_types_allowed
 from .columnar import BATCH_ROWS, Unread, record_batches
 from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value
+from .table_source import Asked, Question, TableSource, asked_columns, entered, find_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

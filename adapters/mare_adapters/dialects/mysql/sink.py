@@ -24,9 +24,9 @@ from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedForeignKey
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
-from mare_adapters.sinks.layout import Limits, WriteOrder, lay_out
 from mare_adapters.sinks.marks import has_mark, is_mark, mark_of, refuse_unmarked
 from mare_adapters.sinks.target import ServerTarget, Step, dangling, entered
+from mare_adapters.sinks.target_tables import Limits, WriteOrder, target_tables
 from mare_adapters.sinks.values import fitted, seconds
 
 from .wording import WORDING, changed, create_table, foreign_key
@@ -94,7 +94,7 @@ class MysqlSink(ServerTarget):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         done = False
         try:
-            if error is None and self._layout.tables:
+            if error is None and self._targets.tables:
                 self._finish()
                 done = True
         finally:
@@ -114,26 +114,26 @@ class MysqlSink(ServerTarget):
                 self._try_rights()
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
-        layout = lay_out(tables, _LIMITS)
+        targets = target_tables(tables, _LIMITS)
         with writing(self._location, "the target"):
             self._make_sure()
             self._sweep()
-            self._old, kept = self._room_for([table.name for table in layout.tables])
+            self._old, kept = self._room_for([table.name for table in targets.tables])
             if not kept:
                 self._try_rights()
-        self._layout = layout
+        self._targets = targets
         if kept:
             self._wait_with_keys(kept, WriteOrder.of(tables))
             return
-        self._notes = (*layout.notes, *changed(layout.tables, mariadb=self._mariadb))
-        self._staged = {table.name: self._new_name(number) for number, table in enumerate(layout.tables)}
-        for table in layout.tables:
+        self._notes = (*targets.notes, *changed(targets.tables, mariadb=self._mariadb))
+        self._staged = {table.name: self._new_name(number) for number, table in enumerate(targets.tables)}
+        for table in targets.tables:
             with writing(self._location, f"table {table.name}"):
                 mark = mark_of(table.name, release, self._where())
                 self._run(create_table(table, self._staged[table.name], mark, mariadb=self._mariadb))
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
-        laid = self._layout.table(table)
+        laid = self._targets.table(table)
         if not laid.columns or not batch.num_rows:
             return
         names = WORDING.names(column.name for column in laid.columns)
@@ -315,9 +315,9 @@ class MysqlSink(ServerTarget):
                 f"the foreign keys of table {table.name}",
                 (table.name,),
                 f"ALTER TABLE {WORDING.name(self._staged[table.name])} "
-                f"ADD {foreign_key(foreign, self._layout.table(foreign.table), self._staged[foreign.table])}",
+                f"ADD {foreign_key(foreign, self._targets.table(foreign.table), self._staged[foreign.table])}",
             )
-            for table in (self._layout.tables if self._staged else ())
+            for table in (self._targets.tables if self._staged else ())
             for foreign in table.foreign_keys
         ]
         checks = {Step(f"the foreign keys of table {key.table}", (key.table,), key.dangling): key for key in self._unchecked}

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import quote
 
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
-from mare_adapters.sources.asking import EXACT
 from mare_adapters.sources.catalogue import (
     Catalogue,
     StoredTable,
@@ -24,6 +23,7 @@ from mare_adapters.sources.catalogue import (
     without_columns,
 )
 from mare_adapters.sources.checks import apply_checks, apply_domain
+from mare_adapters.sources.table_source import EXACT
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector

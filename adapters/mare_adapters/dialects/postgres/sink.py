@@ -17,9 +17,9 @@ from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedTable
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
-from mare_adapters.sinks.layout import Limits, WriteOrder, lay_out
 from mare_adapters.sinks.marks import is_mark, mark_of, refuse_unmarked
 from mare_adapters.sinks.target import ServerTarget, Step, entered
+from mare_adapters.sinks.target_tables import Limits, WriteOrder, target_tables
 from mare_adapters.sinks.values import csv_rows, fitted
 from mare_adapters.sinks.wording import Wording
 
@@ -79,7 +79,7 @@ class PostgresSink(ServerTarget):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            if error is None and self._layout.tables:
+            if error is None and self._targets.tables:
                 self._finish()
         finally:
             self._connection, self._made = None, []
@@ -96,10 +96,10 @@ class PostgresSink(ServerTarget):
             self._run("ROLLBACK")
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
-        layout = lay_out(tables, _LIMITS)
+        targets = target_tables(tables, _LIMITS)
         with writing(self._location, "the target"):
-            schema, kept = self._begin([table.name for table in layout.tables])
-            bare = [table for table in layout.tables if table.name not in kept]
+            schema, kept = self._begin([table.name for table in targets.tables])
+            bare = [table for table in targets.tables if table.name not in kept]
             self._types = known_types(self._open, bare, schema, release, replace=self._replace)
             self._deferring = deferring(self._open, schema, kept, WriteOrder.of(tables))
             for statement in (*self._types.statements, *self._deferring.before):
@@ -109,15 +109,15 @@ class PostgresSink(ServerTarget):
             with writing(self._location, f"table {table.name}"):
                 self._run(wording.create_table(table))
                 self._run(f"COMMENT ON TABLE {wording.name(table.name)} IS '{mark_of(table.name, release, self._where(schema))}'")
-        self._layout, self._made = layout, bare
-        self._notes = layout.notes_on(table.name for table in bare)
+        self._targets, self._made = targets, bare
+        self._notes = targets.notes_on(table.name for table in bare)
         self._counting = [
             Step(f"the counters of table {table}", (table,), statement)
             for table, statement in counted_on(self._open, schema, kept)
         ]
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
-        laid = self._layout.table(table)
+        laid = self._targets.table(table)
         if not laid.columns or not batch.num_rows:
             return
         wording = Wording()

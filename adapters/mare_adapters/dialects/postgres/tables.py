@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
-from mare_adapters.sinks.layout import WriteOrder
 from mare_adapters.sinks.marks import is_mark, mark_of
+from mare_adapters.sinks.target_tables import WriteOrder
 from mare_adapters.sinks.wording import Wording, is_plain, sized
 
 from . import Postgres

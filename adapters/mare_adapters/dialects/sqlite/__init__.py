@@ -18,10 +18,10 @@ from mare.whereabouts import file_place
 from mare_adapters.dialects import Ask, Dialect
 from mare_adapters.engine import quoted
 from mare_adapters.letters import letters
-from mare_adapters.sources.asking import EXACT, Asked
 from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables
 from mare_adapters.sources.check_grammar import check_texts
 from mare_adapters.sources.checks import apply_checks
+from mare_adapters.sources.table_source import EXACT, Asked
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Inspector

@@ -29,7 +29,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TargetTables:
     """All tables of a write, parents before children where there is such an order, and what was left out of them."""
 
     tables: tuple[ReflectedTable, ...]
@@ -49,7 +49,7 @@ class Layout:
         return laid
 
 
-def lay_out(tables: Sequence[SinkTable], limits: Limits) -> Layout:
+def target_tables(tables: Sequence[SinkTable], limits: Limits) -> TargetTables:
     """Check the names, align the types of references, and leave out what cannot be declared."""
     wanted = [given.table for given in tables]
     check_names(wanted, limits)
@@ -67,7 +67,7 @@ def lay_out(tables: Sequence[SinkTable], limits: Limits) -> Layout:
         laid.append(
             replace(table, columns=columns, foreign_keys=tuple(kept), orders=tuple(orders), uniques=uniques, indexes=plain)
         )
-    return Layout(tuple(laid), tuple(notes), tuple(about))
+    return TargetTables(tuple(laid), tuple(notes), tuple(about))
 
 
 def check_names(tables: Iterable[ReflectedTable], limits: Limits) -> None:
