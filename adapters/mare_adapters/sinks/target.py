@@ -12,17 +12,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from mare.errors import InternalError, SinkError
-from mare.ports import Watch, WorkStep
-from mare.schema.reflection import ReflectedForeignKey
-from mare_adapters.boundary import connecting
+from mare.ports import Place, Watch, WorkStep
+from mare.schema.reflection import ReflectedForeignKey, ReflectedTable
+from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect
 from mare_adapters.locations import sql_location
 
+from .marks import refuse_unmarked
 from .target_tables import TargetTables
+from .values import fitted
 from .wording import Wording
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 T = TypeVar("T")
 
@@ -94,9 +99,50 @@ class ServerTarget(Target, ABC):
             self._connect()
         return self
 
+    def place(self) -> Place:
+        with writing(self._location, "the target"):
+            return self._place()
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        target = self._targets.table(table)
+        if not target.columns or not batch.num_rows:
+            return
+        ready = fitted(batch, target)
+        with writing(self._location, f"table {table}", after=f"It was left as it was.{self._remedy}"):
+            self._write(target, ready)
+        self._finishing.rows[table] += batch.num_rows
+
+    @property
+    def _remedy(self) -> str:
+        """What else to say where a row is refused."""
+        return ""
+
     @abstractmethod
     def _connect(self) -> None:
         """Open the connection; also another one, where a server has closed what was idle and nothing was begun yet."""
+
+    @abstractmethod
+    def _place(self) -> Place:
+        """Where the tables are."""
+
+    @abstractmethod
+    def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
+        """Add rows, which are in the table's own types, to it."""
+
+    def _refuse_what_is_no_table(self, others: Sequence[str]) -> None:
+        """``others`` have the name of a table that is to be written: views, say."""
+        if others:
+            raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
+
+    def _refuse_tables_in_the_way(self, tables: Sequence[str]) -> None:
+        """``tables`` hold rows, and are not to be replaced: nobody said so, or mare did not create them."""
+        if self._replace:
+            refuse_unmarked(self.label, tables)
+        elif tables:
+            raise SinkError(
+                f"{self.label} already holds rows in {', '.join(tables)}. It was left as it was: give another target, "
+                "or say --replace to drop these tables and write them anew, where mare created them."
+            )
 
 
 def entered(opened: T | None) -> T:

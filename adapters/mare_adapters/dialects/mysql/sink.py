@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Self
 
 from mare.errors import SinkError
 from mare.ports import Place, SinkTable
-from mare.schema.reflection import ReflectedForeignKey
+from mare.schema.reflection import ReflectedForeignKey, ReflectedTable
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
 from mare_adapters.sinks.marks import has_mark, is_mark, mark_of, refuse_unmarked
 from mare_adapters.sinks.target import ServerTarget, Step, dangling, entered
 from mare_adapters.sinks.target_tables import Limits, WriteOrder, target_tables
-from mare_adapters.sinks.values import fitted, seconds
+from mare_adapters.sinks.values import seconds
 
 from .wording import WORDING, changed, create_table, foreign_key
 
@@ -103,10 +103,6 @@ class MysqlSink(ServerTarget):
             self._connection, self._staged = None, {}
             self._stack.close()
 
-    def place(self) -> Place:
-        with writing(self._location, "the target"):
-            return self._place()
-
     def expect(self, tables: Sequence[str]) -> None:
         with writing(self._location, "the target"):
             self._make_sure()
@@ -132,16 +128,11 @@ class MysqlSink(ServerTarget):
                 mark = mark_of(table.name, release, self._where())
                 self._run(create_table(table, self._staged[table.name], mark, mariadb=self._mariadb))
 
-    def write(self, table: str, batch: pa.RecordBatch) -> None:
-        laid = self._targets.table(table)
-        if not laid.columns or not batch.num_rows:
-            return
-        names = WORDING.names(column.name for column in laid.columns)
-        into = f"INSERT INTO {WORDING.name(self._staged.get(table, table))} ({names})".replace("%", "%%")
-        rows = _rows(fitted(batch, laid))
-        with writing(self._location, f"table {table}"), self._open.cursor() as cursor:
-            cursor.executemany(f"{into} VALUES ({', '.join(['%s'] * len(laid.columns))})", list(rows))
-        self._finishing.rows[table] += batch.num_rows
+    def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
+        names = WORDING.names(column.name for column in table.columns)
+        into = f"INSERT INTO {WORDING.name(self._staged.get(table.name, table.name))} ({names})".replace("%", "%%")
+        with self._open.cursor() as cursor:
+            cursor.executemany(f"{into} VALUES ({', '.join(['%s'] * len(table.columns))})", list(_rows(batch)))
 
     @property
     def _open(self) -> Connection:
@@ -190,21 +181,14 @@ class MysqlSink(ServerTarget):
         wanted = {name.casefold() if folding else name: name for name in names}
         there = [(str(name), str(kind), mark) for name, kind, mark in self._rows(_HELD)]
         there = [(name, kind, mark) for name, kind, mark in there if (name.casefold() if folding else name) in wanted]
-        others = [f"{name} ({kind.lower()})" for name, kind, _ in there if kind != "BASE TABLE"]
-        if others:
-            raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
+        self._refuse_what_is_no_table([f"{name} ({kind.lower()})" for name, kind, _ in there if kind != "BASE TABLE"])
         held = [name for name, _, _ in there]
         where = self._where()
         foreign = [name for name, _, mark in there if not is_mark(mark, name, where)]
         filled = [n for n in (foreign if self._replace else held) if self._rows(f"SELECT 1 FROM {WORDING.name(n)} LIMIT 1")]
-        if self._replace:
-            # One RENAME shows all tables at once: some that are made anew cannot appear together with some that are only filled.
-            refuse_unmarked(self.label, filled or (foreign if len(foreign) < len(held) else []))
-        elif filled:
-            raise SinkError(
-                f"{self.label} already holds rows in {', '.join(filled)}. It was left as it was: give another target, "
-                "or say --replace to drop these tables and write them anew, where mare created them."
-            )
+        # One RENAME shows all tables at once: some that are made anew cannot appear together with some that are only filled.
+        mixed = self._replace and len(foreign) < len(held)
+        self._refuse_tables_in_the_way(filled or (foreign if mixed else []))
         if self._replace and not foreign:
             self._refuse_referred(held)
             return held, []
