@@ -159,7 +159,6 @@ class WorkStep:
     """In words, as in: the foreign keys of table stays."""
     before: int
     """Of the steps that are done."""
-    here: int
     total: int
 
 

@@ -20,7 +20,7 @@ from mare.domain import Coarsenings, Domain
 from mare.graph.groups import ColumnGroup
 from mare.ports import Source
 from mare.privacy.curator import Curator, Gate
-from mare.privacy.learning import Learner
+from mare.privacy.learner import Learner
 from mare.relational.relations import TableRelations
 from mare.relational.unrolling import Unrolling
 from mare.stage import Cuts, LocalNotes, Staged, StagedColumn, TableNeeds, needs, stage

@@ -66,9 +66,9 @@ def refuse_files_in(sink: Sink, files: Iterable[tuple[str, Path]]) -> None:
 
 def _names(real: Path) -> set[Hashable]:
     """What is there, by device and inode; and its name in its folder, which it has before it is there."""
-    found: set[Hashable] = {("file", *known)} if (known := _known(real)) else set()
+    names: set[Hashable] = {("file", *known)} if (known := _known(real)) else set()
     parent = _known(real.parent)
-    return found | ({("name", *parent, real.name)} if parent else set())
+    return names | ({("name", *parent, real.name)} if parent else set())
 
 
 def _folders_above(real: Path) -> set[Hashable]:
@@ -77,7 +77,7 @@ def _folders_above(real: Path) -> set[Hashable]:
 
 def _known(path: Path) -> tuple[int, int] | None:
     try:
-        told = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return None
-    return told.st_dev, told.st_ino
+    return status.st_dev, status.st_ino

@@ -202,5 +202,5 @@ def _place_of(error: BaseException) -> str:
     """Where, by the names that the server gives apart from its message: never a value."""
     diagnosis = getattr(origin_of(error), "diag", None)
     names = [(word, getattr(diagnosis, f"{word}_name", None)) for word in ("table", "column", "constraint")]
-    told = ", ".join(f"{word} {name}" for word, name in names if name)
-    return f" ({told})" if told else ""
+    named = ", ".join(f"{word} {name}" for word, name in names if name)
+    return f" ({named})" if named else ""

@@ -10,7 +10,6 @@ import gzip
 import io
 import shutil
 import sqlite3
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
@@ -21,7 +20,7 @@ from mare.ports import RemovedRows
 
 from .engine import open_duckdb, quoted
 from .locations import file_location, sql_location
-from .sources.csv_files import read_header
+from .sources.csv_files import fields_of_any_length, read_header
 from .sources.duckdb import reflect_duckdb
 from .sources.folder import DataFile, find_files
 
@@ -180,7 +179,7 @@ def _copied_csv(path: Path, target: Path, gone: set[int]) -> tuple[int, int]:
     """Rows that were read and that were kept, letter by letter: a row may go over several lines."""
     columns, separator = read_header(path)
     read = kept = 0
-    with _opened(path, "r") as original, _opened(target, "w") as copy, _fields_of_any_length():
+    with _opened(path, "r") as original, _opened(target, "w") as copy, fields_of_any_length():
         lines: list[str] = []
         records = csv.reader(_noted(original, lines), delimiter=separator)
         for number, record in enumerate(records):
@@ -214,15 +213,6 @@ def _opened(path: Path, mode: str) -> Iterator[IO[str]]:
         file = io.TextIOWrapper(cast(IO[bytes], plain), encoding="latin-1", newline="")
         yield file
         file.detach()  # flushes, and leaves it to be closed below
-
-
-@contextmanager
-def _fields_of_any_length() -> Iterator[None]:
-    before = csv.field_size_limit(sys.maxsize)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
 
 
 def copy_frames(location: Location, folder: Path, removed: Mapping[str, RemovedRows]) -> Location:

@@ -132,8 +132,8 @@ def _server_location(dialect: Dialect, driver: str, rest: str) -> SqlLocation:
     options = _options(query)
     secret = next((value for name in _PASSWORDS if (value := options.pop(name, None))), None)
     schemas = tuple(part.strip() for part in options.pop("schema", "").split(",") if part.strip())
-    for told in (options.get("host", ""), options.get("dbname", ""), *schemas):
-        if may_hold_password(told) or ";" in told:
+    for name in (options.get("host", ""), options.get("dbname", ""), *schemas):
+        if may_hold_password(name) or ";" in name:
             raise _Unreadable(f"the database URL cannot be read: host, dbname and schema are names. {_ENCODE}")
     return SqlLocation(
         dialect=dialect,

@@ -52,7 +52,7 @@ DECLARED = "Values outside a declared domain: mend the fields that are named, if
 
 _SAY_A_DOMAIN = ("values", "after", "before", "during", "within", "min", "max")
 
-Told = tuple[str, str | None]
+Entry = tuple[str, str | None]
 """A fact, and what can be done about its kind."""
 
 
@@ -88,12 +88,12 @@ def _write_notes(lines: list[str], file: Path) -> None:
 
 def left_out_lines(notes: LocalNotes, schema: Schema) -> Iterator[str]:
     """A line for everything that was left out, in true numbers; then what to do."""
-    told = list(_told(notes, schema))
-    yield from (fact for fact, _ in told)
-    yield from dict.fromkeys(remedy for _, remedy in told if remedy is not None)
+    entries = list(_entries(notes, schema))
+    yield from (fact for fact, _ in entries)
+    yield from dict.fromkeys(remedy for _, remedy in entries if remedy is not None)
 
 
-def _told(notes: LocalNotes, schema: Schema) -> Iterator[Told]:
+def _entries(notes: LocalNotes, schema: Schema) -> Iterator[Entry]:
     for place, count in notes.unread.items():
         if place in schema.tables:
             yield f"{place}: {count:,} rows with more or fewer fields than the header were left out {INTERNAL}", ROWS
@@ -110,13 +110,15 @@ def _told(notes: LocalNotes, schema: Schema) -> Iterator[Told]:
             yield f"{table}: {rows:,} rows without a parent were left out {INTERNAL}", ORPHANS
     for table, cuts in notes.truncated.items():
         yield from _cuts(table, cuts, schema)
-    columns = {f"{name}.{column}": says for name, table in schema.tables.items() for column, says in table.columns.items()}
+    columns = {
+        f"{name}.{column}": declared for name, table in schema.tables.items() for column, declared in table.columns.items()
+    }
     for column, values in notes.outside.items():
         if values:
             yield _outside(column, values, columns.get(column))
 
 
-def _cuts(table: str, cuts: Cuts, schema: Schema) -> Iterator[Told]:
+def _cuts(table: str, cuts: Cuts, schema: Schema) -> Iterator[Entry]:
     link = schema.parent(table)
     cap = None if link is None else link_cap(schema, table)
     if link is None or cap is None:
@@ -137,7 +139,7 @@ def _cuts(table: str, cuts: Cuts, schema: Schema) -> Iterator[Told]:
         yield f"{table}: {cuts.above:,} rows were cut together with the row of {parent} above them {INTERNAL}", None
 
 
-def _cap_per_row(table: str, link: Parent, cap: Cap, schema: Schema) -> Told:
+def _cap_per_row(table: str, link: Parent, cap: Cap, schema: Schema) -> Entry:
     """The lowest of the caps on rows under one parent row, as the stage enforces it."""
     if cap.why == "max_per_entity" or (link.max_per_entity is not None and link.max_per_entity < cap.rows):
         return f"`max_per_entity: {link.max_per_entity}`, rows per row of {schema.entity_name}", CAPS
@@ -147,16 +149,16 @@ def _cap_per_row(table: str, link: Parent, cap: Cap, schema: Schema) -> Told:
     return f"a cap of {cap.rows}, {each}: {cap.why}", ONE_ROW if cap.why == "key = foreign key" else VOCABULARY
 
 
-def _outside(column: str, values: int, says: AnyColumn | None) -> Told:
-    """Values that took part otherwise than they were; ``says`` is None for a reference."""
-    if getattr(says, "learn", False) and isinstance(says, Category | Code):
+def _outside(column: str, values: int, declared: AnyColumn | None) -> Entry:
+    """Values that took part otherwise than they were; ``declared`` is None for a reference."""
+    if getattr(declared, "learn", False) and isinstance(declared, Category | Code):
         return f"{column}: {values:,} values were too rare to be learned at this budget {INTERNAL}", RARE
-    if getattr(says, "learn", False):
+    if getattr(declared, "learn", False):
         return (
             f"{column}: {values:,} values outside the range that was learned at this budget were moved into it {INTERNAL}",
             RANGE,
         )
-    fields = [field for field in _SAY_A_DOMAIN if getattr(says, field, None) is not None]
+    fields = [field for field in _SAY_A_DOMAIN if getattr(declared, field, None) is not None]
     named = f" ({', '.join(f'`{field}`' for field in fields)})" if fields else ""
     return (
         f"{column}: {values:,} values outside its domain{named} were moved into it {INTERNAL}",

@@ -42,16 +42,16 @@ class Progress:
     total: int | None = None
     _begun: float = 0.0
     """When the count began with nothing done: whatever came before says nothing about the rest."""
-    _told: float = 0.0
+    _shown_at: float = 0.0
 
     def __post_init__(self) -> None:
-        self._begun = self._told = self.clock()
+        self._begun = self._shown_at = self.clock()
 
     def show(self, what: str, done: float = 0.0, total: int | None = None) -> None:
         """What is done from now on."""
-        self.what, self.done, self.total, self._told = what, done, total, self.clock()
+        self.what, self.done, self.total, self._shown_at = what, done, total, self.clock()
         if not done:
-            self._begun = self._told
+            self._begun = self._shown_at
 
     def fraction(self) -> float | None:
         return min(1.0, self.done / self.total) if self.total else None
@@ -64,7 +64,7 @@ class Progress:
         """Seconds, at the rate so far; None where there is none yet, or it has not been kept."""
         if not self.total or not self.done:
             return None
-        left = (self.total - self.done) * (self._told - self._begun) / self.done - (self.clock() - self._told)
+        left = (self.total - self.done) * (self._shown_at - self._begun) / self.done - (self.clock() - self._shown_at)
         return left if left > 0 else None
 
     @property

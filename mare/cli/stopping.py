@@ -85,9 +85,9 @@ def stoppable() -> Iterator[None]:
     before: dict[int, object] = {}
     stop, hook = _Stop(), sys.unraisablehook
 
-    def unraisable(told: UnraisableHookArgs) -> None:
-        if not stop.swallowed(told.exc_type):
-            hook(told)
+    def unraisable(failure: UnraisableHookArgs) -> None:
+        if not stop.swallowed(failure.exc_type):
+            hook(failure)
 
     for number in [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]:
         now = signal.getsignal(number)

@@ -18,8 +18,8 @@ from mare.codec.relative import FirstCodec, whole_bins
 from mare.codec.scales import TimeScale
 from mare.codec.ticks import FURTHEST
 from mare.errors import InternalError
+from mare.privacy.fine_histograms import FineHistogram, LearnedBounds, quantile_bins, quantile_count
 from mare.privacy.grids import Grid, fine_cells, linear_grid, log_grid, most_fine_cells, power_grid
-from mare.privacy.learned import FineHistogram, LearnedBounds, quantile_bins, quantile_count
 
 from .close_looks import Cut, evenly
 

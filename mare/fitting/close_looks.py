@@ -15,9 +15,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.privacy.fine_histograms import FineHistogram, Numbers
 from mare.privacy.grids import Grid
-from mare.privacy.learned import FineHistogram, Numbers
-from mare.privacy.learning import Learner
+from mare.privacy.learner import Learner
 
 LOOKS, LOOK = 3, 0.15
 """So many looks at most, each for this part of the column's share."""

@@ -34,8 +34,8 @@ from mare.domain import Marginal
 from mare.errors import InternalError
 from mare.planning.sensitivity import RowBound
 from mare.privacy.curator import Clip, NoisyCounts
+from mare.privacy.fine_histograms import FineHistogram, noisy_bounds
 from mare.privacy.grids import Grid
-from mare.privacy.learned import FineHistogram, noisy_bounds
 from mare.relational.public import PublicTables
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema

@@ -22,7 +22,7 @@ from .answers.selecting import Selected, answer_select
 from .answers.sparse_counts import SparseCounts, answer_sparse
 from .bits import BitSource, OsBits
 from .budget import Budget
-from .learning import Learner
+from .learner import Learner
 from .ledger import Ledger
 from .qualities import Candidate, Weighting
 from .tape import Tape

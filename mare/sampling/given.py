@@ -124,7 +124,7 @@ def take_given(release: Release, ready: Ready, given: Given, watch: Watch | None
 
     def begin(step: str, table: str) -> None:
         if watch is not None:
-            watch(WorkStep(f"{step} {table}", next(numbers), 1, len(STEPS) * len(named)))
+            watch(WorkStep(f"{step} {table}", next(numbers), len(STEPS) * len(named)))
 
     for name, rows in named.items():
         begin("reading", name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -27,13 +26,20 @@ def told_by(location: str, *, twice: bool = False) -> list[WorkStep]:
     return told
 
 
+def rows_of(steps: list[WorkStep]) -> list[int]:
+    """What each of the steps goes over: up to where the next begins."""
+    return [
+        after - step.before for step, after in zip(steps, [*(step.before for step in steps[1:]), steps[-1].total], strict=True)
+    ]
+
+
 @pytest.mark.parametrize("kind", ALL)
 def test_the_steps_add_up_to_what_was_announced(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
     told = told_by(make_target(kind, request, tmp_path / "place").location)
     assert told[0].before == 0
-    assert all(after.before == before.before + before.here for before, after in pairwise(told))
-    assert {step.total for step in told} == {told[-1].before + told[-1].here}
+    assert min(rows_of(told)) >= 0
+    assert {step.total for step in told} == {sum(rows_of(told))}
     assert told[-1].total > 0
 
 
@@ -42,7 +48,7 @@ def test_foreign_keys_are_named_with_the_rows_that_they_go_over(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     told = told_by(make_target(kind, request, tmp_path).location)
-    keys = [(step.what, step.here) for step in told if "foreign keys" in step.what]
+    keys = [(step.what, rows) for step, rows in zip(told, rows_of(told), strict=True) if "foreign keys" in step.what]
     assert ("the foreign keys of table Patients", PATIENT_ROWS) in keys
     if kind != "duckdb":  # which checks those that lead to earlier rows as they come
         assert ("the foreign keys of table lines", LINE_ROWS) in keys

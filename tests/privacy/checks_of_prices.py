@@ -23,7 +23,7 @@ from mare.privacy.budget import Budget
 from mare.privacy.conversion import epsilon_from_rho
 from mare.privacy.curator import Clip, Curator, Gate
 from mare.privacy.gaussian import GaussianTable
-from mare.privacy.learning import Learner
+from mare.privacy.learner import Learner
 from mare.privacy.ledger import Charge, Ledger
 from mare.privacy.qualities import NormRank, Tvd
 from mare.privacy.tape import Counts, Query, Recorder, distance_squared

@@ -13,7 +13,7 @@ import mare.privacy.answers.pricing as pricing_module
 import mare.privacy.answers.scoring as scoring_module
 import mare.privacy.answers.selecting as selecting_module
 import mare.privacy.curator as curator_module
-import mare.privacy.learning as learning_module
+import mare.privacy.learner as learner_module
 from mare.privacy.answers.clipping import ChosenClip
 from mare.privacy.choosing import Choice
 from mare.privacy.curator import Clip
@@ -109,7 +109,7 @@ def true_cells_first(patch: pytest.MonkeyPatch) -> None:
 )
 def no_threshold(patch: pytest.MonkeyPatch) -> None:
     """A value that one entity alone holds gets out (leak 2)."""
-    patch.setattr(learning_module, "key_threshold", lambda sigma, per_entity, delta: 0)
+    patch.setattr(learner_module, "key_threshold", lambda sigma, per_entity, delta: 0)
 
 
 @planted("the clip is not applied", checks.sessions_pass_the_tape, "one entity moves it by")

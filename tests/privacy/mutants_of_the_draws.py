@@ -16,7 +16,7 @@ import mare.privacy.answers.clipping as clipping_module
 import mare.privacy.answers.pricing as pricing_module
 import mare.privacy.conversion as conversion_module
 import mare.privacy.curator as curator_module
-import mare.privacy.learning as learning_module
+import mare.privacy.learner as learner_module
 from mare.errors import PrivacyError
 from mare.privacy.answers.clipping import Limit
 from mare.privacy.answers.judging import judge
@@ -118,7 +118,7 @@ def values_in_true_order(patch: pytest.MonkeyPatch) -> None:
         values = sorted(counts, key=lambda value: (-counts[value], value))
         return values, np.array([counts[value] for value in values], dtype=np.int64)
 
-    patch.setattr(learning_module, "canonical", canonical)
+    patch.setattr(learner_module, "canonical", canonical)
 
 
 # ---------------------------------------------------------------------- prices and thresholds
@@ -160,8 +160,8 @@ def unpaid_error(patch: pytest.MonkeyPatch) -> None:
 )
 def threshold_for_one(patch: pytest.MonkeyPatch) -> None:
     """Any of k₀ values may get out, each with the δ that was meant for all of them (leak 2)."""
-    original = learning_module.key_threshold
-    patch.setattr(learning_module, "key_threshold", lambda sigma, per_entity, delta: original(sigma, 1, delta))
+    original = learner_module.key_threshold
+    patch.setattr(learner_module, "key_threshold", lambda sigma, per_entity, delta: original(sigma, 1, delta))
 
 
 @planted("the whole δ for the conversion, and the rest beside it", checks_of_prices.deltas_add_up, "delta comes to")

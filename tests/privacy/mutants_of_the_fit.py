@@ -20,7 +20,7 @@ from mare.privacy.answers.judging import judge
 from mare.privacy.answers.scoring import exact_scores
 from mare.privacy.answers.selecting import Selected
 from mare.privacy.curator import Gate
-from mare.privacy.learning import Learner
+from mare.privacy.learner import Learner
 from mare.relational.placing import PlacedTables
 from mare.stage import TableNeeds, kernel
 from tests.privacy import checks, checks_of_fits

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 import mare.fitting.bin_placing as placing_module
-import mare.privacy.learning as learning_module
+import mare.privacy.learner as learner_module
 import mare.relational.coding as coding_module
-from mare.privacy.learning import Learner
+from mare.privacy.learner import Learner
 from mare.privacy.noise import LARGEST_COUNT, Noise
 from mare.privacy.till import Till
 from mare.stage.raw_columns import StagedColumn
@@ -105,7 +105,7 @@ def listed_by_true_count(patch: pytest.MonkeyPatch) -> None:
         top = np.sort(np.argsort(-counts, kind="stable")[:most])
         return original(self, [values[place] for place in top], counts[top], noise, threshold, most)
 
-    original = learning_module.Learner._drawn
+    original = learner_module.Learner._drawn
     patch.setattr(Learner, "_drawn", drawn)
 
 

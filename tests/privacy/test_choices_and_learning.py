@@ -18,8 +18,8 @@ from mare.privacy.answers.clipping import Clip
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Gate
+from mare.privacy.fine_histograms import quantile_bins
 from mare.privacy.grids import linear_grid, power_grid
-from mare.privacy.learned import quantile_bins
 from mare.privacy.ledger import Ledger
 from mare.privacy.qualities import Candidate, Distance, FScore, NormRank, Tvd, TvdToReleased, Weighting
 from mare.privacy.tape import Recorder, Replayer, Tape, TapeMismatch
@@ -252,7 +252,7 @@ def test_planted_bug_a_grid_from_the_data() -> None:
 def test_planted_bug_without_a_threshold_a_value_of_one_gets_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the tape cannot see (it replays the released list) the released list shows."""
     assert "only mine" not in learning_values_of(wards())
-    monkeypatch.setattr("mare.privacy.learning.key_threshold", lambda sigma, per_entity, delta: -(10**6))
+    monkeypatch.setattr("mare.privacy.learner.key_threshold", lambda sigma, per_entity, delta: -(10**6))
     assert "only mine" in learning_values_of(wards())
 
 

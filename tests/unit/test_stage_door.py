@@ -20,7 +20,7 @@ from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Curator
-from mare.privacy.learning import Learner
+from mare.privacy.learner import Learner
 from mare.schema.loading import load_schema
 from mare.stage.needs import Link, TableNeeds
 from mare.stage_door import StageDoor

@@ -23,10 +23,10 @@ from mare.ports import Place
 from mare.schema.reflection import Bound, LeftOut, ReflectedColumn, StorageKind
 from mare.whereabouts import file_place
 from mare_adapters.boundary import cause_in_words
-from mare_adapters.sources.asking import Asked, Question
 from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables, whole_number_ends
 from mare_adapters.sources.checks import apply_checks
 from mare_adapters.sources.columnar import Unread
+from mare_adapters.sources.table_source import Asked, Question
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,7 +125,7 @@ class Dialect:
         return cast(stored, Text) if column.kind in ("other", "json") else stored
 
     def key_form(self, asked: Asked) -> str:
-        """The expression, in SQL, whose texts are the same where the collation calls the values equal (`sources.asking`)."""
+        """The expression, in SQL, whose texts are the same where the collation calls values equal (`sources.table_source`)."""
         raise SourceError(f"{asked.stored.name}: a {self.name} database compares nothing by the collation {asked.collation!r}.")
 
     def fast_batches(self, connection: Connection, asked: Question, unread: Unread) -> Iterator[pa.RecordBatch] | None:

@@ -20,9 +20,9 @@ from mare_adapters.locations import file_location
 from mare_adapters.sources.columnar import arrow_type
 
 from .file_target import FileTarget
-from .layout import Limits, WriteOrder
 from .marks import is_mark, mark_of
 from .target import Step, dangling, entered
+from .target_tables import Limits, WriteOrder
 from .values import fitted
 from .wording import Wording, changed_types, create_indexes, is_listed, own_type, sized
 
@@ -73,8 +73,12 @@ class DuckdbSink(FileTarget):
     @property
     def notes(self) -> tuple[str, ...]:
         later = (f"{table} ({', '.join(key.columns)}) refers to {key.table}" for table, key in sorted(self._later, key=str))
-        types = changed_types(self._layout.tables, "duckdb", _type)
-        return (*self._layout.notes, *types, *(f"{words}: it was checked, but DuckDB can declare no such key" for words in later))
+        types = changed_types(self._targets.tables, "duckdb", _type)
+        return (
+            *self._targets.notes,
+            *types,
+            *(f"{words}: it was checked, but DuckDB can declare no such key" for words in later),
+        )
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         self._order = WriteOrder.of(tables)
@@ -133,7 +137,7 @@ class DuckdbSink(FileTarget):
 
     def _finish(self) -> None:
         connection = entered(self._connection)
-        indexes = [Step(f"the indexes of table {n}", (n,), index) for n, index in create_indexes(self._layout.tables, WORDING)]
+        indexes = [Step(f"the indexes of table {n}", (n,), index) for n, index in create_indexes(self._targets.tables, WORDING)]
         orphans = {Step(f"the foreign keys of table {n}", (n,), dangling(WORDING, n, key)): (n, key) for n, key in self._later}
         for step in self._finishing.over([*indexes, *orphans, Step("the file", tuple(self._finishing.rows), "CHECKPOINT")]):
             answer = connection.execute(step.statement)

@@ -24,9 +24,9 @@ from mare.schema.reflection import ReflectedTable
 from mare.whereabouts import file_place
 from mare_adapters.boundary import writing
 
-from .layout import Limits, lay_out
 from .marks import refuse_others, refuse_what_is_there
 from .target import Target, entered
+from .target_tables import Limits, target_tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,11 +60,11 @@ class FileTarget(Target, ABC):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            if error is None and self._layout.tables:
+            if error is None and self._targets.tables:
                 with writing(self.label, f"the {_NOUNS[self.is_folder]}"):
                     self._finish()
                     self._let_go()
-                    self.expect([table.name for table in self._layout.tables])  # somebody may have come meanwhile
+                    self.expect([table.name for table in self._targets.tables])  # somebody may have come meanwhile
                     self._make_way()
                     entered(self._new).appear()
         finally:
@@ -83,13 +83,13 @@ class FileTarget(Target, ABC):
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         self.expect([table.table.name for table in tables])
-        self._layout, self._release = lay_out(tables, self.limits), release
-        for table in self._layout.tables:
+        self._targets, self._release = target_tables(tables, self.limits), release
+        for table in self._targets.tables:
             with writing(self.label, f"table {table.name}"):
                 self._create(table)
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
-        laid = self._layout.table(table)
+        laid = self._targets.table(table)
         if not laid.columns:
             return
         with writing(self.label, f"table {table}"):

@@ -27,9 +27,9 @@ from mare_adapters.boundary import writing
 from mare_adapters.sources.columnar import arrow_type
 
 from .file_target import FileTarget
-from .layout import Limits
 from .marks import refuse_others, refuse_what_is_there
 from .target import Step, entered
+from .target_tables import Limits
 from .values import csv_rows, fitted
 from .wording import declared_digits
 
@@ -115,10 +115,10 @@ class FolderSink(FileTarget):
 def _marked(file: Path) -> dict[str, object] | None:
     """The files that a folder's mark lists, with their sizes; None where it is no mark of mare's."""
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
+        mark = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    files = told.get("files") if isinstance(told, dict) and told.get("created by") == "mare" else None
+    files = mark.get("files") if isinstance(mark, dict) and mark.get("created by") == "mare" else None
     return files if isinstance(files, dict) else None
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Self, cast
 from mare.errors import SinkError
 from mare.ports import Place, SinkTable
 
-from .layout import Limits, lay_out
 from .marks import is_mark, mark_of, refuse_unmarked
 from .target import Target, entered
+from .target_tables import Limits, target_tables
 from .values import fitted
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ class FramesSink(Target):
         refuse_unmarked("the dictionary", foreign, "Take it out yourself, or give an empty dictionary.")
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
-        self.expect([one.table.name for one in tables])
-        self._layout, self._release = lay_out(tables, _LIMITS), release
-        self._parts = {table.name: [] for table in self._layout.tables}
+        self.expect([given.table.name for given in tables])
+        self._targets, self._release = target_tables(tables, _LIMITS), release
+        self._parts = {table.name: [] for table in self._targets.tables}
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
-        entered(self._parts)[table].append(fitted(batch, self._layout.table(table)))
+        entered(self._parts)[table].append(fitted(batch, self._targets.table(table)))
 
 
 def _frame(rows: pa.Table) -> pd.DataFrame:

@@ -22,14 +22,14 @@ _UNKNOWN = "unknown"
 def mark_of(table: str, release: str, where: str = "") -> str:
     """The comment of a table that mare creates. Letters, digits and brackets alone: no engine has to escape it. ``where`` tells
     its database from all others."""
-    told = release if re.fullmatch(r"\w+", release) else _UNKNOWN
-    return f"synthetic, created by mare from release {told} (mark {_seal(table, told, where)})"
+    name = release if re.fullmatch(r"\w+", release) else _UNKNOWN
+    return f"synthetic, created by mare from release {name} (mark {_seal(table, name, where)})"
 
 
 def is_mark(comment: object, table: str, where: str = "") -> bool:
     """Whether a comment is the mark of the table of this name there."""
-    found = _MARK.search(str(comment or ""))
-    return found is not None and found[2] == _seal(table, found[1], where)
+    mark = _MARK.search(str(comment or ""))
+    return mark is not None and mark[2] == _seal(table, mark[1], where)
 
 
 def has_mark(comment: object) -> bool:

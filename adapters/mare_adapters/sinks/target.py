@@ -12,17 +12,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from mare.errors import InternalError, SinkError
-from mare.ports import Watch, WorkStep
-from mare.schema.reflection import ReflectedForeignKey
-from mare_adapters.boundary import connecting
+from mare.ports import Place, Watch, WorkStep
+from mare.schema.reflection import ReflectedForeignKey, ReflectedTable
+from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect
 from mare_adapters.locations import sql_location
 
-from .layout import Layout
+from .marks import refuse_unmarked
+from .target_tables import TargetTables
+from .values import fitted
 from .wording import Wording
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 T = TypeVar("T")
 
@@ -48,7 +53,7 @@ class Finishing:
         sizes = [sum(self.rows[table] for table in step.tables) for step in steps]
         for number, step in enumerate(steps):
             if self.watch is not None:
-                self.watch(WorkStep(step.what, sum(sizes[:number]), sizes[number], sum(sizes)))
+                self.watch(WorkStep(step.what, sum(sizes[:number]), sum(sizes)))
             yield step
 
 
@@ -58,7 +63,7 @@ class Target:
     def __init__(self, label: str, *, replace: bool) -> None:
         self._label = label
         self._replace = replace
-        self._layout = Layout(())
+        self._targets = TargetTables(())
         self._finishing = Finishing()
 
     def __repr__(self) -> str:
@@ -70,7 +75,7 @@ class Target:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return self._layout.notes
+        return self._targets.notes
 
     def tell_finishing(self, watch: Watch) -> None:
         self._finishing.watch = watch
@@ -94,9 +99,50 @@ class ServerTarget(Target, ABC):
             self._connect()
         return self
 
+    def place(self) -> Place:
+        with writing(self._location, "the target"):
+            return self._place()
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        target = self._targets.table(table)
+        if not target.columns or not batch.num_rows:
+            return
+        ready = fitted(batch, target)
+        with writing(self._location, f"table {table}", after=f"It was left as it was.{self._remedy}"):
+            self._write(target, ready)
+        self._finishing.rows[table] += batch.num_rows
+
+    @property
+    def _remedy(self) -> str:
+        """What else to say where a row is refused."""
+        return ""
+
     @abstractmethod
     def _connect(self) -> None:
         """Open the connection; also another one, where a server has closed what was idle and nothing was begun yet."""
+
+    @abstractmethod
+    def _place(self) -> Place:
+        """Where the tables are."""
+
+    @abstractmethod
+    def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
+        """Add rows, which are in the table's own types, to it."""
+
+    def _refuse_what_is_no_table(self, others: Sequence[str]) -> None:
+        """``others`` have the name of a table that is to be written: views, say."""
+        if others:
+            raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
+
+    def _refuse_tables_in_the_way(self, tables: Sequence[str]) -> None:
+        """``tables`` hold rows, and are not to be replaced: nobody said so, or mare did not create them."""
+        if self._replace:
+            refuse_unmarked(self.label, tables)
+        elif tables:
+            raise SinkError(
+                f"{self.label} already holds rows in {', '.join(tables)}. It was left as it was: give another target, "
+                "or say --replace to drop these tables and write them anew, where mare created them."
+            )
 
 
 def entered(opened: T | None) -> T:

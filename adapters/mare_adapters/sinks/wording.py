@@ -1,4 +1,4 @@
-"""Statements from a layout, in the words of one engine: names quoted always, constants written safely.
+"""Statements that create tables, in the words of one engine: names quoted always, constants written safely.
 
 The type that a column gets is the source's own word for it where both are of one engine, else the nearest. A source's word
 becomes part of a statement, and a release file may come from anywhere: only what reads as a type (words, sizes in brackets, a
@@ -59,8 +59,8 @@ class Wording:
         stands within the statement itself, for an engine that keeps the statement and knows no comments."""
         parts = [self.column(column, table) for column in table.columns]
         parts += [f"CHECK ({check})" for check in self.checks(table)]
-        said = f"/* {remark} */ " if remark else ""
-        return f"CREATE TABLE {self.name(name or table.name)} ({said}{', '.join([*parts, *extra])})"
+        comment = f"/* {remark} */ " if remark else ""
+        return f"CREATE TABLE {self.name(name or table.name)} ({comment}{', '.join([*parts, *extra])})"
 
     def column(self, column: ReflectedColumn, table: ReflectedTable) -> str:
         null = self.null if column.nullable and column.name not in table.key else " NOT NULL"

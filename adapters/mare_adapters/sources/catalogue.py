@@ -146,7 +146,11 @@ def _uniques_and_indexes(
     """Uniques, plain indexes, and what is unique in a way that is not kept: in words."""
     uniques = {tuple(constraint["column_names"]) for constraint in constraints}
     plain: set[tuple[str, ...]] = set()
-    unkept = {_NULLS.format(", ".join(one["column_names"])) for one in constraints if _options(one, "_nulls_not_distinct")}
+    unkept = {
+        _NULLS.format(", ".join(constraint["column_names"]))
+        for constraint in constraints
+        if _options(constraint, "_nulls_not_distinct")
+    }
     for index in indexes:
         columns = tuple(name for name in index["column_names"] if name is not None)
         computed, where = len(columns) != len(index["column_names"]), _options(index, "_where")
@@ -163,11 +167,11 @@ def _uniques_and_indexes(
 _NULLS = "NULLS NOT DISTINCT of UNIQUE ({})"
 
 
-def _options(one: ReflectedUniqueConstraint | ReflectedIndex, ending: str) -> list[object]:
+def _options(declared: ReflectedUniqueConstraint | ReflectedIndex, ending: str) -> list[object]:
     """What an option of the dialect says, where it says something."""
     return [
         value
-        for option, value in one.get("dialect_options", {}).items()
+        for option, value in declared.get("dialect_options", {}).items()
         if option.endswith(ending) and value is not None and value is not False
     ]
 

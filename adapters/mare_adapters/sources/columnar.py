@@ -114,9 +114,9 @@ def read_values(values: Sequence[object], column: ReflectedColumn) -> tuple[pa.A
     except (ValueError, TypeError, OverflowError, pa.ArrowException):
         pass  # a value beyond the type's reach is among them: each is looked at by itself
     convert = partial(_within_decimal, wanted) if decimal else _CONVERT.get(column.kind, _text)
-    found = [None if value is None else _attempt(convert, value) for value in values]
-    missed = sum(1 for value, read in zip(values, found, strict=True) if read is None and not _is_missing(value))
-    return pa.array(found, type=wanted), missed
+    converted = [None if value is None else _attempt(convert, value) for value in values]
+    missed = sum(1 for value, read in zip(values, converted, strict=True) if read is None and not _is_missing(value))
+    return pa.array(converted, type=wanted), missed
 
 
 def _attempt(convert: Callable[[object], object], value: object) -> object:

@@ -15,7 +15,8 @@ import io
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -65,10 +66,8 @@ def read_header(path: Path) -> tuple[tuple[ReflectedColumn, ...], str]:
     return tuple(ReflectedColumn(name, "unknown") for name in names), separator
 
 
-def stream_rows(
-    path: Path, header: Sequence[str], separator: str, names: Sequence[str], skipped: Callable[[], None]
-) -> Iterator[pa.RecordBatch]:
-    """These columns of every row, as text. ``skipped`` is told of each row that has not the header's fields."""
+def stream_rows(path: Path, header: Sequence[str], separator: str, names: Sequence[str]) -> Generator[pa.RecordBatch, None, int]:
+    """These columns of every row, as text; in the end, how many rows have not the header's fields and were left out."""
     import pyarrow as pa
 
     _refuse_open_quote(path, separator)
@@ -81,9 +80,7 @@ def stream_rows(
                 if len(new):
                     read += len(new)
                     yield pa.RecordBatch.from_arrays([_texts(column) for column in new.columns], names=new.schema.names)
-            for _ in range(odd.count):
-                skipped()
-            return
+            return odd.count
         except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
             if odd.swallowed:
                 raise _open_quote(path) from None
@@ -144,16 +141,27 @@ def _refuse_open_quote(path: Path, separator: str) -> None:
                 return
         except (OSError, EOFError, zlib.error) as error:
             raise _fault(path, error) from None
-    usual = csv.field_size_limit(sys.maxsize)
-    with _opened(path) as file, io.TextIOWrapper(cast(IO[bytes], file), encoding="latin-1", newline="") as text:
+    with (
+        fields_of_any_length(),
+        _opened(path) as file,
+        io.TextIOWrapper(cast(IO[bytes], file), encoding="latin-1", newline="") as text,
+    ):
         try:
             for _ in csv.reader(text, delimiter=separator, strict=True):
                 pass
         except csv.Error as error:
             if "unexpected end of data" in str(error):
                 raise _open_quote(path) from None
-        finally:
-            csv.field_size_limit(usual)
+
+
+@contextmanager
+def fields_of_any_length() -> Iterator[None]:
+    """Python's own reader refuses what is longer than a limit that it keeps for the whole process."""
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _open_quote(path: Path) -> SourceError:

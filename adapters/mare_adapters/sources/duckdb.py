@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.errors import SourceError
@@ -30,15 +29,16 @@ from mare_adapters.engine import open_duckdb, quoted, stream
 from mare_adapters.locations import file_location
 
 from .arrow_kinds import conformed
-from .asking import TableSource, entered, find_table
 from .catalogue import Catalogue, StoredTable, labelled, whole_number_ends
 from .checks import apply_checks
-from .columnar import BATCH_ROWS, Unread, record_batches, within_reach
+from .columnar import BATCH_ROWS, within_reach
 from .peeking import peek_column
+from .table_source import TableSource, find_table
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
+
+    from .table_source import Batches
 
 _KINDS: dict[str, StorageKind] = {
     "BOOLEAN": "boolean",
@@ -79,15 +79,13 @@ _SIZE = (
 )
 
 
-class DuckdbSource(TableSource):
+class DuckdbSource(TableSource["duckdb.DuckDBPyConnection"]):
     """A DuckDB file, as a `mare.ports.Source`."""
 
     def __init__(self, location: str | Path) -> None:
+        super().__init__()
         self._path = file_location(location, "duckdb")
-        self._stack = ExitStack()
-        self._connection: duckdb.DuckDBPyConnection | None = None
         self._tables: dict[str, StoredTable] = {}
-        self.unread: Unread = Unread()
 
     @property
     def label(self) -> str:
@@ -99,8 +97,8 @@ class DuckdbSource(TableSource):
         if not Path(self._path).is_file():
             raise SourceError(f"{self._path} is not there. Give the path of a DuckDB file that exists.")
         try:
-            self._connection = self._stack.enter_context(open_duckdb(self._path, read_only=True))
-            self._connection.execute("BEGIN TRANSACTION READ ONLY")
+            self._opened = self._stack.enter_context(open_duckdb(self._path, read_only=True))
+            self._opened.execute("BEGIN TRANSACTION READ ONLY")
         except duckdb.Error as error:
             raise SourceError(
                 f"{self._path} cannot be opened ({type(error).__name__}). Is it a DuckDB file, of a version that DuckDB "
@@ -108,25 +106,21 @@ class DuckdbSource(TableSource):
             ) from None
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._connection, self._reflection = None, None
-        self._stack.close()
-
     def _reflect(self) -> Reflection:
         with reading(self.label, "the catalogue"):
-            catalogue = reflect_duckdb(entered(self._connection))
+            catalogue = reflect_duckdb(self._open)
         self._tables = catalogue.by_label
         return Reflection(self.label, tuple(catalogue.tables), tuple(catalogue.left_out))
 
     def _peek(self, table: ReflectedTable, column: ReflectedColumn, max_values: int) -> Peek:
-        return peek_column(entered(self._connection), self._relation(table), _selected(column), column.kind, max_values)
+        return peek_column(self._open, self._relation(table), _selected(column), column.kind, max_values)
 
     def about(self, table: str) -> int | None:
         name = find_table(self.reflect(), table).name
         stored = self._tables[name]
         with reading(self.label, "the catalogue"):
             # To its end: DuckDB 2 streams nothing as long as the last answer is not taken.
-            rows = entered(self._connection).execute(_SIZE, [stored.schema, stored.name]).fetchall()
+            rows = self._open.execute(_SIZE, [stored.schema, stored.name]).fetchall()
         return int(rows[0][0]) if rows else None
 
     def place(self) -> Place:
@@ -136,21 +130,12 @@ class DuckdbSource(TableSource):
         stored = self._tables[table.name]
         return f"{quoted(str(stored.schema))}.{quoted(stored.name)}"
 
-    def _stream(
-        self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _stream(self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]) -> Batches:
         selected = ", ".join(f"{_selected(column)} AS c{number}" for number, column in enumerate(columns))
-        with reading(self.label, f"table {table.name}"):
-            reader = stream(entered(self._connection), f"SELECT {selected} FROM {self._relation(table)}", BATCH_ROWS)
-            empty = True
-            try:
-                for batch in reader:
-                    empty = False
-                    yield conformed(batch, columns, names, table.name, self.unread)
-            finally:
-                reader.close()
-            if empty:
-                yield from record_batches([], columns, names, table.name)
+        query = f"SELECT {selected} FROM {self._relation(table)}"
+        with reading(self.label, f"table {table.name}"), closing(stream(self._open, query, BATCH_ROWS)) as reader:
+            for batch in reader:
+                yield conformed(batch, columns, names, table.name, self.unread)
 
 
 def _selected(column: ReflectedColumn) -> str:

@@ -14,12 +14,10 @@ import gzip
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Literal, Self, cast
 
 from mare.errors import SourceError
@@ -30,12 +28,12 @@ from mare.whereabouts import folder_place
 from mare_adapters.boundary import reading
 
 from .arrow_kinds import conformed, reflected_field
-from .asking import TableSource, entered, find_table
-from .columnar import BATCH_ROWS, Unread, record_batches
+from .columnar import BATCH_ROWS
 from .csv_files import read_header, stream_rows
+from .table_source import TableSource, find_table
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from .table_source import Batches
 
 _FRAME_INDEX = "__index_level_"
 """pandas writes the index of a frame under such a name."""
@@ -59,15 +57,14 @@ class DataFile:
         return str(self.paths[0])
 
 
-class FolderSource(TableSource):
+class FolderSource(TableSource[dict[str, DataFile]]):
     """A folder of files, as a `mare.ports.Source`."""
 
     def __init__(self, location: str | Path) -> None:
+        super().__init__()
         self._folder = Path(location)
-        self._files: dict[str, DataFile] | None = None
         self._left_out: list[LeftOut] = []
         self._stamps: dict[Path, tuple[int, int]] = {}
-        self.unread: Unread = Unread()
 
     @property
     def label(self) -> str:
@@ -77,16 +74,13 @@ class FolderSource(TableSource):
         if not self._folder.is_dir():
             raise SourceError(f"{shown(self._folder)} is not a folder that is there.")
         files, self._left_out = find_files(self._folder)
-        self._files = {file.label: file for file in files}
+        self._opened = {file.label: file for file in files}
         self._stamps = {path: _stamp(path) for file in files for path in file.paths}
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._files, self._reflection = None, None
-
     def _reflect(self) -> Reflection:
         tables, faults, left_out = [], [], list(self._left_out)
-        for file in entered(self._files).values():
+        for file in self._open.values():
             try:
                 table = self._reflect_file(file)
             except SourceError as fault:
@@ -101,15 +95,12 @@ class FolderSource(TableSource):
         return Reflection(self.label, tuple(tables), tuple(left_out))
 
     def about(self, table: str) -> int | None:
-        file = entered(self._files)[find_table(self.reflect(), table).name]
+        file = self._open[find_table(self.reflect(), table).name]
         sizes = [_rows_of_file(path, file.format) for path in file.paths]
         return None if None in sizes else sum(rows for rows in sizes if rows is not None)
 
-    def _skipped(self, table: str) -> None:
-        self.unread[table] += 1
-
     def place(self) -> Place:
-        return folder_place(self._folder, [path for file in entered(self._files).values() for path in file.paths])
+        return folder_place(self._folder, [path for file in self._open.values() for path in file.paths])
 
     def _reflect_file(self, file: DataFile) -> tuple[ReflectedColumn, ...]:
         columns = _columns(file.format, file.paths[0])
@@ -125,34 +116,30 @@ class FolderSource(TableSource):
                     )
         return columns
 
-    def _stream(
-        self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _stream(self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]) -> Batches:
         import pyarrow as pa
 
-        file = entered(self._files)[table.name]
+        file = self._open[table.name]
         asked = [column.name for column in columns]
-        empty = True
         for path in file.paths:
             if _stamp(path) != self._stamps[path]:
                 raise _changed(path)
-            for batch in self._batches(file, path, asked, table.name):
-                empty = False
+            for batch in self._stored(file, path, asked, table.name):
                 # A name may be asked for twice, and a file gives its columns in its own order.
-                found = batch.select(asked)
+                selected = batch.select(asked)
                 if file.format == "csv":  # texts, all of them, and letters already
-                    yield pa.RecordBatch.from_arrays(found.columns, names=list(names))
+                    yield pa.RecordBatch.from_arrays(selected.columns, names=list(names))
                 else:
-                    yield conformed(found, columns, names, table.name, self.unread)
+                    yield conformed(selected, columns, names, table.name, self.unread)
             if _stamp(path) != self._stamps[path]:
                 raise _changed(path)
-        if empty:
-            yield from record_batches([], columns, names, table.name)
 
-    def _batches(self, file: DataFile, path: Path, asked: Sequence[str], table: str) -> Iterator[pa.RecordBatch]:
+    def _stored(self, file: DataFile, path: Path, asked: Sequence[str], table: str) -> Batches:
         if file.format == "csv":
             columns, separator = read_header(path)
-            yield from stream_rows(path, [column.name for column in columns], separator, asked, partial(self._skipped, table))
+            skipped = yield from stream_rows(path, [column.name for column in columns], separator, asked)
+            if skipped:
+                self.unread[table] += skipped
             return
         import pyarrow.parquet as pq
 
@@ -183,10 +170,10 @@ def _columns(form: str, path: Path) -> tuple[ReflectedColumn, ...]:
 
 def _stamp(path: Path) -> tuple[int, int]:
     try:
-        told = path.stat()
+        status = path.stat()
     except OSError as error:
         raise SourceError(f"{path} cannot be read ({type(error).__name__}).") from None
-    return told.st_size, told.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def _changed(path: Path) -> SourceError:

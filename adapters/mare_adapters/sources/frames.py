@@ -7,9 +7,8 @@ data too, and are not taken for its domain. The index is no column: `reset_index
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mare.errors import SourceError
@@ -18,23 +17,25 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection, 
 from mare_adapters.letters import spelled_values
 
 from .arrow_kinds import conformed, kind_of_arrow
-from .asking import TableSource, entered, find_table
-from .columnar import BATCH_ROWS, record_batches
+from .columnar import BATCH_ROWS
+from .table_source import TableSource, find_table
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     import pyarrow as pa
 
+    from .table_source import Batches
+
     Dtype = np.dtype[np.generic] | pd.api.extensions.ExtensionDtype
 
 
-class FramesSource(TableSource):
+class FramesSource(TableSource[dict[str, "pd.DataFrame"]]):
     """Frames in memory, as a `mare.ports.Source`."""
 
     def __init__(self, location: Mapping[str, object]) -> None:
+        super().__init__()
         self._given = location
-        self._frames: dict[str, pd.DataFrame] | None = None
 
     def __repr__(self) -> str:
         return f"FramesSource({', '.join(map(str, self._given))})"
@@ -58,33 +59,26 @@ class FramesSource(TableSource):
                 frames[name] = frame.copy(deep=False)
         if faults:
             raise SourceError(f"these frames cannot be read: {'; '.join(faults)}.")
-        self._frames = frames
+        self._opened = frames
         return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._frames, self._reflection = None, None
 
     def _reflect(self) -> Reflection:
         tables = (
             ReflectedTable(name, tuple(_column(str(column), frame.dtypes.iloc[n]) for n, column in enumerate(frame.columns)))
-            for name, frame in entered(self._frames).items()
+            for name, frame in self._open.items()
         )
         return Reflection(self.label, tuple(tables))
 
     def about(self, table: str) -> int | None:
-        return len(entered(self._frames)[find_table(self.reflect(), table).name])
+        return len(self._open[find_table(self.reflect(), table).name])
 
     def place(self) -> Place:
         return Place(frozenset({("dictionary", id(self._given))}))
 
-    def _stream(
-        self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _stream(self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]) -> Batches:
         import pyarrow as pa
 
-        frame = entered(self._frames)[table.name]
-        if not len(frame):
-            yield from record_batches([], columns, names, table.name)
+        frame = self._open[table.name]
         for start in range(0, len(frame), BATCH_ROWS):
             part = frame.iloc[start : start + BATCH_ROWS]
             arrays = [_array(part[column.name], column) for column in columns]
@@ -123,7 +117,7 @@ def _kind(dtype: Dtype) -> StorageKind:
         ("string", isinstance(dtype, pd.StringDtype)),
     )
     # A column of objects may hold anything: like a CSV file, it does not tell.
-    return next((kind for kind, told in tests if told), "unknown")
+    return next((kind for kind, is_kind in tests if is_kind), "unknown")
 
 
 def _array(values: pd.Series[Any], column: ReflectedColumn) -> pa.Array:

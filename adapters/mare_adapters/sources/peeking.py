@@ -53,7 +53,7 @@ def as_value(value: object) -> Value:
 def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: str, kind: StorageKind, max_values: int) -> Peek:
     """Peek at a column of a relation in DuckDB. Both are SQL already. An `unknown` kind is told from the text."""
     if kind == "unknown":
-        kind, column = _told_kind(connection, relation, column)
+        kind, column = _kind_of_values(connection, relation, column)
     rows, filled = _row(connection, f"SELECT count(*), count({column}) FROM {relation}")
     low = high = values = None
     if kind in BOUNDED_KINDS:
@@ -83,7 +83,7 @@ def _one_column(batch: pa.RecordBatch) -> pa.Table:
     return pa.table({"value": batch.column(0)})
 
 
-def _told_kind(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> tuple[StorageKind, str]:
+def _kind_of_values(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> tuple[StorageKind, str]:
     """The kind that all values have, and the column cast to it. A column without a value is text.
 
     So is one that would be boolean but holds one of the two only: an F that is never next to a T may as well be a sex.

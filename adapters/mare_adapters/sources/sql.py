@@ -6,10 +6,9 @@ One connection holds the snapshot, so one table is read at a time: finish or clo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mare.ports import Place
@@ -18,27 +17,27 @@ from mare_adapters.boundary import connecting, reading
 from mare_adapters.dialects import Dialect
 from mare_adapters.locations import SqlLocation, sql_location
 
-from .asking import Asked, Question, TableSource, asked_columns, entered, find_table
 from .catalogue import StoredTable, unknown_types_allowed
-from .columnar import BATCH_ROWS, Unread, record_batches
+from .columnar import BATCH_ROWS, record_batches
 from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value
+from .table_source import Asked, Question, TableSource, asked_columns, find_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from sqlalchemy import ColumnElement, Connection, FromClause
 
+    from .table_source import Batches
 
-class SqlSource(TableSource):
+
+class SqlSource(TableSource["Connection"]):
     """A database, as a `mare.ports.Source`."""
 
     def __init__(self, location: str | Path, dialect: Dialect | None = None) -> None:
+        super().__init__()
         self._location = sql_location(location, dialect=dialect)
         self._dialect = self._location.dialect
-        self._stack = ExitStack()
-        self._connection: Connection | None = None
         self._tables: dict[str, StoredTable] = {}
         self._schemas: tuple[str, ...] = ()
-        self.unread: Unread = Unread()
 
     @property
     def label(self) -> str:
@@ -48,13 +47,10 @@ class SqlSource(TableSource):
         with connecting(self._location):
             engine = self._dialect.engine(self._location)
             self._stack.callback(engine.dispose)
-            self._connection = self._stack.enter_context(engine.connect())
-            self._schemas = self._dialect.begin(self._connection, self._location)
+            connection: Connection = self._stack.enter_context(engine.connect())
+            self._schemas = self._dialect.begin(connection, self._location)
+            self._opened = connection
         return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._connection, self._reflection = None, None
-        self._stack.close()
 
     @property
     def _at(self) -> SqlLocation:
@@ -67,11 +63,11 @@ class SqlSource(TableSource):
     def about(self, table: str) -> int | None:
         from sqlalchemy.exc import SQLAlchemyError
 
-        stored = self._tables[find_table(self.reflect(), table).name]
+        name = find_table(self.reflect(), table).name
         # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it. Reading comes next, and
         # says what is wrong.
         with suppress(SQLAlchemyError):
-            return self._dialect.rows_of(self._open, stored)
+            return self._dialect.rows_of(self._open, self._tables[name])
         return None
 
     def place(self) -> Place:
@@ -80,10 +76,6 @@ class SqlSource(TableSource):
 
         with reading(self._location, "where it is"):
             return self._dialect.place(ask, self._location, self._schemas)
-
-    @property
-    def _open(self) -> Connection:
-        return entered(self._connection)
 
     def _reflect(self) -> Reflection:
         from sqlalchemy import inspect
@@ -102,12 +94,10 @@ class SqlSource(TableSource):
     def _question(self, table: ReflectedTable, columns: Sequence[Asked], names: Sequence[str]) -> Question:
         return Question(table, self._tables[table.name], columns, names)
 
-    def _stream(
-        self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _stream(self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]) -> Batches:
         return self._answer(self._question(table, list(map(Asked, columns)), names))
 
-    def _answer(self, asked: Question) -> Iterator[pa.RecordBatch]:
+    def _answer(self, asked: Question) -> Batches:
         from sqlalchemy import select
 
         with reading(self._location, f"table {asked.table.name}"):

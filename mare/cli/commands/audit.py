@@ -88,11 +88,11 @@ def _write(audited: SourceAudit, plan: Plan, file: Path) -> None:
     from mare.privacy.occasion import utc
     from mare.schema.yaml_writing import schema_hash
 
-    told = [
+    facts = [
         f"Made: {utc(datetime.now(UTC))}, with mare {__version__}",
         f"Schema SHA-256: {schema_hash(plan.schema)} (as in the ledger of a release)",
         f"Fitted with: epsilon = {plan.budget.epsilon:g}, delta = {plan.budget.delta:g}; the fits were thrown away",
         "How to read it: moved is how far an entity's absence moves the exact answer, paid is the distance that the noise was "
         "made for, both in the norm that is named (L1, L2, or the largest change). A ratio above 1 would be a broken promise.",
     ]
-    write_whole(file, "\n".join([_HEAD, *told, "", audited.render(), ""]), private=True)
+    write_whole(file, "\n".join([_HEAD, *facts, "", audited.render(), ""]), private=True)

@@ -97,9 +97,9 @@ def _verdict(examined: Examination, faults: Sequence[Fault], label: str | None, 
     against = f" It matches {label}." if label is not None else ""
     if fine and examined.schema is not None:
         return f"{examined.label}: OK{notes}. {_settled(examined.schema)}{against}"
-    said = [many(counts["error"], "error")] if counts["error"] else []
-    said += [f"{many(counts['unsettled'], 'thing')} to settle"] if counts["unsettled"] else []
-    return f"{examined.label}: {', '.join(said) or 'no fault in the schema itself'}{notes}."
+    parts = [many(counts["error"], "error")] if counts["error"] else []
+    parts += [f"{many(counts['unsettled'], 'thing')} to settle"] if counts["unsettled"] else []
+    return f"{examined.label}: {', '.join(parts) or 'no fault in the schema itself'}{notes}."
 
 
 def _settled(schema: Schema) -> str:

@@ -14,16 +14,16 @@ def models(as_json: AsJson = False) -> None:
     from mare.cli.telling import print_json
     from mare.models import DEFAULT_MODEL, get_model, model_names
 
-    found = [get_model(name) for name in model_names()]
+    installed = [get_model(name) for name in model_names()]
     if as_json:
         print_json(
             [
                 {"name": m.name, "summary": m.summary, "options": dict(m.options), "default": m.name == DEFAULT_MODEL}
-                for m in found
+                for m in installed
             ]
         )
         return
-    for model in found:
+    for model in installed:
         typer.echo(f"{model.name}{' (default)' if model.name == DEFAULT_MODEL else ''}: {model.summary}")
         for option, value in model.options.items():
             typer.echo(f"  {option} = {value}")

@@ -68,8 +68,8 @@ def show(release: Release, sink: Sink, poured: Poured, quiet: bool, as_json: boo
     from mare.cli.telling import print_json, remark, warn_status
 
     if as_json:
-        told = {"target": sink.label, "status": release.status, "rows": dict(poured.rows)}
-        print_json({**told, "left_out": list(sink.notes), "notes": list(poured.notes)})
+        written = {"target": sink.label, "status": release.status, "rows": dict(poured.rows)}
+        print_json({**written, "left_out": list(sink.notes), "notes": list(poured.notes)})
     elif not quiet:
         for table, rows in poured.rows.items():
             typer.echo(f"{sink.label}: {table}, {rows:,} rows")

@@ -17,8 +17,8 @@ import numpy as np
 from mare.domain import Axis, Coarsenings, Task, norm_subtract, settled_children
 
 from .candidates import Family
+from .noisy_tables import Measured, Table, conditional, one_axis, rake, shrink, strongest_first, weighted_mean
 from .settings import Settings
-from .tables import Measured, Table, conditional, one_axis, rake, shrink, strongest_first, weighted_mean
 
 if TYPE_CHECKING:
     from mare.privacy.curator import NoisyCounts

@@ -19,8 +19,8 @@ import numpy as np
 
 from mare.domain import DIFFERENT, SAME, Axis, Coarsenings, Marginal, Task, axis_size
 
+from .noisy_tables import Table
 from .settings import Settings
-from .tables import Table
 
 if TYPE_CHECKING:
     from mare.privacy.curator import ChosenClip, Curator

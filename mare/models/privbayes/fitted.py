@@ -13,7 +13,7 @@ from mare.domain import SAME, Axis, Codes, Ladder, Task, smallest_dtype
 from mare.errors import ReleaseError
 
 from .candidates import Family
-from .tables import Table
+from .noisy_tables import Table
 
 Integers = NDArray[np.int64]
 

@@ -17,8 +17,8 @@ from .candidates import Candidates, carried_columns
 from .fitted import FittedPrivBayes, load_fitted
 from .network import Evidence, GreedySearch
 from .noisy_scores import NoisyScoreSearch
+from .noisy_tables import Measured, measured_together
 from .settings import OPTIONS, Settings
-from .tables import Measured, measured_together
 
 if TYPE_CHECKING:
     from mare.privacy.curator import ChosenClip, Curator

@@ -19,8 +19,8 @@ from mare.domain import Axis
 from mare.privacy.qualities import Candidate, Tvd, TvdToReleased
 
 from .candidates import Candidates, Family
+from .noisy_tables import Table
 from .settings import Settings
-from .tables import Table
 
 if TYPE_CHECKING:
     from mare.privacy.curator import Curator

@@ -57,8 +57,8 @@ class Settings:
     def of(cls, task: Task) -> Settings:
         given = {name: task.options.get(name, default) for name, default in OPTIONS.items()}
         wrong = [_wrong(name, given[name], default) for name, default in OPTIONS.items()]
-        if said := [w for w in wrong if w]:
-            raise PlanError(f"group {task.group!r}: {'; '.join(said)}.")
+        if faults := [w for w in wrong if w]:
+            raise PlanError(f"group {task.group!r}: {'; '.join(faults)}.")
         settings = cls(**given)  # type: ignore[arg-type]
         # A column may be offered parents once more than it can have (`network`): when the first offer found none.
         most = settings.structure * (1 + 1 / (settings.parents or 2)) if settings.search == "greedy" else settings.structure

@@ -49,12 +49,12 @@ def answer_entities(till: Till, share: float) -> NoisySize:
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyCounts:
-    """A cross-tab that was paid for. Cells may be negative: what to do about it is post-processing."""
+class PaidCounts:
+    """What is told with every cross-tab that was paid for, whether all of its cells are written down or a few."""
 
     marginal: Marginal
     values: NDArray[np.int64]
-    """Shaped by the marginal's axes, in units of 1/denominator of a row."""
+    """Noisy, in units of 1/denominator of a row."""
     mechanism: Mechanism
     scale: float
     """σ of the Gaussian, b of the Laplace, per cell, in the same units."""
@@ -69,13 +69,18 @@ class NoisyCounts:
 
     @property
     def standard_deviation(self) -> float:
-        """Of the noise in one cell, in the units of ``values``."""
+        """Of the noise in one cell (before any threshold), in the units of ``values``."""
         return standard_deviation(self.mechanism, self.scale)
 
     @property
     def rows(self) -> NDArray[np.float64]:
         """The counts in rows: exact as long as a count is below 2^53 units."""
         return self.values / np.float64(self.denominator)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCounts(PaidCounts):
+    """All cells of a cross-tab, shaped by the marginal's axes. They may be negative: what to do about it is post-processing."""
 
     @property
     def rows_deviation(self) -> float:

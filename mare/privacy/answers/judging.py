@@ -59,7 +59,7 @@ def judge(till: Till, candidates: Sequence[Candidate | None], weighting: Weighti
         )
     mass = UNIT if weighting == "entity" else UNIT * till.view.max_rows_per_entity
     judged = [_judged(till, candidate, mass, f"{till.where}, candidate {i}") for i, candidate in enumerate(candidates)]
-    if not any(one.sensitivity for one in judged):
+    if not any(entry.sensitivity for entry in judged):
         raise PrivacyError(
             f"{till.where}: there is nothing to judge: no candidate, or none whose score could be anything but 0. "
             "Nothing was charged."
@@ -69,8 +69,8 @@ def judge(till: Till, candidates: Sequence[Candidate | None], weighting: Weighti
 
 def named(judged: Sequence[Judged]) -> str:
     """The candidates in words made of public names, for the ledger."""
-    kinds = " or ".join(sorted({type(one.candidate).__name__ for one in judged if one.candidate is not None}))
-    listed = [_words(one) for one in judged[:_NAMED]]
+    kinds = " or ".join(sorted({type(entry.candidate).__name__ for entry in judged if entry.candidate is not None}))
+    listed = [_words(entry) for entry in judged[:_NAMED]]
     more = f"; and {len(judged) - _NAMED} more" if len(judged) > _NAMED else ""
     return f"{len(judged)} by {kinds}: {'; '.join(listed)}{more}"
 
@@ -78,12 +78,12 @@ def named(judged: Sequence[Judged]) -> str:
 def fingerprint(judged: Sequence[Judged], penalties: Integers) -> str:
     """Of all public numbers that go into the scores, so that an audit sees when they are not the same."""
     digest = hashlib.sha256(penalties.tobytes())
-    for one in judged:
-        if isinstance(one.candidate, Distance):
-            digest.update(repr((one.candidate.marginal, weight_units(one.candidate, ""))).encode())
-            digest.update(in_units(one.candidate.reference, "").tobytes())
+    for entry in judged:
+        if isinstance(entry.candidate, Distance):
+            digest.update(repr((entry.candidate.marginal, weight_units(entry.candidate, ""))).encode())
+            digest.update(in_units(entry.candidate.reference, "").tobytes())
         else:
-            digest.update(repr(one.candidate).encode())
+            digest.update(repr(entry.candidate).encode())
     return digest.hexdigest()
 
 
@@ -144,9 +144,9 @@ def _sensitivity(candidate: Tvd | TvdToReleased | FScore | Distance, shape: tupl
                 "Nothing was charged."
             )
         return mass
-    found = in_units(candidate.reference, f"{where}, reference").shape
-    if found != shape:
-        raise PrivacyError(f"{where}: the reference is shaped {found}, the cross-tab {shape}. Nothing was charged.")
+    reference = in_units(candidate.reference, f"{where}, reference").shape
+    if reference != shape:
+        raise PrivacyError(f"{where}: the reference is shaped {reference}, the cross-tab {shape}. Nothing was charged.")
     return weight_units(candidate, where) * mass >> WEIGHT_BITS
 
 
@@ -175,12 +175,12 @@ def _check_released(candidate: TvdToReleased, size: int, where: str) -> None:
         )
 
 
-def _words(one: Judged) -> str:
-    if one.candidate is None:
+def _words(entry: Judged) -> str:
+    if entry.candidate is None:
         return "none"
-    if isinstance(one.candidate, NormRank):
-        return f"clip {one.candidate.clip:g} for {one.candidate.rank:g}"
-    return "rows" if one.marginal is None else described(one.marginal)
+    if isinstance(entry.candidate, NormRank):
+        return f"clip {entry.candidate.clip:g} for {entry.candidate.rank:g}"
+    return "rows" if entry.marginal is None else described(entry.marginal)
 
 
 def _is_number(value: object) -> bool:

@@ -64,7 +64,7 @@ def answer_scores(till: Till, candidates: Sequence[Candidate | None], share: flo
     quote, bits = _quote(till, judged, share)
     noise = till.noise(quote, len(judged))
     till.assert_cap()
-    marginals = tuple(one.marginal for one in judged if one.marginal is not None)
+    marginals = tuple(entry.marginal for entry in judged if entry.marginal is not None)
     query = described_query(till, quote, noise.scale, f"scores of {named(judged)}", marginals, unit=1 << bits)
     query = replace(query, public=fingerprint(judged, np.zeros(0, dtype=np.int64)))
     till.pay(query, described_charge(query, len(judged), noise.total_variation), quote.portion)
@@ -79,8 +79,8 @@ def _quote(till: Till, judged: Sequence[Judged], share: float) -> tuple[Quote, i
     bits = MOST_BITS
     while True:
         # rounding down to a coarser unit costs nothing as long as the sensitivity is a whole number of those (see `scores`)
-        each = [-(-one.sensitivity >> (WEIGHT_BITS - bits)) for one in judged]
-        quote = till.quote(sum(each) ** 2 if till.pure else sum(one * one for one in each), share)
+        distances = [-(-entry.sensitivity >> (WEIGHT_BITS - bits)) for entry in judged]
+        quote = till.quote(sum(distances) ** 2 if till.pure else sum(distance * distance for distance in distances), share)
         if quote.scale <= largest or not bits:
             return quote, bits
         bits -= 1
@@ -93,29 +93,29 @@ def exact_scores(till: Till, judged: Sequence[Judged], weighting: Weighting) -> 
     weights = UNIT // np.maximum(rows, 1) if weighting == "entity" else None
     scale = 1 if weighting == "entity" else UNIT
     mass = int(rows.sum() if weights is None else rows @ weights)
-    found = np.zeros(len(judged), dtype=np.int64)
+    exact = np.zeros(len(judged), dtype=np.int64)
     tabled = []
-    for place, one in enumerate(judged):
-        if isinstance(one.candidate, NormRank):
-            found[place] = _within(till, _rank(till, one.candidate, rows))
-        elif (one.candidate, weighting) in till.known_scores:
-            found[place] = till.known_scores[one.candidate, weighting]
-        elif one.marginal is not None:
-            tabled.append((place, one, one.marginal))
+    for place, entry in enumerate(judged):
+        if isinstance(entry.candidate, NormRank):
+            exact[place] = _within(till, _rank(till, entry.candidate, rows))
+        elif (entry.candidate, weighting) in till.known_scores:
+            exact[place] = till.known_scores[entry.candidate, weighting]
+        elif entry.marginal is not None:
+            tabled.append((place, entry, entry.marginal))
     for batch in _batches(tabled):
         marginals = list({marginal: None for _, _, marginal in batch})
         answers = till.view.counts(marginals, weights)
         if len(answers) != len(marginals):
             raise InternalError(f"{till.where} answered {len(answers)} cross-tabs where {len(marginals)} were asked")
         tables = dict(zip(marginals, answers, strict=True))
-        for place, one, marginal in batch:
-            table = checked_table(till, tables[marginal], one.shape, mass)
+        for place, entry, marginal in batch:
+            table = checked_table(till, tables[marginal], entry.shape, mass)
             if table.max(initial=0) >= scores.LARGEST // scale:
                 raise PrivacyError(f"{till.where}: a count is too large to be scored exactly, and is not answered.")
-            found[place] = _within(till, _score(one, table * scale))
-            if not isinstance(one.candidate, Distance):  # its reference is another one every time
-                till.known_scores[one.candidate, weighting] = int(found[place])
-    return found
+            exact[place] = _within(till, _score(entry, table * scale))
+            if not isinstance(entry.candidate, Distance):  # its reference is another one every time
+                till.known_scores[entry.candidate, weighting] = int(exact[place])
+    return exact
 
 
 def _batches(tabled: list[tuple[int, Judged, Marginal]]) -> list[list[tuple[int, Judged, Marginal]]]:
@@ -130,14 +130,14 @@ def _batches(tabled: list[tuple[int, Judged, Marginal]]) -> list[list[tuple[int,
     return batches
 
 
-def _score(one: Judged, table: Integers) -> int:
-    candidate = one.candidate
+def _score(entry: Judged, table: Integers) -> int:
+    candidate = entry.candidate
     if isinstance(candidate, Distance):
         return scores.distance(table, in_units(candidate.reference, ""), weight_units(candidate, ""), WEIGHT_BITS)
     if isinstance(candidate, Tvd):
-        given = prod(one.shape[1 + len(candidate.parents) :])
-        return scores.tvd(table.reshape(one.shape[0], -1, given))
-    flat = table.reshape(one.shape[0], -1)
+        given = prod(entry.shape[1 + len(candidate.parents) :])
+        return scores.tvd(table.reshape(entry.shape[0], -1, given))
+    flat = table.reshape(entry.shape[0], -1)
     if isinstance(candidate, TvdToReleased):
         return scores.tvd_to_released(flat, np.array(candidate.released, dtype=np.int64))
     return scores.f_score(flat)

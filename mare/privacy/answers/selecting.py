@@ -69,9 +69,9 @@ def answer_select(
         raise PrivacyError(
             f"{till.where}: {taken_off.size} penalties were given for {len(judged)} candidates. Nothing was charged."
         )
-    quote = quote_choice(till, max(one.sensitivity for one in judged), share)
+    quote = quote_choice(till, max(entry.sensitivity for entry in judged), share)
     till.assert_cap()
-    marginals = tuple(one.marginal for one in judged if one.marginal is not None)
+    marginals = tuple(entry.marginal for entry in judged if entry.marginal is not None)
     what = f"choice among {named(judged)}"
     query = described_choice(till, quote, what, marginals, unit=UNIT, public=fingerprint(judged, taken_off))
     pay_choice(till, query, quote, len(judged))

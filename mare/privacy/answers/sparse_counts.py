@@ -16,48 +16,27 @@ from numpy.typing import NDArray
 from mare.domain import Marginal
 from mare.errors import PrivacyError
 from mare.privacy.conversion import up
-from mare.privacy.noise import LARGEST_COUNT, Mechanism, standard_deviation
+from mare.privacy.noise import LARGEST_COUNT
 from mare.privacy.sparse import MOST_PHANTOMS, SparseNoise, expected_phantoms, prepare_sparse_noise
 from mare.privacy.till import Till, described_charge, described_query
 
 from .asking import LARGEST_DOMAIN, cells_of, checked_counts, checked_shapes, described, listed
 from .clipping import AnyClip
+from .counts import PaidCounts
 from .pricing import Price, priced, settled, weighed
 
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class SparseCounts:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SparseCounts(PaidCounts):
     """The cells of a noisy cross-tab that reach the threshold. Whatever is not listed is below it: that is all one knows."""
 
-    marginal: Marginal
     shape: tuple[int, ...]
     cells: NDArray[np.int64]
-    """Row-major index of each kept cell, ascending."""
-    values: NDArray[np.int64]
-    """Their counts, in units of 1/denominator of a row; none is below the threshold."""
+    """Row-major index of each kept cell, ascending: where its value stands."""
     threshold: int
-    """In the same units."""
-    mechanism: Mechanism
-    scale: float
-    """σ of the Gaussian, b of the Laplace, per cell, in the same units."""
-    sensitivity: float
-    """Of the whole charge, in the mechanism's norm, in the same units."""
-    cost: float
-    """Of the whole charge: ρ under (ε, δ), ε under pure ε."""
-    clip: float | None = None
-    denominator: int = 1
-
-    @property
-    def standard_deviation(self) -> float:
-        """Of the noise in one cell before the threshold, in the units of ``values``."""
-        return standard_deviation(self.mechanism, self.scale)
-
-    @property
-    def rows(self) -> NDArray[np.float64]:
-        """The counts in rows: exact as long as a count is below 2^53 units."""
-        return self.values / np.float64(self.denominator)
+    """In the units of ``values``, none of which is below it."""
 
     @property
     def expected_phantoms(self) -> float:
@@ -67,12 +46,12 @@ class SparseCounts:
 
     def codes(self) -> list[NDArray[np.int64]]:
         """The code of every kept cell on each axis."""
-        found, rest = [], self.cells
+        codes, rest = [], self.cells
         for size in reversed(self.shape):
             # a domain of 2^63 codes does not fit an int64 as a divisor, and needs no division
             rest, code = np.divmod(rest, size) if size < LARGEST_DOMAIN else (np.zeros_like(rest), rest)
-            found.append(code)
-        return found[::-1]
+            codes.append(code)
+        return codes[::-1]
 
 
 def answer_sparse(
@@ -109,9 +88,9 @@ def answer_sparse(
     weights, mass = weighed(till, marginals, price.limit)
     exact: list[Integers] = []
     for marginal in marginals:
-        found, counts = till.view.sparse_counts(marginal, weights)
+        occupied, counts = till.view.sparse_counts(marginal, weights)
         checked_counts(till, counts, mass)
-        exact += [found, counts]
+        exact += [occupied, counts]
 
     def draw() -> list[Integers]:
         drawn: list[Integers] = []
@@ -124,16 +103,16 @@ def answer_sparse(
     return [
         SparseCounts(
             marginal,
-            shape,
-            released[2 * place],
             released[2 * place + 1],
-            noises[0].threshold,
             price.quote.mechanism,
             query.scale,
             query.sensitivity,
             query.cost,
             price.clip,
             price.unit,
+            shape=shape,
+            cells=released[2 * place],
+            threshold=noises[0].threshold,
         )
         for place, (marginal, shape) in enumerate(zip(marginals, shapes, strict=True))
     ]

@@ -13,7 +13,7 @@ from mare.codec.relative import WHOLE, FirstCodec, Placing
 from mare.codec.scales import TimeScale, WholeScale
 from mare.codec.ticks import DAY_US
 from mare.fitting.bin_placing import calendar_of, equal_bins, fine_grid, placed_bins
-from mare.privacy.learned import FineHistogram
+from mare.privacy.fine_histograms import FineHistogram
 
 DAYS = TimeScale("moment", DAY_US, DAY_US, "date32", whole_days=True)
 MINUTES = TimeScale("moment", 60_000_000, 1, "timestamp[us]")

@@ -13,8 +13,8 @@ from mare.fitting.close_looks import closer_grid, evenly, weighed_together
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
+from mare.privacy.fine_histograms import FineHistogram
 from mare.privacy.grids import Grid
-from mare.privacy.learned import FineHistogram
 from mare.sampling import sample
 from mare.schema.loading import load_schema
 from tests.memory_source import MemorySource

@@ -20,8 +20,8 @@ from mare.planning.sensitivity import row_bounds
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Gate
+from mare.privacy.fine_histograms import FineHistogram
 from mare.privacy.grids import Grid
-from mare.privacy.learned import FineHistogram
 from mare.privacy.ledger import Ledger
 from mare.schema.loading import load_schema
 from mare.stage_door import needs, open_stage

@@ -14,8 +14,8 @@ from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
 from mare.models.privbayes.candidates import Family
 from mare.models.privbayes.fitted import FittedPrivBayes, load_fitted
+from mare.models.privbayes.noisy_tables import conditional, one_axis, rake, shrink, weighted_mean
 from mare.models.privbayes.settings import Settings
-from mare.models.privbayes.tables import conditional, one_axis, rake, shrink, weighted_mean
 from mare.privacy.budget import Budget
 from tests.unit.models.test_contract import COLUMNS, HISTORY, LAGS, curator_over, visits
 

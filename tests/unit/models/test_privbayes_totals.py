@@ -9,7 +9,7 @@ from mare.domain import Codes, Domain, Estimate, Marginal, Task, norm_subtract
 from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
 from mare.models.privbayes.fitted import FittedPrivBayes
-from mare.models.privbayes.tables import measured_together
+from mare.models.privbayes.noisy_tables import measured_together
 from mare.privacy.budget import Budget
 from mare.privacy.curator import NoisyCounts
 from tests.unit.models.test_contract import curator_over

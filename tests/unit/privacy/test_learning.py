@@ -14,9 +14,9 @@ from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import learning_delta, rho_from_budget
 from mare.privacy.curator import Clip, Gate
+from mare.privacy.fine_histograms import quantile_bins
 from mare.privacy.grids import linear_grid, power_grid
-from mare.privacy.learned import quantile_bins
-from mare.privacy.learning import Learner
+from mare.privacy.learner import Learner
 from mare.privacy.ledger import Ledger
 from tests.raw_columns import ListedColumn, listed
 

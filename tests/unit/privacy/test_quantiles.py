@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mare.domain import norm_subtract
 from mare.errors import PrivacyError
+from mare.privacy.fine_histograms import FineHistogram, cleaned, noisy_bounds, quantile_bins, quantile_count
 from mare.privacy.grids import Grid, linear_grid, power_grid
-from mare.privacy.learned import FineHistogram, cleaned, noisy_bounds, quantile_bins, quantile_count
 from mare.privacy.noise import Mechanism
 
 

@@ -13,8 +13,8 @@ from mare.ports import Place
 from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare_adapters import boundary
 from mare_adapters.dialects import PATIENCE, Ask, Dialect, Ends
-from mare_adapters.sources.asking import EXACT, Asked, exact_decimal
 from mare_adapters.sources.catalogue import Catalogue, StoredTable
+from mare_adapters.sources.table_source import EXACT, Asked, exact_decimal
 
 from .catalogue import COLLATION, reflect_mysql
 

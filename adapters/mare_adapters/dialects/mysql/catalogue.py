@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
-from mare_adapters.sources.asking import EXACT
 from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables
 from mare_adapters.sources.check_grammar import check_texts
 from mare_adapters.sources.checks import apply_checks
+from mare_adapters.sources.table_source import EXACT
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector

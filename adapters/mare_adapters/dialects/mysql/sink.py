@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Self
 
 from mare.errors import SinkError
 from mare.ports import Place, SinkTable
-from mare.schema.reflection import ReflectedForeignKey
+from mare.schema.reflection import ReflectedForeignKey, ReflectedTable
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
-from mare_adapters.sinks.layout import Limits, WriteOrder, lay_out
 from mare_adapters.sinks.marks import has_mark, is_mark, mark_of, refuse_unmarked
 from mare_adapters.sinks.target import ServerTarget, Step, dangling, entered
-from mare_adapters.sinks.values import fitted, seconds
+from mare_adapters.sinks.target_tables import Limits, WriteOrder, target_tables
+from mare_adapters.sinks.values import seconds
 
 from .wording import WORDING, changed, create_table, foreign_key
 
@@ -94,7 +94,7 @@ class MysqlSink(ServerTarget):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         done = False
         try:
-            if error is None and self._layout.tables:
+            if error is None and self._targets.tables:
                 self._finish()
                 done = True
         finally:
@@ -103,10 +103,6 @@ class MysqlSink(ServerTarget):
             self._connection, self._staged = None, {}
             self._stack.close()
 
-    def place(self) -> Place:
-        with writing(self._location, "the target"):
-            return self._place()
-
     def expect(self, tables: Sequence[str]) -> None:
         with writing(self._location, "the target"):
             self._make_sure()
@@ -114,34 +110,29 @@ class MysqlSink(ServerTarget):
                 self._try_rights()
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
-        layout = lay_out(tables, _LIMITS)
+        targets = target_tables(tables, _LIMITS)
         with writing(self._location, "the target"):
             self._make_sure()
             self._sweep()
-            self._old, kept = self._room_for([table.name for table in layout.tables])
+            self._old, kept = self._room_for([table.name for table in targets.tables])
             if not kept:
                 self._try_rights()
-        self._layout = layout
+        self._targets = targets
         if kept:
             self._wait_with_keys(kept, WriteOrder.of(tables))
             return
-        self._notes = (*layout.notes, *changed(layout.tables, mariadb=self._mariadb))
-        self._staged = {table.name: self._new_name(number) for number, table in enumerate(layout.tables)}
-        for table in layout.tables:
+        self._notes = (*targets.notes, *changed(targets.tables, mariadb=self._mariadb))
+        self._staged = {table.name: self._new_name(number) for number, table in enumerate(targets.tables)}
+        for table in targets.tables:
             with writing(self._location, f"table {table.name}"):
                 mark = mark_of(table.name, release, self._where())
                 self._run(create_table(table, self._staged[table.name], mark, mariadb=self._mariadb))
 
-    def write(self, table: str, batch: pa.RecordBatch) -> None:
-        laid = self._layout.table(table)
-        if not laid.columns or not batch.num_rows:
-            return
-        names = WORDING.names(column.name for column in laid.columns)
-        into = f"INSERT INTO {WORDING.name(self._staged.get(table, table))} ({names})".replace("%", "%%")
-        rows = _rows(fitted(batch, laid))
-        with writing(self._location, f"table {table}"), self._open.cursor() as cursor:
-            cursor.executemany(f"{into} VALUES ({', '.join(['%s'] * len(laid.columns))})", list(rows))
-        self._finishing.rows[table] += batch.num_rows
+    def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
+        names = WORDING.names(column.name for column in table.columns)
+        into = f"INSERT INTO {WORDING.name(self._staged.get(table.name, table.name))} ({names})".replace("%", "%%")
+        with self._open.cursor() as cursor:
+            cursor.executemany(f"{into} VALUES ({', '.join(['%s'] * len(table.columns))})", list(_rows(batch)))
 
     @property
     def _open(self) -> Connection:
@@ -190,21 +181,14 @@ class MysqlSink(ServerTarget):
         wanted = {name.casefold() if folding else name: name for name in names}
         there = [(str(name), str(kind), mark) for name, kind, mark in self._rows(_HELD)]
         there = [(name, kind, mark) for name, kind, mark in there if (name.casefold() if folding else name) in wanted]
-        others = [f"{name} ({kind.lower()})" for name, kind, _ in there if kind != "BASE TABLE"]
-        if others:
-            raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
+        self._refuse_what_is_no_table([f"{name} ({kind.lower()})" for name, kind, _ in there if kind != "BASE TABLE"])
         held = [name for name, _, _ in there]
         where = self._where()
         foreign = [name for name, _, mark in there if not is_mark(mark, name, where)]
         filled = [n for n in (foreign if self._replace else held) if self._rows(f"SELECT 1 FROM {WORDING.name(n)} LIMIT 1")]
-        if self._replace:
-            # One RENAME shows all tables at once: some that are made anew cannot appear together with some that are only filled.
-            refuse_unmarked(self.label, filled or (foreign if len(foreign) < len(held) else []))
-        elif filled:
-            raise SinkError(
-                f"{self.label} already holds rows in {', '.join(filled)}. It was left as it was: give another target, "
-                "or say --replace to drop these tables and write them anew, where mare created them."
-            )
+        # One RENAME shows all tables at once: some that are made anew cannot appear together with some that are only filled.
+        mixed = self._replace and len(foreign) < len(held)
+        self._refuse_tables_in_the_way(filled or (foreign if mixed else []))
         if self._replace and not foreign:
             self._refuse_referred(held)
             return held, []
@@ -243,7 +227,7 @@ class MysqlSink(ServerTarget):
     def _refuse_new_owner(self) -> None:
         """What is to be replaced was mare's when the write began. Somebody may have put a table of theirs in its place."""
         where, held = self._where(), self._rows(_HELD)
-        refuse_unmarked(self.label, [str(n) for n, _, said in held if n in self._old and not is_mark(said, str(n), where)])
+        refuse_unmarked(self.label, [str(n) for n, _, mark in held if n in self._old and not is_mark(mark, str(n), where)])
 
     def _where(self) -> str:
         """What tells this database from all others: CREATE TABLE … LIKE and a dump take comments along, but not this."""
@@ -282,8 +266,8 @@ class MysqlSink(ServerTarget):
     def _sweep(self) -> None:
         """Drop what a killed run has left: staged tables whose run holds its lock no more. What only looks so has no mark."""
         left: dict[str, list[str]] = defaultdict(list)
-        for name, _, said in self._rows(_HELD):
-            if (match := _STAGED.fullmatch(str(name))) and has_mark(said):
+        for name, _, mark in self._rows(_HELD):
+            if (match := _STAGED.fullmatch(str(name))) and has_mark(mark):
                 left[match[1]].append(str(name))
         for token, names in left.items():
             if self._rows(f"SELECT IS_FREE_LOCK('mare_{token}')") == [(1,)]:
@@ -315,9 +299,9 @@ class MysqlSink(ServerTarget):
                 f"the foreign keys of table {table.name}",
                 (table.name,),
                 f"ALTER TABLE {WORDING.name(self._staged[table.name])} "
-                f"ADD {foreign_key(foreign, self._layout.table(foreign.table), self._staged[foreign.table])}",
+                f"ADD {foreign_key(foreign, self._targets.table(foreign.table), self._staged[foreign.table])}",
             )
-            for table in (self._layout.tables if self._staged else ())
+            for table in (self._targets.tables if self._staged else ())
             for foreign in table.foreign_keys
         ]
         checks = {Step(f"the foreign keys of table {key.table}", (key.table,), key.dangling): key for key in self._unchecked}

@@ -48,7 +48,7 @@ def _type(column: ReflectedColumn, table: ReflectedTable, *, mariadb: bool) -> s
 
 def _has_no_room(column: ReflectedColumn, table: ReflectedTable) -> bool:
     """Whether a text's declared length does not fit into a row, in UTF-8; other character sets, and other servers, have more."""
-    lengths = [one.max_length or 0 for one in table.columns if one.kind == "string"]
+    lengths = [text.max_length or 0 for text in table.columns if text.kind == "string"]
     return (column.max_length or 0) > (_SHORT_TEXT if sum(lengths) > _LONGEST_TEXT - 1000 else _LONGEST_TEXT)
 
 

@@ -12,9 +12,9 @@ from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare_adapters import boundary
 from mare_adapters.dialects import PATIENCE, Ask, Dialect
 from mare_adapters.engine import quoted
-from mare_adapters.sources.asking import EXACT, Asked, Question, exact_decimal
 from mare_adapters.sources.catalogue import Catalogue, StoredTable
 from mare_adapters.sources.columnar import Unread
+from mare_adapters.sources.table_source import EXACT, Asked, Question, exact_decimal
 
 from . import copying
 from .catalogue import CITEXT, reflect_postgres

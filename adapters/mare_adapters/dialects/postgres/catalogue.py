@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import quote
 
 from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
-from mare_adapters.sources.asking import EXACT
 from mare_adapters.sources.catalogue import (
     Catalogue,
     StoredTable,
@@ -24,6 +23,7 @@ from mare_adapters.sources.catalogue import (
     without_columns,
 )
 from mare_adapters.sources.checks import apply_checks, apply_domain
+from mare_adapters.sources.table_source import EXACT
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
@@ -214,10 +214,10 @@ def _with_domains(
     stored = {column["name"]: column["type"] for column in inspector.get_columns(at.name, at.schema)}
     columns, unread = [], list(table.unread_checks)
     for column in table.columns:
-        domain, told = stored[column.name], column
+        domain, described = stored[column.name], column
         while isinstance(domain, DOMAIN):
-            told, texts = apply_domain(told, domains.get((domain.schema, str(domain.name)), []))
+            described, texts = apply_domain(described, domains.get((domain.schema, str(domain.name)), []))
             unread += [f"{column.name} of domain {domain.name}: {text}" for text in texts]
             domain = domain.data_type
-        columns.append(told)
+        columns.append(described)
     return replace(table, columns=tuple(columns), unread_checks=tuple(unread))

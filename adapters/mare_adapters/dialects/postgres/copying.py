@@ -17,8 +17,8 @@ from mare.schema.reflection import ReflectedColumn
 from mare_adapters.engine import quoted
 from mare_adapters.letters import letters
 from mare_adapters.sources.arrow_kinds import conformed
-from mare_adapters.sources.asking import Question
 from mare_adapters.sources.columnar import BATCH_ROWS, Unread, arrow_type, record_batches, within_reach
+from mare_adapters.sources.table_source import Question
 
 if TYPE_CHECKING:
     import psycopg

@@ -17,10 +17,10 @@ from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedTable
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
-from mare_adapters.sinks.layout import Limits, WriteOrder, lay_out
-from mare_adapters.sinks.marks import is_mark, mark_of, refuse_unmarked
+from mare_adapters.sinks.marks import is_mark, mark_of
 from mare_adapters.sinks.target import ServerTarget, Step, entered
-from mare_adapters.sinks.values import csv_rows, fitted
+from mare_adapters.sinks.target_tables import Limits, WriteOrder, target_tables
+from mare_adapters.sinks.values import csv_rows
 from mare_adapters.sinks.wording import Wording
 
 from .tables import Deferring, Types, counted_on, deferring, known_types
@@ -79,16 +79,15 @@ class PostgresSink(ServerTarget):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            if error is None and self._layout.tables:
+            if error is None and self._targets.tables:
                 self._finish()
         finally:
             self._connection, self._made = None, []
             self._stack.close()  # closing without a commit rolls back
 
-    def place(self) -> Place:
-        with writing(self._location, "the target"):
-            schemas = [str(self._schema())]
-            return self._location.dialect.place(lambda query: self._open.execute(query).fetchall(), self._location, schemas)
+    def _place(self) -> Place:
+        schemas = [str(self._schema())]
+        return self._location.dialect.place(lambda query: self._open.execute(query).fetchall(), self._location, schemas)
 
     def expect(self, tables: Sequence[str]) -> None:
         with writing(self._location, "the target"):
@@ -96,10 +95,10 @@ class PostgresSink(ServerTarget):
             self._run("ROLLBACK")
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
-        layout = lay_out(tables, _LIMITS)
+        targets = target_tables(tables, _LIMITS)
         with writing(self._location, "the target"):
-            schema, kept = self._begin([table.name for table in layout.tables])
-            bare = [table for table in layout.tables if table.name not in kept]
+            schema, kept = self._begin([table.name for table in targets.tables])
+            bare = [table for table in targets.tables if table.name not in kept]
             self._types = known_types(self._open, bare, schema, release, replace=self._replace)
             self._deferring = deferring(self._open, schema, kept, WriteOrder.of(tables))
             for statement in (*self._types.statements, *self._deferring.before):
@@ -109,28 +108,23 @@ class PostgresSink(ServerTarget):
             with writing(self._location, f"table {table.name}"):
                 self._run(wording.create_table(table))
                 self._run(f"COMMENT ON TABLE {wording.name(table.name)} IS '{mark_of(table.name, release, self._where(schema))}'")
-        self._layout, self._made = layout, bare
-        self._notes = layout.notes_on(table.name for table in bare)
+        self._targets, self._made = targets, bare
+        self._notes = targets.notes_on(table.name for table in bare)
         self._counting = [
             Step(f"the counters of table {table}", (table,), statement)
             for table, statement in counted_on(self._open, schema, kept)
         ]
 
-    def write(self, table: str, batch: pa.RecordBatch) -> None:
-        laid = self._layout.table(table)
-        if not laid.columns or not batch.num_rows:
-            return
+    def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
         wording = Wording()
-        names = wording.names(column.name for column in laid.columns)
-        statement = f"COPY {wording.name(table)} ({names}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')"
-        rows = csv_rows(fitted(batch, laid))
-        with (
-            writing(self._location, f"table {table}", after=f"It was left as it was.{self._deferring.remedy}"),
-            self._open.cursor() as cursor,
-            cursor.copy(statement) as copy,
-        ):
-            copy.write(rows)
-        self._finishing.rows[table] += batch.num_rows
+        names = wording.names(column.name for column in table.columns)
+        statement = f"COPY {wording.name(table.name)} ({names}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')"
+        with self._open.cursor() as cursor, cursor.copy(statement) as copy:
+            copy.write(csv_rows(batch))
+
+    @property
+    def _remedy(self) -> str:
+        return self._deferring.remedy
 
     @property
     def _open(self) -> psycopg.Connection[tuple[object, ...]]:
@@ -165,14 +159,7 @@ class PostgresSink(ServerTarget):
         schema = self._enter_schema()
         held = self._held(schema, names)
         kept = [name for name, ours in held.items() if not (self._replace and ours)]
-        filled = [name for name in kept if self._has_rows(name)]
-        if self._replace:
-            refuse_unmarked(self.label, filled)
-        elif filled:
-            raise SinkError(
-                f"{self.label} already holds rows in {', '.join(filled)}. It was left as it was: give another target, "
-                "or say --replace to drop these tables and write them anew, where mare created them."
-            )
+        self._refuse_tables_in_the_way([name for name in kept if self._has_rows(name)])
         if dropped := [name for name in held if name not in kept]:
             self._run(f"DROP TABLE {Wording().names(dropped)}")
         may_create = self._open.execute("SELECT pg_catalog.has_schema_privilege(%s, 'CREATE')", (schema,)).fetchone()
@@ -205,8 +192,7 @@ class PostgresSink(ServerTarget):
         """The tables of these names that are there, and whether mare created them."""
         held = [(str(name), str(kind), mark) for name, kind, mark in self._open.execute(_HELD, (schema, list(names)))]
         others = [f"{name} ({_KINDS.get(kind, 'not a table')})" for name, kind, _ in held if kind not in ("r", "p")]
-        if others:
-            raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
+        self._refuse_what_is_no_table(others)
         where = self._where(schema)
         return {name: is_mark(mark, name, where) for name, _, mark in held}
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
-from mare_adapters.sinks.layout import WriteOrder
 from mare_adapters.sinks.marks import is_mark, mark_of
+from mare_adapters.sinks.target_tables import WriteOrder
 from mare_adapters.sinks.wording import Wording, is_plain, sized
 
 from . import Postgres
@@ -107,9 +107,9 @@ def _own(connection: Connection, column: ReflectedColumn, table: ReflectedTable,
     if column.kind == "other" and not column.nullable:
         return None  # what is dropped from it becomes an empty text, which few types take
     if column.sql_type not in known:
-        found = connection.execute(_TYPE, (column.sql_type,)).fetchone()
+        stored = connection.execute(_TYPE, (column.sql_type,)).fetchone()
         # An enum needs the promise that all values are among its own; of other people's types, only plain ones are sure.
-        known[column.sql_type] = found is not None and found[0] != "e" and (found[1] == "pg_catalog" or found[0] == "b")
+        known[column.sql_type] = stored is not None and stored[0] != "e" and (stored[1] == "pg_catalog" or stored[0] == "b")
     return column.sql_type if known[column.sql_type] else None
 
 
@@ -125,8 +125,8 @@ def _enum_name(column: ReflectedColumn, table: ReflectedTable) -> str | None:
 
 
 def _create(connection: Connection, name: str, labels: tuple[str, ...], schema: str, mark: str, replace: bool) -> list[str]:
-    found = connection.execute(_LABELS, (name, schema)).fetchall()
-    held = tuple(str(label) for label, _ in found)
+    listed = connection.execute(_LABELS, (name, schema)).fetchall()
+    held = tuple(str(label) for label, _ in listed)
     if held == labels:
         return []
     wording = Wording()
@@ -136,7 +136,7 @@ def _create(connection: Connection, name: str, labels: tuple[str, ...], schema: 
     ]
     if not held:
         return create
-    ours = is_mark(found[0][1], name)
+    ours = is_mark(listed[0][1], name)
     if replace and ours:
         return [f"DROP TYPE {wording.name(name)}", *create]
     raise SinkError(

@@ -18,10 +18,10 @@ from mare.whereabouts import file_place
 from mare_adapters.dialects import Ask, Dialect
 from mare_adapters.engine import quoted
 from mare_adapters.letters import letters
-from mare_adapters.sources.asking import EXACT, Asked
 from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables
 from mare_adapters.sources.check_grammar import check_texts
 from mare_adapters.sources.checks import apply_checks
+from mare_adapters.sources.table_source import EXACT, Asked
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Inspector
@@ -216,9 +216,9 @@ def _with_declared_types(connection: Connection, table: ReflectedTable) -> Refle
 def _collations(connection: Connection, table: ReflectedTable) -> dict[str, str]:
     """By column, the collation by which a key or unique tells its values apart; where two do, any but letter by letter."""
     quote = connection.dialect.identifier_preparer.quote_identifier
-    found: dict[str, str] = {}
+    collations: dict[str, str] = {}
     for _, name, unique, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})").all():
         for _, _, column, _, collation, part in connection.exec_driver_sql(f"PRAGMA index_xinfo({quote(name)})").all():
-            if unique and part and column is not None and found.get(column, "BINARY") == "BINARY":
-                found[column] = collation
-    return found
+            if unique and part and column is not None and collations.get(column, "BINARY") == "BINARY":
+                collations[column] = collation
+    return collations

@@ -17,9 +17,9 @@ from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.locations import sql_location
 from mare_adapters.sinks.file_target import FileTarget
-from mare_adapters.sinks.layout import Limits
 from mare_adapters.sinks.marks import is_mark, mark_of
 from mare_adapters.sinks.target import Step, entered
+from mare_adapters.sinks.target_tables import Limits
 from mare_adapters.sinks.values import fitted, seconds
 from mare_adapters.sinks.wording import Wording, changed_types, create_indexes, own_type, sized
 
@@ -39,15 +39,15 @@ class SqliteSink(FileTarget):
     limits = Limits("SQLite", folds_case=True)
 
     def __init__(self, location: str | Path, *, replace: bool = False, dialect: Dialect | None = None) -> None:
-        found = sql_location(location, SinkError, dialect)
-        super().__init__(Path(found.database), replace=replace)
-        self._dialect = found.dialect
+        file = sql_location(location, SinkError, dialect)
+        super().__init__(Path(file.database), replace=replace)
+        self._dialect = file.dialect
         self._wording = Wording(type_of=self._type, booleans=("0", "1"))
         self._connection: sqlite3.Connection | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self._layout.notes, *changed_types(self._layout.tables, self._dialect.name, self._type))
+        return (*self._targets.notes, *changed_types(self._targets.tables, self._dialect.name, self._type))
 
     def _type(self, column: ReflectedColumn, table: ReflectedTable) -> str:
         own = own_type(column, table, self._dialect.name)
@@ -100,9 +100,9 @@ class SqliteSink(FileTarget):
                 )
 
     def _steps(self) -> Iterator[Step]:
-        for table, statement in create_indexes(self._layout.tables, self._wording):
+        for table, statement in create_indexes(self._targets.tables, self._wording):
             yield Step(f"the indexes of table {table}", (table,), statement)
-        for name in (table.name for table in self._layout.tables if table.foreign_keys):
+        for name in (table.name for table in self._targets.tables if table.foreign_keys):
             yield Step(f"the foreign keys of table {name}", (name,), f"PRAGMA foreign_key_check({self._wording.name(name)})")
         yield Step("the file", tuple(self._finishing.rows), "COMMIT")
 

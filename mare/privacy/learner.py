@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -22,8 +22,8 @@ from .answers.clipping import AnyClip, Clip
 from .answers.counts import answer_counts
 from .bits import BitSource
 from .conversion import down, learning_delta
+from .fine_histograms import CHANCE, FineHistogram, LearnedBounds, noisy_bounds
 from .grids import Grid, power_grid
-from .learned import CHANCE, FineHistogram, LearnedBounds, LearnedCategories, noisy_bounds
 from .ledger import Charge, Ledger
 from .noise import LARGEST_COUNT, Noise, prepare_noise
 from .stable_keys import as_numbers, as_texts, canonical, identifiers, kept_keys, key_threshold
@@ -39,6 +39,24 @@ MOST_PER_ENTITY = 1_000
 
 _ROWS_ONLY = (0.0, 1.0)
 """Any grid will do where rows are counted, not values."""
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedCategories:
+    """Values that enough entities hold, in canonical order."""
+
+    values: tuple[str, ...]
+    counts: NDArray[np.int64]
+    """Noisy numbers of entities that named the value; above ``threshold``, all of them."""
+    threshold: int
+    per_entity: int
+    """k₀: an entity named at most so many."""
+    scale: float
+    """σ of the noise."""
+    sensitivity: float
+    cost: float
+    delta: float
+    """The chance with which a value of a single entity may have got in."""
 
 
 class Learner:

@@ -14,10 +14,12 @@ digits of a numeric), its form is `EXACT`: a text in which only equal ones are t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mare.errors import InternalError, SourceError
 from mare.ports import COMPARED
@@ -25,12 +27,15 @@ from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflec
 from mare_adapters.boundary import reading
 
 from .catalogue import StoredTable
+from .columnar import Unread, record_batches
 from .peeking import peek_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from mare_adapters.locations import SqlLocation
+
+    Batches = Generator[pa.RecordBatch, None, None]
 
 T = TypeVar("T")
 
@@ -65,17 +70,34 @@ class Question:
         return [column.delivered for column in self.columns]
 
 
-class TableSource(ABC):
-    """The part of a `mare.ports.Source` that no engine changes: what is asked for is found in the reflection, made once."""
+class TableSource(ABC, Generic[T]):
+    """The part of a `mare.ports.Source` that no engine changes: what is asked for is found in the reflection, made once.
 
-    _reflection: Reflection | None = None
+    ``T`` is what it has open from the moment that it is entered until it is left: a connection, or the files of a folder.
+    """
+
+    def __init__(self) -> None:
+        self._opened: T | None = None
+        self._stack = ExitStack()
+        self._reflection: Reflection | None = None
+        self.unread: Unread = Unread()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.label!r})"
 
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._opened, self._reflection = None, None
+        self._stack.close()
+
     @property
     @abstractmethod
     def label(self) -> str: ...
+
+    @property
+    def _open(self) -> T:
+        if self._opened is None:
+            raise InternalError("a source was asked before it was entered")
+        return self._opened
 
     @property
     def _at(self) -> str | SqlLocation:
@@ -89,7 +111,7 @@ class TableSource(ABC):
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         reflected = find_table(self.reflect(), table)
-        return self._stream(reflected, find_columns(self.reflect(), reflected, columns), columns)
+        return self._batches(reflected, find_columns(self.reflect(), reflected, columns), columns)
 
     def peek(self, table: str, column: str, max_values: int) -> Peek:
         reflected = find_table(self.reflect(), table)
@@ -98,23 +120,24 @@ class TableSource(ABC):
             return self._peek(reflected, wanted[0], max_values)
 
     def _peek(self, table: ReflectedTable, column: ReflectedColumn, max_values: int) -> Peek:
-        return peek_batches(self._stream(table, [column], [column.name]), column.kind, max_values)
+        return peek_batches(self._batches(table, [column], [column.name]), column.kind, max_values)
+
+    def _batches(self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]) -> Batches:
+        """All rows of these columns, under these names. One batch without rows where there is none: the types are always told."""
+        empty = True
+        with closing(self._stream(table, columns, names)) as stream:
+            for batch in stream:
+                empty = False
+                yield batch
+        if empty:
+            yield from record_batches([], columns, names, table.name)
 
     @abstractmethod
     def _reflect(self) -> Reflection: ...
 
     @abstractmethod
-    def _stream(
-        self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
-        """All rows of these columns, under these names."""
-
-
-def entered(opened: T | None) -> T:
-    """What a source has from the moment that it is entered."""
-    if opened is None:
-        raise InternalError("a source was asked before it was entered")
-    return opened
+    def _stream(self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]) -> Batches:
+        """The rows that there are, in batches."""
 
 
 def find_table(reflection: Reflection, name: str) -> ReflectedTable:
@@ -130,13 +153,13 @@ def find_table(reflection: Reflection, name: str) -> ReflectedTable:
 
 def find_columns(reflection: Reflection, table: ReflectedTable, names: Sequence[str]) -> list[ReflectedColumn]:
     """The columns of these names; all that are missing are told at once."""
-    found = {name: table.column(name) for name in names}
-    missing = [name for name, column in found.items() if column is None]
+    columns = {name: table.column(name) for name in names}
+    missing = [name for name, column in columns.items() if column is None]
     if missing:
         words = ", ".join(repr(name) for name in missing)
         offer = _offer(missing[0], [column.name for column in table.columns])
         raise SourceError(f"{reflection.label}: table {table.name} has no column {words} that can be read. {offer}")
-    return [column for name in names if (column := found[name]) is not None]
+    return [column for name in names if (column := columns[name]) is not None]
 
 
 def asked_columns(reflection: Reflection, table: ReflectedTable, names: Sequence[str]) -> list[Asked]:

@@ -1,6 +1,6 @@
-"""What a learner hands out: domains that were paid for. Noisy, hence fit to be released and to be worked with freely.
+"""`FineHistogram`: a noisy histogram over a public grid, as a learner hands it out; and what is read off it.
 
-And what is read off a noisy histogram over a public grid, which is post-processing:
+It was paid for: fit to be released and to be worked with freely. Reading bounds and bins off it is post-processing:
 
 - bounds are the lowest and the highest cell that stand clear of the noise. Few values far out do not stand clear: they are
   clamped later, which is what a domain is for;
@@ -25,24 +25,6 @@ from .grids import Grid
 from .noise import Mechanism
 
 Numbers = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class LearnedCategories:
-    """Values that enough entities hold, in canonical order."""
-
-    values: tuple[str, ...]
-    counts: NDArray[np.int64]
-    """Noisy numbers of entities that named the value; above ``threshold``, all of them."""
-    threshold: int
-    per_entity: int
-    """k₀: an entity named at most so many."""
-    scale: float
-    """σ of the noise."""
-    sensitivity: float
-    cost: float
-    delta: float
-    """The chance with which a value of a single entity may have got in."""
 
 
 @dataclass(frozen=True, eq=False)

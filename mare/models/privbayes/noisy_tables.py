@@ -64,8 +64,8 @@ def shrink(noisy: Table, deviation: float, child: Table) -> Table:
         coarse = np.broadcast_to(believed[..., None, :], counts.shape)
         if depth > 1:
             alone = _pulled(*_merged(noisy, deviation, [depth - 1]), np.broadcast_to(child, (counts.shape[-2], len(child))))
-            says = np.clip(alone / np.maximum(child, 1e-12), 1 / _LOUDEST, _LOUDEST)
-            coarse = _with_a_say(counts, coarse, says)
+            factors = np.clip(alone / np.maximum(child, 1e-12), 1 / _LOUDEST, _LOUDEST)
+            coarse = _with_a_say(counts, coarse, factors)
         believed = _pulled(counts, variance, coarse)
     return _without_the_impossible(np.asarray(believed), noisy, deviation, child)
 
@@ -103,12 +103,12 @@ def _merged(noisy: Table, deviation: float, kept: Sequence[int]) -> tuple[Table,
     return (noisy.sum(axis=merged) if merged else noisy), deviation**2 * cells
 
 
-def _with_a_say(counts: Table, coarse: Table, says: Table) -> Table:
-    """coarse · says^g, for the g from 0 to 1 that is nearest to the counts: parents that say the same are not heard twice."""
+def _with_a_say(counts: Table, coarse: Table, factors: Table) -> Table:
+    """coarse · factors^g, for the g from 0 to 1 that is nearest to the counts: parents that say the same are not heard twice."""
     total = np.maximum(counts.sum(axis=-1, keepdims=True), 0.0)
     best, nearest = coarse, float(((counts - total * coarse) ** 2).sum())
     for power in _POWERS:
-        product = coarse * says**power
+        product = coarse * factors**power
         mass = product.sum(axis=-1, keepdims=True)
         tried = np.where(mass > 0, product / np.maximum(mass, 1e-300), coarse)
         away = float(((counts - total * tried) ** 2).sum())
@@ -153,8 +153,8 @@ def _occupied(counts: Table, variance: float, expected: Table) -> Table:
     would not hide what is expected, those below nothing tell how many are empty (half of the empty ones are); what a cell
     shows tells which. A cell where noise would hide it says nothing, and stays as it was believed to be.
     """
-    told = expected > _CLEAR * sqrt(variance)
-    empty = min(2 * float((counts[told] < 0).sum()) / max(1, int(told.sum())), _EMPTIEST)
+    visible = expected > _CLEAR * sqrt(variance)
+    empty = min(2 * float((counts[visible] < 0).sum()) / max(1, int(visible.sum())), _EMPTIEST)
     if empty == 0:
         return np.ones_like(counts)
     spread = 2 * (expected / (1 - empty)) ** 2

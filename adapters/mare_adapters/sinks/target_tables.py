@@ -29,7 +29,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TargetTables:
     """All tables of a write, parents before children where there is such an order, and what was left out of them."""
 
     tables: tuple[ReflectedTable, ...]
@@ -43,15 +43,15 @@ class Layout:
         return tuple(note for note, table in zip(self.notes, self.about, strict=True) if table in made)
 
     def table(self, name: str) -> ReflectedTable:
-        found = next((table for table in self.tables if table.name == name), None)
-        if found is None:
+        laid = next((table for table in self.tables if table.name == name), None)
+        if laid is None:
             raise InternalError(f"rows came for a table {name!r} that was not created")
-        return found
+        return laid
 
 
-def lay_out(tables: Sequence[SinkTable], limits: Limits) -> Layout:
+def target_tables(tables: Sequence[SinkTable], limits: Limits) -> TargetTables:
     """Check the names, align the types of references, and leave out what cannot be declared."""
-    wanted = [one.table for one in tables]
+    wanted = [given.table for given in tables]
     check_names(wanted, limits)
     by_name = {table.name: table for table in wanted}
     notes, about = list[str](), list[str]()
@@ -67,7 +67,7 @@ def lay_out(tables: Sequence[SinkTable], limits: Limits) -> Layout:
         laid.append(
             replace(table, columns=columns, foreign_keys=tuple(kept), orders=tuple(orders), uniques=uniques, indexes=plain)
         )
-    return Layout(tuple(laid), tuple(notes), tuple(about))
+    return TargetTables(tuple(laid), tuple(notes), tuple(about))
 
 
 def check_names(tables: Iterable[ReflectedTable], limits: Limits) -> None:
@@ -102,8 +102,8 @@ class WriteOrder:
     @classmethod
     def of(cls, tables: Sequence[SinkTable]) -> WriteOrder:
         return cls(
-            {one.table.name: number for number, one in enumerate(tables)},
-            {one.table.name: frozenset(map(frozenset, one.later)) for one in tables},
+            {given.table.name: number for number, given in enumerate(tables)},
+            {given.table.name: frozenset(map(frozenset, given.later)) for given in tables},
         )
 
     def leads_ahead(self, table: str, columns: Iterable[str], referred: str) -> bool:
