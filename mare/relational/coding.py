@@ -116,5 +116,5 @@ def _size(rows: Uncoded, name: str) -> int:
 
 
 def _known_key(unrolling: Unrolling, key: Index) -> CodeArray:
-    """The public keys as the rest of each row sees them. One that no column is left for is the first: nobody draws it."""
+    """The public keys as the rest of each row sees them. A key without a column gets the first code: nobody draws it."""
     return np.maximum(unrolling.known_as(key), 0).astype(smallest_dtype(max(1, len(unrolling.vocabulary))))

@@ -94,7 +94,7 @@ def unrolling(schema: Schema, table: str, public: PublicTables, chosen: Sequence
 
 
 def _groups(public: PublicTables, via: str, hierarchy: str, vocabulary: Vocabulary) -> tuple[int, ...]:
-    """Of each key, its group: numbered as they come in the order of the keys; no group at all is one too."""
+    """Of each key, its group: numbered as they come in the order of the keys; keys without a group form one too."""
     values = public[via].take(hierarchy, vocabulary.places).to_pylist()
     named: dict[str | None, int] = {}
     return tuple(named.setdefault(None if value is None else text(value), len(named)) for value in values)

@@ -1,7 +1,7 @@
 """Which constraints of the source the synthetic rows are bound to pass: those that the schema promises, and no others.
 
 A CHECK that a row might break would cost the whole target, after the budget is spent. So what the schema does not
-promise is left out here, before the fit, and said with a word.
+promise is left out here, before the fit, and reported in words.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def sql_type(declared: AnyColumn | None, *, for_value: bool) -> str:
-    """The staged type of a column that no row told the type of."""
+    """The staged type of a column of which the source has no row."""
     if declared is None or (for_value and is_kept_as_text(declared)):
         return "VARCHAR"
     return declared.staged_type
