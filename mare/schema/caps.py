@@ -14,17 +14,6 @@ from .links import Parent
 from .schema import Schema
 
 
-def parent_link(schema: Schema, table: str) -> Parent | None:
-    """The table's parent link; the table of an entity by column has one even where nothing is written."""
-    return schema.parent(table)
-
-
-def parent_name(schema: Schema, table: str) -> str | None:
-    """The table's parent, which may be the entity by column."""
-    link = schema.parent(table)
-    return link.table if link is not None else None
-
-
 @dataclass(frozen=True)
 class Cap:
     """At most this many rows of a table under one row of its parent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from math import fsum, isfinite, prod
 
@@ -134,8 +135,9 @@ def test_the_order_of_tables_in_the_file_changes_no_group(schema: Schema, random
 
 
 @given(PLANNABLE)
-def test_a_plan_is_the_same_bytes_each_time_and_comes_back_from_them(schema: Schema) -> None:
+def test_a_plan_is_the_same_bytes_each_time_and_names_every_group(schema: Schema) -> None:
     made = plan(schema, BUDGET)
     again = plan(Schema.model_validate(schema.model_dump()), BUDGET)
     assert made.to_json() == again.to_json()
-    assert Plan.from_json(made.to_json()) == made
+    written = {f"{entry['table']}.{entry['part']}": entry["sensitivity"] for entry in json.loads(made.to_json())["groups"]}
+    assert written == {group.name: group.sensitivity for group in made.groups}
