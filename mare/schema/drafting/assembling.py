@@ -155,7 +155,10 @@ def _mended(table: DraftedTable, fault: Fault) -> DraftedTable:
         case ("unique", *_):
             return replace(table, unique=(), notes=(*table.notes, note))
         case ("ignore_columns", int(place), *_):
-            return replace(table, ignored=tuple(c for i, c in enumerate(table.ignored) if i != place), notes=(*table.notes, note))
+            ignored = tuple(c for i, c in enumerate(table.ignored) if i != place)
+            # Why columns are ignored is said where they are listed, so it goes with the last of them.
+            reasons = table.ignored_notes if ignored else ()
+            return replace(table, ignored=ignored, ignored_notes=reasons, notes=(*table.notes, note))
         case ("parent", str(field), *_) if table.parent is not None and field not in _ESSENTIAL and field in table.parent.fields:
             return replace(table, parent=table.parent.without(field).with_notes(note))
         case ("parent", *_):
