@@ -73,13 +73,16 @@ def _held(parent: Path, prefix: str, suffix: str, make: Callable[[Path], int]) -
         path = parent / f"{prefix}{os.getpid()}-{secrets.token_hex(4)}{suffix}"
         try:
             handle = make(path)
+            if _locked(handle, path):
+                return Held(path, handle)
+            os.close(handle)
         except (FileExistsError, FileNotFoundError):
             if not parent.is_dir():
                 raise
-            continue
-        if _locked(handle, path):
-            return Held(path, handle)
-        os.close(handle)
+        except BaseException:
+            # Stopped in the middle: nobody knows of it yet, so nobody else would take it away.
+            _remove(path)
+            raise
     raise OSError(f"no temporary name of its own was to be had in {parent}")
 
 

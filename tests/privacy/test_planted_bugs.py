@@ -20,6 +20,7 @@ def test_the_code_as_it_is_passes(check: Callable[[], None]) -> None:
     check()
 
 
+@pytest.mark.slow  # the checks themselves run in `make test`, above; here it is the checks that are tested
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_bug_is_caught(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant.plant(monkeypatch)

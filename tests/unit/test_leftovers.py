@@ -7,16 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from mare.leftovers import hold_file, hold_folder, sweep
+from mare.leftovers import Held, hold_file, hold_folder, sweep
 from tests.conftest import ROOT
 
 _HOLDER = """
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from mare.leftovers import hold_file, hold_folder
 hold = {"folder": hold_folder, "file": hold_file}[sys.argv[2]]
@@ -123,3 +125,22 @@ def test_a_folder_is_its_owners_alone(tmp_path: Path) -> None:
 def test_a_place_that_is_not_there_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         hold_folder(tmp_path / "nowhere", "mare-stage-")
+
+
+@pytest.mark.parametrize("hold", [hold_folder, hold_file])
+@pytest.mark.parametrize("call", ["os.open", "fcntl.flock", "os.fstat"])
+def test_a_stop_while_it_is_made_leaves_nothing(tmp_path: Path, hold: Callable[..., Held], call: str) -> None:
+    """Ctrl-C may come between any two steps, and until the last of them nobody else knows that the thing is there."""
+    real = {"os.open": os.open, "fcntl.flock": fcntl.flock, "os.fstat": os.fstat}[call]
+
+    stops = iter([KeyboardInterrupt])
+
+    def stopped(*asked: object, **also: object) -> object:
+        answer = real(*asked, **also)  # type: ignore[operator]
+        for stop in stops:
+            raise stop
+        return answer
+
+    with mock.patch(call, stopped), pytest.raises(KeyboardInterrupt):
+        hold(tmp_path, ".out.", ".tmp")
+    assert left(tmp_path) == []
