@@ -22,6 +22,10 @@ _TRIES = 20
 """Somebody who sweeps may take a new thing before its maker has locked it: another is made then."""
 
 
+_OWN: set[Path] = set()
+"""What this process is making or holds. A process has one table of its locks as well: this is the same."""
+
+
 @dataclass
 class Held:
     """A temporary folder or file that nobody sweeps away while its maker lives."""
@@ -31,6 +35,7 @@ class Held:
 
     def let_go(self) -> None:
         """Give up the lock; the thing itself stays. May be called again."""
+        _OWN.discard(self.path)
         handle, self.handle = self.handle, -1
         if handle >= 0:
             os.close(handle)
@@ -60,6 +65,13 @@ def hold_file(parent: Path, prefix: str, suffix: str = "", *, mode: int = 0o600)
     return _held(parent, prefix, suffix, lambda path: os.open(path, flags, mode))
 
 
+def discard_own() -> None:
+    """Remove what this process holds or was making when it was stopped: between two steps nobody else knows of it."""
+    for path in sorted(_OWN):
+        _remove(path)
+    _OWN.clear()
+
+
 def sweep(parent: Path, prefix: str, suffix: str = "") -> None:
     """Remove what processes that are dead have left under such names. What cannot be removed is left for another time."""
     with suppress(OSError):
@@ -71,18 +83,18 @@ def sweep(parent: Path, prefix: str, suffix: str = "") -> None:
 def _held(parent: Path, prefix: str, suffix: str, make: Callable[[Path], int]) -> Held:
     for _ in range(_TRIES):
         path = parent / f"{prefix}{os.getpid()}-{secrets.token_hex(4)}{suffix}"
+        _OWN.add(path)
         try:
             handle = make(path)
-            if _locked(handle, path):
-                return Held(path, handle)
-            os.close(handle)
-        except (FileExistsError, FileNotFoundError):
-            if not parent.is_dir():
+        except OSError as error:
+            _OWN.discard(path)
+            if not isinstance(error, FileExistsError | FileNotFoundError) or not parent.is_dir():
                 raise
-        except BaseException:
-            # Stopped in the middle: nobody knows of it yet, so nobody else would take it away.
-            _remove(path)
-            raise
+            continue
+        if _locked(handle, path):
+            return Held(path, handle)
+        _OWN.discard(path)
+        os.close(handle)
     raise OSError(f"no temporary name of its own was to be had in {parent}")
 
 

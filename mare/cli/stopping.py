@@ -3,7 +3,8 @@
 Python raises an interruption wherever it happens to be. Two places are no good. In the middle of an import, a library that can do
 without the module takes it for a missing one and goes on, and a lock of the import machinery may stay taken: the next thread that
 imports something would wait for ever. And a callback of the garbage collection swallows it. In both cases it is sent again a
-moment later.
+moment later. Between a folder that was just made and the `with` that would clear it away there is a gap too: what is left of this
+process's own is cleared away at the end.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from contextlib import contextmanager
 from time import sleep
 from types import FrameType
 from typing import TYPE_CHECKING
+
+from mare.errors import MareError
+from mare.leftovers import discard_own
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -45,13 +49,21 @@ class _Stop:
         self._times += 1
         if self._times == 1:
             self._number = number
-            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+            raise self.as_raised()
         if self._times == 2:
             # Not by way of sys.stderr: this may be in the middle of a write to it.
             os.write(2, b"mare: clearing away what was begun. Once more ends at once, and leaves that to the next run.\n")
             return
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
+
+    @property
+    def asked(self) -> bool:
+        """Whether a signal has come, so that everything unwinds."""
+        return self._times > 0
+
+    def as_raised(self) -> BaseException:
+        return KeyboardInterrupt() if self._number == signal.SIGINT else SystemExit(128 + self._number)
 
     def swallowed(self, what: type[BaseException]) -> bool:
         """Whether it was the interruption that a callback swallowed: then it comes again."""
@@ -97,7 +109,16 @@ def stoppable() -> Iterator[None]:
         sys.unraisablehook = unraisable
     try:
         yield
+    except MareError:
+        raise
+    except Exception:
+        # A library that calls back into Python may wrap the interruption in an error of its own (pydantic does).
+        if stop.asked:
+            raise stop.as_raised() from None
+        raise
     finally:
+        if stop.asked:
+            discard_own()
         for number, handler in before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         if before:

@@ -13,7 +13,7 @@ from unittest import mock
 
 import pytest
 
-from mare.leftovers import Held, hold_file, hold_folder, sweep
+from mare.leftovers import Held, discard_own, hold_file, hold_folder, sweep
 from tests.conftest import ROOT
 
 _HOLDER = """
@@ -143,4 +143,14 @@ def test_a_stop_while_it_is_made_leaves_nothing(tmp_path: Path, hold: Callable[.
 
     with mock.patch(call, stopped), pytest.raises(KeyboardInterrupt):
         hold(tmp_path, ".out.", ".tmp")
+    assert len(left(tmp_path)) == 1
+    discard_own()
     assert left(tmp_path) == []
+
+
+def test_what_was_let_go_is_nobodys_to_discard(tmp_path: Path) -> None:
+    kept, gone = hold_folder(tmp_path, ".out.", ".tmp"), hold_folder(tmp_path, ".out.", ".tmp")
+    kept.let_go()
+    gone.discard()
+    discard_own()
+    assert left(tmp_path) == [kept.path.name]

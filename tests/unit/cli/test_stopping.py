@@ -14,6 +14,8 @@ import pytest
 
 from mare.cli import stopping
 from mare.cli.stopping import stoppable
+from mare.errors import SourceError
+from mare.leftovers import hold_folder
 
 pytestmark = pytest.mark.usefixtures("signals_as_at_a_terminal")
 
@@ -114,3 +116,37 @@ def test_everything_is_as_it_was_afterwards() -> None:
     with stoppable(), stoppable():
         assert signal.getsignal(signal.SIGINT) is not before[1]
     assert (sys.unraisablehook, signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def wrapped(number: signal.Signals, error: Exception) -> None:
+    with stoppable():
+        try:
+            signal.raise_signal(number)
+        except BaseException as stop:
+            raise error from stop
+
+
+@pytest.mark.parametrize(("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+def test_an_error_that_a_library_makes_of_it_is_still_the_interruption(number: signal.Signals, kind: type[BaseException]) -> None:
+    """pydantic does, where the signal comes while it calls back into Python."""
+    with pytest.raises(kind):
+        wrapped(number, ValueError("something of the library's own"))
+
+
+def test_errors_of_mares_own_and_those_that_nobody_stopped_stay_what_they_are() -> None:
+    with pytest.raises(SourceError, match="said so"):
+        wrapped(signal.SIGINT, SourceError("it is said so"))
+    with pytest.raises(ValueError, match="mine"), stoppable():
+        raise ValueError("mine")
+
+
+def stopped_between_two_steps(folder: Path) -> None:
+    with stoppable():
+        hold_folder(folder, "mare-stage-")
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_what_a_stop_left_between_two_steps_is_cleared_away(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        stopped_between_two_steps(tmp_path)
+    assert list(tmp_path.iterdir()) == []
