@@ -157,6 +157,9 @@ def run(
     internal_notes: Path | None = None,
 ) -> Release:
     """The fit, with progress on the error stream."""
+    import tempfile
+    from contextlib import suppress
+
     from mare.cli.notes import tell_notes
     from mare.cli.progress import CountedSource, FitProgress, fit_bar
     from mare.fitting import FitOptions, LocalNotes, run_fit
@@ -171,6 +174,9 @@ def run(
         taken.append("What was taken out of the budget file stays taken.")
         return pledge
 
+    with suppress(OSError):  # told by the stage, in words
+        # Python tries the folder with a file of its own, once: now, before the screen shows anything to stop.
+        tempfile.gettempdir()
     progress = FitProgress(plan)
     bits = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
     pays = None if reserve is None else reserved
