@@ -168,8 +168,9 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
                 curator = door.group(
                     group.group, group.columns, group.history, group.sensitivity, levels, phases.models * group.share
                 )
-                known = sizes.known(group.group.table, group.group.part)
-                fitted = get_model(group.model).fit(curator, replace(group.task, rows=known, rehearsed=rehearsal.history(group)))
+                known, told_by = sizes.known(group.group.table, group.group.part), sizes.told_by(group)
+                task = replace(group.task, rows=known, told_by=told_by, rehearsed=rehearsal.history(group))
+                fitted = get_model(group.model).fit(curator, task)
                 rehearsal.know(group, fitted)
                 arrays[group.name] = fitted.arrays()
     return Release(schema, settled, output, arrays, ledger, public)

@@ -121,6 +121,7 @@ def _broken_view(whole: ArrayView) -> _BrokenView:
 
 ANSWERS: dict[str, Callable[[Curator], object]] = {
     "number of entities": lambda curator: curator.entities(),
+    "number of entities with rows": lambda curator: curator.entities(with_rows=True),
     "counts": lambda curator: curator.counts([WARD]),
     "clipped counts": lambda curator: curator.counts([WARD], clip=Clip(2.0)),
     "counts with a chosen clip": lambda curator: curator.counts([WARD], clip=Clip.chosen()),
