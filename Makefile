@@ -8,6 +8,9 @@ READY  := $(VENV)/.ready
 # next one would begin with the test that hung, and so on.
 WORKERS ?= -n auto --maxprocesses 4 --dist loadfile --max-worker-restart 0
 
+# Where byte code is not kept, every process that a test starts compiles mare anew, and every worker all tests.
+export PYTHONDONTWRITEBYTECODE :=
+
 # The MySQL that `make mysql` has fetched, for the tests; a server of your own goes before it.
 MARE_MYSQLD ?= $(wildcard $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/mare/mysql/mysqld)
 export MARE_MYSQLD
