@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from mare.graph.dag import DatasetDag
@@ -283,8 +284,12 @@ tables:
 
 def related(kind: str, **changes: Any) -> Schema:
     """The schema of one kind, with fields of the whole schema changed."""
-    schema = load_schema(RELATIONS[kind])
-    return schema.model_copy(update=changes) if changes else schema
+    return _loaded(kind).model_copy(update=changes) if changes else _loaded(kind)
+
+
+@cache
+def _loaded(kind: str) -> Schema:
+    return load_schema(RELATIONS[kind])
 
 
 def givable(schema: Schema) -> list[str]:

@@ -55,7 +55,7 @@ def _take_many(path: Path, wishes: list[Budget], start: object, granted: object)
 @pytest.mark.parametrize(
     ("cap", "wishes"),
     [
-        (Budget(1.0), [Budget(0.03), Budget(0.011)] * 15),
+        pytest.param(Budget(1.0), [Budget(0.03), Budget(0.011)] * 15, marks=pytest.mark.slow),
         (Budget(0.9, 1e-7), [Budget(0.31, 1e-9), Budget(0.02), Budget(0.17, 1e-9)] * 10),
     ],
     ids=["pure", "mixed"],

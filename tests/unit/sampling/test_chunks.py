@@ -36,7 +36,7 @@ from tests.relations import RELATIONS, related
 @cache
 def fitted(kind: str, model: str) -> Release:
     schema = related(kind).model_copy(update={"model": ModelChoice(name=model)})
-    return run_fit(plan(schema, Budget(200.0, 1e-6)), dataset(schema, 1, 60), FitOptions(bits=SeededBits(1)))
+    return run_fit(plan(schema, Budget(200.0, 1e-6)), dataset(schema, 1, 30), FitOptions(bits=SeededBits(1)))
 
 
 def made(release: Release, entities: int, *, chunk: int | None = None, threads: int = 1) -> dict[str, pa.Table]:
@@ -52,9 +52,9 @@ def made(release: Release, entities: int, *, chunk: int | None = None, threads: 
 def test_chunks_and_threads_change_nothing(kind: str, model: str) -> None:
     """Of the two models, the one that looks at more has more to get wrong."""
     release = fitted(kind, model)
-    whole = made(release, 40)
-    for chunk, threads in ((1, 1), (7, 3), (20, 2)):
-        parts = made(release, 40, chunk=chunk, threads=threads)
+    whole = made(release, 20)
+    for chunk, threads in ((1, 1), (7, 3)):
+        parts = made(release, 20, chunk=chunk, threads=threads)
         for table, rows in whole.items():
             assert rows.equals(parts[table]), f"{table} in chunks of {chunk} by {threads} threads"
 

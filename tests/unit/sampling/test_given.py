@@ -73,9 +73,11 @@ def test_long_keys_come_out_to_the_last_digit(write: Callable[[int], object]) ->
 
 
 @pytest.mark.parametrize("kind", RELATIONS)
-def test_what_was_sampled_can_be_given_back(kind: str) -> None:
+def test_what_was_sampled_is_sound_and_can_be_given_back(kind: str) -> None:
     release = fitted(kind)
     before = drawn(release, entities=40, seed=5)
+    assert faults(release.schema, before) == []
+    assert all(len(frame) for frame in before.values())
     possible = givable(release.schema)
     # Owners of one table are given together.
     fewest = {"rows of one's own": 2, "rows of an association's own": 3}.get(kind, 1)
