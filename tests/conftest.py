@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.servers", "tests.time_limits"]
 
-settings.register_profile("all", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fast", settings.get_profile("all"), max_examples=20)
+settings.register_profile("all", derandomize=True, deadline=None, max_examples=45, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", settings.get_profile("all"), max_examples=15)
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import pytest
+
 from mare.graph.dag import DatasetDag
 from mare.schema import Schema
 from mare.schema.loading import load_schema
@@ -280,6 +282,22 @@ tables:
     columns: {value: {type: integer, min: 0, max: 5}}
 """,
 }
+
+
+VARIANTS = (
+    "independent",
+    "association with derived values",
+    "association, the rest dropped",
+    "association, the rest by its group",
+    "pools",
+    "same entity, by interval",
+    "key is the foreign key",
+    "keys with modelled parts",
+    "composite keys",
+    "the same item",
+)
+EVERY_KIND = [pytest.param(kind, marks=[pytest.mark.slow] if kind in VARIANTS else []) for kind in RELATIONS]
+"""For whole fits of every kind: of kinds that are much alike `make test` fits one, `make test-all` each."""
 
 
 def related(kind: str, **changes: Any) -> Schema:

@@ -30,7 +30,7 @@ from mare.schema.schema import ModelChoice
 from tests.datasets import dataset
 from tests.fitted_hospital import fitted_hospital
 from tests.integrity import faults
-from tests.relations import RELATIONS, related
+from tests.relations import EVERY_KIND, related
 
 
 @cache
@@ -48,7 +48,7 @@ def made(release: Release, entities: int, *, chunk: int | None = None, threads: 
 
 
 @pytest.mark.parametrize("model", [pytest.param("independent", marks=pytest.mark.slow), "privbayes"])
-@pytest.mark.parametrize("kind", RELATIONS)
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_chunks_and_threads_change_nothing(kind: str, model: str) -> None:
     """Of the two models, the one that looks at more has more to get wrong."""
     release = fitted(kind, model)
