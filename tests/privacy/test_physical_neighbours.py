@@ -23,7 +23,7 @@ from mare.stage.database import staging_database
 from mare.stage.loading import load_rows, reading_of
 from tests.privacy.physical_formats import WRITERS, Write, write_parquet
 from tests.privacy.physical_hospital import ODD, SCHEMA, Rows, hospital, odd_patient, own, planned, without
-from tests.privacy.physical_oddities import BY_FORMAT, Odd
+from tests.privacy.physical_oddities import BY_FORMAT, EVERYWHERE, Odd
 
 QUICK = {
     "sqlite": {"nothing odd", "text in a date", "a fraction in an integer", "two in a boolean", "text in an order"},
@@ -35,7 +35,13 @@ QUICK = {
 """Whole fits of `make test`; the others are slow."""
 FORMS = [pytest.param(form, marks=[] if form in ("sqlite", "csv") else [pytest.mark.slow]) for form in WRITERS]
 """For what does not depend on how a format spells its values: a database and a folder stand for the others in `make test`."""
-CASES = [pytest.param(form, name, id=f"{form}: {name}") for form, oddities in BY_FORMAT.items() for name in oddities]
+CASES = [
+    pytest.param(
+        form, name, id=f"{form}: {name}", marks=[pytest.mark.slow] if name in EVERYWHERE and form not in ("sqlite", "csv") else []
+    )
+    for form, oddities in BY_FORMAT.items()
+    for name in oddities
+]
 FITS = [
     pytest.param(form, name, id=f"{form}: {name}", marks=[] if name in QUICK[form] else [pytest.mark.slow])
     for form, oddities in BY_FORMAT.items()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.privacy.physical_hospital import Rows, hospital, odd_patient, own, without
-from tests.privacy.physical_servers import MYSQL, POSTGRES, MysqlWriter, PostgresWriter
+from tests.privacy.physical_servers import MYSQL, POSTGRES, USUAL, MysqlWriter, PostgresWriter
 from tests.privacy.test_physical_neighbours import an_odd_patient_changes_nothing_for_others, described, nobody_shows
 from tests.servers import MysqlServer, PostgresServer
 
 
-@pytest.mark.parametrize("name", POSTGRES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in USUAL else []) for n in POSTGRES])
 def test_everybody_else_is_read_from_postgresql_as_without_the_odd_patient(name: str, postgres_server: PostgresServer) -> None:
     odd = POSTGRES[name]
     an_odd_patient_changes_nothing_for_others("postgresql", odd, PostgresWriter(postgres_server, odd.special))
