@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -121,6 +122,7 @@ TYPES: dict[str, dict[str, pa.DataType]] = {
 CODES = [f"{letter}{number}0" for letter in "ABC" for number in range(4)]
 
 
+@cache
 def every_type_schema() -> Schema:
     return load_schema(TEXT)
 

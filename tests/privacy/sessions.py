@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from mare.audit import Session
 from mare.domain import Axis, Domain, Marginal
@@ -73,6 +74,7 @@ def everything(curator: Curator) -> object:
     ]
 
 
+@cache
 def hospital(model: str = "independent") -> Schema:
     """The small hospital with this model for every group: whatever the default is, these tests know what is measured."""
     return load_schema(HOSPITAL.replace("entity: patients\n", f"entity: patients\nmodel: {model}\n"))

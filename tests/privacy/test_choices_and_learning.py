@@ -23,6 +23,7 @@ from mare.privacy.grids import linear_grid, power_grid
 from mare.privacy.ledger import Ledger
 from mare.privacy.qualities import Candidate, Distance, FScore, NormRank, Tvd, TvdToReleased, Weighting
 from mare.privacy.tape import Recorder, Replayer, Tape, TapeMismatch
+from tests.conftest import examples
 from tests.raw_columns import ListedColumn, listed
 from tests.views import ArrayView, array_view
 
@@ -92,7 +93,7 @@ rows = st.lists(
 
 
 @given(rows, st.sampled_from(sorted(QUALITIES)), st.sampled_from(["entity", "row"]), st.sampled_from(sorted(BUDGETS)))
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_nor_in_data_of_any_kind(found: list[tuple[int, ...]], quality: str, weighting: Weighting, budget: str) -> None:
     columns = {name: [row[i + 1] for row in found] for i, name in enumerate(DOMAIN)}
     view = array_view([row[0] for row in found], columns, DOMAIN, everyone=range(1, 6), cap=6)

@@ -15,15 +15,16 @@ from mare.audit import tape_audit
 from mare.errors import PrivacyError
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
+from tests.conftest import examples
 from tests.datasets import dataset
 from tests.privacy.seams import change_stage, fit_module
-from tests.relations import RELATIONS, related
+from tests.relations import EVERY_KIND, related
 
 
-@pytest.mark.parametrize("kind", RELATIONS)
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_no_entity_shows_through_a_relation(kind: str) -> None:
     schema = related(kind)
-    report = tape_audit(plan(schema, Budget(2, 1e-9)), dataset(schema, seed=3, entities=10), random=2)
+    report = tape_audit(plan(schema, Budget(2, 1e-9)), dataset(schema, seed=3, entities=10), random=examples(2))
     assert report.passed, report.render()
     assert report.tightest > 0
 
