@@ -68,7 +68,8 @@ class StageDoor:
         return self._gate.curator(self._staged.count_view(f"{table}.sizes", table, most_rows), share)
 
     def public_keys(self, label: str, table: str, reference: str | None, keys: int, most_rows: int, share: float) -> Curator:
-        """For which public keys the rows of a table refer to (its column is `KEY`); the last code is none of them."""
+        """For which public keys the rows of a table refer to (its column is `KEY`); then come those that the public table does
+        not have, and NULL."""
         return self._gate.curator(self._staged.key_view(label, table, reference, keys, most_rows), share)
 
     def listed(self, table: str, name: str, values: tuple[str, ...], most_rows: int, share: float) -> Curator:

@@ -146,7 +146,7 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
             tell("learning domains")
             ledger.begin(LEARNING)
             chosen = choose_keys(door, wanted, bounds, unit_share * len(wanted))
-            related = relations(schema, public, chosen)
+            related = relations(schema, public, chosen.keys, chosen.counts)
             for name, links in related.items():
                 if links.unrolling is not None:
                     door.drop_rest(name, links.unrolling)

@@ -25,6 +25,7 @@ from mare.release import SettledGroup, SettledPlan
 from mare.stage_door import TableNeeds
 
 from .noisy_sizes import Sizes
+from .vocabularies import ChosenKeys
 
 Node = tuple[str, Part, str]
 
@@ -44,7 +45,7 @@ def settle(
     coded: Mapping[str, TableCodec],
     sizes: Sizes,
     related: Relations | None = None,
-    chosen: Mapping[str, tuple[int, ...]] | None = None,
+    chosen: ChosenKeys | None = None,
     learned: LearnedDomains | None = None,
     doubts: Sequence[Warned] = (),
 ) -> SettledPlan:
@@ -71,7 +72,8 @@ def settle(
         )
         for g in plan.groups
     )
-    return SettledPlan(sizes.entities, groups, chosen or {}, learned or {}, tuple(doubts))
+    chosen = chosen or ChosenKeys({}, {}, ())
+    return SettledPlan(sizes.entities, groups, chosen.keys, chosen.counts, learned or {}, (*chosen.doubts, *doubts))
 
 
 def settled_domains(

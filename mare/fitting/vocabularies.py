@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isqrt
+from math import isqrt, log, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,8 +34,8 @@ from mare.stage_door import CODE, KEY, StageDoor, TableNeeds
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CLEAR = 2.0
-"""A learned key stands so many standard deviations of the noise above nothing."""
+TOLD = 0.1
+"""A share of strange keys from which on it is told."""
 
 
 def read_public(schema: Schema, reader: Source, reflection: Reflection) -> dict[str, PublicTable]:
@@ -130,6 +130,8 @@ class KeyChoice:
     most: int
     exactly: bool
     """As many as may be; else only those that stand clear of the noise."""
+    nullable: bool = False
+    """Whether there may be none."""
 
     @property
     def name(self) -> str:
@@ -153,28 +155,58 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
                 wanted.append(KeyChoice(name, None, keys, link.vocabulary.select, True))
         for reference, words in (table.references or {}).items():
             declared = schema.tables[name].references[reference]
+            if (
+                isinstance(declared, PublicReference)
+                and declared.where
+                and isinstance(words, Words)
+                and not len(words.vocabulary)
+            ):
+                raise SourceError(f"tables.{name}.references.{reference}.where: no row of {declared.table!r} has these values.")
             if isinstance(words, Words) and isinstance(declared, PublicReference) and is_learned(schema, name, reference):
                 most = declared.max_values or (DEFAULT_MAX_VALUES if declared.learn else len(words.vocabulary))
                 if declared.learn or most < len(words.vocabulary):
-                    wanted.append(KeyChoice(name, reference, len(words.vocabulary), most, not declared.learn))
+                    wanted.append(KeyChoice(name, reference, len(words.vocabulary), most, not declared.learn, declared.nullable))
     return wanted
 
 
-def choose_keys(
-    door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, RowBound], share: float
-) -> dict[str, tuple[int, ...]]:
+@dataclass(frozen=True)
+class ChosenKeys:
+    """Keys by who refers to them, their noisy counts, and what is doubtful about them."""
+
+    keys: Mapping[str, tuple[int, ...]]
+    counts: Mapping[str, tuple[float, ...]]
+    doubts: tuple[Warned, ...]
+
+
+def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, RowBound], share: float) -> ChosenKeys:
     """The chosen keys by name. ``share`` of the whole budget is split evenly."""
-    chosen = {}
+    keys, weights, doubts = dict[str, tuple[int, ...]](), dict[str, tuple[float, ...]](), list[Warned]()
     for choice in wanted:
         label, rows = f"{choice.name}.keys", bounds[choice.table].rows
         curator = door.public_keys(label, choice.table, choice.reference, choice.keys, rows, share / len(wanted))
         (answer,) = curator.counts([Marginal.of(KEY)], clip=Clip(1.0))
-        counts = answer.rows[:-1]
+        counts, strangers = answer.rows[:-2], float(answer.rows[-2])
         order = np.argsort(-counts, kind="stable")[: choice.most]
-        clear = order if choice.exactly else order[counts[order] >= CLEAR * answer.rows_deviation]
+        clear = order if choice.exactly else order[counts[order] >= clear_of_noise(choice.keys) * answer.rows_deviation]
         # Something has to be there to refer to: the key that was counted most, be it noise.
-        chosen[choice.name] = tuple(sorted(int(key) for key in (clear if len(clear) else order[:1])))
-    return chosen
+        found = np.sort(clear if len(clear) or choice.nullable else order[:1])
+        keys[choice.name] = tuple(int(key) for key in found)
+        weights[choice.name] = tuple(float(count) for count in np.maximum(counts[found], 0.0))
+        if not len(clear) and choice.reference is not None:
+            remedy = (
+                "If the keys that occur may be known, restrict the reference (`where:`), or keep all (no `learn`); or spend more"
+            )
+            doubts.append(Warned(choice.name, "no key stood clear of the noise, so nothing is known of it", remedy))
+        together = max(float(counts.sum()), 0.0) + strangers
+        if strangers > clear_of_noise(1) * answer.rows_deviation and strangers > TOLD * together:
+            what = f"the public table lacks the keys of about {strangers / together:.0%} of its rows"
+            doubts.append(Warned(choice.name, what, "Add them to the public table, if they may be known"))
+    return ChosenKeys(keys, weights, tuple(doubts))
+
+
+def clear_of_noise(cells: int) -> float:
+    """How many standard deviations above nothing a count stands, so that hardly one of so many empty cells does by noise."""
+    return sqrt(2 * log(max(cells, 8)))
 
 
 def learn_values(
@@ -196,16 +228,19 @@ def learn_values(
         # Each entity names a few of its values: more of them find rarer values, and need more noise.
         categories = learner.categories(wanted.most, per_entity=max(1, min(most_rows, isqrt(wanted.most))))
         order = np.argsort(-categories.counts, kind="stable")
-        return LearnedValues(tuple(categories.values[place] for place in order))
+        return LearnedValues(
+            tuple(categories.values[place] for place in order),
+            counts=tuple(float(categories.counts[place]) for place in order),
+        )
     if len(listed) <= wanted.most:
-        return LearnedValues(listed, (), levels)
+        return LearnedValues(listed, levels=levels)
     counts = _counts(door, table, name, listed, most_rows, share)
     return _kept(listed, levels, counts, wanted.most, _kin(described, listed, levels))
 
 
 def doubt_of_list(where: str, values: LearnedValues) -> Warned | None:
     """A list that stayed empty."""
-    if values.values or values.rest:
+    if values.values or values.shared:
         return None
     what = "no value stood clear of the noise, so nothing is known of it"
     return Warned(
@@ -273,8 +308,10 @@ def _kept(
     # A group is known by its most frequent code; that is also how it is called at every level.
     heads = [places[0] for places in rest.values()]
     called = tuple(tuple(level[place] for place in (*kept, *heads)) for level in levels)
+    clear = np.maximum(counts, 0.0)
     return LearnedValues(
         tuple(listed[place] for place in kept),
         tuple(tuple(listed[place] for place in places) for places in rest.values()),
+        (*(float(clear[place]) for place in kept), *(float(clear[places].sum()) for places in rest.values())),
         called,
     )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mare.codec.category import canonical
 from mare.errors import ReleaseError, SourceError
+from mare.schema.strict import Value
 
 from .placing import Index
 
@@ -67,14 +68,19 @@ class PublicTable:
         listed = [self.column(name).to_pylist() for name in columns]
         return [None if None in values else tuple(map(text, values)) for values in zip(*listed, strict=True)]
 
-    def vocabulary(self, columns: Sequence[str] | None = None) -> Vocabulary:
-        """The keys that others refer to: those of the table's key, unless other columns are named."""
+    def vocabulary(self, columns: Sequence[str] | None = None, where: Mapping[str, Sequence[Value]] | None = None) -> Vocabulary:
+        """The keys that others refer to: those of the table's key, unless other columns are named; of all rows, or of those that
+        have one of these values in these columns."""
         wanted = tuple(columns or self.key)
         if not wanted:
             raise SourceError(f"the public table {self.name!r} is referred to, but has no key. Write `key:` under it.")
         first: dict[Texts, int] = {}
+        wanted_rows = np.ones(self.rows.num_rows, dtype=np.bool_)
+        for column, values in (where or {}).items():
+            among = {text(value) for value in values}
+            wanted_rows &= np.array([key is not None and key[0] in among for key in self.texts([column])], dtype=np.bool_)
         for place, key in enumerate(self.texts(wanted)):
-            if key is not None:
+            if key is not None and wanted_rows[place]:
                 first.setdefault(key, place)
         return Vocabulary(self.name, wanted, tuple(first), np.fromiter(first.values(), dtype=np.int64, count=len(first)))
 

@@ -88,6 +88,7 @@ class _Document(_Strict):
     groups: tuple[SettledGroup, ...]
     tables: tuple[_Table, ...]
     chosen: dict[str, tuple[int, ...]] = {}
+    counts: dict[str, tuple[float, ...]] = {}
     learned: dict[str, _Learned] = {}
     doubts: tuple[Warned, ...] = ()
 
@@ -109,6 +110,7 @@ def write_document(release: Release, version: int) -> str:
         "groups": release.plan.groups,
         "tables": [_fields(t, _Table) | {"columns": [_fields(c, _Column) for c in t.columns]} for t in release.tables],
         "chosen": release.plan.chosen,
+        "counts": release.plan.counts,
         "learned": {name: {_KIND[type(domain)]: domain} for name, domain in release.plan.learned.items()},
         "doubts": release.plan.doubts,
     }
@@ -139,4 +141,4 @@ def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[Refle
         for table in read.tables
     )
     learned = {name: stored.domain() for name, stored in read.learned.items()}
-    return SettledPlan(read.entities, read.groups, read.chosen, learned, read.doubts), tables
+    return SettledPlan(read.entities, read.groups, read.chosen, read.counts, learned, read.doubts), tables

@@ -68,7 +68,8 @@ class SettledPlan:
     groups: tuple[SettledGroup, ...]
     chosen: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Public keys that were chosen with budget, by who refers to them: a table (its association) or `table.reference`."""
-
+    counts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Their noisy counts."""
     learned: LearnedDomains = field(default_factory=dict)
     """Domains that were learned with budget: values, bounds, bins and the fine histograms to draw from."""
 

@@ -150,9 +150,8 @@ def measured_column(staged: Staged, table: str, name: str, measure: Measure, cod
 def listed_view(staged: Staged, table: str, name: str, listed: tuple[str, ...], most_rows: int) -> StagedView:
     """Which value of a public list each row holds; one outside it is the last code."""
     size = len(listed) + 1
-    codes, _ = coded_by_value(
-        staged.values(table)[name], {text: code for code, text in enumerate(listed)}, len(listed), len(listed), size
-    )
+    places = {text: code for code, text in enumerate(listed)}
+    codes = coded_by_value(staged.values(table)[name], places, len(listed), len(listed), size).codes
     held = staged.tables[table]
     known = held.known
     owner, coded = held.entity[known], {CODE: codes[known].astype(smallest_dtype(size))}

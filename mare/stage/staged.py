@@ -18,7 +18,7 @@ from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup
 from mare.relational.coding import Links, Uncoded, code_rows, points_above, read_rows
-from mare.relational.placing import Index, Placed, PlacedTables, seen_columns
+from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, seen_columns
 from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, rank_codes
 from mare.relational.unrolling import Unrolling
 
@@ -97,14 +97,14 @@ class Staged:
         return StagedView(name, Domain(("count",), (size,)), most_rows, self.entities, owner, {"count": codes})
 
     def key_view(self, name: str, table: str, reference: str | None, keys: int, most_rows: int) -> StagedView:
-        """Which public keys the rows of a table refer to; the last code is none of them."""
+        """Which public keys the rows of a table refer to; then come those that the public table does not have, and NULL."""
         staged = self.tables[table]
         held = staged.key if reference is None else self._public_keys(staged, *staged.needs.link(reference))
         if held is None:
             raise InternalError(f"table {table!r} refers to no public key")
-        codes = np.where(held < 0, keys, held).astype(smallest_dtype(keys + 1))
-        known = staged.known
-        return StagedView(name, Domain((KEY,), (keys + 1,)), most_rows, self.entities, staged.entity[known], {KEY: codes[known]})
+        size, known = keys + 2, staged.known
+        codes = np.where(held == STRANGER, keys, np.where(held < 0, keys + 1, held)).astype(smallest_dtype(size))
+        return StagedView(name, Domain((KEY,), (size,)), most_rows, self.entities, staged.entity[known], {KEY: codes[known]})
 
     def drop_rest(self, table: str, unrolling: Unrolling) -> None:
         """Drop the rows of an association that the rest of its vocabulary has no place for."""
@@ -142,11 +142,12 @@ class Staged:
 
     def _links(self, staged: StagedTable, related: TableRelations) -> Links:
         """Where references lead, and what the models are to know of it."""
-        codes, targets = dict[str, CodeArray](), dict[str, Index]()
+        codes, targets, strangers = dict[str, CodeArray](), dict[str, Index](), dict[str, int]()
         for number, link in enumerate(staged.needs.links):
             coding = related.reference(link.name)
             if isinstance(coding, Words):
-                codes[link.name] = coding.encode(self._public_keys(staged, number, link))
+                keys = self._public_keys(staged, number, link)
+                codes[link.name], strangers[link.name] = coding.encode(keys), int((keys == STRANGER).sum())
             elif isinstance(coding, Ranked):
                 there = self.tables[link.table]
                 rows = find_rows(self.connection, staged.relation, number, link, there.relation, within="entity")
@@ -162,7 +163,7 @@ class Staged:
                 has = np.zeros(len(staged.parent), dtype=np.uint8)
                 has[mine] = 1
                 codes[f"exists({link.name})"] = has
-        return Links(codes, targets, staged.key)
+        return Links(codes, targets, staged.key, strangers)
 
     def _public_keys(self, staged: StagedTable, number: int, link: Link) -> Index:
         columns = [f"r{number}_{i}" for i in range(len(link.columns))]

@@ -13,6 +13,7 @@ import pytest
 
 from mare.audit import tape_audit
 from mare.errors import PrivacyError
+from mare.fitting.vocabularies import ChosenKeys
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
 from tests.datasets import dataset
@@ -49,9 +50,9 @@ def test_a_list_of_public_keys_without_a_cap_is_not_answered(monkeypatch: pytest
 def test_keys_that_are_chosen_by_true_counts_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """The selected keys stand in the release: chosen without noise, they tell who was there (leak 2)."""
 
-    def by_true_counts(door: Any, wanted: Any, bounds: Any, share: float) -> dict[str, tuple[int, ...]]:
+    def by_true_counts(door: Any, wanted: Any, bounds: Any, share: float) -> ChosenKeys:
         counts = np.bincount(door._staged.tables["gives"].key, minlength=6)
-        return {"gives": tuple(sorted(np.argsort(-counts, kind="stable")[:2].tolist()))}
+        return ChosenKeys({"gives": tuple(sorted(np.argsort(-counts, kind="stable")[:2].tolist()))}, {}, ())
 
     monkeypatch.setattr(fit_module, "choose_keys", by_true_counts)
     schema = related("association, the rest as rows")
