@@ -81,6 +81,10 @@ class Learning:
     public: PublicTables = field(default_factory=dict)
     related: Relations = field(default_factory=dict)
     """How references are coded: the scale of a number may depend on one."""
+    rows_each: Mapping[str, int] = field(default_factory=dict)
+    """By table, how many rows an entity has on average: noisy."""
+    other_lists: int = 0
+    """Lists beside those of columns that share the δ for learning."""
     learned: dict[str, LearnedDomain] = field(default_factory=dict)
     doubts: list[Warned] = field(default_factory=list)
     """What did not become known, by noisy answers: it is told with the release."""
@@ -104,9 +108,10 @@ class Learning:
 
     def _values(self, share: float) -> None:
         wanted = [(table, name, codec) for table in self.columns for name, codec in _open_values(self.codec(table))]
-        lists = sum(1 for *_, codec in wanted if not codec.listed and codec.vocabulary is None)
+        lists = self.other_lists + count_lists(self.codec(table) for table in self.columns)
         for table, name, codec in wanted:
-            values = learn_values(self.door, self.schema, table, name, codec, self.bounds[table].rows, share, lists, self.public)
+            rows, each = self.bounds[table].rows, self.rows_each.get(table, 1)
+            values = learn_values(self.door, self.schema, table, name, codec, rows, each, share, lists, self.public)
             self.learned[f"{table}.{name}"] = values
             self.doubts += [doubt] if (doubt := doubt_of_list(f"{table}.{name}", values)) is not None else []
 
@@ -197,6 +202,12 @@ def weight_of(codecs: Iterable[TableCodec]) -> float:
 
 def _units(placed: OpenBins) -> float:
     return BOUNDS * (None in (placed.low, placed.high)) + BINS * (placed.wanted is None)
+
+
+def count_lists(codecs: Iterable[TableCodec]) -> int:
+    """How many lists of values are to be learned that nobody has written down: they share the δ."""
+    open_lists = [codec for table in codecs for _, codec in _open_values(table)]
+    return sum(1 for codec in open_lists if not codec.listed and codec.vocabulary is None)
 
 
 def _open_values(codec: TableCodec) -> Iterator[tuple[str, OpenCodec]]:

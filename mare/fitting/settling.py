@@ -25,7 +25,7 @@ from mare.release import SettledGroup, SettledPlan
 from mare.stage_door import TableNeeds
 
 from .noisy_sizes import Sizes
-from .vocabularies import ChosenKeys
+from .public_keys import ChosenKeys
 
 Node = tuple[str, Part, str]
 
@@ -72,7 +72,7 @@ def settle(
         )
         for g in plan.groups
     )
-    chosen = chosen or ChosenKeys({}, {}, ())
+    chosen = chosen or ChosenKeys({}, {})
     return SettledPlan(sizes.entities, groups, chosen.keys, chosen.counts, learned or {}, (*chosen.doubts, *doubts))
 
 

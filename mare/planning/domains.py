@@ -110,6 +110,8 @@ class _Sizes:
             path: Path = ("tables", table, "references", name)
             rows = self.schema.tables[reference.table].rows
             # what is no key of the table, or none of those that are kept, is a code of its own
+            if reference.learn:  # also keys that the table does not have may be found
+                return (reference.max_values or DEFAULT_MAX_VALUES) + 1 + null
             return self._public(path, reference.table, rows, reference.max_values, reference.learn) + 1 + null
         if reference.kind == "same_entity":
             return self.bounds[reference.table].rows + null

@@ -7,7 +7,7 @@ the table, which `in_order` puts into one order whatever the source's was.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -37,6 +37,8 @@ class Vocabulary:
     keys: tuple[Texts, ...]
     places: Index
     """Of each key, the first row that has it."""
+    strangers: tuple[str, ...] = ()
+    """Keys that were learned, though the table does not have them: the last of ``keys``, their places beyond its rows."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -44,6 +46,11 @@ class Vocabulary:
     @cached_property
     def codes(self) -> dict[Texts, int]:
         return {key: code for code, key in enumerate(self.keys)}
+
+    def with_strangers(self, strangers: Sequence[str], rows: int) -> Vocabulary:
+        """The same and these, of a table with so many rows."""
+        places = np.append(self.places, np.arange(rows, rows + len(strangers)))
+        return replace(self, keys=(*self.keys, *((key,) for key in strangers)), places=places, strangers=tuple(strangers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +92,11 @@ class PublicTable:
         return Vocabulary(self.name, wanted, tuple(first), np.fromiter(first.values(), dtype=np.int64, count=len(first)))
 
     def take(self, column: str, places: NDArray[np.integer]) -> pa.Array:
-        """A column's values at these rows; NULL where the place is negative."""
+        """A column's values at these rows; NULL where there is no such row."""
         import pyarrow as pa
 
-        index = pa.array(np.maximum(places, 0), mask=places < 0)
+        nowhere = (places < 0) | (places >= self.rows.num_rows)
+        index = pa.array(np.where(nowhere, 0, places), mask=nowhere)
         taken = self.column(column).take(index)
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 

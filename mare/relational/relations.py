@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.codec import LearnedDomain, LearnedDomains, LearnedValues
 from mare.codec.building import Labels
 from mare.codec.category import Redrawn
 from mare.domain import CodeArray, smallest_dtype
@@ -112,9 +113,11 @@ def relations(
     public: PublicTables,
     chosen: Mapping[str, Sequence[int]],
     counts: Mapping[str, Sequence[float]] | None = None,
+    learned: LearnedDomains | None = None,
 ) -> dict[str, TableRelations]:
     """Of every table of the entity. ``chosen`` holds the keys that were selected with budget: of an association by its
-    table's name, of a reference by `table.reference`; where it is silent, all keys count. ``counts`` are their noisy counts."""
+    table's name, of a reference by `table.reference`; where it is silent, all keys count. ``counts`` are their noisy counts;
+    ``learned`` holds, by `table.reference`, keys that the public table does not have."""
     dag = DatasetDag.of(schema)
     bounds, _ = row_bounds(schema, dag)
     related = {}
@@ -127,7 +130,8 @@ def relations(
                 continue
             if isinstance(declared, PublicReference):
                 at = f"{name}.{reference}"
-                references[reference] = _words(declared, public, chosen.get(at), (counts or {}).get(at, ()))
+                strangers = (learned or {}).get(at)
+                references[reference] = _words(declared, public, chosen.get(at), (counts or {}).get(at, ()), strangers)
             elif isinstance(declared, SameEntityReference):
                 references[reference] = Ranked(declared.table, bounds[declared.table].rows + declared.nullable, declared.nullable)
             elif isinstance(declared, EarlierReference):
@@ -137,9 +141,18 @@ def relations(
     return related
 
 
-def _words(reference: PublicReference, public: PublicTables, chosen: Sequence[int] | None, counts: Sequence[float]) -> Words:
-    vocabulary = public[reference.table].vocabulary(reference.column, reference.where)
+def _words(
+    reference: PublicReference,
+    public: PublicTables,
+    chosen: Sequence[int] | None,
+    counts: Sequence[float],
+    strangers: LearnedDomain | None,
+) -> Words:
+    table = public[reference.table]
+    vocabulary = table.vocabulary(reference.column, reference.where)
     keys = tuple(range(len(vocabulary))) if chosen is None else tuple(chosen)
+    if isinstance(strangers, LearnedValues):
+        vocabulary = vocabulary.with_strangers(strangers.values, table.rows.num_rows)
     return Words(vocabulary, keys, reference.nullable, reference.rest is not None, tuple(counts))
 
 

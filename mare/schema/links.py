@@ -104,7 +104,8 @@ class PublicReference(AnyReference):
 
     kind: Literal["public"]
     learn: bool = False
-    """Learn which keys occur, and pay for it; otherwise every key of the table may come out."""
+    """Learn which keys occur, and pay for it, those too that the table lacks where they are many; otherwise every key of the
+    table may come out."""
     max_values: int | None = Field(None, ge=1)
     """At most this many different keys."""
     rest: Literal["redraw"] | None = "redraw"

@@ -31,6 +31,11 @@ def load_vocabulary(connection: duckdb.DuckDBPyConnection, relation: str, keys: 
     connection.unregister("listed")
 
 
+def add_to_vocabulary(connection: duckdb.DuckDBPyConnection, relation: str, keys: Sequence[str], first: int) -> None:
+    """Further keys of one column, with codes from ``first`` on."""
+    connection.executemany(f"INSERT INTO {relation} VALUES ($1, $2)", [[key, first + code] for code, key in enumerate(keys)])
+
+
 def find_rows(
     connection: duckdb.DuckDBPyConnection, relation: str, number: int, link: Link, target: str, *, within: str
 ) -> Index:

@@ -7,7 +7,7 @@ Only the stage door (`mare.stage_door`) and the audit come here. Everything in t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, seen_
 from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, rank_codes
 from mare.relational.unrolling import Unrolling
 
-from .lookups import find_keys, find_rows
+from .lookups import add_to_vocabulary, find_keys, find_rows
 from .needs import Link
 from .staged_tables import StagedTable, without_rest
 from .truncation import Cuts
@@ -105,6 +105,10 @@ class Staged:
         size, known = keys + 2, staged.known
         codes = np.where(held == STRANGER, keys, np.where(held < 0, keys + 1, held)).astype(smallest_dtype(size))
         return StagedView(name, Domain((KEY,), (size,)), most_rows, self.entities, staged.entity[known], {KEY: codes[known]})
+
+    def add_keys(self, name: str, keys: Sequence[str], first: int) -> None:
+        """Keys that were learned, though the public table does not have them: with codes from ``first`` on."""
+        add_to_vocabulary(self.connection, self.vocabularies[name], keys, first)
 
     def drop_rest(self, table: str, unrolling: Unrolling) -> None:
         """Drop the rows of an association that the rest of its vocabulary has no place for."""
