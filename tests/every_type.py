@@ -22,7 +22,7 @@ tables:
     columns:
       pid: {type: identifier, generate: pattern, pattern: "P{n:05d}"}
       uid: {type: identifier, generate: uuid}
-      sex: {type: category, values: [F, M], other: M}
+      sex: {type: category, values: [F, M], rest: M}
       town: {type: category, learn: true, max_values: 5, nullable: true}
       grade: {type: category, values: [1, 2, 3]}
       smoker: {type: boolean, "true": Y, "false": N, nullable: true}

@@ -38,7 +38,7 @@ _GROUPED = """
     public: true
     key: drug_id
     rows: 6
-    columns: {kind: {type: category, values: [x, y], nullable: true, other: outside}}
+    columns: {kind: {type: category, values: [x, y], nullable: true, rest: outside}}
 """
 
 RELATIONS: dict[str, str] = {

@@ -5,11 +5,12 @@ Between the two, bins may be learned: what is read follows from the schema alone
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mare.domain import CodeArray, smallest_dtype
 from mare.errors import InternalError
@@ -77,12 +78,16 @@ def read_table(
     """
     codes: dict[str, CodeArray] = dict(given or {})
     outside: dict[str, int] = {}
+    nowhere: dict[str, Mask] = {}
     readings: dict[str, Reading] = {}
     ticks: dict[str, Ticks] = {}
     kinds: dict[str, Kinds] = {}
     for name, column in codec.columns.items():
         if isinstance(column, ValueCodec):
-            codes[name], outside[name] = column.encode_counted(values[name])
+            listing = column.listing(values[name])
+            codes[name], outside[name] = listing.codes, listing.outside
+            if listing.nowhere is not None:
+                nowhere[name] = listing.nowhere
         elif isinstance(column, ScaledCodec):
             readings[name] = column.read(values[name], column.item_of(codes))
         elif isinstance(column, OrdinalCodec):
@@ -91,6 +96,8 @@ def read_table(
         elif isinstance(column, RelativeCodec):
             read, kinds[name] = column.values.read(values[name])
             ticks[name] = read.ticks
+    for name, lost in nowhere.items():
+        _spread(codes[name], lost, codec.columns[name].size, [siblings.position, *codes.values(), *ticks.values()])
     walk = _Walk(codec, siblings, above or {}, ticks, kinds)
     firsts = {}
     for name, column in codec.ordered.items():
@@ -100,6 +107,18 @@ def read_table(
                 firsts[name] = walk.first(name, column.first)
     elapsed = {name: elapsed_ticks(codec, name, walk.points, walk.above, siblings, walk.everyone) for name in firsts}
     return ReadTable(codes, readings, firsts, walk.points, outside, elapsed)
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _spread(codes: CodeArray, lost: Mask, size: int, row: Sequence[NDArray[np.integer]]) -> None:
+    """Codes for rows that no code is for, by what else the row holds: a function of the row itself, and no value gains all."""
+    mixed = np.zeros(int(lost.sum()), dtype=np.uint64)
+    for column in row:
+        mixed = (mixed ^ column[lost].astype(np.int64).view(np.uint64)) * _ODD
+        mixed ^= mixed >> np.uint64(29)
+    codes[lost] = (mixed % np.uint64(size)).astype(codes.dtype)
 
 
 def code_table(codec: TableCodec, read: ReadTable, siblings: Siblings) -> EncodedTable:

@@ -32,6 +32,7 @@ from mare.codec import (
 )
 from mare.domain import Marginal
 from mare.errors import InternalError
+from mare.planning import Warned
 from mare.planning.sensitivity import RowBound
 from mare.privacy.curator import Clip, NoisyCounts
 from mare.privacy.fine_histograms import FineHistogram, noisy_bounds
@@ -53,7 +54,7 @@ from .bin_placing import (
     signed_powers,
 )
 from .close_looks import counted_closely
-from .vocabularies import learn_values
+from .vocabularies import doubt_of_list, learn_values
 
 BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.3, 1.0, 0.3, 4.0, 1.0, 2.0
 """What each answer weighs when the learning share is split. Bounds are read off few cells, bins off many; how far a sequence has
@@ -80,7 +81,13 @@ class Learning:
     public: PublicTables = field(default_factory=dict)
     related: Relations = field(default_factory=dict)
     """How references are coded: the scale of a number may depend on one."""
+    rows_each: Mapping[str, int] = field(default_factory=dict)
+    """By table, how many rows an entity has on average: noisy."""
+    other_lists: int = 0
+    """Lists beside those of columns that share the δ for learning."""
     learned: dict[str, LearnedDomain] = field(default_factory=dict)
+    doubts: list[Warned] = field(default_factory=list)
+    """What did not become known, by noisy answers: it is told with the release."""
 
     def codec(self, table: str) -> TableCodec:
         """The codecs of a table, as far as they are known."""
@@ -101,11 +108,12 @@ class Learning:
 
     def _values(self, share: float) -> None:
         wanted = [(table, name, codec) for table in self.columns for name, codec in _open_values(self.codec(table))]
-        lists = sum(1 for *_, codec in wanted if not codec.listed and codec.vocabulary is None)
+        lists = self.other_lists + count_lists(self.codec(table) for table in self.columns)
         for table, name, codec in wanted:
-            self.learned[f"{table}.{name}"] = learn_values(
-                self.door, self.schema, table, name, codec, self.bounds[table].rows, share, lists, self.public
-            )
+            rows, each = self.bounds[table].rows, self.rows_each.get(table, 1)
+            values = learn_values(self.door, self.schema, table, name, codec, rows, each, share, lists, self.public)
+            self.learned[f"{table}.{name}"] = values
+            self.doubts += [doubt] if (doubt := doubt_of_list(f"{table}.{name}", values)) is not None else []
 
     def _orders(self, share: float) -> None:
         """Bounds first; then everything is read again, in the ticks that it has from now on, and bins are placed."""
@@ -194,6 +202,12 @@ def weight_of(codecs: Iterable[TableCodec]) -> float:
 
 def _units(placed: OpenBins) -> float:
     return BOUNDS * (None in (placed.low, placed.high)) + BINS * (placed.wanted is None)
+
+
+def count_lists(codecs: Iterable[TableCodec]) -> int:
+    """How many lists of values are to be learned that nobody has written down: they share the δ."""
+    open_lists = [codec for table in codecs for _, codec in _open_values(table)]
+    return sum(1 for codec in open_lists if not codec.listed and codec.vocabulary is None)
 
 
 def _open_values(codec: TableCodec) -> Iterator[tuple[str, OpenCodec]]:

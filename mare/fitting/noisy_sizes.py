@@ -53,6 +53,11 @@ class Sizes:
         return {**dict.fromkeys((*settled.columns, *seen), own), **{label: min(own, rows) for label, rows in above.items()}}
 
     @property
+    def rows_each(self) -> dict[str, int]:
+        """By table, how many rows an entity has on average, at least 1."""
+        return {name: max(1, round(rows / self.entities)) for name, rows in self.tables.items()}
+
+    @property
     def lengths(self) -> dict[str, float]:
         """By table that has a parent: how many rows a parent row has on average."""
         return {name: self.tables[name] / self.tables[parent] for name, parent in self.parents.items() if parent is not None}

@@ -88,7 +88,7 @@ class _Sizes:
             return self.vocabulary(table)
         if isinstance(column, Code) and column.values is None and column.vocabulary is not None:
             rows = self.schema.tables[column.vocabulary].rows if column.vocabulary in self.schema.tables else None
-            return self._public(path, column.vocabulary, rows, column.max_values, column.learn) + column.nullable
+            return self._public(path, column.vocabulary, rows, column.max_values, column.learn) + 1 + column.nullable
         size = column.most_codes
         if size is None:
             return self.fault(path, "nothing says how many values it may have", "Write values or bounds, or learn: true")
@@ -109,7 +109,10 @@ class _Sizes:
         if reference.kind == "public":
             path: Path = ("tables", table, "references", name)
             rows = self.schema.tables[reference.table].rows
-            return self._public(path, reference.table, rows, reference.max_values, reference.learn) + null
+            # what is no key of the table, or none of those that are kept, is a code of its own
+            if reference.learn:  # also keys that the table does not have may be found
+                return (reference.max_values or DEFAULT_MAX_VALUES) + 1 + null
+            return self._public(path, reference.table, rows, reference.max_values, reference.learn) + 1 + null
         if reference.kind == "same_entity":
             return self.bounds[reference.table].rows + null
         if reference.kind == "earlier":

@@ -38,6 +38,8 @@ class Links:
     """Of each row, the place it leads to."""
     key: Index | None = None
     """Of an association: of each row, the code of its public key."""
+    strangers: Mapping[str, int] = field(default_factory=dict)
+    """Of references, how many rows have a key that the public table does not have. True, hence secret."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +108,10 @@ def code_rows(rows: Uncoded, read: ReadTable, most: int | None) -> tuple[Placed,
         context = FoldedContext(unrolling, siblings.parents, placed.parent, links.key, derived, most or 0)
     same_item = previous_of_item(placed.parent, [coded[item] for item in related.items]) if related.items else None
     parts: Mapping[Part, Mapping[str, CodeArray]] = {"rows": coded, "head": coded, "context": context}
-    return replace(placed, codes=parts, free=free, targets=links.targets, same_item=same_item), encoded.outside
+    return replace(placed, codes=parts, free=free, targets=links.targets, same_item=same_item), {
+        **encoded.outside,
+        **links.strangers,
+    }
 
 
 def _size(rows: Uncoded, name: str) -> int:

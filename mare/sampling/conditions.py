@@ -115,7 +115,7 @@ def _check_value(value: Value, where: str, described: AnyColumn, codec: object) 
     elif isinstance(described, Listed):
         wanted = _wanted(value, where, described)
         labels = [label for label in codec.labels if label is not None] if isinstance(codec, ValueCodec) else [wanted]
-        shared = isinstance(codec, CodeCodec) and any(wanted in group for group in codec.rest)
+        shared = isinstance(codec, CodeCodec) and any(wanted in group for group in codec.shared)
         if wanted not in labels and not shared:
             shown = ", ".join(labels[:20]) + (f" and {len(labels) - 20} more" if len(labels) > 20 else "")
             raise PlanError(f"--where: {where} is never {value!r}. Its values are: {shown}.")

@@ -17,7 +17,7 @@ from mare.codec.category import CodeCodec
 from mare.domain import CodeArray, Keys, RowDraws, as_generator, purpose_of
 from mare.models import FittedModel
 from mare.relational.coding import points_above, siblings_in
-from mare.relational.placing import Index, PlacedTables
+from mare.relational.placing import Index, PlacedTables, written_codes
 from mare.relational.relations import Relations, Stepped
 from mare.relational.uniqueness import Distinct
 from mare.release import SettledPlan
@@ -121,6 +121,5 @@ def decoding_draws(chunk: Chunk, table: str) -> np.random.Generator:
 
 
 def codes_of(chunk: Chunk, table: str) -> dict[str, CodeArray]:
-    """The codes of all columns and references of the rows, wherever they were generated."""
-    placed = chunk.placed.tables[table]
-    return {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
+    """The codes that all columns and references of the rows come out by, wherever they were generated."""
+    return written_codes(chunk.placed.tables[table])

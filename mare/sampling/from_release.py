@@ -48,7 +48,7 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
     own = [name for name in dag.generation_order() if dag.node(name).role in ("entity", "private", "owned")]
     pools = [name for name in dag.generation_order() if dag.node(name).role == "pool"]
     order = tuple(dict.fromkeys([dag.entity.name, *own]))
-    related = relations(schema, release.public, release.plan.chosen)
+    related = relations(schema, release.public, release.plan.chosen, release.plan.counts, release.plan.learned)
     codecs = table_codecs(release, order, related)
     owned_by = {
         name: tuple((edge.child, edge.name) for edge in dag.owners(name)) for name in own if dag.node(name).role == "owned"

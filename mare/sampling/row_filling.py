@@ -15,12 +15,13 @@ from mare.codec.elapsed import Advance, elapsed_name
 from mare.domain import CodeArray, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
 from mare.relational.coding import siblings_in
-from mare.relational.placing import NOWHERE, Index, Placed
+from mare.relational.placing import NOWHERE, Index, Placed, written_codes
 from mare.relational.relations import Ranked, Stepped
 from mare.release import SettledGroup
 
 from .fitted_tables import Chunk, Decoder, FittedTables, decoding_draws
 from .possible_codes import keep_apart
+from .redrawing import redraw_rest, redraw_rows
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
 from .targets import LastOfItem, rank_targets, step_targets
 
@@ -90,6 +91,7 @@ def fill_rows(run: Run, table: str) -> None:
                     items = tuple(codes["head"][item] for item in related.items)
                     same_item[index] = last.step(placed.parent, placed.position, items, index)
         growing.end(index, {**codes["head"], **codes["rows"]})
+    redraw_rest(run, table, groups)
     _keep_apart(run, table, groups)
     _resolve_steps(run, table)
 
@@ -127,7 +129,7 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
     for number, wanted in enumerate(run.made.distinct.get(table, ())):
         placed = run.tables[table]
         drawn = {g.group.part: g for g in groups if set(wanted.drawn) & set(g.columns.names)}
-        codes = {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
+        codes = written_codes(placed)
         if not run.made.keeps_apart(table, wanted) or not set(wanted.drawn) <= set(codes):
             continue
         label = f"apart {number}"
@@ -141,6 +143,7 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
         ) -> None:
             for part, settled in drawn.items():
                 run.draw(settled, placed.codes[part], rows, f"{label} {attempt}")
+            redraw_rows(run, table, list(drawn.values()), rows, f"{label} {attempt}")
             # Another code leads to another row.
             if "head" in drawn:
                 _resolve(run, table, run.ranked(table), placed.codes["head"], placed.targets, rows)

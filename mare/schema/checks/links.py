@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from mare.schema.columns import Identifier, Listed, Position
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
-from mare.schema.links import EarlierReference, OtherEntityReference, Parent, Reference, SameEntityReference
+from mare.schema.links import EarlierReference, OtherEntityReference, Parent, PublicReference, Reference, SameEntityReference
 from mare.schema.wording import listed, no_column, no_table, unsettled
 
 
@@ -240,6 +240,9 @@ def _public(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[
             f"Mark it `public: true` if it holds nothing about anybody, name one of {listed(publics)}, or write another `kind`"
         )
         yield Fault((*path, "table"), f"{link.table} is not public", remedy)
+    if isinstance(link, PublicReference) and link.rest is None and not link.nullable:
+        remedy = "Write `nullable: true` too, or leave `rest` out: such keys are drawn again among the kept ones"
+        yield Fault((*path, "rest"), "`rest: null` in a reference that is never NULL", remedy)
 
 
 def _same_entity(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from .boolean import Boolean
-from .category import DEFAULT_MAX_VALUES, Category, Listed
+from .category import DEFAULT_MAX_VALUES, Category, Listed, Rest
 from .code import Code, Hierarchy
 from .column import AnyColumn, LearnedDomain, Raw
 from .number import Integer, Number, NumericRange, Quantity
@@ -47,6 +47,7 @@ __all__ = [
     "Quantity",
     "Raw",
     "Resolution",
+    "Rest",
     "Text",
     "Time",
     "TimeColumn",
