@@ -153,7 +153,7 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
             columns = {name: tuple(codec.columns) for name, codec in unsettled.items()}
             learning = Learning(schema, columns, door, bounds, sizes.entities, unit_share * weight, public, related)
             coded = learning.run()
-            settled = settle(plan, tables, coded, sizes, related, chosen, learning.learned)
+            settled = settle(plan, tables, coded, sizes, related, chosen, learning.learned, learning.doubts)
             for table in tables:
                 tell(f"encoding {table.name}")
                 door.encode(table.name, coded[table.name], related.get(table.name))

@@ -32,6 +32,7 @@ from mare.codec import (
 )
 from mare.domain import Marginal
 from mare.errors import InternalError
+from mare.planning import Warned
 from mare.planning.sensitivity import RowBound
 from mare.privacy.curator import Clip, NoisyCounts
 from mare.privacy.fine_histograms import FineHistogram, noisy_bounds
@@ -53,7 +54,7 @@ from .bin_placing import (
     signed_powers,
 )
 from .close_looks import counted_closely
-from .vocabularies import learn_values
+from .vocabularies import doubt_of_list, learn_values
 
 BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.3, 1.0, 0.3, 4.0, 1.0, 2.0
 """What each answer weighs when the learning share is split. Bounds are read off few cells, bins off many; how far a sequence has
@@ -81,6 +82,8 @@ class Learning:
     related: Relations = field(default_factory=dict)
     """How references are coded: the scale of a number may depend on one."""
     learned: dict[str, LearnedDomain] = field(default_factory=dict)
+    doubts: list[Warned] = field(default_factory=list)
+    """What did not become known, by noisy answers: it is told with the release."""
 
     def codec(self, table: str) -> TableCodec:
         """The codecs of a table, as far as they are known."""
@@ -103,9 +106,9 @@ class Learning:
         wanted = [(table, name, codec) for table in self.columns for name, codec in _open_values(self.codec(table))]
         lists = sum(1 for *_, codec in wanted if not codec.listed and codec.vocabulary is None)
         for table, name, codec in wanted:
-            self.learned[f"{table}.{name}"] = learn_values(
-                self.door, self.schema, table, name, codec, self.bounds[table].rows, share, lists, self.public
-            )
+            values = learn_values(self.door, self.schema, table, name, codec, self.bounds[table].rows, share, lists, self.public)
+            self.learned[f"{table}.{name}"] = values
+            self.doubts += [doubt] if (doubt := doubt_of_list(f"{table}.{name}", values)) is not None else []
 
     def _orders(self, share: float) -> None:
         """Bounds first; then everything is read again, in the ticks that it has from now on, and bins are placed."""

@@ -7,7 +7,7 @@ plan gave it one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from mare.domain import Coarsening, Coarsenings, Domain, Task, usual_size
 from mare.errors import InternalError, PlanError
 from mare.graph.groups import ColumnGroup, GroupColumn, Part
 from mare.models import get_model
-from mare.planning import Plan, PlannedGroup
+from mare.planning import Plan, PlannedGroup, Warned
 from mare.privacy.allocation import GroupDemand, allocate
 from mare.relational.placing import seen_columns
 from mare.relational.relations import Relations, TableRelations
@@ -46,6 +46,7 @@ def settle(
     related: Relations | None = None,
     chosen: Mapping[str, tuple[int, ...]] | None = None,
     learned: LearnedDomains | None = None,
+    doubts: Sequence[Warned] = (),
 ) -> SettledPlan:
     """The plan with what is now known. Every domain stays within the plan's upper bound."""
     caps = {needs.name: needs.max_rows for needs in tables}
@@ -70,7 +71,7 @@ def settle(
         )
         for g in plan.groups
     )
-    return SettledPlan(sizes.entities, groups, chosen or {}, learned or {})
+    return SettledPlan(sizes.entities, groups, chosen or {}, learned or {}, tuple(doubts))
 
 
 def settled_domains(

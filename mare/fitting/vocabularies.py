@@ -18,6 +18,7 @@ import numpy as np
 from mare.codec import LearnedValues, OpenCodec
 from mare.domain import Marginal
 from mare.errors import InternalError, PlanError, SourceError
+from mare.planning import Warned
 from mare.planning.domains import is_learned
 from mare.planning.sensitivity import RowBound
 from mare.ports import Source, compared
@@ -200,6 +201,16 @@ def learn_values(
         return LearnedValues(listed, (), levels)
     counts = _counts(door, table, name, listed, most_rows, share)
     return _kept(listed, levels, counts, wanted.most, _kin(described, listed, levels))
+
+
+def doubt_of_list(where: str, values: LearnedValues) -> Warned | None:
+    """A list that stayed empty."""
+    if values.values or values.rest:
+        return None
+    what = "no value stood clear of the noise, so nothing is known of it"
+    return Warned(
+        where, what, "If its values may be known, list them (`values: […]`), or name a public `vocabulary`; or spend more"
+    )
 
 
 def _public_list(

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from mare.codec import LearnedDomain, LearnedOrder, LearnedScales, LearnedValues
 from mare.errors import InternalError
+from mare.planning import Warned
 from mare.schema.reflection import Bound, ColumnOrder, ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
 from mare.schema.strict import Value
 
@@ -88,6 +89,7 @@ class _Document(_Strict):
     tables: tuple[_Table, ...]
     chosen: dict[str, tuple[int, ...]] = {}
     learned: dict[str, _Learned] = {}
+    doubts: tuple[Warned, ...] = ()
 
 
 _KIND: dict[type, str] = {LearnedOrder: "order", LearnedValues: "values", LearnedScales: "scales"}
@@ -108,6 +110,7 @@ def write_document(release: Release, version: int) -> str:
         "tables": [_fields(t, _Table) | {"columns": [_fields(c, _Column) for c in t.columns]} for t in release.tables],
         "chosen": release.plan.chosen,
         "learned": {name: {_KIND[type(domain)]: domain} for name, domain in release.plan.learned.items()},
+        "doubts": release.plan.doubts,
     }
     return json.dumps(document, indent=1, allow_nan=False, default=_plain)
 
@@ -136,4 +139,4 @@ def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[Refle
         for table in read.tables
     )
     learned = {name: stored.domain() for name, stored in read.learned.items()}
-    return SettledPlan(read.entities, read.groups, read.chosen, learned), tables
+    return SettledPlan(read.entities, read.groups, read.chosen, learned, read.doubts), tables
