@@ -28,6 +28,7 @@ from mare.privacy.ledger import Charge, Ledger
 from mare.privacy.qualities import NormRank, Tvd
 from mare.privacy.tape import Counts, Query, Recorder, distance_squared
 from mare.schema.loading import load_schema
+from tests.even_grids import even_grid
 from tests.memory_source import MemorySource, hospital_rows
 from tests.privacy.checks_of_learning import LISTS_BELOW, lists_below
 from tests.privacy.seams import fit_module
@@ -132,7 +133,7 @@ ANSWERS: dict[str, Callable[[Curator], object]] = {
 }
 LESSONS: dict[str, Callable[[Learner], object]] = {
     "list of values": lambda learner: learner.categories(),
-    "histogram": lambda learner: learner.bounds(),
+    "histogram": lambda learner: learner.histogram(even_grid(0, 9, 3)),
 }
 
 
