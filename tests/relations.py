@@ -10,6 +10,7 @@ import pytest
 from mare.graph.dag import DatasetDag
 from mare.schema import Schema
 from mare.schema.loading import load_schema
+from mare.schema.sameness import shared_columns
 
 _PEOPLE = """
 mare: 1
@@ -54,6 +55,26 @@ RELATIONS: dict[str, str] = {
   notes:
     parent: {table: stays, column: sid, max_rows: 2, max_per_entity: 4}
     columns: {kind: {type: category, values: [a, b]}}
+""",
+    "the same in all rows": _PEOPLE
+    + _STAYS
+    + """
+      blood: {type: category, values: [a, b, o], same_for: entity}
+      age: {type: integer, min: 0, max: 99, nullable: true, same_for: people, drift: {by: begins}}
+  notes:
+    parent: {table: stays, column: sid, max_rows: 3, max_per_entity: 6}
+    columns:
+      kind: {type: category, values: [a, b], same_for: parent}
+      score: {type: number, min: 0, max: 50, precision: 1}
+""",
+    "the same in all rows further down": _PEOPLE
+    + _STAYS
+    + """
+  notes:
+    parent: {table: stays, column: sid, max_rows: 3}
+    columns:
+      kind: {type: category, values: [a, b, c]}
+      score: {type: number, min: 0, max: 50, precision: 1, nullable: true, same_for: entity}
 """,
     "association": _PEOPLE
     + _STAYS
@@ -314,6 +335,10 @@ def givable(schema: Schema) -> list[str]:
     """Tables of the entity that do not stand below rows of one's own, owners before what they own."""
     dag = DatasetDag.of(schema)
     possible = [t for t in dag.generation_order() if t in schema.tables and dag.node(t).role in ("entity", "private")]
+    holders = {shared.holder for shared in shared_columns(schema) if shared.holder != shared.table}
     return [
-        t for t in possible if not any(dag.node(above).role == "owned" for above in dag.ancestors(t) if above in schema.tables)
+        t
+        for t in possible
+        if not {t, *dag.ancestors(t)} & holders
+        and not any(dag.node(above).role == "owned" for above in dag.ancestors(t) if above in schema.tables)
     ]

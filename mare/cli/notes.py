@@ -35,6 +35,7 @@ ORPHANS = "Rows without a parent: `orphans: entity` in that table's `parent:` ma
 ROWS = "Rows that are not as long as the header: correct the file, or quote fields that hold a separator."
 VALUES = "Values that are not of the column's type: correct them in the source, or declare the column as text there."
 SHARED = "A key that several rows share: each of them has its own copy of what refers to it. Name another `key:` if there is one."
+SAME = "Rows that say otherwise than others of the same list: remove `same_for:` where the value may change."
 UNKNOWN_KEYS = "Keys that are not in a public table: add them there, if they may be known."
 # A cap that follows the true count would be data in the schema, and nobody would have paid for it.
 CAPS = (
@@ -113,6 +114,9 @@ def _entries(notes: LocalNotes, schema: Schema) -> Iterator[Entry]:
     columns = {
         f"{name}.{column}": declared for name, table in schema.tables.items() for column, declared in table.columns.items()
     }
+    for column, rows in notes.changed.items():
+        if rows:
+            yield f"{column}: {rows:,} rows say otherwise than the first of those that share it (`same_for`) {INTERNAL}", SAME
     for column, values in notes.outside.items():
         if values:
             yield _outside(column, values, columns.get(column))

@@ -11,6 +11,7 @@ from mare.errors import InternalError, PlanError
 from mare.schema import Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES, AnyColumn, Code, Listed, Ordinal, Quantity
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
+from mare.schema.sameness import Shared, shared_columns
 
 from .bins import Bins, OpenBins, make_bins, neighbours
 from .category import CategoryCodec, CodeCodec, canonical
@@ -58,6 +59,8 @@ class TableCodec:
 
     table: str
     columns: Mapping[str, ColumnCodec]
+    shared: tuple[Shared, ...] = ()
+    """Those of the columns that are the same in many rows: their codes are in a context."""
 
     @property
     def firsts(self) -> dict[str, FirstCodec]:
@@ -99,6 +102,9 @@ class TableCodec:
         for name, first in self.firsts.items():
             coarsenings[f"first({name})"] = neighbours(first.bins.count, first.size)
             coarsenings[f"elapsed({name})"] = neighbours(first.elapsed.count, first.elapsed.count)
+        for shared in self.shared:
+            if isinstance(codec := self.columns[shared.column], OrdinalCodec) and shared.holder == self.table:
+                coarsenings[shared.name] = neighbours(codec.bins.count, codec.size + 1)
         return {name: levels for name, levels in coarsenings.items() if levels}
 
 
@@ -129,7 +135,8 @@ def table_codec(
     if refused:
         listed = "\n".join(f"  - {fault}" for fault in refused)
         raise PlanError(f"this schema can be planned, but not yet fitted:\n{listed}")
-    return TableCodec(table, {name: codecs[name] for name in _in_order(table, codecs)})
+    shared = tuple(s for s in shared_columns(schema, table) if s.column in codecs)
+    return TableCodec(table, {name: codecs[name] for name in _in_order(table, codecs)}, shared)
 
 
 def _anchors(codec: RelativeCodec) -> tuple[Anchor, ...]:
@@ -275,7 +282,7 @@ def even_bins(placed: Bins | OpenBins) -> Bins | OpenBins:
 
 def evenly(codec: TableCodec) -> TableCodec:
     """The same codecs, with even bins wherever bins were left to be learned."""
-    return TableCodec(codec.table, {name: _even(column) for name, column in codec.columns.items()})
+    return replace(codec, columns={name: _even(column) for name, column in codec.columns.items()})
 
 
 def _even(codec: ColumnCodec) -> ColumnCodec:

@@ -85,7 +85,7 @@ def settled_domains(
 ) -> dict[str, tuple[Domain, Domain]]:
     """Columns and history of every group; each within the plan's upper bound. ``lengths`` are how many rows a parent has on
     average, by table: noisy."""
-    columns = {g.name: Domain.of(_columns(g, coded[g.group.table], caps[g.group.table], related)) for g in plan.groups}
+    columns = {g.name: Domain.of(_columns(g, coded, caps[g.group.table], related)) for g in plan.groups}
     nodes: dict[Node, int] = {}
     bounds: dict[Node, int] = {}
     for g in plan.groups:
@@ -99,11 +99,11 @@ def settled_domains(
     return {g.name: (columns[g.name], _history(g, nodes, bounds, free)) for g in plan.groups}
 
 
-def _columns(planned: PlannedGroup, codec: TableCodec, cap: int, related: Relations) -> list[tuple[str, int]]:
+def _columns(planned: PlannedGroup, coded: Mapping[str, TableCodec], cap: int, related: Relations) -> list[tuple[str, int]]:
     links = related.get(planned.group.table, TableRelations())
     sizes: list[tuple[str, int]] = []
     for column in planned.group.columns:
-        size = _size(planned, column, codec, cap, links)
+        size = _size(planned, column, coded[column.table or planned.group.table], cap, links)
         if column.name in planned.columns:
             sizes.append((column.name, size))
         else:
@@ -130,6 +130,8 @@ def _size(planned: PlannedGroup, column: GroupColumn, codec: TableCodec, cap: in
         raise InternalError(f"{planned.name}.{column.name} encodes no column")
     if column.role == "first":
         return codec.firsts[name].size
+    if column.role == "same":
+        return codec.columns[name].size + 1
     if (reference := links.reference(name)) is not None:
         size = reference.size
     elif name in codec.columns:

@@ -15,9 +15,10 @@ Part = Literal["context", "head", "rows"]
 rest of it, because these columns pick another row that the rest may look at: the item of `history_by` (its previous
 row), the position of a same-entity reference (the row referred to), the key of an association kept as ordinary rows."""
 
-Role = Literal["value", "count", "first", "exists", "derived"]
+Role = Literal["value", "count", "first", "same", "exists", "derived"]
 """What a group column encodes: a column of the table; the number of children; the first value of a
-sequence; whether a public key occurs under the parent; a derived value of that key."""
+sequence; what is the same in all rows below (`same_for`); whether a public key occurs under the parent; a derived value of that
+key."""
 
 HistoryKind = Literal["ancestor", "context", "head", "previous", "same_item", "reference", "sibling", "free"]
 """Why a column may be looked at: joined upwards; the table's own context; the head of the same row; a previous row;
@@ -30,12 +31,14 @@ class GroupColumn:
     """One column that a group's model generates."""
 
     name: str
-    """Unique within the part: `gender`, `count`, `first(admittime)`, `exists(drug_id)`, `dose(drug_id)`."""
+    """Unique within the part: `gender`, `count`, `first(admittime)`, `same(sex)`, `exists(drug_id)`, `dose(drug_id)`."""
     role: Role
     column: str | None = None
     """The schema's column (or reference) that it encodes; None for the count."""
     repeat: int | None = 1
     """How many columns it unrolls into: one per public key. None when the size of the vocabulary is not declared."""
+    table: str | None = None
+    """The table whose column it is, where that is another than the group's: one further down, whose rows all have it."""
 
 
 @dataclass(frozen=True)

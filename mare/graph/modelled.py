@@ -14,6 +14,7 @@ from mare.errors import SchemaError
 from mare.schema import Fault, Parent, Schema, Table
 from mare.schema.faults import describe
 from mare.schema.relative import Relative
+from mare.schema.sameness import shared_columns
 
 from .dag import DatasetDag
 from .groups import GroupColumn, Part
@@ -45,7 +46,7 @@ def table_parts(schema: Schema, dag: DatasetDag, name: str) -> TableParts:
         return TableParts()
     table, link = schema.tables[name], schema.parent(name) if node.role == "private" else None
     values = _values(schema, name, table, link)
-    context = _context(schema, table, link)
+    context = _context(schema, name, table, link)
     free: tuple[str, ...] = ()
     if link is not None and link.type == "sequential":
         free = ("position", "remaining", *(f"elapsed({c.column})" for c in context if c.role == "first"))
@@ -82,7 +83,7 @@ def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dic
     values = {
         column: GroupColumn(column, "value", column)
         for column, kind in table.columns.items()
-        if column not in taken and kind.determined is None and kind.modelled
+        if column not in taken and kind.determined is None and kind.modelled and kind.same_for is None
     }
     for reference, described in table.references.items():
         columns = set(table.reference_columns(reference))
@@ -96,21 +97,27 @@ def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dic
     return values
 
 
-def _context(schema: Schema, table: Table, link: Parent | None) -> tuple[GroupColumn, ...]:
-    """One row per parent row: the number of children, or the unrolled association; and the first values of a sequence."""
+def _context(schema: Schema, name: str, table: Table, link: Parent | None) -> tuple[GroupColumn, ...]:
+    """One row per parent row: the number of children, or the unrolled association; the first values of a sequence; and what is
+    the same in all rows below, be they of this table or of one further down."""
     if link is None:
         return ()
     count = GroupColumn("count", "count")
     if link.type == "associative":
         return _unrolled(schema, table, link, count)
+    shared = [
+        GroupColumn(s.name, "same", s.column, table=None if s.table == name else s.table)
+        for s in shared_columns(schema)
+        if s.holder == name
+    ]
     if link.type == "independent":
-        return (count,)
+        return (count, *shared)
     firsts = [
         GroupColumn(f"first({name})", "first", name)
         for name, column in table.columns.items()
         if isinstance(column, Relative) and column.first is not None and column.determined is None
     ]
-    return (count, *firsts)
+    return (count, *firsts, *shared)
 
 
 def _unrolled(schema: Schema, table: Table, link: Parent, count: GroupColumn) -> tuple[GroupColumn, ...]:

@@ -60,11 +60,11 @@ def learning_without_delta(schema: Schema, groups: tuple[ColumnGroup, ...], budg
     faults = {}
     for group in groups:
         for column in group.columns:
-            name = column.column
-            if name is None or not is_learned(schema, group.table, name) or not is_category(schema, group.table, name):
+            table, name = column.table or group.table, column.column
+            if name is None or not is_learned(schema, table, name) or not is_category(schema, table, name):
                 continue
-            kind = "references" if name in schema.tables[group.table].references else "columns"
-            path: Path = ("tables", group.table, kind, name)
+            kind = "references" if name in schema.tables[table].references else "columns"
+            path: Path = ("tables", table, kind, name)
             what = "its values are to be learned, which no mechanism can do with delta = 0"
             remedy = "Write values: […], or take them from a public table, or plan with a delta above 0 (--delta 1e-9)"
             faults[path] = Fault(path, what, remedy)

@@ -73,8 +73,9 @@ class _Sizes:
             raise InternalError(f"{group.name}.{column.name} encodes no column")
         if column.role == "first":
             return self._first(table, column.column)
-        size = self.value(table, column.column)
-        return size + 1 if column.role == "derived" else size
+        size = self.value(column.table or table, column.column)
+        # "no row at all" is a code of its own
+        return size + 1 if column.role in ("derived", "same") else size
 
     def value(self, table: str, name: str) -> int:
         """Codes of a column or reference of the schema."""
@@ -278,7 +279,7 @@ def _learned(schema: Schema, group: ColumnGroup, column: GroupColumn) -> bool:
         large = link.vocabulary if link is not None else None
         if link is not None and large is not None and _fewer(schema, link.via or "", large.select):
             return True
-    return is_learned(schema, group.table, column.column)
+    return is_learned(schema, column.table or group.table, column.column)
 
 
 def is_category(schema: Schema, table: str, name: str) -> bool:
@@ -293,9 +294,8 @@ def is_category(schema: Schema, table: str, name: str) -> bool:
 def measures_any_bins(schema: Schema, groups: Sequence[ColumnGroup]) -> bool:
     """Whether bins have to be placed where the data is, which is paid from the learning share too."""
     for group in groups:
-        columns = schema.tables[group.table].columns
         for column in group.columns:
-            described = columns.get(column.column or "")
+            described = schema.tables[column.table or group.table].columns.get(column.column or "")
             # Where a sequence has a first value, the bins of how far it has come are measured too.
             if described is not None and (column.role == "first" or described.measures_bins):
                 return True

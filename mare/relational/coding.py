@@ -22,6 +22,7 @@ from mare.graph.groups import Part
 
 from .placing import Index, Placed, PlacedTables
 from .relations import TableRelations, previous_of_item
+from .sharing import context_codes
 from .unrolling import FoldedContext, Unrolling
 
 if TYPE_CHECKING:
@@ -101,6 +102,10 @@ def code_rows(rows: Uncoded, read: ReadTable, most: int | None) -> tuple[Placed,
     if most is not None:
         counts = np.minimum(np.bincount(placed.parent, minlength=siblings.parents), most).astype(smallest_dtype(most + 1))
         context = {**{f"first({name})": codes for name, codes in encoded.firsts.items()}, "count": counts}
+        for shared in rows.codec.shared:
+            if shared.holder == rows.table:
+                size = rows.codec.columns[shared.column].size
+                context = {**context, shared.name: context_codes(placed.parent, siblings.parents, coded[shared.column], size)}
     if unrolling is not None and links.key is not None:
         coded[unrolling.key] = _known_key(unrolling, links.key)
         free |= {name: coded[name] for name in (unrolling.key, *unrolling.derived)}

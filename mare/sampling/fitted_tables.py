@@ -23,6 +23,7 @@ from mare.relational.uniqueness import Distinct
 from mare.release import SettledPlan
 
 from .given import GivenTables
+from .sharing import one_value_each
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,15 +100,9 @@ class Decoder:
             codec, context = self.codecs[table], chunk.placed.tables[table].codes["context"]
             firsts = {name: context[f"first({name})"] for name in codec.firsts}
             above, siblings = self.above(chunk, codec), siblings_in(chunk.placed, table)
-            chunk.decoded[table] = decode_table(
-                codec,
-                codes_of(chunk, table),
-                firsts,
-                siblings,
-                decoding_draws(chunk, table),
-                above,
-                self.ordered_by.get(table, ()),
-            )
+            codes, draws = codes_of(chunk, table), decoding_draws(chunk, table)
+            decoded = decode_table(codec, codes, firsts, siblings, draws, above, self.ordered_by.get(table, ()))
+            chunk.decoded[table] = one_value_each(codec, codes, decoded, chunk.placed, chunk.keys)
         return chunk.decoded[table]
 
     def above(self, chunk: Chunk, codec: TableCodec) -> Above:

@@ -103,9 +103,11 @@ def table_codecs(release: Release, tables: Iterable[str], related: Relations) ->
     """The very codecs that the fit has used."""
     columns: dict[str, list[str]] = {table: [] for table in tables}
     for settled in release.plan.groups:
-        described, held = release.schema.tables[settled.group.table], columns[settled.group.table]
-        names = [c.column for c in settled.group.columns if c.role in ("value", "first", "derived") and c.column is not None]
-        held += [name for name in names if name in described.columns and name not in described.references and name not in held]
+        for column in settled.group.columns:
+            home, name = column.table or settled.group.table, column.column
+            described, held = release.schema.tables[home], columns[home]
+            if column.role in ("value", "first", "same", "derived") and name is not None and name not in held:
+                held += [name] if name in described.columns and name not in described.references else []
     codecs = {}
     for table, names in columns.items():
         labels = reference_labels(related.get(table, TableRelations()))

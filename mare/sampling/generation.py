@@ -153,6 +153,9 @@ def _write_counts(run: Run, table: str, settled: SettledGroup, codes: dict[str, 
     for name, first in run.made.codecs[table].firsts.items():
         if f"first({name})" in codes:
             codes[f"first({name})"][closed] = first.size - 1
+    for shared in run.made.codecs[table].shared:
+        if shared.name in codes:
+            codes[shared.name][closed] = run.made.codecs[table].columns[shared.column].size
 
 
 def _place_unrolled(run: Run, table: str, rows: UnrolledRows, codes: Coded, above: int) -> None:

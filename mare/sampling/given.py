@@ -28,6 +28,7 @@ from mare.relational.placing import Index, Placed, PlacedTables
 from mare.relational.relations import TableRelations
 from mare.release import Release
 from mare.schema import Schema
+from mare.schema.sameness import shared_columns
 
 from .given_columns import Columns, check_unique, given_columns, key_texts, places_of, unknown_columns
 from .given_files import Given, read_given
@@ -120,6 +121,7 @@ def take_given(release: Release, ready: Ready, given: Given, watch: Watch | None
     named = {_table(schema, dag, name): rows for name, rows in given.items()}
     for name in named:
         _check_above(schema, dag, name, named)
+        _check_shared(schema, name)
     numbers, tables = count(), dict[str, "pa.Table"]()
 
     def begin(step: str, table: str) -> None:
@@ -151,6 +153,16 @@ def _check_above(schema: Schema, dag: DatasetDag, name: str, named: Mapping[str,
     missing = [above for above in dag.ancestors(name) if above in schema.tables and above not in named]
     if missing:
         raise SourceError(f"given {name}: its rows belong to rows of {', '.join(missing)}, so give those too.")
+
+
+def _check_shared(schema: Schema, name: str) -> None:
+    """What is the same in rows further down is drawn with a list above them; where that is given, nothing draws it."""
+    for shared in shared_columns(schema):
+        if shared.holder == name != shared.table:
+            raise SourceError(
+                f"{name} cannot be given: {shared.table}.{shared.column} (same_for: {shared.above}) is drawn with the rows of "
+                f"{name}, and given rows do not tell it. Give {shared.above} alone."
+            )
 
 
 class _Taking:

@@ -49,9 +49,11 @@ def structural_codes(codec: TableCodec, drawn: dict[str, CodeArray], position: N
         if "count" not in drawn:
             return []
         empty = drawn["count"] == 0
-        return [
+        firsts = [
             StructuralCode(f"first({name})", column.size - 1, empty, column.bins.count) for name, column in codec.firsts.items()
         ]
+        shared = [(s.name, codec.columns[s.column].size) for s in codec.shared if s.name in drawn]
+        return [*firsts, *(StructuralCode(name, size, empty, size) for name, size in shared)]
     codes = []
     for name, column in codec.columns.items():
         if isinstance(column, RelativeCodec) and column.first is not None and name in drawn:

@@ -17,10 +17,11 @@ from mare.graph.groups import Part
 from mare.relational.coding import siblings_in
 from mare.relational.placing import NOWHERE, Index, Placed, written_codes
 from mare.relational.relations import Ranked, Stepped
+from mare.relational.sharing import rows_above
 from mare.release import SettledGroup
 
 from .fitted_tables import Chunk, Decoder, FittedTables, decoding_draws
-from .possible_codes import keep_apart
+from .possible_codes import REDRAWS, keep_apart
 from .redrawing import redraw_rest, redraw_rows
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
 from .targets import LastOfItem, rank_targets, step_targets
@@ -75,6 +76,7 @@ def fill_rows(run: Run, table: str) -> None:
     )
     for settled in groups:
         make_room(settled, codes[settled.group.part], placed.rows)
+    codes["rows"] |= shared_codes(run, table)
     if codes["head"] and all(g.group.part != "head" for g in groups):
         _resolve(run, table, ranked, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
     last = _last_of_item(run, table, groups)
@@ -94,6 +96,26 @@ def fill_rows(run: Run, table: str) -> None:
     redraw_rest(run, table, groups)
     _keep_apart(run, table, groups)
     _resolve_steps(run, table)
+
+
+def shared_codes(run: Run, table: str) -> dict[str, CodeArray]:
+    """What is the same in many rows, for each of them: a context has drawn it. Where that said that there would be no row, and
+    there is one, its model is asked again."""
+    codes, codec = dict[str, CodeArray](), run.made.codecs[table]
+    for shared in codec.shared:
+        above, none = rows_above(shared, run.placed), codec.columns[shared.column].size
+        held = run.tables[shared.holder].codes["context"][shared.name]
+        settled = run.group(shared.holder, "context")
+        missing = np.unique(above[held[above] == none])
+        for attempt in range(REDRAWS if settled is not None else 0):
+            if not len(missing) or settled is None:
+                break
+            held[missing] = run.sample(settled, missing, f"{shared.name} {attempt}")[shared.name]
+            missing = missing[held[missing] == none]
+        draws = RowDraws(run.keys[shared.above], purpose_of(f"{table}.{shared.name}"))
+        held[missing] = draws.at("any", missing).integers(0, none)
+        codes[shared.column] = held[above].astype(smallest_dtype(none))
+    return codes
 
 
 def _last_of_item(run: Run, table: str, groups: list[SettledGroup]) -> LastOfItem | None:

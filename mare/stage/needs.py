@@ -120,7 +120,8 @@ def _with_keys(draft: TableNeeds, key: Sequence[str], uniques: Collection[tuple[
 def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGroup], refer: _Refer) -> TableNeeds:
     table = schema.tables[name]
     link = schema.parent(name)
-    modelled = [c.column for g in groups if g.table == name for c in g.columns if c.role in ("value", "first", "derived")]
+    held = [c for g in groups for c in g.columns if (c.table or g.table) == name]
+    modelled = [c.column for c in held if c.role in ("value", "first", "same", "derived")]
     modelled = list(dict.fromkeys(c for c in modelled if c is not None))
     values = tuple(c for c in modelled if c in table.columns and c not in table.references)
     links = tuple(_links(schema, name, refer))

@@ -20,6 +20,7 @@ from mare.graph.groups import ColumnGroup
 from mare.relational.coding import Links, Uncoded, code_rows, points_above, read_rows
 from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, seen_columns
 from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, rank_codes
+from mare.relational.sharing import context_codes, rows_above
 from mare.relational.unrolling import Unrolling
 
 from .lookups import add_to_vocabulary, find_keys, find_rows
@@ -49,6 +50,8 @@ class LocalNotes:
     """By column: values that the source could not read as its own type; by table, rows of a file that it left out."""
     copies: Mapping[str, int] = field(default_factory=dict)
     """By table: rows that were made anew because their parents share a key."""
+    changed: Mapping[str, int] = field(default_factory=dict)
+    """By column that is the same in many rows: rows that say otherwise than the first of them."""
 
 
 @dataclass(eq=False)
@@ -140,9 +143,25 @@ class Staged:
         before = self.notes.outside
         counted = {f"{table}.{name}": count + before.get(f"{table}.{name}", 0) for name, count in outside.items()}
         self.notes = replace(self.notes, outside={**before, **counted})
+        self._share(codec)
         unrolling = rows.related.unrolling
         if unrolling is not None and unrolling.rest == "rows" and staged.key is not None:
             self._rest[table] = np.flatnonzero(unrolling.slot[staged.key] < 0).astype(np.int64)
+
+    def _share(self, codec: TableCodec) -> None:
+        """What is the same in all rows below a row: into the context that holds it, and how many rows contradict it."""
+        changed = dict(self.notes.changed)
+        for shared in codec.shared:
+            codes, size = self._placed[codec.table].codes["rows"][shared.column], codec.columns[shared.column].size
+            above = rows_above(shared, self.placed)
+            held = context_codes(above, len(self.tables[shared.above].parent), codes, size)
+            if shared.holder != codec.table:
+                holder = self._placed[shared.holder]
+                context = {**holder.codes["context"], shared.name: held}
+                self._placed[shared.holder] = replace(holder, codes={**holder.codes, "context": context})
+            if shared.drift is None:
+                changed[f"{codec.table}.{shared.column}"] = int((held[above] != codes).sum())
+        self.notes = replace(self.notes, changed=changed)
 
     def _links(self, staged: StagedTable, related: TableRelations) -> Links:
         """Where references lead, and what the models are to know of it."""

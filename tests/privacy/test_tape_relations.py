@@ -62,6 +62,22 @@ def test_a_list_of_public_keys_without_a_cap_is_not_answered(monkeypatch: pytest
         tape_audit(plan(schema, Budget(2, 1e-9)), dataset(schema, seed=3, entities=10))
 
 
+@pytest.mark.parametrize("kind", ["the same in all rows", "the same in all rows further down"])
+def test_a_fact_about_one_that_is_settled_by_the_rows_of_all_shows(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """What is the same in all rows of somebody is read from their own first row, and from nobody else's."""
+
+    def by_majority(above: Any, count: int, codes: Any, size: int) -> Any:
+        held = np.full(count, size, dtype=np.uint8)
+        held[above] = np.bincount(codes, minlength=size).argmax() if len(codes) % 2 else codes.min(initial=0)
+        return held
+
+    for module in ("mare.stage.staged", "mare.relational.coding"):
+        monkeypatch.setattr(f"{module}.context_codes", by_majority)
+    schema = related(kind)
+    report = tape_audit(plan(schema, Budget(2, 1e-9)), dataset(schema, seed=3, entities=10), random=6)
+    assert not report.passed
+
+
 def test_keys_that_are_chosen_by_true_counts_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """The selected keys stand in the release: chosen without noise, they tell who was there (leak 2)."""
 

@@ -11,7 +11,7 @@ from mare.schema.faults import Fault, describe
 from mare.schema.layout import Layout
 from mare.schema.schema import Schema
 
-from . import anchors, determined, domains, keys, links, names, order_of_tables, ownership
+from . import anchors, determined, domains, keys, links, names, order_of_tables, ownership, sameness
 
 _CHECKS = (
     names.find,
@@ -24,6 +24,7 @@ _CHECKS = (
     domains.find,
     anchors.find,
     determined.find,
+    sameness.find,
     order_of_tables.find_sees,
 )
 

@@ -13,7 +13,7 @@ from .boolean import Boolean
 from .category import DEFAULT_MAX_VALUES, Category, Listed, Rest
 from .code import Code, Hierarchy
 from .column import AnyColumn, LearnedDomain, Raw
-from .number import Integer, Number, NumericRange, Quantity
+from .number import Drift, Integer, Number, NumericRange, Quantity
 from .ordinal import DEFAULT_BINS, Ordinal, keeps_each
 from .times import Date, Datetime, Duration, Resolution, Time, TimeColumn
 from .unmodelled import Identifier, Position, Text, Unknown
@@ -34,6 +34,7 @@ __all__ = [
     "Column",
     "Date",
     "Datetime",
+    "Drift",
     "Duration",
     "Hierarchy",
     "Identifier",

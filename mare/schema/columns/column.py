@@ -55,6 +55,8 @@ class AnyColumn(Strict):
     """NULL is a value of its own. A column that is not nullable never comes out NULL."""
     determined: Determined | None = None
     """Worked out from other values instead of modelled."""
+    same_for: str | None = None
+    """The same in all rows that belong to one row above: `entity`, `parent` or the name of a table. Drawn once, and copied."""
     peeked: bool = False
     """Something here was filled in by looking at the data. `fit` refuses until a person has reviewed it and removed the mark."""
 

@@ -130,6 +130,15 @@ class Quantity(Ordinal):
                 yield Fault(here, f"{value} is not a value of {listed(self.by or ())}", remedy)
 
 
+class Drift(Strict):
+    """How a value that is drawn once (`same_for`) moves on from the first row to later ones: an age, as the dates go on."""
+
+    by: str
+    """The date or datetime of the row that tells how much time has passed."""
+    unit: Literal["years", "months", "days"] = "years"
+    """What it is counted in. A year has 365.25 days."""
+
+
 class Integer(Quantity):
     """A whole number."""
 
@@ -140,6 +149,8 @@ class Integer(Quantity):
     """Largest value; larger ones are clamped."""
     step: int = Field(1, ge=1)
     """Values are multiples of this."""
+    drift: Drift | None = None
+    """With `same_for`: the first row's value is drawn, and later rows have so many units more as have passed since."""
 
     fits: ClassVar[tuple[StorageKind, ...]] = ("integer", "number")
     staged_type: ClassVar[str] = "BIGINT"
