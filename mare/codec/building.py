@@ -99,6 +99,8 @@ class TableCodec:
         for name, first in self.firsts.items():
             coarsenings[f"first({name})"] = neighbours(first.bins.count, first.size)
             coarsenings[f"elapsed({name})"] = neighbours(first.elapsed.count, first.elapsed.count)
+            if first.pacing is not None:
+                coarsenings[f"pace({name})"] = neighbours(first.pacing.count, first.pacing.count)
         return {name: levels for name, levels in coarsenings.items() if levels}
 
 

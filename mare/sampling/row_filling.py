@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mare.codec.elapsed import Advance, elapsed_name
+from mare.codec.elapsed import Advance, elapsed_name, pace_name
 from mare.domain import CodeArray, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
 from mare.relational.coding import siblings_in
@@ -31,17 +31,17 @@ class GrowingHistory:
     drawn one position after the other. Only where a model looks at it: the values of a sequence are worked out here a step ahead
     of the others."""
 
-    advances: Mapping[str, Advance]
-    """By name of the free history."""
+    advances: Sequence[Advance]
     free: dict[str, CodeArray]
     """What the models look at: written when rows begin."""
 
     def begin(self, index: Index) -> None:
-        for name, advance in self.advances.items():
-            self.free[name][index] = advance.begin(index)
+        for advance in self.advances:
+            for name, codes in advance.begin(index).items():
+                self.free[name][index] = codes
 
     def end(self, index: Index, codes: Mapping[str, CodeArray]) -> None:
-        for advance in self.advances.values():
+        for advance in self.advances:
             advance.hand_in(index, codes)
 
 
@@ -172,14 +172,14 @@ def _growing_history(made: FittedTables, chunk: Chunk, table: str) -> GrowingHis
     """For the rows of a table that are about to be drawn; its context and all tables above are there."""
     codec, rows = made.codecs[table], chunk.placed.tables[table].rows
     decoder = Decoder(made.codecs, made.ordered_by, made.given)
-    advances, free = dict[str, Advance](), dict[str, CodeArray]()
+    advances, free = list[Advance](), dict[str, CodeArray]()
     for column, first in codec.firsts.items():
-        name = elapsed_name(column)
-        if _is_looked_at(made, table, name):
+        bins = {elapsed_name(column): first.elapsed, **({} if first.pacing is None else {pace_name(column): first.pacing})}
+        if any(_is_looked_at(made, table, name) for name in bins):
             firsts = chunk.placed.tables[table].codes["context"][f"first({column})"]
             above, draws = decoder.above(chunk, codec), decoding_draws(chunk, table)
-            advances[name] = Advance(codec, column, firsts, siblings_in(chunk.placed, table), above, draws)
-            free[name] = np.zeros(rows, dtype=smallest_dtype(first.elapsed.count))
+            advances.append(Advance(codec, column, firsts, siblings_in(chunk.placed, table), above, draws))
+            free |= {name: np.zeros(rows, dtype=smallest_dtype(placed.count)) for name, placed in bins.items()}
     return GrowingHistory(advances, free)
 
 

@@ -163,8 +163,7 @@ def parents(where: Siblings, rng: np.random.Generator) -> dict[Anchor, Points]:
     starts = rng.integers(946_684_800, 1_262_304_000, where.parents)
     ends = starts + rng.choice([0, 1, 3, 100, 10**6, 3 * 10**7], where.parents)
     ticks = {"born": rng.integers(-20_000, 10_000, where.parents), "starts": starts, "ends": ends}
-    there = np.ones(where.parents, dtype=np.bool_)
-    return {Anchor("p", name): Points(codec.ordered[name].scale, t, t, there).take(where.parent) for name, t in ticks.items()}
+    return {Anchor("p", name): Points(codec.ordered[name].scale, t, t).take(where.parent) for name, t in ticks.items()}
 
 
 def assert_in_order(kind: str, where: Siblings, columns: dict[str, list[Any]], above: dict[str, np.ndarray], i: int) -> None:
