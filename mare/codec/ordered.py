@@ -47,7 +47,7 @@ def ordered_codec(
         ends = settled(low, known.low, column.decimals, scale), settled(high, known.high, column.decimals, scale)
         return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), (low, high), slots=slots)
     reach = None if column.within is None else scale.reach(column.within)
-    placing = Placing(after, before, reach, column.strict, low, high)
+    placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, column))
     if placing.between:
         placed = known.bins or _fractions(column)
     else:
@@ -59,6 +59,19 @@ def ordered_codec(
     lasting = (None if elapsed is None else elapsed.bins) or _lasting(start, placing)
     pacing = _paces(placing, start) if column.is_paced else None
     return RelativeCodec(scale, placed, placing, replace(start, lasting=lasting, pacing=pacing), slots=slots)
+
+
+def _leads(schema: Schema, table: str, column: Ordinal) -> bool:
+    """Whether something in the next row follows this column."""
+    columns = schema.tables[table].columns
+    followed = {
+        a.column
+        for other in columns.values()
+        if isinstance(other, Ordinal)
+        for a in other.anchors.values()
+        if a.scope == PREVIOUS_ROW
+    }
+    return any(columns[name] is column for name in followed if name in columns)
 
 
 def settled(declared: int | None, learned: int | None, precision: int | None, scale: AnyScale) -> int | None:

@@ -92,6 +92,8 @@ class Placing:
     low: int | None = None
     """The declared range, where the column has one beside its anchors."""
     high: int | None = None
+    leads: bool = False
+    """Whether the next row follows it (a discharge, before the next admission)."""
 
     @property
     def anchors(self) -> tuple[Anchor, ...]:
@@ -151,7 +153,8 @@ class Placing:
             distance = bins.draw(codes, rng)
             return _all(low) + distance if self.after is not None else _all(high) - distance
 
-        nearest = _all(low) + edges[codes] if self.follows and high is not None else None
+        paced = (self.follows or self.leads) and self.after is not None and high is not None
+        nearest = _all(low) + edges[codes] if paced else None
         return self.inside(draw, Limits(low, high, limits.remaining), ends, rng, asked, nearest)
 
     def inside(

@@ -31,8 +31,8 @@ class Room:
     """How many rows of the sequence still have to find room after it."""
     nearest: Ticks | None = None
     """The earliest that the draw can be. Where rows follow, a later one is taken the more rarely the less it leaves them: as
-    often as half as many even draws from the room would all lie after it. (All of them would be the chance, if the bin it
-    comes from had not seen rows that were followed by others. Half came closest where sequences run to the end of the data.)"""
+    often as some even draws from the room would all lie after it. As many as rows follow would be too many: these often come
+    in bursts, and the bin that the draw comes from has seen rows that were followed by others."""
     asked: Mask | None = None
     """Rows that need a value at all; of the others nothing is drawn twice."""
 
@@ -46,7 +46,7 @@ class Room:
         if self.remaining is None or self.nearest is None:
             return inside
         left, whole = (np.maximum(self.last - start, 0) + 1.0 for start in (ticks, self.nearest))
-        likely: Mask = rng.random(len(ticks)) < np.minimum(left / whole, 1.0) ** (self.remaining / 2)
+        likely: Mask = rng.random(len(ticks)) < np.minimum(left / whole, 1.0) ** (np.sqrt(self.remaining) / 2)
         return inside & (likely if self.asked is None else likely | ~self.asked)
 
 

@@ -110,8 +110,8 @@ def limits_of(
     for side, anchor in ((low, placing.after), (high, placing.before)):
         if side is not None and anchor is not None:
             known &= ~is_open(side)
-    remaining = siblings.remaining[at] if placing.follows else None
-    if high is not None and remaining is not None and placing.strict:
+    remaining = siblings.remaining[at] if placing.follows or (placing.leads and placing.after is not None) else None
+    if high is not None and remaining is not None and placing.strict and placing.follows:
         # Each of the later rows needs a tick of its own before the end.
         high = high - remaining
     return Limits(low, high, remaining), known

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from .calendar import Calendar, with_calendar
 from .columns import Column, Identifier
 from .faults import Path
 from .links import Parent, Reference
@@ -137,8 +138,15 @@ class Schema(Strict):
     allocation: Literal["balanced", "paper", "error"] = "balanced"
     """How the budget is split between groups: by columns, history and rows (`paper`), half so and half in equal parts
     (`balanced`), or by the noise to expect (`error`)."""
+    calendar: Calendar | None = None
+    """Between which days everything happens: bounds of every date and datetime without `min`, `max` or `learn` of its own."""
     tables: dict[str, Table]
     """All tables, also the public and the ignored ones."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _calendar_in_columns(cls, value: object) -> object:
+        return with_calendar(value)
 
     # The fields are what is written. Whoever asks `table` and `parent` meets an entity by column as any other entity: a table
     # with a key, and the parent of the table that tells it apart.
