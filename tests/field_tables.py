@@ -39,6 +39,8 @@ _SHORTER: dict[tuple[type[BaseModel], str], str] = {
     (schema.Table, "columns"): "mapping: name → [column](#columns)",
     (schema.Table, "references"): "mapping: name → [reference](#references)",
     (determined.Lookup, "by"): "name or list of names",
+    (determined.Case, "then"): "value or [Formula](#formula)",
+    (determined.Determined, "else"): "value or [Formula](#formula)",
 }
 """Cells that would be too long, or that a required field's own type does not tell."""
 
@@ -59,7 +61,7 @@ def nouns() -> dict[str, type[BaseModel]]:
 def own_fields(noun: type[BaseModel]) -> dict[str, FieldInfo]:
     """The fields that this class adds to those it builds upon."""
     inherited = {name for base in noun.__bases__ for name in getattr(base, "model_fields", {})}
-    return {name: field for name, field in noun.model_fields.items() if name not in inherited}
+    return {name: field for name, field in strict.written_fields(noun).items() if name not in inherited}
 
 
 def field_table(noun: type[BaseModel]) -> str:

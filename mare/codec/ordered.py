@@ -169,6 +169,8 @@ def _resolved(schema: Schema, table: str, anchor: Anchor, written: str, depth: i
     if column.determined.copy_of is None:
         raise Unanchored(f"its anchor {written} is worked out from other values; name one of those")
     copied = Anchor.parse(column.determined.copy_of)
+    if copied.scope == PREVIOUS_ROW:
+        raise Unanchored(f"its anchor {written} is taken from the row before; name {copied} instead")
     if copied.scope == SAME_ROW:
         return _resolved(schema, table, Anchor(anchor.scope, copied.column), written, depth + 1)
     # A row above is the same for all siblings: whose copy it is does not matter.

@@ -6,13 +6,16 @@ NULL propagates, and whatever is no number (a division by zero, the root of a ne
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mare.errors import InternalError
+from mare.schema.condition_grammar import Condition
+from mare.schema.expressions import CHOICE, Expression, named
 
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -44,29 +47,49 @@ _UNARY: dict[str, Callable[[Numbers], Numbers]] = {
 }
 
 
-def evaluate(expression: str, columns: Mapping[str, Column], rows: int) -> Column:
+class Operands(Protocol):
+    """The rows that an expression is worked out for."""
+
+    @property
+    def rows(self) -> int: ...
+
+    def number(self, name: str) -> Column:
+        """A column by the name that the expression has for it."""
+        ...
+
+    def holds(self, condition: Condition) -> Mask:
+        """Where a condition is true."""
+        ...
+
+
+def evaluate(expression: Expression, operands: Operands) -> Column:
     """The value of an expression for each row."""
-    tree = ast.parse(expression.strip(), mode="eval")
     with np.errstate(all="ignore"):
-        return _known(_value(tree.body, columns, rows))
+        return _known(_value(expression.body, expression, operands))
 
 
-def _value(node: ast.expr, columns: Mapping[str, Column], rows: int) -> Column:
+def _value(node: ast.expr, expression: Expression, operands: Operands) -> Column:
+    def value(part: ast.expr) -> Column:
+        return _value(part, expression, operands)
+
+    if (name := named(node)) is not None:
+        return operands.number(name)
     match node:
         case ast.Constant(value=int() | float() as number):
-            return Column(np.full(rows, float(number)), np.zeros(rows, dtype=np.bool_))
-        case ast.Name(id=name):
-            return columns[name]
+            return Column(np.full(operands.rows, float(number)), np.zeros(operands.rows, dtype=np.bool_))
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            column = _value(inner, columns, rows)
+            column = value(inner)
             return Column(-column.values, column.nulls)
         case ast.UnaryOp(op=ast.UAdd(), operand=inner):
-            return _value(inner, columns, rows)
+            return value(inner)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            a, b = _value(left, columns, rows), _value(right, columns, rows)
+            a, b = value(left), value(right)
             return _known(Column(_BINARY[type(op)](a.values, b.values), a.nulls | b.nulls))
-        case ast.Call(func=ast.Name(id=name), args=arguments):
-            return _known(_call(name, [_value(argument, columns, rows) for argument in arguments]))
+        case ast.Call(func=ast.Name(id=called), args=[ast.Constant(value=int() as number), yes, no]) if called == CHOICE:
+            a, b, true = value(yes), value(no), operands.holds(expression.conditions[number])
+            return Column(np.where(true, a.values, b.values), np.where(true, a.nulls, b.nulls))
+        case ast.Call(func=ast.Name(id=called), args=arguments):
+            return _known(_call(called, [value(argument) for argument in arguments]))
     raise InternalError(f"an expression holds {type(node).__name__}, which the schema's checks do not let pass")
 
 

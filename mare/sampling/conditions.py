@@ -1,4 +1,4 @@
-"""Conditions on the columns of an entity, tested on values as they will come out: which of the drawn entities may stay.
+"""Conditions, tested on values as they will come out: which of the drawn entities may stay, which case of a column holds.
 
 NULL is as in SQL: a comparison with it is unknown, and what is unknown does not stay.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,21 @@ from mare.codec.ticks import microseconds, null_mask
 from mare.errors import PlanError
 from mare.relational.filling import Modelled, WorkedOut, fillings
 from mare.schema import Schema
-from mare.schema.columns import AnyColumn, Category, Listed, Ordinal
-
-from .condition_grammar import Among, Comparison, Condition, IsNull, Joined, Not, Operator, Value, parse_condition
+from mare.schema.columns import AnyColumn, Listed, Ordinal
+from mare.schema.condition_grammar import (
+    Among,
+    Comparison,
+    Condition,
+    IsNull,
+    Joined,
+    Not,
+    NotACondition,
+    Operator,
+    Value,
+    parse_condition,
+)
+from mare.schema.conditions import has_order
+from mare.schema.relative import SAME_ROW
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +51,20 @@ class Truth:
     false: Mask
 
 
+class Tested(Protocol):
+    """The rows that a condition is tested on."""
+
+    def described(self, column: str) -> AnyColumn: ...
+
+    def held(self, column: str) -> pa.Array:
+        """The values of a column, one a row."""
+        ...
+
+    def quantities(self, column: str) -> pa.Array:
+        """The same without special values, which are no quantities: NULL there."""
+        ...
+
+
 @dataclass(frozen=True)
 class EntityCondition:
     """A condition on columns of the entity's table, each by the schema's name."""
@@ -49,7 +75,24 @@ class EntityCondition:
 
     def holds(self, values: ChunkValues) -> Mask:
         """For each entity of a chunk, whether the condition is true."""
-        return _judged(self.parsed, values, self.table).true
+        return judged(self.parsed, _OwnColumns(values, self.table)).true
+
+
+@dataclass(frozen=True, eq=False)
+class _OwnColumns:
+    """All rows of one table, by its own columns."""
+
+    values: ChunkValues
+    table: str
+
+    def described(self, column: str) -> AnyColumn:
+        return self.values.writer.schema.tables[self.table].columns[column]
+
+    def held(self, column: str) -> pa.Array:
+        return self.values.column(self.table, column)
+
+    def quantities(self, column: str) -> pa.Array:
+        return self.values.decoded(self.table).quantities.get(column, self.held(column))
 
 
 def entity_condition(text: str, schema: Schema, codec: TableCodec | None = None) -> EntityCondition:
@@ -60,14 +103,27 @@ def entity_condition(text: str, schema: Schema, codec: TableCodec | None = None)
     if not isinstance(schema.entity, str):
         held = "" if schema.entity is None else f" (it is {schema.entity.table}.{schema.entity.by} that tells them apart)"
         raise PlanError(f"--where: the entities have no table of their own{held}, so there is nothing to set a condition on.")
-    table, parsed = schema.entity, parse_condition(text)
-    filled = fillings(schema, table)
+    table = schema.entity
+    try:
+        parsed = parse_condition(text)
+    except NotACondition as error:
+        raise PlanError(f"--where {error}") from None
+    filled, columns = fillings(schema, table), schema.tables[table].columns
     known = {
         name: column
-        for name, column in schema.tables[table].columns.items()
-        if isinstance(filled.get(name), Modelled | WorkedOut) and column.kept
+        for name, column in columns.items()
+        if isinstance(filled.get(name), Modelled | WorkedOut) and column.kept and not _waits_for_rows_below(columns, name)
     }
     return EntityCondition(text, table, _settled(parsed, table, known, codec or TableCodec(table, {})))
+
+
+def _waits_for_rows_below(columns: Mapping[str, AnyColumn], name: str) -> bool:
+    """Whether a column is known only once the rows of other tables are: too late to choose entities by it."""
+    how = columns[name].determined if name in columns else None
+    if how is None:
+        return False
+    own = [anchor.column for anchor in how.looks_at(columns) if anchor.scope == SAME_ROW]
+    return how.total is not None or any(_waits_for_rows_below(columns, column) for column in own)
 
 
 def _settled(condition: Condition, table: str, known: Mapping[str, AnyColumn], codec: TableCodec) -> Condition:
@@ -80,7 +136,7 @@ def _settled(condition: Condition, table: str, known: Mapping[str, AnyColumn], c
             return IsNull(_column_name(column, table, known))
         case Comparison(column, operator, value):
             name = _column_name(column, table, known)
-            if operator not in ("=", "!=") and not _has_order(known[name]):
+            if operator not in ("=", "!=") and not has_order(known[name]):
                 raise PlanError(f"--where: {table}.{name} has no order, so {operator} cannot be asked. Use = != or in.")
             _check_value(value, f"{table}.{name}", known[name], codec.columns.get(name))
             return Comparison(name, operator, value)
@@ -97,14 +153,6 @@ def _column_name(column: str, table: str, known: Mapping[str, AnyColumn]) -> str
         listed = ", ".join(known) or "none"
         raise PlanError(f"--where: {column!r} is no column of {table} that a condition can be set on. There are: {listed}.")
     return names[0]
-
-
-def _has_order(described: AnyColumn) -> bool:
-    if isinstance(described, Category):
-        return bool(described.values) and all(
-            isinstance(v, int | float) and not isinstance(v, bool) for v in described.values or ()
-        )
-    return isinstance(described, Ordinal)
 
 
 def _check_value(value: Value, where: str, described: AnyColumn, codec: object) -> None:
@@ -136,32 +184,32 @@ def _wanted(value: Value, where: str, described: Listed) -> str:
     return canonical(meant)
 
 
-def _judged(condition: Condition, values: ChunkValues, table: str) -> Truth:
+def judged(condition: Condition, rows: Tested) -> Truth:
+    """What is true and what is false of each row."""
     match condition:
         case Not(part):
-            truth = _judged(part, values, table)
+            truth = judged(part, rows)
             return Truth(truth.false, truth.true)
         case Joined(how, parts):
-            every = [_judged(part, values, table) for part in parts]
+            every = [judged(part, rows) for part in parts]
             all_of, any_of = np.logical_and.reduce, np.logical_or.reduce
             both, either = (all_of, any_of) if how == "and" else (any_of, all_of)
             return Truth(both([t.true for t in every]), either([t.false for t in every]))
         case IsNull(column):
-            missing = null_mask(values.column(table, column))
+            missing = null_mask(rows.held(column))
             return Truth(missing, ~missing)
         case Among(column, listed):
-            every = [_compared(values, table, column, "=", value) for value in listed]
+            every = [_compared(rows, column, "=", value) for value in listed]
             return Truth(np.logical_or.reduce([t.true for t in every]), np.logical_and.reduce([t.false for t in every]))
         case Comparison(column, operator, value):
-            return _compared(values, table, column, operator, value)
+            return _compared(rows, column, operator, value)
 
 
-def _compared(values: ChunkValues, table: str, column: str, operator: Operator, value: Value) -> Truth:
-    described = values.writer.schema.tables[table].columns[column]
-    held = values.column(table, column)
+def _compared(rows: Tested, column: str, operator: Operator, value: Value) -> Truth:
+    described, held = rows.described(column), rows.held(column)
     there = ~null_mask(held)
     if isinstance(described, Ordinal) and canonical(value) not in map(canonical, described.specials):
-        quantities = values.decoded(table).quantities.get(column, held)
+        quantities = rows.quantities(column)
         ordinary = ~null_mask(quantities)
         yes = ordinary & _in_order(quantities, operator, _quantity(value, column, described))
         # A special value is no quantity: it equals none, and whether it is more or less is unknown.

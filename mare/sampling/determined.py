@@ -13,7 +13,6 @@ import numpy as np
 
 from mare.codec.category import canonical
 from mare.codec.ordered import named_table
-from mare.codec.parsing import is_text
 from mare.codec.ticks import DAY_US, microseconds, null_mask
 from mare.errors import InternalError
 from mare.relational.placing import NOWHERE, Index
@@ -21,12 +20,13 @@ from mare.relational.public import text as public_text
 from mare.schema import Schema
 from mare.schema.columns import Column, Listed, Ordinal, Position, Quantity, Text
 from mare.schema.columns.ticks import TimeTicks, WholeTicks
-from mare.schema.determined import Determined, Elapsed, Lookup, names_in
+from mare.schema.determined import Determined, Elapsed, Lookup
 from mare.schema.relative import SAME_ROW, Anchor
 
-from .arithmetic import Column as NumberColumn
-from .arithmetic import evaluate
+from .formulas import Formulas
+from .shaping import shaped
 from .storing import as_text, by_distinct
+from .totals import quantities_of, total
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,19 +50,19 @@ def work_out(block: ChunkValues, schema: Schema, table: str, name: str, column: 
     if isinstance(column, Position):
         return _counted(block, table, column)
     if column.determined is not None:
-        values = _determined(block, schema, table, column, column.determined)
+        values = _determined(block, schema, table, name, column, column.determined)
     elif isinstance(column, Text) and column.template is not None:
         values = _template(block, schema, table, column.template, column.nullable)
     else:
         raise InternalError(f"{table}.{name} is not worked out from others")
-    return _never_null(_shaped(values, column), column)
+    return shaped(values, column)
 
 
-def _determined(block: ChunkValues, schema: Schema, table: str, column: Column, how: Determined) -> pa.Array:
-    if how.copy_of is not None:
-        return _at(block, schema, table, how.copy_of)
-    if how.expression is not None:
-        return _expression(block, table, how.expression)
+def _determined(block: ChunkValues, schema: Schema, table: str, name: str, column: Column, how: Determined) -> pa.Array:
+    if how.copy_of is not None or how.expression is not None or how.when is not None:
+        return Formulas(block, schema, table, name, column, how).values()
+    if how.total is not None:
+        return total(block, table, *how.total)
     if how.part is not None:
         return _part_of(_quantity(block, schema, table, how.part.of), how.part.unit, column)
     if how.elapsed is not None:
@@ -75,44 +75,16 @@ def _determined(block: ChunkValues, schema: Schema, table: str, column: Column, 
     raise InternalError("a determined column does not say how")
 
 
-def _at(block: ChunkValues, schema: Schema, table: str, written: str) -> pa.Array:
-    """The values of `column`, `parent.column` or `ancestor.column`, one a row."""
+def _quantity(block: ChunkValues, schema: Schema, table: str, written: str) -> pa.Array:
+    """The values of `column`, `parent.column` or `ancestor.column`, one a row, with special values as NULL."""
+    import pyarrow as pa
+
     anchor = Anchor.parse(written)
     if anchor.scope == SAME_ROW:
-        return block.column(table, anchor.column)
+        return quantities_of(block, table, anchor.column)
     home = named_table(schema, table, anchor.scope)
-    return _taken(block, table, home, block.column(home, anchor.column))
-
-
-def _quantity(block: ChunkValues, schema: Schema, table: str, written: str) -> pa.Array:
-    """The same, with special values as NULL: they are no quantities."""
-    anchor = Anchor.parse(written)
-    home = table if anchor.scope == SAME_ROW else named_table(schema, table, anchor.scope)
-    known = block.decoded(home).quantities.get(anchor.column)
-    if known is None:
-        return _at(block, schema, table, written)
-    return known if home == table else _taken(block, table, home, known)
-
-
-def _taken(block: ChunkValues, table: str, home: str, values: pa.Array) -> pa.Array:
-    import pyarrow as pa
-
     rows = np.arange(block.rows(table), dtype=np.int64)
-    return values.take(pa.array(block.placed.climb(rows, table, home)))
-
-
-def _expression(block: ChunkValues, table: str, expression: str) -> pa.Array:
-    import pyarrow as pa
-
-    quantities = block.decoded(table).quantities
-    columns = {}
-    for name in names_in(expression):
-        values = quantities.get(name)
-        doubles = (block.column(table, name) if values is None else values).cast(pa.float64(), safe=False)
-        numbers = np.asarray(doubles.fill_null(0.0), dtype=np.float64)
-        columns[name] = NumberColumn(numbers, null_mask(doubles))
-    result = evaluate(expression, columns, block.rows(table))
-    return pa.array(np.where(result.nulls, 0.0, result.values), type=pa.float64(), mask=result.nulls)
+    return quantities_of(block, home, anchor.column).take(pa.array(block.placed.climb(rows, table, home)))
 
 
 def _part_of(values: pa.Array, unit: str, described: Column) -> pa.Array:
@@ -257,35 +229,3 @@ def _ranks(keys: Sequence[np.ndarray]) -> Index:
     ranks = np.empty(rows, dtype=np.int64)
     ranks[order] = np.arange(rows) - starts
     return ranks
-
-
-def _shaped(values: pa.Array, column: Column) -> pa.Array:
-    """In the column's own type, precision and bounds."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = values.type
-    if isinstance(column, Quantity) and (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
-        for bound, pick in ((column.min, pc.max_element_wise), (column.max, pc.min_element_wise)):
-            if bound is not None and not column.anchors:
-                values = pick(values, float(bound), skip_nulls=False)
-        doubles, ticks = values.cast(pa.float64()), column.ticks()
-        if isinstance(ticks, WholeTicks):
-            return pc.round_to_multiple(doubles, float(ticks.step)).cast(pa.int64(), safe=False)
-        return doubles if column.decimals is None else pc.round(doubles, column.decimals)
-    if column.has_day and pa.types.is_timestamp(kind) and not column.has_clock:
-        return pc.floor_temporal(values, unit="day").cast(pa.date32())
-    if column.has_day and pa.types.is_date(kind) and column.has_clock:
-        return values.cast(pa.timestamp("us"))
-    return as_text(values) if isinstance(column, Text) else values
-
-
-def _never_null(values: pa.Array, column: Column) -> pa.Array:
-    """A column that is not nullable never comes out NULL, whatever it was worked out from."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if column.nullable or not values.null_count:
-        return values
-    instead = column.instead_of_null
-    return pc.fill_null(values, pa.scalar(canonical(instead) if is_text(values) else instead, type=values.type))

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from .faults import Fault, Path
 from .links import Parent, Relationship
 from .schema import EntityByColumn, Schema, Table
+from .strict import written_fields
 from .structure import faults_of
 from .wording import closest
 from .yaml_nodes import Plain
@@ -153,7 +154,7 @@ def _meant_type(parent: dict[Plain, Plain]) -> str:
 def _drop(holder: dict[Plain, Plain], name: str, noun: type[BaseModel]) -> None:
     """Take a field out; what is misspelt is put where it was meant to be, so that what is inside is checked too."""
     value = holder.pop(name, None)
-    meant = None if name in noun.model_fields else closest(name, noun.model_fields)
+    meant = None if name in written_fields(noun) else closest(name, written_fields(noun))
     if meant is not None:
         there = holder.setdefault(meant, value)
         if isinstance(there, dict) and isinstance(value, dict):
@@ -161,4 +162,4 @@ def _drop(holder: dict[Plain, Plain], name: str, noun: type[BaseModel]) -> None:
 
 
 def _may_go(noun: type[BaseModel], name: str) -> bool:
-    return name not in noun.model_fields or not noun.model_fields[name].is_required()
+    return name not in written_fields(noun) or not written_fields(noun)[name].is_required()

@@ -6,12 +6,21 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
+from pydantic.fields import FieldInfo
 
 
 class Strict(BaseModel):
-    """A part of the schema. ``use_attribute_docstrings``: the text under a field is its documentation everywhere."""
+    """A part of the schema. ``use_attribute_docstrings``: the text under a field is its documentation everywhere. Where a word
+    of the language is one of Python's (`if`), the field has an alias, and is written by it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False, serialize_by_alias=True
+    )
+
+
+def written_fields(noun: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a part of the schema, by the names that a file writes."""
+    return {field.alias or name: field for name, field in noun.model_fields.items()}
 
 
 def _as_tuple(value: object) -> object:

@@ -15,7 +15,7 @@ from .columns import Column
 from .faults import Fault, Path
 from .links import Parent, Reference
 from .schema import Schema, Table
-from .strict import Names
+from .strict import Names, written_fields
 from .wording import closest, did_you_mean
 from .yaml_nodes import Plain
 
@@ -68,7 +68,7 @@ def _meant_by_a_misspelling(placed: Sequence[tuple[Place, ErrorDetails]]) -> set
     meant: set[Path] = set()
     for place, detail in placed:
         if detail["type"] == "extra_forbidden" and place.noun is not None:
-            guess = closest(str(place.path[-1]), place.noun.model_fields)
+            guess = closest(str(place.path[-1]), written_fields(place.noun))
             meant |= {(*place.path[:-1], guess)} if guess else set()
     return meant & {place.path for place, detail in placed if detail["type"] == "missing"}
 
@@ -79,7 +79,7 @@ def _fault(path: Path, places: Sequence[Place], details: Sequence[ErrorDetails])
     last = str(path[-1]) if path else "schema"
     name = _item(path) if path and isinstance(path[-1], int) else f"`{last}`"
     if kind == "missing":
-        if noun is not None and noun.model_fields.get(last) is None:
+        if noun is not None and written_fields(noun).get(last) is None:
             return Fault(path[:-1], f"`{path[-2]}` has too few items", _about(noun, str(path[-2])))
         return Fault(path, f"`{last}` is missing", f"Write `{last}: …`. {_about(noun, last)}")
     if kind == "extra_forbidden" and noun is Table and last in _NOT_YET:
@@ -131,14 +131,14 @@ def _when_empty(path: Path) -> str:
 
 def _bounds(noun: type[BaseModel] | None, field: str) -> str:
     """From the field's own constraints: one place says what is allowed."""
-    constraints = [] if noun is None else noun.model_fields[field].metadata
+    constraints = [] if noun is None else written_fields(noun)[field].metadata
     low = next((c.ge for c in constraints if hasattr(c, "ge")), None)
     high = next((c.le for c in constraints if hasattr(c, "le")), None)
     return f"{low} to {high}" if high is not None else f"{low} or more"
 
 
 def _is_names(noun: type[BaseModel], field: str) -> bool:
-    return field in noun.model_fields and noun.model_fields[field].annotation in (Names, Names | None)
+    return field in written_fields(noun) and written_fields(noun)[field].annotation in (Names, Names | None)
 
 
 def _tag_fault(path: Path, detail: ErrorDetails) -> Fault:
@@ -157,16 +157,16 @@ def _tag_fault(path: Path, detail: ErrorDetails) -> Fault:
 def _unknown_field(noun: type[BaseModel] | None, name: str, path: Path) -> str:
     if noun is None:
         return "Remove it"
-    allowed = f"Allowed here: {', '.join(noun.model_fields)}"
-    if noun is Table and name in Parent.model_fields:
+    allowed = f"Allowed here: {', '.join(written_fields(noun))}"
+    if noun is Table and name in written_fields(Parent):
         return f"It belongs inside `parent: {{…}}`. {allowed}"
-    if (guess := did_you_mean(name, noun.model_fields)) != "":
+    if (guess := did_you_mean(name, written_fields(noun))) != "":
         return f"{guess}{allowed}"
     if path[2:3] in (("columns",), ("references",)) and len(path) == 5:
         others = [
             tag
             for tag, member in members_of(Column if path[2] == "columns" else Reference).items()
-            if name in member.model_fields
+            if name in written_fields(member)
         ]
         if others:
             return f"Only {', '.join(others)} has it. {allowed}"
@@ -177,15 +177,15 @@ def _called(noun: type[BaseModel] | None) -> str:
     if noun is None:
         return "this"
     if tags := tags_of(noun):
-        return f"a {tags[0]} {'reference' if 'kind' in noun.model_fields else 'column'}"
+        return f"a {tags[0]} {'reference' if 'kind' in written_fields(noun) else 'column'}"
     return _SINGULAR.get(noun.__name__, f"`{noun.__name__}`")
 
 
 def _about(noun: type[BaseModel] | None, field: str) -> str:
     """The field's own documentation."""
-    if noun is None or field not in noun.model_fields:
+    if noun is None or field not in written_fields(noun):
         return ""
-    return f"{field}: {(noun.model_fields[field].description or '').strip()}".rstrip(".")
+    return f"{field}: {(written_fields(noun)[field].description or '').strip()}".rstrip(".")
 
 
 def _shown(value: object) -> str:
@@ -226,7 +226,7 @@ def place_of(location: Sequence[str | int]) -> Place:
         kind = _bare(kind)
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             noun = kind
-            kind = kind.model_fields[str(step)].annotation if step in kind.model_fields else None
+            kind = written_fields(kind)[str(step)].annotation if step in written_fields(kind) else None
             path.append(step)
         elif get_origin(kind) is dict:
             if step == "[key]":
@@ -260,8 +260,8 @@ def members_of(kind: object) -> dict[str, type[BaseModel]]:
 def tags_of(noun: type[BaseModel]) -> tuple[str, ...]:
     """What `type` or `kind` a noun answers to."""
     for name in ("type", "kind"):
-        if name in noun.model_fields and noun.model_fields[name].is_required():
-            annotation = noun.model_fields[name].annotation
+        if name in written_fields(noun) and written_fields(noun)[name].is_required():
+            annotation = written_fields(noun)[name].annotation
             if get_origin(annotation) is Literal:
                 return get_args(annotation)
     return ()

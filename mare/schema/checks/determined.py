@@ -7,13 +7,14 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from mare.schema.columns import Column, Ordinal
-from mare.schema.determined import FUNCTIONS, DatePart, Determined, Elapsed, Lookup, names_in
+from mare.schema.determined import DatePart, Determined, Elapsed, Lookup
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
-from mare.schema.relative import SAME_ROW, Anchor
+from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.wording import listed, no_column, no_table
 
 from .anchors import resolve
+from .formulas import find_formula
 
 _TIMES = ("moment", "clock")
 """Orders between whose values time passes."""
@@ -25,16 +26,11 @@ def find(layout: Layout) -> Iterator[Fault]:
             if described.determined is not None:
                 path: Path = ("tables", name, "columns", column, "determined")
                 yield from _column(layout, name, column, described, described.determined, path)
-        yield from _circles(layout, name)
+    yield from _circles(layout)
 
 
 def _column(layout: Layout, table: str, column: str, described: Column, how: Determined, path: Path) -> Iterator[Fault]:
-    if how.copy_of is not None:
-        home = resolve(layout, table, Anchor.parse(how.copy_of), (*path, "copy_of"), previous=False)
-        if isinstance(home, Fault):
-            yield home
-    if how.expression is not None:
-        yield from _expression(layout, table, column, described, how.expression, (*path, "expression"))
+    yield from find_formula(layout, table, column, described, how, path)
     if how.part is not None:
         yield from _part(layout, table, how.part, (*path, "part"))
     if how.lookup is not None:
@@ -43,27 +39,20 @@ def _column(layout: Layout, table: str, column: str, described: Column, how: Det
         yield from _next(layout, table, described, how.next, path)
     if how.elapsed is not None:
         yield from _elapsed(layout, table, described, how.elapsed, (*path, "elapsed"))
+    if (total := how.total) is not None:
+        yield from _total(layout, table, described, *total, (*path, total[0]))
+    link = layout.link(table)
+    if link is not None and column in (link.order_by or ()) and _waits(layout, table, how):
+        what = f"{column} is worked out once the rows stand in their order, so it cannot order them"
+        yield Fault(("tables", table, "parent", "order_by"), what, "Name a date, time, number or position that is modelled")
 
 
-def _expression(layout: Layout, table: str, column: str, described: Column, expression: str, path: Path) -> Iterator[Fault]:
-    if described.order != "number":
-        what = f"arithmetic gives a number, but {column} is a {described.type}"
-        yield Fault(path, what, "Write `type: number` or `type: integer`")
+def _waits(layout: Layout, table: str, how: Determined) -> bool:
+    """Whether it is known only when the rows stand in their order, or those below them are there."""
     try:
-        names = names_in(expression)
-    except ValueError as error:
-        remedy = f"Write arithmetic (+ - * / // % **) over columns of the same row, and {listed(FUNCTIONS)}"
-        yield Fault(path, f"{expression}: {error}", remedy)
-        return
-    known = layout.columns(table)
-    numbers = [c for c, d in known.items() if d is not None and (d.order == "number" or not d.settled) and c != column]
-    for name in names:
-        if name not in known:
-            yield no_column(path, name, table, numbers, also=f"; functions: {listed(FUNCTIONS)}")
-        elif name not in numbers and name != column:
-            other = known[name]
-            what = f"{name} is a {other.type if other is not None else 'key or reference'}, not a number"
-            yield Fault(path, what, f"Use one of {listed(numbers)}; the time between two others is `elapsed`")
+        return how.total is not None or how.next is not None or how.looks_back(layout.columns(table))
+    except ValueError:
+        return False
 
 
 def _part(layout: Layout, table: str, part: DatePart, path: Path) -> Iterator[Fault]:
@@ -124,39 +113,86 @@ def _elapsed(layout: Layout, table: str, described: Column, elapsed: Elapsed, pa
             yield Fault((*path, field), f"{anchor.column} is not a time", f"Name one of {listed(times)}")
 
 
-def needs(described: Column) -> tuple[str, ...]:
-    """The columns of the same row that have to be known before this one."""
-    texts: list[str] = []
-    names: list[str] = []
+def _total(
+    layout: Layout, table: str, described: Column, how: str, below: str, column: str | None, path: Path
+) -> Iterator[Fault]:
+    """The rows of a table below, taken together."""
+    under = [name for name, role in layout.roles.items() if role in ("private", "owned") and table in layout.ancestors(name)]
+    if below not in under:
+        example = "lines" if how == "count" else "lines.amount"
+        what = f"{below or column} is no table below {table}"
+        yield Fault(path, what, f"Write it as in {example}, with one of {listed(under)}")
+        return
+    if how == "count":
+        if described.order != "number":
+            yield Fault(path, f"a count is a number, not a {described.type}", "Write `type: integer`")
+        return
+    known = layout.columns(below)
+    if column not in known:
+        yield no_column(path, column or "", below, known)
+        return
+    other = known[column]
+    if how in ("sum", "mean"):
+        numbers = [c for c, d in known.items() if d is not None and (d.order == "number" or not d.settled)]
+        if column not in numbers:
+            yield Fault(path, f"{column} is no number, so it has no {how}", f"Name one of {listed(numbers)}")
+        if described.order != "number":
+            yield Fault(path, f"a {how} is a number, not a {described.type}", "Write `type: number` or `type: integer`")
+    elif how in ("min", "max"):
+        ordered = [c for c, d in known.items() if d is not None and (d.order is not None or not d.settled)]
+        if column not in ordered:
+            yield Fault(path, f"{column} has no order, so none is the {how}", f"Name one of {listed(ordered)}")
+    elif not layout.is_sequence(below):
+        what = f"{below} is not a sequence, so none of its rows is the {how.removesuffix('_of')}"
+        yield Fault(path, what, "Write `type: sequential` and `order_by` in its parent, or use min or max")
+    if how in ("min", "max", "first_of", "last_of") and other is not None and other.settled and other.order != described.order:
+        yield Fault(path, f"{below}.{column} is a {other.type}, not a {described.type}", f"Write `type: {other.type}`")
+    if how != "sum" and not described.nullable:
+        yield Fault(path, f"without a row in {below} it is NULL", "Write `nullable: true` for this column")
+
+
+Node = tuple[str, str]
+"""A table and a column of it."""
+
+
+def _needs(layout: Layout, table: str, column: str, described: Column) -> Iterator[Node]:
+    """The columns that have to be known before this one; its own value in the row before is none of them."""
     how = described.determined
-    if how is not None:
-        texts += [how.copy_of] if how.copy_of is not None else []
-        texts += [how.part.of] if how.part is not None else []
-        names += how.lookup.by if how.lookup is not None else []
-        texts += [how.elapsed.since, how.elapsed.until] if how.elapsed is not None else []
-        if how.expression is not None:
-            try:
-                names += names_in(how.expression)
-            except ValueError:
-                return ()
-    elif isinstance(described, Ordinal):
-        return tuple(a.column for a in described.anchors.values() if a.scope == SAME_ROW)
-    return (*names, *(anchor.column for anchor in map(Anchor.parse, texts) if anchor.scope == SAME_ROW))
+    if how is None:
+        if isinstance(described, Ordinal):
+            yield from ((table, a.column) for a in described.anchors.values() if a.scope == SAME_ROW)
+        return
+    try:
+        anchors = how.looks_at(layout.columns(table))
+    except ValueError:
+        return
+    for anchor in anchors:
+        home = resolve(layout, table, anchor, ())
+        if isinstance(home, str) and (anchor.scope, anchor.column) != (PREVIOUS_ROW, column):
+            yield home, anchor.column
+    if how.next is not None:
+        yield table, how.next
+    if how.total is not None and how.total[2] is not None:
+        yield how.total[1], how.total[2]
 
 
-def _circles(layout: Layout, table: str) -> Iterator[Fault]:
-    """Every circle of anchors and determined columns within one row."""
-    columns = layout.schema.tables[table].columns
-    graph = {name: {n for n in needs(described) if n in columns} for name, described in columns.items()}
+def _circles(layout: Layout) -> Iterator[Fault]:
+    """Every circle of anchors and determined columns, within a row or from row to row."""
+    columns = {(name, c): described for name, table in layout.described for c, described in table.columns.items()}
+    graph = {node: {n for n in _needs(layout, *node, described) if n in columns} for node, described in columns.items()}
     while True:
         try:
             TopologicalSorter(graph).prepare()
             return
         except CycleError as error:
-            loop: list[str] = error.args[1]
+            loop: list[Node] = error.args[1]
+            tables = {table for table, _ in loop}
             if len(loop) > 2 or columns[loop[0]].determined is not None:
-                what = f"these depend on each other: {' → '.join(loop)}"
+                shown = [column if len(tables) == 1 else f"{table}.{column}" for table, column in loop]
+                what = f"these depend on each other: {' → '.join(shown)}"
                 remedy = "One of them has to stand on its own: give it bounds instead of an anchor"
-                yield Fault(("tables", table, "columns", loop[0]), what, remedy)
+                if any(columns[node].determined is not None for node in loop):
+                    remedy = "One of them has to stand on its own; only a column's own previous value may lead back to it"
+                yield Fault(("tables", loop[0][0], "columns", loop[0][1]), what, remedy)
             for before, after in pairwise(loop):
                 graph[after] = graph[after] - {before}

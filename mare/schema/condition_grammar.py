@@ -1,4 +1,4 @@
-"""The words of `--where`: a small grammar of comparisons, read by hand. Nothing that is written there is ever run.
+"""The words of a condition, in a schema and in `--where`: a small grammar of comparisons, read by hand, never run.
 
 condition   = all { "or" all }
 all         = one { "and" one }
@@ -10,10 +10,9 @@ value       = number | 'text' | true | false
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NoReturn
-
-from mare.errors import PlanError
 
 Value = str | int | float | bool
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -61,7 +60,7 @@ _TOKEN = re.compile(
     | (?P<quoted>"(?:[^"]|"")*")
     | (?P<sign><=|>=|<>|!=|==|=|<|>)
     | (?P<mark>[(),])
-    | (?P<word>[^\W\d]\w*)
+    | (?P<word>[^\W\d]\w*(?:\.[^\W\d]\w*)?)
     )""",
     re.VERBOSE,
 )
@@ -71,8 +70,12 @@ DEEPEST = 50
 """Parentheses within each other: nobody writes more by hand."""
 
 
+class NotACondition(ValueError):
+    """Where a text stops being a condition, and what should stand there."""
+
+
 def parse_condition(text: str) -> Condition:
-    """The condition that a text says, or an error that shows where it stops being one."""
+    """The condition that a text says, or a `NotACondition` that shows where it stops being one."""
     parser = _Parser(text)
     condition = parser.condition(0)
     if parser.kind != "end":
@@ -100,8 +103,8 @@ class _Parser:
             self.kind, self.token = "keyword", self.token.lower()
 
     def refuse(self, wanted: str) -> NoReturn:
-        raise PlanError(
-            f"--where cannot be read at character {self.place + 1}: {wanted} should stand here.\n  {self.text}\n"
+        raise NotACondition(
+            f"cannot be read at character {self.place + 1}: {wanted} should stand here.\n  {self.text}\n"
             f"  {' ' * self.place}^\nWrite for example: age >= 65 and (sex = 'F' or ward in ('a', 'b')) and died is not null"
         )
 
@@ -182,3 +185,15 @@ class _Parser:
             self.refuse("a number, a text in single quotes, true or false")
         self.step()
         return token == "true"
+
+
+def comparisons_in(condition: Condition) -> Iterator[Comparison | Among | IsNull]:
+    """The tests that a condition is made of, in the order in which they are written."""
+    match condition:
+        case Not(part):
+            yield from comparisons_in(part)
+        case Joined(_, parts):
+            for part in parts:
+                yield from comparisons_in(part)
+        case _:
+            yield condition

@@ -1,0 +1,276 @@
+"""Copies, expressions and cases of determined columns: worked out for whole columns, or along sequences.
+
+What looks at a column's own value in the row before is worked out position by position, for all sequences at once, and each
+value is rounded as it comes out before the next one looks at it: a balance is the sum of what is written, to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.codec.category import canonical
+from mare.codec.ordered import named_table
+from mare.codec.ticks import null_mask
+from mare.relational.placing import NOWHERE, Index
+from mare.schema import Schema
+from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
+from mare.schema.columns.ticks import TimeTicks
+from mare.schema.condition_grammar import Condition, comparisons_in, parse_condition
+from mare.schema.determined import Determined, Formula, tested_anchor
+from mare.schema.expressions import Expression, parse_expression
+from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
+from mare.schema.strict import Value
+
+from .arithmetic import Column as NumberColumn
+from .arithmetic import evaluate
+from .conditions import judged
+from .run import by_position
+from .shaping import shaped
+from .storing import as_text
+from .totals import quantities_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .writing import ChunkValues
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Formulas:
+    """One determined column of one chunk."""
+
+    block: ChunkValues
+    schema: Schema
+    table: str
+    name: str
+    column: Column
+    how: Determined
+
+    def values(self) -> pa.Array:
+        import pyarrow as pa
+
+        anchors = self.how.looks_at(self._own)
+        if all(anchor.scope != PREVIOUS_ROW for anchor in anchors):
+            return self._worked_out(self.how, _Rows(self, None, None))
+        parts: list[pa.Array] = []
+        one_by_one = any(self.is_own_past(anchor) for anchor in anchors)
+        steps = self._steps(one_by_one)
+        written = np.full(self.block.rows(self.table), NOWHERE, dtype=np.int64)
+        for number, at in enumerate(steps):
+            before = parts[-1].take(pa.array(written[self.before[at]])) if number and one_by_one else None
+            rows = _Rows(self, at, before)
+            begins = number == 0 and self.how.first is not None
+            result = self._result(self.how.begins, rows) if begins else self._worked_out(self.how, rows)
+            parts.append(shaped(self._common(result), self.column))
+            written[at] = np.arange(len(at))
+        order = np.concatenate(steps)
+        places = np.full(self.block.rows(self.table), NOWHERE, dtype=np.int64)
+        places[order] = np.arange(len(order))
+        whole = pa.concat_arrays(parts)
+        if not len(whole):
+            return pa.nulls(len(places), type=whole.type)
+        return whole.take(pa.array(np.maximum(places, 0), mask=places < 0))
+
+    def _steps(self, one_by_one: bool) -> Sequence[Index]:
+        """The rows that stay: the first of every sequence, then the others, all at once or position by position."""
+        stays, rows = self.block.staying(self.table), self.block.rows(self.table)
+        living = np.arange(rows, dtype=np.int64) if stays is None else np.flatnonzero(stays).astype(np.int64)
+        position = self.block.position(self.table)[living]
+        if one_by_one and len(living):
+            return [living[step] for step in by_position(position)]
+        return [living[position == 0], living[position > 0]]
+
+    @cached_property
+    def before(self) -> Index:
+        """Of each row, the one before it in its sequence, or `NOWHERE`."""
+        placed, stays = self.block.placed.tables[self.table], self.block.staying(self.table)
+        at = np.arange(placed.rows, dtype=np.int64) if stays is None else np.flatnonzero(stays).astype(np.int64)
+        here, there = at[:-1], at[1:]
+        follows = (placed.parent[here] == placed.parent[there]) & (placed.position[here] < placed.position[there])
+        before = np.full(placed.rows, NOWHERE, dtype=np.int64)
+        before[there[follows]] = here[follows]
+        return before
+
+    @cached_property
+    def _own(self) -> dict[str, Column]:
+        return self.schema.tables[self.table].columns
+
+    def anchor(self, text: str) -> Anchor:
+        return tested_anchor(text, self._own)
+
+    def described(self, anchor: Anchor) -> AnyColumn:
+        return self.schema.tables[self._home(anchor)].columns[anchor.column]
+
+    def _home(self, anchor: Anchor) -> str:
+        here = anchor.scope in (SAME_ROW, PREVIOUS_ROW)
+        return self.table if here else named_table(self.schema, self.table, anchor.scope)
+
+    def is_own_past(self, anchor: Anchor) -> bool:
+        return anchor == Anchor(PREVIOUS_ROW, self.name)
+
+    @cached_property
+    def _gathered(self) -> dict[tuple[Anchor, bool], pa.Array]:
+        return {}
+
+    def gathered(self, anchor: Anchor, *, quantities: bool) -> pa.Array:
+        """What all rows of the table see of a column, be it their own, of the row before or of a row above."""
+        at = (anchor, quantities)
+        if at not in self._gathered:
+            self._gathered[at] = self._gather(anchor, quantities)
+        return self._gathered[at]
+
+    def _gather(self, anchor: Anchor, quantities: bool) -> pa.Array:
+        import pyarrow as pa
+
+        home = self._home(anchor)
+        values = quantities_of(self.block, home, anchor.column) if quantities else self.block.column(home, anchor.column)
+        if anchor.scope == SAME_ROW:
+            return values
+        if anchor.scope == PREVIOUS_ROW:
+            missing = self.before < 0
+            return values.take(pa.array(np.maximum(self.before, 0), mask=missing))
+        rows = np.arange(self.block.rows(self.table), dtype=np.int64)
+        return values.take(pa.array(self.block.placed.climb(rows, self.table, home)))
+
+    @cached_property
+    def _numbers(self) -> dict[Anchor, NumberColumn]:
+        return {}
+
+    def numbers(self, anchor: Anchor) -> NumberColumn:
+        if anchor not in self._numbers:
+            self._numbers[anchor] = as_numbers(self.gathered(anchor, quantities=True))
+        return self._numbers[anchor]
+
+    @cached_property
+    def _truths(self) -> dict[Condition, Mask]:
+        return {}
+
+    def truth(self, condition: Condition) -> Mask:
+        """Where a condition holds, of all rows."""
+        if condition not in self._truths:
+            self._truths[condition] = judged(condition, _Rows(self, None, None)).true
+        return self._truths[condition]
+
+    @cached_property
+    def _parsed(self) -> dict[str, Expression]:
+        return {f.expression: parse_expression(f.expression) for f in self.how.results if f.expression is not None}
+
+    @cached_property
+    def _cases(self) -> list[tuple[Condition, Value | Formula | None]]:
+        return [(parse_condition(case.if_), case.then) for case in self.how.when or ()]
+
+    # ---- results
+
+    def _worked_out(self, how: Determined, rows: _Rows) -> pa.Array:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if how.when is None:
+            return self._result(Formula(copy_of=how.copy_of, expression=how.expression), rows)
+        result = self._common(self._result(how.else_, rows))
+        for condition, then in reversed(self._cases):
+            result = pc.if_else(pa.array(rows.holds(condition)), self._common(self._result(then, rows)), result)
+        return result
+
+    def _result(self, result: Value | Formula | None, rows: _Rows) -> pa.Array:
+        import pyarrow as pa
+
+        if result is None:
+            return pa.nulls(rows.rows)
+        if not isinstance(result, Formula):
+            return pa.repeat(self._constant(result), rows.rows)
+        if result.copy_of is not None:
+            anchor = Anchor.parse(result.copy_of)
+            number = isinstance(self.column, Quantity) and self.how.copy_of is None
+            return rows.seen(anchor, quantities=number)
+        column = evaluate(self._parsed[result.expression or ""], rows)
+        return pa.array(np.where(column.nulls, 0.0, column.values), type=pa.float64(), mask=column.nulls)
+
+    def _constant(self, value: Value) -> pa.Scalar:
+        import pyarrow as pa
+
+        column = self.column
+        if isinstance(column, Quantity):
+            return pa.scalar(float(value))
+        if isinstance(column, Ordinal):
+            return pa.scalar(int(column.compared(value)), pa.int64()).cast(pa.timestamp("us"))
+        meant = column.meant(value) if isinstance(column, Listed) else value
+        return pa.scalar(canonical(value if meant is None else meant))
+
+    def _common(self, values: pa.Array) -> pa.Array:
+        """One type for the results of all cases."""
+        import pyarrow as pa
+
+        if isinstance(self.column, Quantity):
+            numeric = pa.types.is_null(values.type) or pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+            return values.cast(pa.float64(), safe=False) if numeric else values
+        if self.column.has_day:
+            return values.cast(pa.timestamp("us"), safe=False)
+        if isinstance(self.column, Ordinal):
+            ticks = self.column.ticks()
+            wanted = pa.type_for_alias(ticks.arrow) if isinstance(ticks, TimeTicks) else values.type
+            return values.cast(wanted) if pa.types.is_null(values.type) else values
+        return values.cast(pa.string()) if pa.types.is_null(values.type) else as_text(values, self.column)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Some rows of the table (None: all of them), as expressions and conditions look at them."""
+
+    of: Formulas
+    at: Index | None
+    before: pa.Array | None
+    """The column's own values in the rows before; None where there are none."""
+
+    @property
+    def rows(self) -> int:
+        return self.of.block.rows(self.of.table) if self.at is None else len(self.at)
+
+    def seen(self, anchor: Anchor, *, quantities: bool) -> pa.Array:
+        import pyarrow as pa
+
+        if self.of.is_own_past(anchor):
+            return pa.nulls(self.rows) if self.before is None else self.before
+        values = self.of.gathered(anchor, quantities=quantities)
+        return values if self.at is None else values.take(pa.array(self.at))
+
+    # ---- for conditions
+
+    def described(self, column: str) -> AnyColumn:
+        return self.of.described(self.of.anchor(column))
+
+    def held(self, column: str) -> pa.Array:
+        return self.seen(self.of.anchor(column), quantities=False)
+
+    def quantities(self, column: str) -> pa.Array:
+        return self.seen(self.of.anchor(column), quantities=True)
+
+    def holds(self, condition: Condition) -> Mask:
+        if any(self.of.is_own_past(self.of.anchor(test.column)) for test in comparisons_in(condition)):
+            return judged(condition, self).true
+        truth = self.of.truth(condition)
+        return truth if self.at is None else truth[self.at]
+
+    # ---- for expressions
+
+    def number(self, name: str) -> NumberColumn:
+        anchor = Anchor.parse(name)
+        if self.of.is_own_past(anchor):
+            return as_numbers(self.seen(anchor, quantities=True))
+        column = self.of.numbers(anchor)
+        return column if self.at is None else NumberColumn(column.values[self.at], column.nulls[self.at])
+
+
+def as_numbers(values: pa.Array) -> NumberColumn:
+    import pyarrow as pa
+
+    doubles = values.cast(pa.float64(), safe=False)
+    return NumberColumn(np.asarray(doubles.fill_null(0.0), dtype=np.float64), null_mask(doubles))
