@@ -18,7 +18,9 @@ from mare.relational.coding import siblings_in
 from mare.relational.placing import NOWHERE, Index, Placed
 from mare.relational.relations import Ranked, Stepped
 from mare.release import SettledGroup
+from mare.schema.condition_grammar import comparisons_in
 
+from .ending import EndOfSequences
 from .fitted_tables import Chunk, Decoder, FittedTables, decoding_draws
 from .possible_codes import keep_apart
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
@@ -76,7 +78,7 @@ def fill_rows(run: Run, table: str) -> None:
         make_room(settled, codes[settled.group.part], placed.rows)
     if codes["head"] and all(g.group.part != "head" for g in groups):
         _resolve(run, table, ranked, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
-    last = _last_of_item(run, table, groups)
+    last, ends = _last_of_item(run, table, groups), _end_of_sequences(run, table, groups)
     steps = [np.arange(placed.rows, dtype=np.int64)]
     if growing.advances or _look_back(groups):
         steps = by_position(placed.position)
@@ -89,9 +91,25 @@ def fill_rows(run: Run, table: str) -> None:
                 if last is not None and same_item is not None:
                     items = tuple(codes["head"][item] for item in related.items)
                     same_item[index] = last.step(placed.parent, placed.position, items, index)
+        if ends is not None:
+            ends.mend(index, str(step))
         growing.end(index, {**codes["head"], **codes["rows"]})
     _keep_apart(run, table, groups)
     _resolve_steps(run, table)
+
+
+def _end_of_sequences(run: Run, table: str, groups: list[SettledGroup]) -> EndOfSequences | None:
+    """Where the schema says what ends a sequence, and the rows' own codes tell."""
+    ending, placed = run.made.endings.get(table), run.tables[table]
+    rows = next((g for g in groups if g.group.part == "rows"), None)
+    if ending is None or rows is None or not all(test.column in rows.columns for test in comparisons_in(ending.condition)):
+        return None
+    settled = rows
+
+    def draw(index: Index, label: str) -> None:
+        run.draw(settled, placed.codes["rows"], index, label)
+
+    return EndOfSequences(ending, placed, draw)
 
 
 def _last_of_item(run: Run, table: str, groups: list[SettledGroup]) -> LastOfItem | None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_seri
 from .calendar import Calendar, with_calendar
 from .columns import Column, Identifier
 from .faults import Path
-from .links import Parent, Reference
+from .links import Ends, Parent, Reference
 from .strict import Names, Strict, Value
 
 
@@ -81,6 +81,8 @@ class Table(Strict):
     """Further sets of columns that are unique."""
     parent: Parent | None = None
     """Whom the rows belong to."""
+    ends: Ends | None = None
+    """Of a sequence: when a row is its last (a death)."""
     columns: dict[str, Column] = {}
     """The columns, in order. Foreign keys and keys need not be listed."""
     references: dict[str, Reference] = {}
