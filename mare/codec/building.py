@@ -102,6 +102,8 @@ class TableCodec:
         for name, first in self.firsts.items():
             coarsenings[f"first({name})"] = neighbours(first.bins.count, first.size)
             coarsenings[f"elapsed({name})"] = neighbours(first.elapsed.count, first.elapsed.count)
+            if first.pacing is not None:
+                coarsenings[f"pace({name})"] = neighbours(first.pacing.count, first.pacing.count)
         for shared in self.shared:
             if isinstance(codec := self.columns[shared.column], OrdinalCodec) and shared.holder == self.table:
                 coarsenings[shared.name] = neighbours(codec.bins.count, codec.size + 1)

@@ -16,7 +16,7 @@ from mare.domain import CodeArray, smallest_dtype
 from mare.errors import InternalError
 
 from .building import TableCodec, ValueCodec
-from .elapsed import elapsed_codes, elapsed_ticks
+from .elapsed import elapsed_ticks, free_codes
 from .ordinal import OrdinalCodec
 from .relative import FirstCodec, RelativeCodec
 from .scaled import ScaledCodec
@@ -61,8 +61,8 @@ class EncodedTable:
     firsts: Mapping[str, CodeArray]
     outside: Mapping[str, int] = field(default_factory=dict)
     """Values that were clamped, made `other` or NULL. True numbers: secret."""
-    elapsed: Mapping[str, CodeArray] = field(default_factory=dict)
-    """By column: how far the sequence has come when a row begins."""
+    free: Mapping[str, CodeArray] = field(default_factory=dict)
+    """What is known of a sequence where a row begins, by name of the free history."""
 
 
 def read_table(
@@ -142,7 +142,10 @@ def code_table(codec: TableCodec, read: ReadTable, siblings: Siblings) -> Encode
         else:
             raise InternalError(f"{codec.table}.{name} is coded before its values are known")
     firsts = {name: _first_codes(first, read.firsts[name], siblings) for name, first in codec.firsts.items()}
-    return EncodedTable({name: rows[name] for name in codec.columns}, firsts, outside, elapsed_codes(codec, read.elapsed))
+    everyone, free = np.arange(siblings.rows, dtype=np.int64), dict[str, CodeArray]()
+    for name, elapsed in read.elapsed.items():
+        free |= free_codes(codec, name, read.points, siblings, everyone, elapsed)
+    return EncodedTable({name: rows[name] for name in codec.columns}, firsts, outside, free)
 
 
 def _first_codes(first: FirstCodec, reading: FirstReading, siblings: Siblings) -> CodeArray:
@@ -163,10 +166,11 @@ class _Walk:
         self.is_first = siblings.position == 0
         self.points: dict[str, Points] = {}
         for name, column in codec.ordered.items():
-            # Ends of the domain may still be open here; a place that is not known is never measured from.
-            self.points[name] = standing(column.scale, ticks[name].copy(), kinds[name] == ORDINARY, 0, 0)
+            # Bounds that are learned may still be open here; a place that is not known is never measured from.
+            ends = column.declared if isinstance(column, OrdinalCodec) else (None, None)
+            self.points[name] = standing(column.scale, ticks[name].copy(), kinds[name] == ORDINARY, *ends)
         relative = {name: column for name, column in codec.ordered.items() if isinstance(column, RelativeCodec)}
-        if any((~self.points[name].known).any() for name in relative):
+        if any((kinds[name] != ORDINARY).any() for name in relative):
             self._stand(relative)
 
     def _stand(self, relative: Mapping[str, RelativeCodec]) -> None:
@@ -174,10 +178,10 @@ class _Walk:
         for position, at in enumerate(self.siblings.steps):
             for name, column in relative.items():
                 points = self.points[name]
-                missing = at[~points.known[at]]
+                missing = at[self.kinds[name][at] != ORDINARY]
                 placing = column.first.placing if column.first is not None and position == 0 else column.placing
                 if len(missing) and placing.anchors:
-                    points.lower[missing], points.upper[missing], points.known[missing] = standing_place(
+                    points.lower[missing], points.upper[missing] = standing_place(
                         placing, column.scale, self.points, self.above, missing
                     )
 

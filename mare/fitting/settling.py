@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mare.codec import LearnedDomains, TableCodec, table_codec
-from mare.codec.elapsed import elapsed_name
+from mare.codec.elapsed import elapsed_name, pace_name
 from mare.domain import Coarsening, Coarsenings, Domain, Task, usual_size
 from mare.errors import InternalError, PlanError
 from mare.graph.groups import ColumnGroup, GroupColumn, Part
@@ -160,6 +160,7 @@ def _history(
 def _free_sizes(codec: TableCodec, length: float | None) -> dict[str, int]:
     """By name of the free history of a sequence, how many codes it is worth; the plan knows no more than a bound."""
     sizes = {elapsed_name(name): first.elapsed.count for name, first in codec.firsts.items()}
+    sizes |= {pace_name(name): first.pacing.count for name, first in codec.firsts.items() if first.pacing is not None}
     return sizes if length is None else {**sizes, "remaining": usual_size(length)}
 
 

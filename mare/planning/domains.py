@@ -15,7 +15,7 @@ from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.schema import Parent, Schema, Table
 from mare.schema.caps import link_cap
-from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, Code, Listed, Ordinal
+from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, PACES, Code, Listed, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
 
@@ -165,6 +165,8 @@ class _Sizes:
             return len(self.dag.owners(table))
         if name in _elapsed(self.schema.tables[table]):
             return DEFAULT_BINS
+        if name in {f"pace({column})" for column in self.schema.tables[table].columns}:
+            return PACES
         described = self.schema.tables[table]
         known = name in described.columns or name in described.references
         return self.value(table, name) if known else self.vocabulary(table)

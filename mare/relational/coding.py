@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import Above, Points, ReadTable, Siblings, TableCodec, code_table, read_table
-from mare.codec.elapsed import elapsed_name
 from mare.domain import CodeArray, smallest_dtype
 from mare.graph.groups import Part
 
@@ -97,7 +96,7 @@ def code_rows(rows: Uncoded, read: ReadTable, most: int | None) -> tuple[Placed,
     siblings, unrolling = siblings_in(rows.around, rows.table), related.unrolling
     encoded = code_table(rows.codec, read, siblings)
     coded = {**links.codes, **encoded.rows}
-    free = {elapsed_name(name): codes for name, codes in encoded.elapsed.items()}
+    free = dict(encoded.free)
     context: Mapping[str, CodeArray] = {}
     if most is not None:
         counts = np.minimum(np.bincount(placed.parent, minlength=siblings.parents), most).astype(smallest_dtype(most + 1))

@@ -75,11 +75,11 @@ class EntityCondition:
 
     def holds(self, values: ChunkValues) -> Mask:
         """For each entity of a chunk, whether the condition is true."""
-        return judged(self.parsed, _OwnColumns(values, self.table)).true
+        return judged(self.parsed, OwnColumns(values, self.table)).true
 
 
 @dataclass(frozen=True, eq=False)
-class _OwnColumns:
+class OwnColumns:
     """All rows of one table, by its own columns."""
 
     values: ChunkValues

@@ -24,6 +24,7 @@ from mare.relational.placing import Index, PlacedTables
 from mare.relational.public import PublicTables
 from mare.relational.relations import Relations, TableRelations, Words
 from mare.schema import Schema
+from mare.schema.condition_grammar import Condition
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .determined import work_out
@@ -64,6 +65,8 @@ class Writer:
     """Of tables that references own: the (table, reference) pairs."""
     ordered_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of sequences, the columns that order them."""
+    endings: Mapping[str, Condition] = field(default_factory=dict)
+    """By table, when a row is the last of its sequence."""
     finders: Mapping[tuple[str, str], tuple[str, tuple[str, str]]] = field(default_factory=dict)
     """Of references by interval, by table and name: the time here, and the two ends there."""
     given: GivenTables | None = None

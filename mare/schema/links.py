@@ -78,6 +78,13 @@ class Parent(Strict):
         return self.keep or ("last" if self.type == "sequential" else "random")
 
 
+class Ends(Strict):
+    """When a row is the last of its sequence."""
+
+    when: str
+    """A condition on the row's columns, written as for `--where`: no row comes after one where it holds."""
+
+
 class AnyReference(Strict):
     """What every reference says."""
 
