@@ -160,9 +160,7 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
                     door.drop_rest(name, links.unrolling)
             columns = {name: tuple(codec.columns) for name, codec in unsettled.items()}
             learning_share = unit_share * weight + (spare if weight else 0.0)
-            learning = Learning(
-                schema, columns, door, bounds, sizes.entities, learning_share, public, related, sizes.rows_each, len(asked)
-            )
+            learning = Learning(schema, columns, door, bounds, learning_share, public, related, sizes.rows_each, len(asked))
             coded = learning.run()
             learned = {**strangers, **learning.learned}
             settled = settle(plan, tables, coded, sizes, related, chosen, learned, learning.doubts)

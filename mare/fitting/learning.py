@@ -68,8 +68,6 @@ class Learning:
     """Per table, parents before children, its modelled columns."""
     door: StageDoor
     bounds: Mapping[str, RowBound]
-    entities: float
-    """n̂: noisy."""
     share: float
     """Of the whole budget, for all of it."""
     public: PublicTables = field(default_factory=dict)
@@ -165,7 +163,7 @@ class Learning:
         rows = self._most_rows(table, measure)
         learner = self.door.numbers(table, column, measure, self.codec(table), rows, share, placed.low or 0)
         (found,) = looked_at(asking(learner), [coarse_grid(placed, calendar)], [cuts_of(placed, calendar)], MOST_CELLS)
-        bins = placed_bins(placed, tapered(found), self.entities)
+        bins = placed_bins(placed, tapered(found))
         self.learned[name] = LearnedOrder(before.low, before.high, bins if drawn else Bins(bins.edges))
 
     def _most_rows(self, table: str, measure: Measure) -> int:

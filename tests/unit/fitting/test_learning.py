@@ -90,7 +90,7 @@ def learning(budget: Budget, share: float = 0.5) -> Iterator[Learning]:
     bounds, _ = row_bounds(schema, DatasetDag.of(schema))
     gate = Gate(budget, Ledger(budget, "one person"), SeededBits(1))
     with open_stage(MemorySource.of(rows(), TYPES), tables, gate) as door:
-        yield Learning(schema, {t.name: t.values for t in tables}, door, bounds, float(PEOPLE), share)
+        yield Learning(schema, {t.name: t.values for t in tables}, door, bounds, share)
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +185,7 @@ def test_the_share_is_spent_and_no_more() -> None:
 def test_nothing_is_asked_when_nothing_is_open() -> None:
     with learning(Budget(2, 1e-9)) as phase:
         codecs = phase.run()
-        again = Learning(phase.schema, phase.columns, phase.door, phase.bounds, phase.entities, 0.1, learned=dict(phase.learned))
+        again = Learning(phase.schema, phase.columns, phase.door, phase.bounds, 0.1, learned=dict(phase.learned))
         charges = len(phase.door._gate.ledger.charges)
         assert again.run() == codecs
         assert len(phase.door._gate.ledger.charges) == charges
