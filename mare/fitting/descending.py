@@ -66,7 +66,9 @@ def descend(listed: CodeList, most: int, ask: Ask) -> Found:
         where = np.full(len(everything), len(cells), dtype=np.int64)
         for cell, part in enumerate(cells):
             where[part] = cell
-        answer = ask(where, 1 / (len(steps) - depth))
+        # Coarse counts are large and need little: of four levels the shares are .1, .15, .25 and .5.
+        below = len(steps) - depth
+        answer = ask(where, 2 / (below * (below + 1)))
         counts, clear = answer.rows[: len(cells)], clear_of_noise(len(cells)) * answer.rows_deviation
         strangers = _share_outside(answer) if strangers is None else strangers
         whose = np.repeat(np.arange(len(children)), [len(parts) if len(parts) > 1 else 0 for parts in children])
