@@ -5,8 +5,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # A file of tests stays with one worker, so that what it set up is set up once. A worker that had to be ended is not replaced: the
-# next one would begin with the test that hung, and so on.
-WORKERS ?= -n auto --maxprocesses 4 --dist loadfile --max-worker-restart 0
+# next one would begin with the test that hung, and so on. Files go out in the order of their paths, which ends with the many short
+# ones of tests/unit: by their number of tests, the longest would come last and keep one core busy alone.
+WORKERS ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+
+# Where byte code is not kept, every process that a test starts compiles mare anew, and every worker all tests.
+export PYTHONDONTWRITEBYTECODE :=
 
 # The MySQL that `make mysql` has fetched, for the tests; a server of your own goes before it.
 MARE_MYSQLD ?= $(wildcard $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/mare/mysql/mysqld)

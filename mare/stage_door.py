@@ -26,7 +26,7 @@ from mare.relational.unrolling import Unrolling
 from mare.stage import Cuts, LocalNotes, Staged, StagedColumn, TableNeeds, needs, stage
 from mare.stage.intake import Vocabularies
 from mare.stage.loading import Collations
-from mare.stage.raw_columns import CODE, ITEM, Measure, listed_view, measured_column
+from mare.stage.raw_columns import CODE, ITEM, Measure, StrangeKeys, listed_view, measured_column
 from mare.stage.staged import KEY
 
 __all__ = ["CODE", "ITEM", "KEY", "Cuts", "LocalNotes", "Measure", "StageDoor", "TableNeeds", "needs", "open_stage"]
@@ -68,7 +68,8 @@ class StageDoor:
         return self._gate.curator(self._staged.count_view(f"{table}.sizes", table, most_rows), share)
 
     def public_keys(self, label: str, table: str, reference: str | None, keys: int, most_rows: int, share: float) -> Curator:
-        """For which public keys the rows of a table refer to (its column is `KEY`); the last code is none of them."""
+        """For which public keys the rows of a table refer to (its column is `KEY`); then come those that the public table does
+        not have, and NULL."""
         return self._gate.curator(self._staged.key_view(label, table, reference, keys, most_rows), share)
 
     def listed(self, table: str, name: str, values: tuple[str, ...], most_rows: int, share: float) -> Curator:
@@ -78,6 +79,14 @@ class StageDoor:
     def unlisted(self, table: str, name: str, most_rows: int, share: float, delta_share: float) -> Learner:
         """For the values of a column that nobody has listed."""
         return self._gate.learner(StagedColumn(self._staged, table, name, most_rows), share, delta_share)
+
+    def strange_keys(self, table: str, reference: str, most_rows: int, share: float, delta_share: float) -> Learner:
+        """For the keys of a reference that its public table does not have."""
+        return self._gate.learner(StrangeKeys(self._staged, table, reference, most_rows), share, delta_share)
+
+    def add_keys(self, table: str, reference: str, keys: Sequence[str], first: int) -> None:
+        """Keys to be looked for as well: their codes begin where those of the public table end."""
+        self._staged.add_keys(f"{table}.{reference}", keys, first)
 
     def drop_rest(self, table: str, unrolling: Unrolling) -> None:
         """Drop the rows of an association that the rest of its vocabulary has no place for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,8 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.servers", "tests.time_limits"]
 
-settings.register_profile("all", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fast", settings.get_profile("all"), max_examples=20)
+settings.register_profile("all", derandomize=True, deadline=None, max_examples=45, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", settings.get_profile("all"), max_examples=15)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,6 +21,16 @@ ROOT = Path(__file__).resolve().parent.parent
 def pytest_configure(config: pytest.Config) -> None:
     """Most of what a property finds, it finds in its first examples: `make test` tries a third of those of `make test-all`."""
     settings.load_profile("fast" if config.option.markexpr == "not slow" else "all")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Thousands of tests are there from now on: whoever looks for garbage need not look among them each time."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    gc.unfreeze()
 
 
 def examples(number: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ tables:
     columns:
       pid: {type: identifier, generate: pattern, pattern: "P{n:05d}"}
       uid: {type: identifier, generate: uuid}
-      sex: {type: category, values: [F, M], other: M}
+      sex: {type: category, values: [F, M], rest: M}
       town: {type: category, learn: true, max_values: 5, nullable: true}
       grade: {type: category, values: [1, 2, 3]}
       smoker: {type: boolean, "true": Y, "false": N, nullable: true}
@@ -121,6 +122,7 @@ TYPES: dict[str, dict[str, pa.DataType]] = {
 CODES = [f"{letter}{number}0" for letter in "ABC" for number in range(4)]
 
 
+@cache
 def every_type_schema() -> Schema:
     return load_schema(TEXT)
 

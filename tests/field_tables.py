@@ -15,9 +15,9 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from mare.schema import columns, determined, links, moments, relative, schema, strict
+from mare.schema import calendar, columns, determined, links, moments, relative, schema, strict
 
-_ROOMS = (schema, links, columns, relative, determined)
+_ROOMS = (schema, calendar, links, columns, relative, determined)
 _MARKS = re.compile(r"(<!-- fields: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 _WORDS: dict[object, str] = {

@@ -31,7 +31,7 @@ _READS = ("staging.py", "stage")
 
 
 def main(word: str, plan: Path) -> None:
-    _import_everything()
+    import_everything()
     first = 0
     for run in json.loads(plan.read_text()):
         at = run["at"]
@@ -49,7 +49,7 @@ def main(word: str, plan: Path) -> None:
         print(json.dumps(line | {"steps": steps[0] if steps else None}), flush=True)
 
 
-def _import_everything() -> None:
+def import_everything() -> None:
     """Once, for all runs. Nothing of it has started a thread yet: a fork would not take threads along."""
     import pandas  # noqa: F401
     import pyarrow.parquet  # noqa: F401

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from types import TracebackType
 from typing import Self
 
@@ -35,6 +36,7 @@ tables:
 Rows = dict[str, list[dict[str, object]]]
 
 
+@cache
 def hospital_schema() -> Schema:
     return load_schema(HOSPITAL)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
+
+import pytest
 
 from mare.graph.dag import DatasetDag
 from mare.schema import Schema
@@ -36,7 +39,7 @@ _GROUPED = """
     public: true
     key: drug_id
     rows: 6
-    columns: {kind: {type: category, values: [x, y], nullable: true, other: outside}}
+    columns: {kind: {type: category, values: [x, y], nullable: true, rest: outside}}
 """
 
 RELATIONS: dict[str, str] = {
@@ -342,10 +345,30 @@ tables:
 }
 
 
+VARIANTS = (
+    "independent",
+    "association with derived values",
+    "association, the rest dropped",
+    "association, the rest by its group",
+    "pools",
+    "same entity, by interval",
+    "key is the foreign key",
+    "keys with modelled parts",
+    "composite keys",
+    "the same item",
+)
+EVERY_KIND = [pytest.param(kind, marks=[pytest.mark.slow] if kind in VARIANTS else []) for kind in RELATIONS]
+"""For whole fits of every kind: of kinds that are much alike `make test` fits one, `make test-all` each."""
+
+
 def related(kind: str, **changes: Any) -> Schema:
     """The schema of one kind, with fields of the whole schema changed."""
-    schema = load_schema(RELATIONS[kind])
-    return schema.model_copy(update=changes) if changes else schema
+    return _loaded(kind).model_copy(update=changes) if changes else _loaded(kind)
+
+
+@cache
+def _loaded(kind: str) -> Schema:
+    return load_schema(RELATIONS[kind])
 
 
 def givable(schema: Schema) -> list[str]:

@@ -155,6 +155,8 @@ def _cap_per_row(table: str, link: Parent, cap: Cap, schema: Schema) -> Entry:
 
 def _outside(column: str, values: int, declared: AnyColumn | None) -> Entry:
     """Values that took part otherwise than they were; ``declared`` is None for a reference."""
+    if declared is None:
+        return f"{column}: {values:,} keys that its public table does not have took part as the rest {INTERNAL}", UNKNOWN_KEYS
     if getattr(declared, "learn", False) and isinstance(declared, Category | Code):
         return f"{column}: {values:,} values were too rare to be learned at this budget {INTERNAL}", RARE
     if getattr(declared, "learn", False):

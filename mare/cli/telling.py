@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
@@ -55,6 +56,17 @@ def warn_status(release: Release) -> None:
         typer.echo(f"mare: {release.warning}", err=True)
 
 
+def tell_doubts(release: Release, quiet: bool) -> None:
+    """What the release does not know, on a terminal and in a pipe alike: it follows from noisy answers."""
+    for doubt in release.doubts:
+        remark(f"mare: {doubt}", quiet)
+
+
+def describe_doubts(release: Release) -> list[dict[str, object]]:
+    """The same for --json."""
+    return [asdict(doubt) for doubt in release.doubts]
+
+
 def describe_release(release: Release, path: str | None = None) -> dict[str, object]:
     """The release in a few public facts, for --json."""
     totals, budget = release.ledger.totals, release.ledger.budget
@@ -67,6 +79,7 @@ def describe_release(release: Release, path: str | None = None) -> dict[str, obj
         "spent": {"epsilon": totals.epsilon, "delta": totals.delta},
         "entities": release.plan.entities,
         "tables": [table.name for table in release.tables],
+        "doubts": describe_doubts(release),
     }
 
 

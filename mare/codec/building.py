@@ -102,6 +102,8 @@ class TableCodec:
         for name, first in self.firsts.items():
             coarsenings[f"first({name})"] = neighbours(first.bins.count, first.size)
             coarsenings[f"elapsed({name})"] = neighbours(first.elapsed.count, first.elapsed.count)
+            if first.pacing is not None:
+                coarsenings[f"pace({name})"] = neighbours(first.pacing.count, first.pacing.count)
         for shared in self.shared:
             if isinstance(codec := self.columns[shared.column], OrdinalCodec) and shared.holder == self.table:
                 coarsenings[shared.name] = neighbours(codec.bins.count, codec.size + 1)
@@ -189,23 +191,30 @@ def _listed(column: Listed, learned: object) -> ColumnCodec:
     if values is None:
         if not isinstance(learned, LearnedValues):
             return OpenCodec(most=column.most_values)
-        # Noise may have left nothing of a list; then everything is `other`, NULL, or one value without a name.
-        values = learned.values or (() if outside is not None or column.nullable else ("",))
-        values = values if outside is None or outside in values else (*values, outside)
+        # Noise may have left nothing of a list; then everything is the rest.
+        if outside is None:
+            return CategoryCodec(learned.values, column.nullable, None, (), True, column.redraws, learned.counts)
+        values = learned.values if outside in learned.values else (*learned.values, outside)
     return CategoryCodec(values, column.nullable, outside, tuple(column.spellings.items()))
 
 
 def _code(column: Code, learned: object) -> ColumnCodec:
     prefix = column.hierarchy.prefix if column.hierarchy is not None else ()
+    word = None if column.outside is None else canonical(column.outside)
     if isinstance(learned, LearnedValues):
-        kept = learned.values or (() if learned.rest or column.nullable else ("",))
-        return CodeCodec(kept, learned.rest, column.nullable, prefix, learned.levels)
+        if word is None:
+            of_list = (learned.values, learned.shared, column.nullable, prefix, learned.levels)
+            return CodeCodec(*of_list, has_rest=True, redraws=column.redraws, weights=learned.counts)
+        extra, known = [word] * (word not in learned.values), len(learned.values)
+        levels = tuple((*level[:known], *extra, *level[known:]) for level in learned.levels)
+        return CodeCodec((*learned.values, *extra), learned.shared, column.nullable, prefix, levels, word)
     if column.values is None:
         return OpenCodec(most=column.most_values, vocabulary=column.vocabulary)
     listed = tuple(canonical(value) for value in column.values)
     if column.max_values is not None and column.max_values < len(listed):
         return OpenCodec(most=column.max_values, listed=listed)
-    return CodeCodec(listed, (), column.nullable, prefix)
+    listed = listed if word is None or word in listed else (*listed, word)
+    return CodeCodec(listed, (), column.nullable, prefix, (), word)
 
 
 def _scaled(schema: Schema, table: str, name: str) -> Quantity | None:

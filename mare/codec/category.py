@@ -1,4 +1,11 @@
-"""Listed values: the code is the value's place in the list.
+"""Listed values: the code is the value's place in the list. What the list does not hold is the rest.
+
+    listed values ─ **the rest** ─ NULL
+
+Of a learned list the rest is one code of its own: it is measured and modelled as any other, and is never a listed value's. When
+rows are written, it is drawn again among the listed ones (`Redrawn`), or becomes NULL. A list that the schema declares is a
+promise of whoever wrote it, and has no such code: a value outside becomes `rest`, where that is a word, else NULL; where there
+is no NULL either, any of the values, spread by what else the row holds, so that none of them gains all of it.
 
 Codes of a large vocabulary are many: rare ones share a place with their kin, and come back as one of them. The hierarchy tells
 which codes are alike: prefixes of the code, or columns of the public vocabulary. Its levels are public, so models may count codes
@@ -17,150 +24,187 @@ from mare.domain import Coarsening, CodeArray, smallest_dtype
 from mare.schema.columns.category import canonical as canonical
 from mare.schema.strict import Value
 
-from .parsing import as_texts
+from .ticks import Mask
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 @dataclass(frozen=True)
-class CategoryCodec:
-    """Codes 0 … values-1 in the order of the list; the last code is NULL where the column is nullable.
+class Redrawn:
+    """What stands for all that a list does not hold, and is drawn again among what it holds."""
 
-    What the domain does not list becomes ``other``; without one NULL; and where the column has no NULL either, the first
-    value. It is never a crash: whether a strange value occurs is a fact about somebody.
+    code: int
+    """The codes below are the listed ones."""
+    weights: tuple[float, ...] = ()
+    """How frequent these are, by answers that were paid for; none where nobody asked."""
+
+    def pick(self, uniform: NDArray[np.float64]) -> NDArray[np.int64]:
+        """A listed code for each number between 0 and 1. There is at least one."""
+        weights = np.maximum(np.asarray(self.weights, dtype=np.float64), 0.0)
+        if len(weights) != self.code or not weights.any():
+            weights = np.ones(self.code)
+        steps = np.cumsum(weights) / weights.sum()
+        places = np.searchsorted(steps, uniform, side="right")
+        return np.asarray(np.minimum(places, np.flatnonzero(weights)[-1]), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """The values of a column as codes."""
+
+    codes: CodeArray
+    outside: int
+    """How many values the list does not hold. True, hence secret."""
+    nowhere: Mask | None = None
+    """Rows that no code is for, where there are any; theirs is 0 for the time being."""
+
+
+@dataclass(frozen=True)
+class CategoryCodec:
+    """Codes 0 … values-1 in the order of the list; then the rest, of a learned list; the last is NULL where the column is
+    nullable.
+
+    It is never a crash: whether a strange value occurs is a fact about somebody.
     """
 
     values: tuple[Value, ...]
     nullable: bool = False
     other: Value | None = None
-    """One of the values."""
+    """One of the values: what all others are."""
     spellings: tuple[tuple[str, Value], ...] = ()
     """Other texts that a source may write for a value."""
+    has_rest: bool = False
+    redraws: bool = True
+    """Whether the rest is drawn again; else it is NULL."""
+    weights: tuple[float, ...] = ()
+    """How frequent the values are, where it was learned."""
 
     @property
     def size(self) -> int:
-        return len(self.values) + self.nullable
+        return len(self.values) + self.has_rest + self.nullable
 
     @property
     def labels(self) -> tuple[str | None, ...]:
-        """Of each code, its value as text; None for NULL."""
-        return (*map(canonical, self.values), *([None] if self.nullable else []))
+        """Of each code, its value as text; None for the rest and for NULL."""
+        return (*map(canonical, self.values), *([None] * (self.size - len(self.values))))
 
     @property
-    def outside(self) -> int:
-        """The code of a value that is not listed."""
-        if self.other is not None:
-            return self.values.index(self.other)
-        return len(self.values) if self.nullable else 0
+    def rest(self) -> Redrawn | None:
+        """What is drawn again when rows are written."""
+        return Redrawn(len(self.values), self.weights) if self.has_rest and self.redraws and self.values else None
 
     def encode(self, values: pa.Array) -> CodeArray:
-        return self.encode_counted(values)[0]
+        return self.listing(values).codes
 
-    def encode_counted(self, values: pa.Array) -> tuple[CodeArray, int]:
-        """The codes, and how many values were not listed."""
+    def listing(self, values: pa.Array) -> Listing:
         known = {canonical(value): code for code, value in enumerate(self.values)}
         known = {text: known[canonical(value)] for text, value in self.spellings} | known
-        return coded_by_value(values, known, self.outside, len(self.values) if self.nullable else self.outside, self.size)
+        outside: int | None = None
+        if self.other is not None:
+            outside = self.values.index(self.other)
+        elif self.has_rest or self.nullable:
+            outside = len(self.values)
+        null = self.size - 1 if self.nullable else outside
+        return coded_by_value(values, known, outside, null, self.size)
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
+        """A rest that nothing was known to draw from is NULL; where there is no NULL, a text without a letter."""
         import pyarrow as pa
 
-        table = pa.array([*uniform(self.values), None])
-        return table.take(pa.array(np.minimum(codes.astype(np.int64), len(self.values))))
+        rest = [] if not self.has_rest else [None if self.nullable else ""]
+        return pa.array([*uniform(self.values), *rest, None]).take(pa.array(np.minimum(codes.astype(np.int64), self.size)))
 
 
 @dataclass(frozen=True)
 class CodeCodec:
-    """Codes: those kept; then one for each group of the rest; the last is NULL where the column is nullable."""
+    """Codes: those kept; one for each group that shares a place; the rest, where there is one; the last is NULL where the
+    column is nullable."""
 
     kept: tuple[str, ...]
     """The most frequent first, where they were chosen with budget."""
-    rest: tuple[tuple[str, ...], ...] = ()
+    shared: tuple[tuple[str, ...], ...] = ()
     """Groups of codes that share a place: each comes back as one of its codes, at random."""
     nullable: bool = False
     prefix: tuple[int, ...] = ()
     """Lengths of the prefixes that are levels, coarse to fine."""
     levels: tuple[tuple[str, ...], ...] = ()
     """Further levels, coarse to fine: of each kept code and each group, what the vocabulary calls it there."""
+    other: str | None = None
+    """One of those kept: what all codes outside the vocabulary are."""
+    has_rest: bool = False
+    redraws: bool = True
+    """Whether the rest is drawn again; else it is NULL."""
+    weights: tuple[float, ...] = ()
+    """How frequent the kept ones and the groups are, where it was counted."""
 
     @property
     def places(self) -> int:
-        return len(self.kept) + len(self.rest)
+        return len(self.kept) + len(self.shared)
 
     @property
     def size(self) -> int:
-        return self.places + self.nullable
+        return self.places + self.has_rest + self.nullable
 
     @property
     def labels(self) -> tuple[str | None, ...]:
-        """Of each code, its text; None for NULL and for what stands for several codes."""
-        return (*self.kept, *(None for _ in self.rest), *([None] if self.nullable else []))
+        """Of each code, its text; None for NULL, for the rest, and for what stands for several codes."""
+        return (*self.kept, *([None] * (self.size - len(self.kept))))
+
+    @property
+    def rest(self) -> Redrawn | None:
+        return Redrawn(self.places, self.weights) if self.has_rest and self.redraws and self.places else None
 
     def encode(self, values: pa.Array) -> CodeArray:
-        return self.encode_counted(values)[0]
+        return self.listing(values).codes
 
-    def encode_counted(self, values: pa.Array) -> tuple[CodeArray, int]:
-        """The codes, and how many values are in no vocabulary. Those are put with the codes that begin as they do."""
+    def listing(self, values: pa.Array) -> Listing:
         known = {text: code for code, text in enumerate(self.kept)}
-        known |= {text: len(self.kept) + group for group, texts in enumerate(self.rest) for text in texts}
-        alike = {}
-        for length in self.prefix:
-            for text, code in reversed(known.items()):
-                alike[length, text[:length]] = code
-        unknown = self.places if self.nullable else 0
-        codes, strange = coded_by_value(values, known, unknown, unknown, self.size)
-        if strange and self.prefix:
-            codes = self._with_kin(values, codes, known, alike)
-        return codes, strange
-
-    def _with_kin(
-        self, values: pa.Array, codes: CodeArray, known: dict[str, int], alike: dict[tuple[int, str], int]
-    ) -> CodeArray:
-        distinct = as_texts(values).dictionary_encode()
-        codes_of_kin: list[int] = []
-        for text in distinct.dictionary.to_pylist():
-            kin = [alike[n, text[:n]] for n in reversed(self.prefix) if (n, text[:n]) in alike]
-            codes_of_kin.append(kin[0] if kin and text not in known else -1)
-        table = np.array([*codes_of_kin, -1], dtype=np.int64)
-        placed = table[np.asarray(distinct.indices.fill_null(len(codes_of_kin)), dtype=np.int64)]
-        return np.where(placed >= 0, placed, codes).astype(smallest_dtype(self.size))
+        known |= {text: len(self.kept) + group for group, texts in enumerate(self.shared) for text in texts}
+        outside = self.places if self.has_rest or self.nullable else None
+        outside = outside if self.other is None else self.kept.index(self.other)
+        return coded_by_value(values, known, outside, self.size - 1 if self.nullable else outside, self.size)
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
         import pyarrow as pa
 
-        every = [*self.kept, *(text for texts in self.rest for text in texts), None]
-        sizes = np.array([1] * len(self.kept) + [len(texts) for texts in self.rest] + [1], dtype=np.int64)
+        unknown = [] if not self.has_rest else [None if self.nullable else ""]
+        every = [*self.kept, *(text for texts in self.shared for text in texts), *unknown, None]
+        sizes = np.array([1] * len(self.kept) + [len(texts) for texts in self.shared] + [1] * (len(unknown) + 1), dtype=np.int64)
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        index = np.minimum(codes.astype(np.int64), self.places)
+        index = np.minimum(codes.astype(np.int64), self.size)
         # One draw a row whatever it is: who comes after does not depend on it.
         drawn = starts[index] + (rng.random(len(index)) * sizes[index]).astype(np.int64)
         return pa.array(every, type=pa.string()).take(pa.array(np.minimum(drawn, starts[index] + sizes[index] - 1)))
 
     def coarsenings(self) -> tuple[Coarsening, ...]:
-        """Fine to coarse. NULL stays a code of its own."""
-        names = [*self.kept, *(texts[0] for texts in self.rest)]
+        """Fine to coarse. The rest and NULL stay codes of their own."""
+        names = [*self.kept, *(texts[0] for texts in self.shared)]
         by_prefix = [tuple(name[:length] for name in names) for length in self.prefix]
+        own = self.has_rest + self.nullable
         coarsenings: list[Coarsening] = []
         for labels in reversed([*self.levels, *by_prefix]):
             place = {label: code for code, label in enumerate(dict.fromkeys(labels))}
-            codes = [place[label] for label in labels] + [len(place)] * self.nullable
-            size = len(place) + self.nullable
+            codes = [place[label] for label in labels] + [len(place) + number for number in range(own)]
+            size = len(place) + own
             if size < (coarsenings[-1].size if coarsenings else self.size):
                 coarsenings.append(Coarsening(np.array(codes, dtype=np.int64), size))
         return tuple(coarsenings)
 
 
-def coded_by_value(values: pa.Array, known: dict[str, int], outside: int, null: int, size: int) -> tuple[CodeArray, int]:
-    """Codes by the value's text: every distinct value is looked up once. And how many values are not known."""
+def coded_by_value(values: pa.Array, known: dict[str, int], outside: int | None, null: int | None, size: int) -> Listing:
+    """Codes by the value's text: every distinct value is looked up once. Without a code for what is ``outside``, or ``null``,
+    such rows are nowhere."""
     import pyarrow.compute as pc
 
     distinct = values.dictionary_encode()
     texts = [canonical(value) for value in distinct.dictionary.to_pylist()]
-    codes = np.array([*(known.get(text, outside) for text in texts), null], dtype=smallest_dtype(size))
+    found = [*(known.get(text, outside) for text in texts), null]
     strange = np.array([*(text not in known for text in texts), False])
     index = np.asarray(pc.fill_null(distinct.indices, len(texts)), dtype=np.int64)
-    return codes[index], int(strange[index].sum())
+    lost = np.array([code is None for code in found])[index]
+    codes = np.array([0 if code is None else code for code in found], dtype=smallest_dtype(size))[index]
+    return Listing(codes, int(strange[index].sum()), lost if lost.any() else None)
 
 
 def uniform(values: tuple[Value, ...]) -> list[Value]:

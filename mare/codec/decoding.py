@@ -106,7 +106,7 @@ class Walk:
                 count = siblings.rows
                 drawn[name] = np.zeros(count, dtype=np.int64), np.full(count, NULL, dtype=np.int16)
                 zeros = np.zeros(count, dtype=np.int64)
-                self.points[name] = Points(column.scale, zeros, zeros.copy(), np.zeros(count, dtype=np.bool_))
+                self.points[name] = Points(column.scale, zeros, zeros.copy())
 
     def fill(self, rows: Mapping[str, CodeArray], firsts: Mapping[str, CodeArray], rng: np.random.Generator) -> None:
         relative = {name: column for name, column in self.codec.ordered.items() if isinstance(column, RelativeCodec)}
@@ -127,19 +127,17 @@ class Walk:
         """The rows ``at`` of one column, whose codes are given; what they depend on has its place."""
         limits, _ = limits_of(column.placing, column.scale, self.points, self.above, self.siblings, at)
         ticks, kinds = column.place(codes, limits, drawing(rng, name, at)), column.slots.kinds_of(codes, column.bins.count)
-        lower, upper, known = standing_place(column.placing, column.scale, self.points, self.above, at)
+        furthest = None if column.placing.between else column.bins.high
+        lower, upper = standing_place(column.placing, column.scale, self.points, self.above, at, furthest)
         begins = self.siblings.position[at] == 0
         if column.first is not None and firsts is not None and begins.any():
-            high = None if limits.high is None else limits.high[begins]
-            start = self.start(column, firsts, high, at[begins], drawing(rng, f"first({name})", at[begins]))
+            start = self.start(column, firsts, limits.take(begins), at[begins], drawing(rng, f"first({name})", at[begins]))
             ticks[begins] = lower[begins] = upper[begins] = start
-            known = known | begins
         kinds = np.where(kinds == FIRST_ROW, ORDINARY, kinds).astype(np.int16)
         there = kinds == ORDINARY
         self.drawn[name][0][at], self.drawn[name][1][at] = ticks, kinds
         points = self.points[name]
         points.lower[at], points.upper[at] = np.where(there, ticks, lower), np.where(there, ticks, upper)
-        points.known[at] = there | known
 
     def _in_order(self, name: str, at: Index) -> None:
         """Siblings depend on the same rows above, so whatever one of them may be, another may be too."""
@@ -174,14 +172,16 @@ class Walk:
     def _latest(self) -> Ticks:
         return np.zeros(self.siblings.rows, dtype=np.int64)
 
-    def start(self, column: RelativeCodec, firsts: CodeArray, before: Ticks | None, at: Index, rng: np.random.Generator) -> Ticks:
-        """The first values of sequences that begin with the rows ``at``, held inside whatever these have to stay before."""
+    def start(self, column: RelativeCodec, firsts: CodeArray, limits: Limits, at: Index, rng: np.random.Generator) -> Ticks:
+        """The first values of sequences that begin with the rows ``at``, inside whatever these have to stay before."""
         if column.first is None:
             raise InternalError("a sequence without a first value begins")
         from_above, _ = limits_of(column.first.placing, column.scale, self.points, self.above, self.siblings, at)
-        ticks = column.first.place(firsts[self.siblings.parent[at]], from_above, rng)
-        high = None if before is None else before - column.placing.strict
-        return column.placing.held(ticks, Limits(from_above.low, high), column.scale.limits)
+        high = from_above.high
+        if limits.high is not None:
+            before = limits.high - (column.placing.strict and column.placing.before is not None)
+            high = before if high is None else np.minimum(high, before)
+        return column.first.place(firsts[self.siblings.parent[at]], Limits(from_above.low, high, limits.remaining), rng)
 
 
 def _hand_out(ticks: Ticks, kinds: Kinds, siblings: Siblings) -> None:

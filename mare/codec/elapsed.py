@@ -1,9 +1,13 @@
-"""How far a sequence is when a row begins: free history, for a gap often depends on all the time before it (recipe, step 9).
+"""How far a sequence is when a row begins, and how much time each row that is still to come has: free history, for a gap often
+depends on all the time before it (recipe, step 9).
 
 Where a row above sets an end, it is what is left until then (the rest of a stay, of a follow-up). Else it is measured as the
 first value of the sequence is: from the row above that this depends on (the age at an admission), or as it stands. A row begins
 where the previous one ended; the first begins at its own value, which the context knows. The fit looks at the values that rows
 have, the sampler at those that it has drawn so far (`Advance`).
+
+Where the calendar ends a sequence (`max:`), its gaps are distances, which know nothing of an end. The pace does: what is left
+until then, shared by this row and those after it. So a sequence that is late hurries, and few pass the end.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from .building import TableCodec
 from .decoding import Walk
 from .ordinal import OrdinalCodec
 from .relative import FirstCodec, Limits, RelativeCodec
-from .siblings import Above, Index, Points, Siblings, limits_of
+from .siblings import Above, Index, Points, Siblings, is_open, limits_of
 from .slots import NULL, ORDINARY
 from .ticks import FURTHEST, Side, Ticks
 
@@ -31,33 +35,60 @@ def elapsed_name(column: str) -> str:
     return f"elapsed({column})"
 
 
+def pace_name(column: str) -> str:
+    return f"pace({column})"
+
+
 def elapsed_ticks(
     codec: TableCodec, name: str, points: Mapping[str, Points], above: Above, siblings: Siblings, at: Index
 ) -> Ticks:
     """Where the rows ``at`` begin. Of ``points``, those of earlier rows are looked at, and of first rows their own."""
     sequence, first = _sequence(codec, name)
-    side, column = _follows(sequence)
-    own, back = points[name].take(at), points[column].take(np.maximum(at - 1, 0))
-    begins = siblings.position[at] == 0
-    start = np.where(begins, own.lower, back.bound(side, sequence.scale))
+    side, _ = _follows(sequence)
+    start = _starts(sequence, name, points, siblings, at)
     if sequence.placing.ends_above:
         # The end alone: what comes before the first row is another sequence's.
         end_of = replace(sequence.placing, after=None) if side == "after" else replace(sequence.placing, before=None)
         limits, there = limits_of(end_of, sequence.scale, points, above, siblings, at)
         end = limits.high if side == "after" else limits.low
         measured = np.abs((0 if end is None else end) - start)
+        there = there if end is None else there & ~is_open(end)
     else:
         limits, there = limits_of(first.placing, first.scale, points, above, siblings, at)
         measured, _ = first.measure(start, limits)
     # Where a row begins is not known: it counts as the start of the range.
-    return np.where(there & np.where(begins, own.known, back.known), measured, -FURTHEST)
+    return np.where(there & ~is_open(start), measured, -FURTHEST)
 
 
-def elapsed_codes(codec: TableCodec, ticks: Mapping[str, Ticks]) -> dict[str, CodeArray]:
-    """The codes of what was measured; what lies beyond the bins is at their end. Nothing where bins are still open."""
-    bins = {name: first.lasting for name, first in codec.firsts.items() if name in ticks}
-    settled = {name: placed for name, placed in bins.items() if isinstance(placed, Bins)}
-    return {name: placed.assign(ticks[name]).astype(smallest_dtype(placed.count)) for name, placed in settled.items()}
+def pace_ticks(codec: TableCodec, name: str, points: Mapping[str, Points], siblings: Siblings, at: Index) -> Ticks:
+    """What is left until the calendar's end where the rows ``at`` begin, for each row that is still to come."""
+    sequence, _ = _sequence(codec, name)
+    start = _starts(sequence, name, points, siblings, at)
+    end = sequence.placing.high or 0
+    left: Ticks = np.maximum(end - np.where(is_open(start), end, start), 0)
+    return left // (siblings.remaining[at] + 1)
+
+
+def _starts(sequence: RelativeCodec, name: str, points: Mapping[str, Points], siblings: Siblings, at: Index) -> Ticks:
+    """Where rows begin: the first at its own value, the others where the previous one ended."""
+    side, column = _follows(sequence)
+    back = points[column].take(np.maximum(at - 1, 0))
+    return np.where(siblings.position[at] == 0, points[name].lower[at], back.bound(side, sequence.scale))
+
+
+def free_codes(
+    codec: TableCodec, name: str, points: Mapping[str, Points], siblings: Siblings, at: Index, elapsed: Ticks
+) -> dict[str, CodeArray]:
+    """The codes of what is known of a sequence where the rows ``at`` begin, by name of the free history; what lies beyond the
+    bins is at their end. Nothing where bins are still open."""
+    _, first = _sequence(codec, name)
+    codes: dict[str, CodeArray] = {}
+    if isinstance(first.lasting, Bins):
+        codes[elapsed_name(name)] = first.lasting.assign(elapsed).astype(smallest_dtype(first.lasting.count))
+    if first.pacing is not None:
+        paces = first.pacing.assign(pace_ticks(codec, name, points, siblings, at))
+        codes[pace_name(name)] = paces.astype(smallest_dtype(first.pacing.count))
+    return codes
 
 
 def leading(codec: TableCodec, name: str) -> TableCodec:
@@ -109,13 +140,13 @@ class Advance:
         }
         self.walk = Walk(self.codec, siblings, above, nothing)
 
-    def begin(self, at: Index) -> CodeArray:
-        """How far the sequences have come where the rows ``at`` begin. All rows before them have been handed in."""
+    def begin(self, at: Index) -> Mapping[str, CodeArray]:
+        """What is known of the sequences where the rows ``at`` begin. All rows before them have been handed in."""
         begins = at[self.siblings.position[at] == 0]
         if len(begins):
             self._begin_sequences(begins)
         ticks = elapsed_ticks(self.codec, self.column, self.walk.points, self.above, self.siblings, at)
-        return elapsed_codes(self.codec, {self.column: ticks})[self.column]
+        return free_codes(self.codec, self.column, self.walk.points, self.siblings, at, ticks)
 
     def hand_in(self, at: Index, rows: Mapping[str, CodeArray]) -> None:
         """The codes of the rows ``at``, now that they are drawn."""
@@ -128,16 +159,14 @@ class Advance:
                 points, there = self.walk.points[name], kinds == ORDINARY
                 points.lower[at] = np.where(there, ticks, codec.bins.low)
                 points.upper[at] = np.where(there, ticks, codec.bins.high)
-                points.known[at] = there
 
     def _begin_sequences(self, at: Index) -> None:
         codec, points = self.codec.columns[self.column], self.walk.points[self.column]
         if not isinstance(codec, RelativeCodec):
             raise ValueError(f"{self.column} is no sequence with a first value")
-        # What the row itself has to stay before is not drawn yet; what a row above sets is known.
-        limits = Limits()
-        if codec.placing.ends_above:
+        # What the row itself has to stay before is not drawn yet; what a row above or the calendar sets is known.
+        limits = Limits(remaining=self.siblings.remaining[at])
+        if codec.placing.has_end:
             limits, _ = limits_of(codec.placing, codec.scale, self.walk.points, self.above, self.siblings, at)
-        start = self.walk.start(codec, self.firsts, limits.high, at, drawing(self.rng, f"first({self.column})", at))
+        start = self.walk.start(codec, self.firsts, limits, at, drawing(self.rng, f"first({self.column})", at))
         points.lower[at] = points.upper[at] = start
-        points.known[at] = True

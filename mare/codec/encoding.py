@@ -5,17 +5,18 @@ Between the two, bins may be learned: what is read follows from the schema alone
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mare.domain import CodeArray, smallest_dtype
 from mare.errors import InternalError
 
 from .building import TableCodec, ValueCodec
-from .elapsed import elapsed_codes, elapsed_ticks
+from .elapsed import elapsed_ticks, free_codes
 from .ordinal import OrdinalCodec
 from .relative import FirstCodec, RelativeCodec
 from .scaled import ScaledCodec
@@ -60,8 +61,8 @@ class EncodedTable:
     firsts: Mapping[str, CodeArray]
     outside: Mapping[str, int] = field(default_factory=dict)
     """Values that were clamped, made `other` or NULL. True numbers: secret."""
-    elapsed: Mapping[str, CodeArray] = field(default_factory=dict)
-    """By column: how far the sequence has come when a row begins."""
+    free: Mapping[str, CodeArray] = field(default_factory=dict)
+    """What is known of a sequence where a row begins, by name of the free history."""
 
 
 def read_table(
@@ -77,12 +78,16 @@ def read_table(
     """
     codes: dict[str, CodeArray] = dict(given or {})
     outside: dict[str, int] = {}
+    nowhere: dict[str, Mask] = {}
     readings: dict[str, Reading] = {}
     ticks: dict[str, Ticks] = {}
     kinds: dict[str, Kinds] = {}
     for name, column in codec.columns.items():
         if isinstance(column, ValueCodec):
-            codes[name], outside[name] = column.encode_counted(values[name])
+            listing = column.listing(values[name])
+            codes[name], outside[name] = listing.codes, listing.outside
+            if listing.nowhere is not None:
+                nowhere[name] = listing.nowhere
         elif isinstance(column, ScaledCodec):
             readings[name] = column.read(values[name], column.item_of(codes))
         elif isinstance(column, OrdinalCodec):
@@ -91,6 +96,8 @@ def read_table(
         elif isinstance(column, RelativeCodec):
             read, kinds[name] = column.values.read(values[name])
             ticks[name] = read.ticks
+    for name, lost in nowhere.items():
+        _spread(codes[name], lost, codec.columns[name].size, [siblings.position, *codes.values(), *ticks.values()])
     walk = _Walk(codec, siblings, above or {}, ticks, kinds)
     firsts = {}
     for name, column in codec.ordered.items():
@@ -100,6 +107,18 @@ def read_table(
                 firsts[name] = walk.first(name, column.first)
     elapsed = {name: elapsed_ticks(codec, name, walk.points, walk.above, siblings, walk.everyone) for name in firsts}
     return ReadTable(codes, readings, firsts, walk.points, outside, elapsed)
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _spread(codes: CodeArray, lost: Mask, size: int, row: Sequence[NDArray[np.integer]]) -> None:
+    """Codes for rows that no code is for, by what else the row holds: a function of the row itself, and no value gains all."""
+    mixed = np.zeros(int(lost.sum()), dtype=np.uint64)
+    for column in row:
+        mixed = (mixed ^ column[lost].astype(np.int64).view(np.uint64)) * _ODD
+        mixed ^= mixed >> np.uint64(29)
+    codes[lost] = (mixed % np.uint64(size)).astype(codes.dtype)
 
 
 def code_table(codec: TableCodec, read: ReadTable, siblings: Siblings) -> EncodedTable:
@@ -123,7 +142,10 @@ def code_table(codec: TableCodec, read: ReadTable, siblings: Siblings) -> Encode
         else:
             raise InternalError(f"{codec.table}.{name} is coded before its values are known")
     firsts = {name: _first_codes(first, read.firsts[name], siblings) for name, first in codec.firsts.items()}
-    return EncodedTable({name: rows[name] for name in codec.columns}, firsts, outside, elapsed_codes(codec, read.elapsed))
+    everyone, free = np.arange(siblings.rows, dtype=np.int64), dict[str, CodeArray]()
+    for name, elapsed in read.elapsed.items():
+        free |= free_codes(codec, name, read.points, siblings, everyone, elapsed)
+    return EncodedTable({name: rows[name] for name in codec.columns}, firsts, outside, free)
 
 
 def _first_codes(first: FirstCodec, reading: FirstReading, siblings: Siblings) -> CodeArray:
@@ -144,10 +166,11 @@ class _Walk:
         self.is_first = siblings.position == 0
         self.points: dict[str, Points] = {}
         for name, column in codec.ordered.items():
-            # Ends of the domain may still be open here; a place that is not known is never measured from.
-            self.points[name] = standing(column.scale, ticks[name].copy(), kinds[name] == ORDINARY, 0, 0)
+            # Bounds that are learned may still be open here; a place that is not known is never measured from.
+            ends = column.declared if isinstance(column, OrdinalCodec) else (None, None)
+            self.points[name] = standing(column.scale, ticks[name].copy(), kinds[name] == ORDINARY, *ends)
         relative = {name: column for name, column in codec.ordered.items() if isinstance(column, RelativeCodec)}
-        if any((~self.points[name].known).any() for name in relative):
+        if any((kinds[name] != ORDINARY).any() for name in relative):
             self._stand(relative)
 
     def _stand(self, relative: Mapping[str, RelativeCodec]) -> None:
@@ -155,10 +178,10 @@ class _Walk:
         for position, at in enumerate(self.siblings.steps):
             for name, column in relative.items():
                 points = self.points[name]
-                missing = at[~points.known[at]]
+                missing = at[self.kinds[name][at] != ORDINARY]
                 placing = column.first.placing if column.first is not None and position == 0 else column.placing
                 if len(missing) and placing.anchors:
-                    points.lower[missing], points.upper[missing], points.known[missing] = standing_place(
+                    points.lower[missing], points.upper[missing] = standing_place(
                         placing, column.scale, self.points, self.above, missing
                     )
 

@@ -27,8 +27,10 @@ class LearnedValues:
     """The values of a category, or the codes of a vocabulary."""
 
     values: tuple[str, ...]
-    rest: tuple[tuple[str, ...], ...] = ()
+    shared: tuple[tuple[str, ...], ...] = ()
     """Groups of codes that share a place."""
+    counts: tuple[float, ...] = ()
+    """Of each value and each group, its noisy count, where it was counted: what the rest is drawn by."""
     levels: tuple[tuple[str, ...], ...] = ()
     """Columns of the vocabulary, coarse to fine: of each value and each group, what it is called there."""
 

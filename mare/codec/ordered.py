@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mare.schema import Schema
-from mare.schema.columns import DEFAULT_BINS, Ordinal, keeps_each
+from mare.schema.columns import DEFAULT_BINS, PACES, Ordinal, keeps_each
 from mare.schema.columns.ordinal import Ends
 from mare.schema.columns.ticks import open_ticks
 from mare.schema.layout import Layout
@@ -45,9 +45,9 @@ def ordered_codec(
     slots = Slots(column.specials, column.nullable, sequence=column.first is not None)
     if after is None and before is None:
         ends = settled(low, known.low, column.decimals, scale), settled(high, known.high, column.decimals, scale)
-        return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), slots=slots)
+        return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), (low, high), slots=slots)
     reach = None if column.within is None else scale.reach(column.within)
-    placing = Placing(after, before, reach, column.strict, low, high)
+    placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, column))
     if placing.between:
         placed = known.bins or _fractions(column)
     else:
@@ -55,9 +55,23 @@ def ordered_codec(
         placed = _placed(column, scale, (0, None if furthest is None else max(0, furthest)), known.bins)
     if column.first is None:
         return RelativeCodec(scale, placed, placing, slots=slots)
-    start = _first(column, column.first, scale, None if first is None else first.bins, anchors)
+    start = _first(column, column.first, scale, None if first is None else first.bins, anchors, (low, high))
     lasting = (None if elapsed is None else elapsed.bins) or _lasting(start, placing)
-    return RelativeCodec(scale, placed, placing, replace(start, lasting=lasting), slots=slots)
+    pacing = _paces(placing, start) if column.is_paced else None
+    return RelativeCodec(scale, placed, placing, replace(start, lasting=lasting, pacing=pacing), slots=slots)
+
+
+def _leads(schema: Schema, table: str, column: Ordinal) -> bool:
+    """Whether something in the next row follows this column."""
+    columns = schema.tables[table].columns
+    followed = {
+        a.column
+        for other in columns.values()
+        if isinstance(other, Ordinal)
+        for a in other.anchors.values()
+        if a.scope == PREVIOUS_ROW
+    }
+    return any(columns[name] is column for name in followed if name in columns)
 
 
 def settled(declared: int | None, learned: int | None, precision: int | None, scale: AnyScale) -> int | None:
@@ -101,14 +115,17 @@ def _fractions(column: Ordinal) -> Bins | OpenBins:
     return OpenBins(0, WHOLE, column.scale, column.most_bins, closes=True)
 
 
-def _first(column: Ordinal, first: FirstValue, scale: AnyScale, learned: Bins | None, anchors: dict[str, Anchor]) -> FirstCodec:
+def _first(
+    column: Ordinal, first: FirstValue, scale: AnyScale, learned: Bins | None, anchors: dict[str, Anchor], ends: Ends
+) -> FirstCodec:
     most = column.most_first_bins or DEFAULT_BINS
     if first.within is not None:
-        placing = Placing(anchors.get("first.after"), anchors.get("first.before"), scale.reach(first.within))
+        placing = Placing(anchors.get("first.after"), anchors.get("first.before"), scale.reach(first.within), False, *ends)
         # The column's own scale is about the distance from the previous row, not about this one.
         return FirstCodec(scale, learned or cut(0, placing.furthest or 0, None, "mixed", most), placing)
     low, high = scale.tick(first.min, up=True), scale.tick(first.max)
-    return FirstCodec(scale, learned or cut(min(low, high), high, None, "linear", most))
+    placing = Placing(low=ends[0], high=ends[1])
+    return FirstCodec(scale, learned or cut(min(low, high), high, None, "linear", most), placing)
 
 
 def _lasting(first: FirstCodec, placing: Placing) -> OpenBins:
@@ -122,6 +139,14 @@ def _lasting(first: FirstCodec, placing: Placing) -> OpenBins:
         high += placing.reach or 0
     limits = first.scale.limits
     return OpenBins(low, min(high, limits[1] - limits[0]), "mixed" if first.placing.anchors else "linear", DEFAULT_BINS)
+
+
+def _paces(placing: Placing, first: FirstCodec) -> Bins:
+    """What one row has until the calendar's end: by powers, from about the whole time down to a hundred thousandth of it."""
+    low, high = first.placed.low or 0, first.placed.high or 0
+    whole = high if first.placing.anchors else (placing.high or high) - low
+    edges = {max(1, round(whole * 2 ** (-0.7 * step))) for step in range(PACES - 1)} if whole > 0 else set()
+    return Bins((0, *sorted(edges), max(edges, default=0) + 1))
 
 
 class Unanchored(Exception):

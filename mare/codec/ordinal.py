@@ -61,6 +61,9 @@ class OrdinalCodec(BinnedCodec):
     data holds.
     """
 
+    declared: tuple[int | None, int | None] = (None, None)
+    """The bounds that the schema says, in ticks; None where they are learned."""
+
     def read(self, values: pa.Array) -> Reading:
         read, kinds = self.values.read(values)
         return Reading(read.ticks, kinds, unreadable(values, kinds))

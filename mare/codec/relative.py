@@ -10,6 +10,7 @@ start itself, WHOLE the end: "this closes the interval" is an atom of its own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .bins import Bins, OpenBins
 from .ordinal import Binned, BinnedCodec, settled_bins
+from .room import Draws, Room, fitted
 from .slots import ORDINARY
 from .ticks import Mask, Ticks
 
@@ -66,10 +68,16 @@ def drawn_parts(places: Ticks, lows: Ticks, highs: Ticks, wholes: Ticks) -> Tick
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What the anchors of a row allow, in the column's own ticks; None on a side without an anchor."""
+    """What a row may be, in the column's own ticks: by its anchors, and on a side without one by the declared bounds. None on a
+    side with neither; ±FURTHEST where an anchor is NULL and nothing else says how far it may lie."""
 
     low: Ticks | None = None
     high: Ticks | None = None
+    remaining: Ticks | None = None
+    """How many rows of the sequence still have to find room below ``high``; None where none follows."""
+
+    def take(self, index: Mask) -> Limits:
+        return Limits(*(None if side is None else side[index] for side in (self.low, self.high, self.remaining)))
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,8 @@ class Placing:
     low: int | None = None
     """The declared range, where the column has one beside its anchors."""
     high: int | None = None
+    leads: bool = False
+    """Whether the next row follows it (a discharge, before the next admission)."""
 
     @property
     def anchors(self) -> tuple[Anchor, ...]:
@@ -101,8 +111,12 @@ class Placing:
     @property
     def ends_above(self) -> bool:
         """Whether a sequence has an end that a row above sets."""
-        above = [anchor for anchor in self.anchors if anchor.scope not in (SAME_ROW, PREVIOUS_ROW)]
-        return self.follows and bool(above)
+        return self.follows and any(anchor.scope not in (SAME_ROW, PREVIOUS_ROW) for anchor in self.anchors)
+
+    @property
+    def has_end(self) -> bool:
+        """The same, or one that the calendar sets."""
+        return self.ends_above or (self.follows and self.high is not None)
 
     @property
     def follows(self) -> bool:
@@ -118,32 +132,66 @@ class Placing:
         away = ticks - _all(low) if self.after is not None else _all(high) - ticks
         return away, (away < 0) | (away > self.furthest if self.furthest is not None else np.False_)
 
-    def place(self, drawn: Ticks, bins: Bins, codes: NDArray[np.integer], limits: Limits, ends: tuple[int, int]) -> Ticks:
+    def place(
+        self,
+        bins: Bins,
+        codes: NDArray[np.integer],
+        limits: Limits,
+        ends: tuple[int, int],
+        rng: Draws,
+        asked: Mask | None = None,
+    ) -> Ticks:
         """Values again: never outside the anchors, and inside the declared range where the anchors leave room for that."""
         low, high = self._ends(limits)
+        edges = np.asarray(bins.edges, dtype=np.int64)
         if self.between:
             left = np.maximum(_all(high) - _all(low), 0)
-            edges = np.asarray(bins.edges, dtype=np.int64)
-            ticks = _all(low) + drawn_parts(drawn, edges[codes], edges[codes + 1], left)
-        else:
-            ticks = _all(low) + drawn if self.after is not None else _all(high) - drawn
-        return self.held(ticks, Limits(low, high), ends)
+            ticks = _all(low) + drawn_parts(bins.draw(codes, rng), edges[codes], edges[codes + 1], left)
+            return self.held(ticks, Limits(low, high), ends)
+
+        def draw() -> Ticks:
+            distance = bins.draw(codes, rng)
+            return _all(low) + distance if self.after is not None else _all(high) - distance
+
+        paced = (self.follows or self.leads) and self.after is not None and high is not None
+        nearest = _all(low) + edges[codes] if paced else None
+        return self.inside(draw, Limits(low, high, limits.remaining), ends, rng, asked, nearest)
+
+    def inside(
+        self,
+        draw: Callable[[], Ticks],
+        limits: Limits,
+        ends: tuple[int, int],
+        rng: Draws,
+        asked: Mask | None = None,
+        nearest: Ticks | None = None,
+    ) -> Ticks:
+        """Draws that lie inside the limits and the declared range; where these leave no room, the anchors come first."""
+        smallest, largest = self._range(ends)
+        first = np.maximum(smallest if limits.low is None else limits.low, smallest)
+        last = np.minimum(largest if limits.high is None else limits.high, largest)
+        room = Room(first, last, limits.remaining, nearest, asked)
+        backwards = self.after is None and self.before is not None
+        return self.held(fitted(draw, room, rng, from_the_end=backwards), limits, ends)
 
     def held(self, ticks: Ticks, limits: Limits, ends: tuple[int, int]) -> Ticks:
         """Inside the declared range, the calendar and the anchors; these last, so that order comes before all else."""
-        smallest = ends[0] if self.low is None else max(self.low, ends[0])
-        largest = ends[1] if self.high is None else min(self.high, ends[1])
-        ticks = np.clip(ticks, smallest, largest)
+        ticks = np.clip(ticks, *self._range(ends))
         if limits.high is not None:
             ticks = np.minimum(ticks, limits.high)
         return ticks if limits.low is None else np.maximum(ticks, limits.low)
 
+    def _range(self, ends: tuple[int, int]) -> tuple[int, int]:
+        """The declared range, within what can be written at all."""
+        smallest = ends[0] if self.low is None else max(self.low, ends[0])
+        return smallest, ends[1] if self.high is None else min(self.high, ends[1])
+
     def _ends(self, limits: Limits) -> tuple[Ticks | None, Ticks | None]:
         """The first and the last tick that the anchors allow."""
-        low = None if limits.low is None else limits.low + self.strict
-        high = None if limits.high is None else limits.high - self.strict
-        if low is not None and high is not None and self.reach is not None:
-            high = np.minimum(high, limits.low + self.reach if limits.low is not None else high)
+        low = None if limits.low is None else limits.low + (self.strict and self.after is not None)
+        high = None if limits.high is None else limits.high - (self.strict and self.before is not None)
+        if self.between and self.reach is not None:
+            high = np.minimum(_all(high), _all(limits.low) + self.reach)
         return low, high
 
 
@@ -155,6 +203,9 @@ class FirstCodec(Binned):
     """Without anchors the value stands for itself; else it is a distance from a row above."""
     lasting: Bins | OpenBins | None = None
     """How far the sequence has come when a later row begins, measured in the same way (`elapsed`); None where nobody asks."""
+
+    pacing: Bins | None = None
+    """How much time each row that is still to come has until the calendar's end; None where that sets none."""
 
     @property
     def elapsed(self) -> Bins:
@@ -169,10 +220,12 @@ class FirstCodec(Binned):
     def measure(self, ticks: Ticks, limits: Limits) -> tuple[Ticks, Mask]:
         return self.placing.measure(ticks, limits) if self.placing.anchors else (ticks, np.zeros(len(ticks), dtype=np.bool_))
 
-    def place(self, codes: NDArray[np.integer], limits: Limits, rng: np.random.Generator) -> Ticks:
+    def place(self, codes: NDArray[np.integer], limits: Limits, rng: Draws) -> Ticks:
+        """Inside ``limits``: what the row above allows, and what the sequence has to stay before."""
         index = np.minimum(codes, self.bins.count - 1).astype(np.int64)
-        drawn = self.bins.draw(index, rng)
-        return self.placing.place(drawn, self.bins, index, limits, self.scale.limits) if self.placing.anchors else drawn
+        if self.placing.anchors:
+            return self.placing.place(self.bins, index, limits, self.scale.limits, rng)
+        return self.placing.inside(lambda: self.bins.draw(index, rng), limits, self.scale.limits, rng)
 
 
 @dataclass(frozen=True)
@@ -191,11 +244,11 @@ class RelativeCodec(BinnedCodec):
     def null(self) -> int:
         return self.slots.null(self.bins.count)
 
-    def place(self, codes: NDArray[np.integer], limits: Limits, rng: np.random.Generator) -> Ticks:
+    def place(self, codes: NDArray[np.integer], limits: Limits, rng: Draws) -> Ticks:
         """A value for every row that has one of its own; the others are set by the caller."""
         kinds = self.slots.kinds_of(codes, self.bins.count)
         index = np.where(kinds == ORDINARY, codes, 0).astype(np.int64)
-        return self.placing.place(self.bins.draw(index, rng), self.bins, index, limits, self.scale.limits)
+        return self.placing.place(self.bins, index, limits, self.scale.limits, rng, kinds == ORDINARY)
 
 
 def whole_bins(count: int) -> Bins:

@@ -1,8 +1,8 @@
 """`Siblings`: where the rows of a table stand, and what their anchors allow. Encoding and decoding walk the same way.
 
-`Points` is a column as something that others are anchored at. Every row has a place, also where the value is missing: a NULL
-stands where its own anchor stands, so that a sequence goes on from there. A NULL that depends on nothing stands as early as can
-be for what comes after it, and as late as can be for what comes before it: it binds nobody.
+`Points` is a column as something that others are anchored at. Every row has a place, also where the value is missing. For what
+comes after it a NULL stands where its own anchor stands, so that a sequence goes on from there. For what comes before it a NULL
+stands as late as it could be: nobody comes before a death that was none. A NULL that depends on nothing binds nobody.
 """
 
 from __future__ import annotations
@@ -17,32 +17,38 @@ from numpy.typing import NDArray
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .relative import Limits, Placing
-from .ticks import Mask, Side, Ticks, TickScale, convert_ticks
+from .ticks import FURTHEST, Mask, Side, Ticks, TickScale, convert_ticks
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """A place for each row, in the column's own ticks."""
+    """A place for each row, in the column's own ticks; ±FURTHEST where there is no value and nothing says where it could be."""
 
     scale: TickScale
     lower: Ticks
     """Nothing that comes after the row is before this."""
     upper: Ticks
     """Nothing that comes before the row is after this."""
-    known: Mask
-    """False where neither the value nor anything that it depends on is there."""
 
     def take(self, index: NDArray[np.int64]) -> Points:
-        return Points(self.scale, self.lower[index], self.upper[index], self.known[index])
+        return Points(self.scale, self.lower[index], self.upper[index])
 
     def bound(self, side: Side, target: TickScale) -> Ticks:
         """The places as ticks of another column, which comes ``after`` or ``before`` them."""
-        return convert_ticks(self.lower if side == "after" else self.upper, self.scale, target, side)
+        places = self.lower if side == "after" else self.upper
+        return np.where(is_open(places), places, convert_ticks(places, self.scale, target, side))
 
 
-def standing(scale: TickScale, ticks: Ticks, there: Mask, low: int, high: int) -> Points:
-    """The points of a column that depends on nothing."""
-    return Points(scale, np.where(there, ticks, low), np.where(there, ticks, high), there)
+def is_open(ticks: Ticks) -> Mask:
+    """Where nothing is known."""
+    beyond: Mask = np.abs(ticks) >= FURTHEST
+    return beyond
+
+
+def standing(scale: TickScale, ticks: Ticks, there: Mask, low: int | None, high: int | None) -> Points:
+    """The points of a column that depends on nothing; ``low`` and ``high`` are the ends of its domain, where they are known."""
+    earliest, latest = -FURTHEST if low is None else low, FURTHEST if high is None else high
+    return Points(scale, np.where(there, ticks, earliest), np.where(there, ticks, latest))
 
 
 Index = NDArray[np.int64]
@@ -85,31 +91,59 @@ class Siblings:
 def limits_of(
     placing: Placing, scale: TickScale, points: Mapping[str, Points], above: Above, siblings: Siblings, at: Index
 ) -> tuple[Limits, Mask]:
-    """What the anchors of the rows ``at`` allow, and where all of these anchors have a place."""
+    """What the rows ``at`` may be, and where every anchor that they have is somewhere, or a declared bound in its place.
+
+    A declared bound is one as any other: it takes the place of an anchor that is NULL, and where a value lies between two
+    anchors, or ends a sequence, the nearer one counts.
+    """
+    low, high = _bound("after", placing, scale, points, above, at), _bound("before", placing, scale, points, above, at)
+    if placing.low is not None:
+        earliest = np.int64(placing.low - placing.strict)
+        if low is None:
+            low = None if placing.after is not None else np.full(len(at), placing.low)
+        else:
+            low = np.maximum(low, earliest) if placing.between else np.where(is_open(low), earliest, low)
+    if placing.high is not None:
+        latest = np.full(len(at), placing.high + (placing.strict and placing.before is not None))
+        high = latest if high is None else np.minimum(high, latest)
     known = np.ones(len(at), dtype=np.bool_)
-    ends: dict[Side, Ticks] = {}
-    sides: tuple[tuple[Side, Anchor | None], ...] = (("after", placing.after), ("before", placing.before))
-    for side, anchor in sides:
-        if anchor is not None:
-            stands = _anchored(anchor, points, above, at)
-            ends[side] = stands.bound(side, scale)
-            known &= stands.known
-    high = ends.get("before")
-    if high is not None and placing.strict and placing.follows:
+    for side, anchor in ((low, placing.after), (high, placing.before)):
+        if side is not None and anchor is not None:
+            known &= ~is_open(side)
+    remaining = siblings.remaining[at] if placing.follows or (placing.leads and placing.after is not None) else None
+    if high is not None and remaining is not None and placing.strict and placing.follows:
         # Each of the later rows needs a tick of its own before the end.
-        high = high - siblings.remaining[at]
-    return Limits(ends.get("after"), high), known
+        high = high - remaining
+    return Limits(low, high, remaining), known
 
 
 def standing_place(
-    placing: Placing, scale: TickScale, points: Mapping[str, Points], above: Above, at: Index
-) -> tuple[Ticks, Ticks, Mask]:
-    """Where rows stand that have no value of their own: at their anchor (lower and upper place, and whether it is known)."""
-    anchor = placing.after if placing.after is not None else placing.before
-    if anchor is None:
-        raise ValueError("a value without an anchor stands nowhere")
-    stands = _anchored(anchor, points, above, at)
-    return stands.bound("after", scale), stands.bound("before", scale), stands.known
+    placing: Placing, scale: TickScale, points: Mapping[str, Points], above: Above, at: Index, furthest: int | None = None
+) -> tuple[Ticks, Ticks]:
+    """Where rows stand that have no value of their own: for what comes after them at their anchor, for what comes before them as
+    late as they could be. ``furthest`` is the largest distance that was learned, where none is declared."""
+    after, before = _bound("after", placing, scale, points, above, at), _bound("before", placing, scale, points, above, at)
+    reach = placing.furthest if placing.furthest is not None else furthest
+    if after is not None:
+        lower = after
+    elif before is not None and reach is not None:
+        lower = np.where(is_open(before), -FURTHEST, before - reach)
+    else:
+        lower = np.full(len(at), -FURTHEST)
+    upper = np.full(len(at), FURTHEST) if before is None else before
+    if after is not None and reach is not None:
+        upper = np.minimum(upper, np.where(is_open(after), FURTHEST, after + reach))
+    if placing.low is not None:
+        lower = np.where(is_open(lower), placing.low, lower)
+    if placing.high is not None:
+        upper = np.minimum(upper, placing.high)
+    # Whatever a NULL follows, it could be no earlier.
+    return lower, np.maximum(upper, lower)
+
+
+def _bound(side: Side, placing: Placing, scale: TickScale, points: Mapping[str, Points], above: Above, at: Index) -> Ticks | None:
+    anchor = placing.after if side == "after" else placing.before
+    return None if anchor is None else _anchored(anchor, points, above, at).bound(side, scale)
 
 
 def _anchored(anchor: Anchor, points: Mapping[str, Points], above: Above, at: Index) -> Points:

@@ -84,6 +84,10 @@ class Task:
     rehearsed: Codes | None = None
     """History as earlier models draw it, in any number of rows, where that is known already: some columns of it, or all."""
 
+    told_by: Mapping[str, float] = field(default_factory=dict)
+    """By name, of a column or of history: how many rows there are of what it belongs to, noisy. A thousand transfers that share
+    twelve admissions tell little of what an admission's type does to a transfer, and much of what a transfer's unit does."""
+
     @cached_property
     def domain(self) -> Domain:
         return self.history.merge(self.columns)

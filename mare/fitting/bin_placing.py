@@ -1,14 +1,16 @@
-"""Where bins go: bounds of which nothing is known are read off a public grid that holds everything; then comes a grid between
-the bounds of a column, and noisy quantiles of what was counted on it.
+"""Where bins go: on which grids a column is looked at, and what is read off the weights that come of it: bounds, and noisy
+quantiles as bins.
 
-Recipe, steps 2 and 3. Everything here is public or post-processing: grids come from the schema and from the noisy number of
-entities, bins from noisy histograms.
+Everything here is public or post-processing: the first grids come from the schema, all else from noisy answers. Grids are coarse:
+`coarse_to_fine` cuts them where the values are.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,82 +18,109 @@ from mare.codec import Bins, LearnedOrder, OpenBins, OrdinalCodec, RelativeCodec
 from mare.codec.bins import make_bins
 from mare.codec.relative import FirstCodec, whole_bins
 from mare.codec.scales import TimeScale
-from mare.codec.ticks import FURTHEST
 from mare.errors import InternalError
-from mare.privacy.fine_histograms import FineHistogram, LearnedBounds, quantile_bins, quantile_count
-from mare.privacy.grids import Grid, fine_cells, linear_grid, log_grid, most_fine_cells, power_grid
+from mare.privacy.fine_histograms import FineHistogram, quantile_bins, quantile_count
+from mare.privacy.grids import Grid
 
-from .close_looks import Cut, evenly
+from .coarse_to_fine import Cut, by_factors, evenly
+from .weighing import Weighed
 
-CLEAR, TAIL = 3.0, 4
-"""A cell stands clear of the noise at so many deviations; beyond the last that does, so many cells hold what is left."""
+COARSE = 8
+"""Equal cells of a first look."""
+HIDDEN = 0.005
+"""Where the noise could hide more than this part of the rows beyond a learned bound, the bound moves one mark further out."""
+FACTORS = 8
+"""Parts of a wide cell that is drawn from by factors."""
 _EPOCH = datetime(1970, 1, 1)
 _PARTS_OF_A_YEAR = (1, 2, 3, 4, 6, 12)
 """In months."""
 Calendar = TimeScale
-YEARS = range(1800, 2301)
-"""The grid for dates and moments of which nothing is known: a cell a year, the outer ones for all that lies beyond."""
+
+_YEARS = (1, 1500, 1700, 1800, 1850, 1900, 1950, 2000, 2050, 2100, 2150, 2200, 2300, 2500, 9999)
+_USUAL_YEARS = (1900, 2050)
+_LARGEST_POWER = 18
+"""10^18 is the last power of ten below the furthest tick."""
+_NUMBERS = (*(float(digit * 10**power) for power in range(_LARGEST_POWER) for digit in (1, 2, 5)), 1e18)
+_USUAL_NUMBERS = (0.0, 1000.0)
 
 
-def first_grid(codec: OrdinalCodec | RelativeCodec, placed: OpenBins) -> Grid:
-    """Years for what is a date; powers of two for distances and numbers."""
-    scale = codec.scale
-    if isinstance(codec, OrdinalCodec) and isinstance(scale, TimeScale) and scale.order == "moment":
-        return Grid(tuple(float(scale.tick(date(year, 1, 1))) for year in YEARS), "linear", 1.0)
-    if placed.low == 0:
-        return positive_powers()
-    return signed_powers()
+def open_grid(calendar: Calendar | None, placed: OpenBins) -> Grid:
+    """For a column of which nothing is known: stretches of years for what is a date, powers of a thousand for distances and
+    numbers, in ticks. The outer cells hold all that lies beyond."""
+    if calendar is not None:
+        return Grid(tuple(float(calendar.tick(date(year, 1, 1))) for year in _YEARS), "linear", 1.0)
+    thousands = [float(10**power) for power in range(0, _LARGEST_POWER + 1, 3)]
+    below = [] if placed.low == 0 else [-edge for edge in reversed(thousands)]
+    return Grid((*below, 0.0, *thousands), "log", 1.0)
 
 
-def positive_powers() -> Grid:
-    """0, and powers of two: for distances, which are never negative."""
-    return Grid((0.0, *(float(1 << power) for power in range(61))), "signed powers", 1.0)
+def open_cuts(calendar: Calendar | None) -> Cut:
+    """How such a cell is cut: where decades begin, at round numbers."""
+    return lambda low, high, _: [mark for mark in _marks(calendar) if low < mark < high]
 
 
-def signed_powers() -> Grid:
-    return power_grid(1.0, float(FURTHEST))
+def _marks(calendar: Calendar | None) -> list[float]:
+    if calendar is not None:
+        return [float(calendar.tick(date(year, 1, 1))) for year in (1, *range(10, 9999, 10), 9999)]
+    return [-mark for mark in reversed(_NUMBERS)] + [0.0, *_NUMBERS]
 
 
-def learned_order(bounds: LearnedBounds, placed: OpenBins) -> LearnedOrder:
-    """The bounds in ticks: those that the schema gives stay."""
-    low, high = int(bounds.low), int(bounds.high) - 1
+def learned_order(found: Weighed, calendar: Calendar | None, placed: OpenBins) -> LearnedOrder:
+    """The bounds in ticks: those that the schema gives stay.
+
+    A bound is the end of what stood clear, one mark further where much may be hidden beyond it. Where nothing did, what is usual
+    is as good a guess as any.
+    """
+    edges, marks = found.histogram.grid.edges, _marks(calendar)
+    low, high = edges[found.first], edges[found.last]
+    if not found.clear:
+        usual = _USUAL_NUMBERS if calendar is None else tuple(float(calendar.tick(date(y, 1, 1))) for y in _USUAL_YEARS)
+        low, high = usual
+    elif 2 * found.histogram.deviation > HIDDEN * float(found.histogram.noisy.sum()):
+        # never across zero: what is never negative would become so
+        low = low if low == 0 else marks[max(0, bisect_left(marks, low) - 1)]
+        high = high if high == 0 else marks[min(len(marks) - 1, bisect_right(marks, high))]
+    first, last = int(low), int(high) - 1
     if placed.low is not None:
-        return LearnedOrder(None, max(high, placed.low))
+        return LearnedOrder(None, max(last, placed.low))
     if placed.high is not None:
-        return LearnedOrder(min(low, placed.high), None)
-    return LearnedOrder(low, max(low, high))
+        return LearnedOrder(min(first, placed.high), None)
+    return LearnedOrder(first, max(first, last))
 
 
-def fine_grid(placed: OpenBins, entities: float, calendar: Calendar | None = None) -> Grid:
-    """The fine grid between known bounds, counted from the lower one: as many cells as there are entities for.
+def coarse_grid(placed: OpenBins, calendar: Calendar | None = None) -> Grid:
+    """For a first look between known bounds, counted from the lower one: few equal cells, and ever smaller ones towards zero (or
+    the lower end), where skewed numbers lie.
 
-    The two ends are cells of their own: much lies there exactly (nothing paid, left at once, clamped), and only a cell of one
-    value can become a bin of one value. Dates are cut where months and years begin: people count in these, and many a date is
-    the first of one.
+    The two ends are cells of their own: much lies there exactly (nothing paid, left at once, clamped). Dates are cut where months
+    and years begin: people count in these, and many a date is the first of one.
     """
     low, high = _ends(placed)
-    cells, span = fine_cells(entities), high - low
-    if span < cells:
+    span = high - low
+    if span < 2 * COARSE:
         return Grid(tuple(float(edge) for edge in range(span + 2)), "linear", 1.0)
+    inner: set[int] = set()
     if calendar is not None and placed.scale == "linear":
-        begins = {float(tick - low) for tick in _beginnings(calendar, low, high, most_fine_cells(entities))}
-        if begins:
-            return Grid((0.0, 1.0, *sorted(begins), float(span), float(span + 1)), "linear", 1.0)
-    part = cells // 2 if placed.scale == "mixed" else cells
-    even = linear_grid(1, span - 1, part, 1.0).edges if placed.scale != "log" else ()
-    uneven = log_grid(1, span - 1, part, 1.0).edges if placed.scale != "linear" else ()
+        inner.update(tick - low for tick in _beginnings(calendar, low, high, COARSE))
+    elif placed.scale != "log":
+        zero = -low if low < 0 < high else 0
+        inner.update(span * part // COARSE for part in range(1, COARSE))
+        inner.update(zero + side * (max(zero, span - zero) >> shift) for side in (-1, 1) for shift in range(2, 62, 2))
+    else:
+        inner.update(span >> shift for shift in range(62))
     # Ends that a double cannot tell apart (beyond 2^53) are one.
-    edges = sorted({0.0, *even, *uneven, float(span + 1)})
+    edges = sorted({0.0, 1.0, float(span), float(span + 1), *(float(edge) for edge in inner if 0 < edge < span)})
     return Grid(tuple(edges), "log" if placed.scale == "log" else "linear", 1.0)
 
 
 def cuts_of(placed: OpenBins, calendar: Calendar | None) -> Cut:
-    """How a heavy cell is cut: evenly; dates where months begin, as long as there are no more parts than that."""
+    """How a cell is cut: evenly, or by factors; dates where months begin, as long as there are no more parts than that."""
     low, _ = _ends(placed)
+    other = by_factors if placed.scale == "log" else evenly
 
     def cut(first: float, last: float, parts: int) -> list[float]:
         ticks = () if calendar is None else _beginnings(calendar, low + int(first), low + int(last), parts)
-        return [float(tick - low) for tick in ticks] or evenly(first, last, parts)
+        return [float(tick - low) for tick in ticks] or other(first, last, parts)
 
     return cut
 
@@ -108,29 +137,23 @@ def placed_bins(placed: OpenBins, histogram: FineHistogram, entities: float) -> 
     low, _ = _ends(placed)
     atom = int(placed.closes and placed.most > 1)
     most = max(1, placed.most - atom)
-    quantiles = quantile_bins(without_far_noise(histogram), min(quantile_count(entities), most), most)
+    histogram = drawn_by_factors(histogram) if placed.scale == "log" else histogram
+    quantiles = quantile_bins(histogram, min(quantile_count(entities), most), most)
     cuts = set(quantiles.cuts) | ({histogram.grid.cells - 1} if atom else set())
     edges = [low + int(edge) for edge in histogram.grid.edges]
     weights = tuple(float(f"{weight:.6g}") for weight in quantiles.weights.tolist())
     return Bins(tuple(edges[cut] for cut in sorted(cuts)), tuple(edges), weights)
 
 
-def without_far_noise(histogram: FineHistogram) -> FineHistogram:
-    """The same histogram with thin tails: noise far out would be drawn from, and make people of 118 and dates after 2262.
-
-    Beyond the last cell that stands clear of the noise the sum of the cells is still a fair estimate of what is there; it is
-    put into the few cells next to it. The same at the lower end.
-    """
-    clear = np.flatnonzero(histogram.noisy > CLEAR * histogram.deviation)
-    if not len(clear):
-        return histogram
-    noisy = histogram.noisy.copy()
-    first, last = int(clear[0]), int(clear[-1])
-    for tail in (np.arange(last + 1, len(noisy)), np.arange(first - 1, -1, -1)):
-        mass, near = max(0.0, float(noisy[tail].sum())), tail[:TAIL]
-        noisy[tail] = 0.0
-        noisy[near] = mass / max(1, len(near))
-    return replace(histogram, noisy=noisy)
+def drawn_by_factors(histogram: FineHistogram) -> FineHistogram:
+    """The same with wide cells cut by factors: evenly, a cell from 1 to 365 days would hold 180 days for most."""
+    edges, weights = [histogram.grid.edges[0]], []
+    for (low, high), rows in zip(pairwise(histogram.grid.edges), histogram.noisy.tolist(), strict=True):
+        inner = [low, *by_factors(low, high, FACTORS), high] if high > 2 * low + 1 else [low, high]
+        parts = np.maximum(np.diff(np.log1p(inner)), 1e-12)
+        edges += inner[1:]
+        weights += (rows * parts / parts.sum()).tolist()
+    return replace(histogram, grid=replace(histogram.grid, edges=tuple(edges)), noisy=np.asarray(weights))
 
 
 def equal_bins(placed: OpenBins) -> Bins:

@@ -32,15 +32,16 @@ from mare.privacy.tape import Tape
 from mare.relational.filling import fillings
 from mare.relational.relations import relations
 from mare.release import Release
-from mare.release.storage import output_tables
+from mare.release.storage import output_tables, without_links
 from mare.schema.yaml_writing import schema_hash
 from mare.stage_door import LocalNotes, needs, open_stage
 
-from .learning import Learning, weight_of
+from .learning import Learning, count_lists, weight_of
 from .noisy_sizes import measure_sizes
+from .public_keys import STRANGERS, choices, choose_keys, learn_strangers, may_be_strange
 from .rehearsal import Rehearsal
 from .settling import group_levels, open_codecs, settle
-from .vocabularies import choices, choose_keys, compared_keys, read_public, stage_vocabularies
+from .vocabularies import compared_keys, read_public, stage_vocabularies
 
 if TYPE_CHECKING:
     from mare.schema import Schema
@@ -142,18 +143,31 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
             sizes = measure_sizes(door, tables, bounds, plan.phases.sizes)
             weight = weight_of(unsettled.values())
             phases = phase_shares(sizes.entities, learns=bool(wanted) or weight > 0)
-            unit_share = phases.learn / max(len(wanted) + weight, 1e-9)
+            strange = [choice for choice in may_be_strange(wanted, plan.budget.pure) if choice.name not in collations]
+            unit_share = phases.learn / max(len(wanted) + len(strange) * STRANGERS + weight, 1e-9)
             tell("learning domains")
             ledger.begin(LEARNING)
             chosen = choose_keys(door, wanted, bounds, unit_share * len(wanted))
-            related = relations(schema, public, chosen)
+            asked = [choice for choice in strange if choice.name in chosen.strange]
+            lists = len(asked) + count_lists(unsettled.values())
+            share = unit_share * STRANGERS
+            chosen, strangers = learn_strangers(door, asked, chosen, bounds, sizes.rows_each, share, lists)
+            # What was set aside for keys that public tables lack, and was not needed, goes to other domains, or to the models.
+            spare = share * (len(strange) - len(asked))
+            related = relations(schema, public, chosen.keys, chosen.counts, strangers)
             for name, links in related.items():
                 if links.unrolling is not None:
                     door.drop_rest(name, links.unrolling)
             columns = {name: tuple(codec.columns) for name, codec in unsettled.items()}
-            learning = Learning(schema, columns, door, bounds, sizes.entities, unit_share * weight, public, related)
+            learning_share = unit_share * weight + (spare if weight else 0.0)
+            learning = Learning(
+                schema, columns, door, bounds, sizes.entities, learning_share, public, related, sizes.rows_each, len(asked)
+            )
             coded = learning.run()
-            settled = settle(plan, tables, coded, sizes, related, chosen, learning.learned)
+            learned = {**strangers, **learning.learned}
+            settled = settle(plan, tables, coded, sizes, related, chosen, learned, learning.doubts)
+            output = without_links(output, schema, strangers)
+            models_share = phases.models + (0.0 if weight else spare)
             for table in tables:
                 tell(f"encoding {table.name}")
                 door.encode(table.name, coded[table.name], related.get(table.name))
@@ -166,10 +180,11 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
                 tell(f"fitting {group.name}")
                 levels = group_levels(group.group, group.columns, group.history, coded)
                 curator = door.group(
-                    group.group, group.columns, group.history, group.sensitivity, levels, phases.models * group.share
+                    group.group, group.columns, group.history, group.sensitivity, levels, models_share * group.share
                 )
-                known = sizes.known(group.group.table, group.group.part)
-                fitted = get_model(group.model).fit(curator, replace(group.task, rows=known, rehearsed=rehearsal.history(group)))
+                known, told_by = sizes.known(group.group.table, group.group.part), sizes.told_by(group)
+                task = replace(group.task, rows=known, told_by=told_by, rehearsed=rehearsal.history(group))
+                fitted = get_model(group.model).fit(curator, task)
                 rehearsal.know(group, fitted)
                 arrays[group.name] = fitted.arrays()
     return Release(schema, settled, output, arrays, ledger, public)

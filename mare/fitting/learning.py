@@ -6,18 +6,13 @@ Three rounds, because each depends on the one before: lists of values (a number'
 number depend on its range), bins. What is asked, on which grid and with which share follows from the schema and from answers that
 were paid for.
 
-Where the scale of a number depends on another column, one noisy cross-tab of items and cells gives every item its bounds, another
-its bins. Items share the budget: each row is in one item only, so the cross-tab costs no more than a histogram. An item with too
-few rows to tell gets the bounds of all.
+Where the scale of a number depends on another column, every item has its own (`item_scales`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
-
-import numpy as np
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from mare.codec import (
     Bins,
@@ -30,38 +25,38 @@ from mare.codec import (
     TableCodec,
     table_codec,
 )
-from mare.domain import Marginal
 from mare.errors import InternalError
+from mare.planning import Warned
 from mare.planning.sensitivity import RowBound
-from mare.privacy.curator import Clip, NoisyCounts
-from mare.privacy.fine_histograms import FineHistogram, noisy_bounds
-from mare.privacy.grids import Grid
+from mare.privacy.learner import Learner
 from mare.relational.public import PublicTables
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema
-from mare.stage_door import ITEM, Measure, StageDoor
+from mare.stage_door import Measure, StageDoor
 
 from .bin_placing import (
     Calendar,
     calendar_of,
+    coarse_grid,
     cuts_of,
     equal_bins,
-    fine_grid,
-    first_grid,
     learned_order,
+    open_cuts,
+    open_grid,
     placed_bins,
-    signed_powers,
 )
-from .close_looks import counted_closely
-from .vocabularies import learn_values
+from .coarse_to_fine import Ask, looked_at
+from .item_scales import ItemColumn, learn_item_bins, learn_item_bounds
+from .tapering import tapered
+from .vocabularies import doubt_of_list, learn_values
 
-BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.3, 1.0, 0.3, 4.0, 1.0, 2.0
+BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.5, 1.0, 0.3, 4.0, 1.0, 2.0
 """What each answer weighs when the learning share is split. Bounds are read off few cells, bins off many; how far a sequence has
 come is looked at, never drawn, so that its bins may be rough. A value is listed where it stands several deviations clear of the
 noise, and is lost altogether where it does not."""
 
-FINEST = 64
-"""Cells of an item's own grid at most: there are many items."""
+MOST_CELLS = 512
+"""Of a column's fine histogram: it travels with the release."""
 
 
 @dataclass
@@ -80,7 +75,13 @@ class Learning:
     public: PublicTables = field(default_factory=dict)
     related: Relations = field(default_factory=dict)
     """How references are coded: the scale of a number may depend on one."""
+    rows_each: Mapping[str, int] = field(default_factory=dict)
+    """By table, how many rows an entity has on average: noisy."""
+    other_lists: int = 0
+    """Lists beside those of columns that share the δ for learning."""
     learned: dict[str, LearnedDomain] = field(default_factory=dict)
+    doubts: list[Warned] = field(default_factory=list)
+    """What did not become known, by noisy answers: it is told with the release."""
 
     def codec(self, table: str) -> TableCodec:
         """The codecs of a table, as far as they are known."""
@@ -101,11 +102,12 @@ class Learning:
 
     def _values(self, share: float) -> None:
         wanted = [(table, name, codec) for table in self.columns for name, codec in _open_values(self.codec(table))]
-        lists = sum(1 for *_, codec in wanted if not codec.listed and codec.vocabulary is None)
+        lists = self.other_lists + count_lists(self.codec(table) for table in self.columns)
         for table, name, codec in wanted:
-            self.learned[f"{table}.{name}"] = learn_values(
-                self.door, self.schema, table, name, codec, self.bounds[table].rows, share, lists, self.public
-            )
+            rows, each = self.bounds[table].rows, self.rows_each.get(table, 1)
+            values = learn_values(self.door, self.schema, table, name, codec, rows, each, share, lists, self.public)
+            self.learned[f"{table}.{name}"] = values
+            self.doubts += [doubt] if (doubt := doubt_of_list(f"{table}.{name}", values)) is not None else []
 
     def _orders(self, share: float) -> None:
         """Bounds first; then everything is read again, in the ticks that it has from now on, and bins are placed."""
@@ -123,7 +125,10 @@ class Learning:
             placed = ordered.placed
             if isinstance(placed, OpenBins) and None in (placed.low, placed.high):
                 learner = self.door.numbers(table, name, "values", codec, self.bounds[table].rows, share * BOUNDS)
-                self.learned[f"{table}.{name}"] = learned_order(learner.bounds(first_grid(ordered, placed)), placed)
+                calendar = calendar_of(ordered)
+                (found,) = looked_at(asking(learner), [open_grid(calendar, placed)], [open_cuts(calendar)], MOST_CELLS)
+                self.learned[f"{table}.{name}"] = learned_order(found, calendar, placed)
+                self.doubts += [] if found.clear else [doubt_of_range(f"{table}.{name}")]
         for name, scaled in _scaled(codec):
             if any(isinstance(item.placed, OpenBins) and item.placed.low is None for item in scaled.items):
                 item_bounds = learn_item_bounds(self._items(table, name, codec, scaled), share * ITEM_BOUNDS)
@@ -143,7 +148,7 @@ class Learning:
             if any(isinstance(item.placed, OpenBins) for item in scaled.items):
                 known = self.learned.get(f"{table}.{name}")
                 before = known.items if isinstance(known, LearnedScales) else tuple(LearnedOrder() for _ in scaled.items)
-                item_bins = learn_item_bins(self._items(table, name, codec, scaled), before, share * ITEM_BINS, self.entities)
+                item_bins = learn_item_bins(self._items(table, name, codec, scaled), before, share * ITEM_BINS)
                 self.learned[f"{table}.{name}"] = LearnedScales(item_bins)
 
     def _place(
@@ -157,11 +162,10 @@ class Learning:
             return
         # How far a sequence has come is looked at, never drawn.
         drawn = measure != "elapsed"
-        grid = fine_grid(placed, self.entities, calendar)
         rows = self._most_rows(table, measure)
         learner = self.door.numbers(table, column, measure, self.codec(table), rows, share, placed.low or 0)
-        histogram = counted_closely(learner, grid, cuts_of(placed, calendar)) if drawn else learner.histogram(grid)
-        bins = placed_bins(placed, histogram, self.entities)
+        (found,) = looked_at(asking(learner), [coarse_grid(placed, calendar)], [cuts_of(placed, calendar)], MOST_CELLS)
+        bins = placed_bins(placed, tapered(found), self.entities)
         self.learned[name] = LearnedOrder(before.low, before.high, bins if drawn else Bins(bins.edges))
 
     def _most_rows(self, table: str, measure: Measure) -> int:
@@ -174,6 +178,17 @@ class Learning:
 
     def _items(self, table: str, name: str, codec: TableCodec, scaled: ScaledCodec) -> ItemColumn:
         return ItemColumn(self.door, table, name, codec, scaled, self.bounds[table].rows)
+
+
+def asking(learner: Learner) -> Ask:
+    """For `looked_at`: a column by itself."""
+    return lambda grids, part: [learner.histogram(grids[0], min(part, learner.remaining))]
+
+
+def doubt_of_range(where: str) -> Warned:
+    """Bounds that had to be guessed."""
+    what = "no stretch of its values stood clear of the noise, so nothing is known of its range"
+    return Warned(where, what, "If its range may be known, declare it (`min`, `max` or `within`); or spend more")
 
 
 def weight_of(codecs: Iterable[TableCodec]) -> float:
@@ -196,6 +211,12 @@ def _units(placed: OpenBins) -> float:
     return BOUNDS * (None in (placed.low, placed.high)) + BINS * (placed.wanted is None)
 
 
+def count_lists(codecs: Iterable[TableCodec]) -> int:
+    """How many lists of values are to be learned that nobody has written down: they share the δ."""
+    open_lists = [codec for table in codecs for _, codec in _open_values(table)]
+    return sum(1 for codec in open_lists if not codec.listed and codec.vocabulary is None)
+
+
 def _open_values(codec: TableCodec) -> Iterator[tuple[str, OpenCodec]]:
     for name, column in codec.columns.items():
         if isinstance(column, OpenCodec) and not column.waits_for:
@@ -210,75 +231,3 @@ def _unbounded(codec: TableCodec) -> bool:
     placed = [column.placed for column in codec.ordered.values()]
     placed += [item.placed for _, scaled in _scaled(codec) for item in scaled.items]
     return any(isinstance(p, OpenBins) and None in (p.low, p.high) for p in placed)
-
-
-@dataclass(frozen=True)
-class ItemColumn:
-    """A number whose scale depends on another column: where it stands, and its codec as far as it is known."""
-
-    door: StageDoor
-    table: str
-    name: str
-    codec: TableCodec
-    scaled: ScaledCodec
-    most_rows: int
-
-
-def learn_item_bounds(column: ItemColumn, share: float) -> tuple[LearnedOrder, ...]:
-    """Bounds of every item that the schema gives none."""
-    grid, items = signed_powers(), column.scaled.items
-    table = _counted(column, [grid] * len(items), [0] * len(items), share)
-    together = noisy_bounds(_histogram(grid, table.rows.sum(axis=0), table, np.sqrt(len(items))))
-    orders = []
-    for item, rows in zip(items, table.rows, strict=True):
-        placed = item.placed
-        if not isinstance(placed, OpenBins) or placed.low is not None:
-            orders.append(LearnedOrder())
-            continue
-        own = noisy_bounds(_histogram(grid, rows, table))
-        orders.append(learned_order(own if own.clear else together, placed))
-    return tuple(orders)
-
-
-def learn_item_bins(
-    column: ItemColumn, known: tuple[LearnedOrder, ...], share: float, entities: float
-) -> tuple[LearnedOrder, ...]:
-    """Bins of every item that has none yet."""
-    items = column.scaled.items
-    grids = [_grid(item.placed, entities) for item in items]
-    table = _counted(column, grids, [_low(item.placed) for item in items], share)
-    orders = []
-    for item, grid, rows, order in zip(items, grids, table.rows, known, strict=True):
-        placed = item.placed
-        if not isinstance(placed, OpenBins):
-            orders.append(order)
-        elif placed.wanted is not None:
-            orders.append(replace(order, bins=equal_bins(placed)))
-        else:
-            histogram = _histogram(grid, rows[: grid.cells], table)
-            orders.append(replace(order, bins=placed_bins(placed, histogram, max(1.0, float(histogram.noisy.sum())))))
-    return tuple(orders)
-
-
-def _grid(placed: object, entities: float) -> Grid:
-    if not isinstance(placed, OpenBins):
-        return Grid((0.0, 1.0), "linear", 1.0)
-    return fine_grid(placed, min(entities, 400.0 * FINEST))
-
-
-def _low(placed: object) -> int:
-    return placed.low or 0 if isinstance(placed, OpenBins) else 0
-
-
-def _counted(column: ItemColumn, grids: Sequence[Grid], lows: Sequence[int], share: float) -> NoisyCounts:
-    fingerprint = sha256(" ".join(grid.words for grid in grids).encode()).hexdigest()[:8]
-    label = f"{column.table}.{column.name} on {max(grid.cells for grid in grids)} cells an item, grids {fingerprint}"
-    edges, rows = [grid.edges for grid in grids], column.most_rows
-    curator = column.door.numbers_by_item(column.table, column.name, column.codec, rows, share, edges, lows, label)
-    clip = Clip(1.0) if rows > 1 else None
-    (answer,) = curator.counts([Marginal.of(ITEM, label)], 1.0, clip)
-    return answer
-
-
-def _histogram(grid: Grid, rows: np.ndarray, table: NoisyCounts, spread: float = 1.0) -> FineHistogram:
-    return FineHistogram(grid, rows, 0.0, table.rows_deviation * spread, table.mechanism, table.cost)

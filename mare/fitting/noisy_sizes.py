@@ -16,6 +16,8 @@ from mare.domain import Estimate, Marginal, settled_children
 from mare.graph.groups import Part
 from mare.planning.sensitivity import RowBound
 from mare.privacy.curator import Clip, Curator
+from mare.relational.placing import seen_columns
+from mare.release import SettledGroup
 from mare.stage_door import StageDoor, TableNeeds
 
 ENTITIES = 0.5
@@ -42,6 +44,18 @@ class Sizes:
         """n̂ of a group's view: a context has one row per parent row."""
         parent = self.parents[table] if part == "context" else table
         return self.tables[parent] if parent is not None else float(self.entities)
+
+    def told_by(self, settled: SettledGroup) -> dict[str, float]:
+        """Of each column of a group and of its history, how many rows there are of what it belongs to."""
+        own = self.of(settled.group.table, settled.group.part)
+        seen = seen_columns(settled.group, settled.history)
+        above = {label: self.of(column.table, column.part) for label, (column, _) in seen.items() if column.kind != "free"}
+        return {**dict.fromkeys((*settled.columns, *seen), own), **{label: min(own, rows) for label, rows in above.items()}}
+
+    @property
+    def rows_each(self) -> dict[str, int]:
+        """By table, how many rows an entity has on average, at least 1."""
+        return {name: max(1, round(rows / self.entities)) for name, rows in self.tables.items()}
 
     @property
     def lengths(self) -> dict[str, float]:

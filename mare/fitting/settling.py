@@ -7,17 +7,17 @@ plan gave it one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from mare.codec import LearnedDomains, TableCodec, table_codec
-from mare.codec.elapsed import elapsed_name
+from mare.codec.elapsed import elapsed_name, pace_name
 from mare.domain import Coarsening, Coarsenings, Domain, Task, usual_size
 from mare.errors import InternalError, PlanError
 from mare.graph.groups import ColumnGroup, GroupColumn, Part
 from mare.models import get_model
-from mare.planning import Plan, PlannedGroup
+from mare.planning import Plan, PlannedGroup, Warned
 from mare.privacy.allocation import GroupDemand, allocate
 from mare.relational.placing import seen_columns
 from mare.relational.relations import Relations, TableRelations
@@ -25,6 +25,7 @@ from mare.release import SettledGroup, SettledPlan
 from mare.stage_door import TableNeeds
 
 from .noisy_sizes import Sizes
+from .public_keys import ChosenKeys
 
 Node = tuple[str, Part, str]
 
@@ -44,8 +45,9 @@ def settle(
     coded: Mapping[str, TableCodec],
     sizes: Sizes,
     related: Relations | None = None,
-    chosen: Mapping[str, tuple[int, ...]] | None = None,
+    chosen: ChosenKeys | None = None,
     learned: LearnedDomains | None = None,
+    doubts: Sequence[Warned] = (),
 ) -> SettledPlan:
     """The plan with what is now known. Every domain stays within the plan's upper bound."""
     caps = {needs.name: needs.max_rows for needs in tables}
@@ -70,7 +72,8 @@ def settle(
         )
         for g in plan.groups
     )
-    return SettledPlan(sizes.entities, groups, chosen or {}, learned or {})
+    chosen = chosen or ChosenKeys({}, {})
+    return SettledPlan(sizes.entities, groups, chosen.keys, chosen.counts, learned or {}, (*chosen.doubts, *doubts))
 
 
 def settled_domains(
@@ -157,6 +160,7 @@ def _history(
 def _free_sizes(codec: TableCodec, length: float | None) -> dict[str, int]:
     """By name of the free history of a sequence, how many codes it is worth; the plan knows no more than a bound."""
     sizes = {elapsed_name(name): first.elapsed.count for name, first in codec.firsts.items()}
+    sizes |= {pace_name(name): first.pacing.count for name, first in codec.firsts.items() if first.pacing is not None}
     return sizes if length is None else {**sizes, "remaining": usual_size(length)}
 
 

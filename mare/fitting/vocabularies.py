@@ -9,8 +9,6 @@ values that is too long; where nobody has written the values down, they are foun
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,23 +16,18 @@ import numpy as np
 from mare.codec import LearnedValues, OpenCodec
 from mare.domain import Marginal
 from mare.errors import InternalError, PlanError, SourceError
-from mare.planning.domains import is_learned
-from mare.planning.sensitivity import RowBound
+from mare.planning import Warned
 from mare.ports import Source, compared
 from mare.privacy.curator import Clip
 from mare.relational.public import PublicTable, PublicTables, Texts, Vocabulary, in_order, text
 from mare.relational.relations import Words, relations
 from mare.schema import Schema
-from mare.schema.columns import DEFAULT_MAX_VALUES, Code
-from mare.schema.links import PublicReference
+from mare.schema.columns import Code
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
-from mare.stage_door import CODE, KEY, StageDoor, TableNeeds
+from mare.stage_door import CODE, StageDoor, TableNeeds
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-CLEAR = 2.0
-"""A learned key stands so many standard deviations of the noise above nothing."""
 
 
 def read_public(schema: Schema, reader: Source, reflection: Reflection) -> dict[str, PublicTable]:
@@ -118,64 +111,6 @@ def stage_vocabularies(tables: tuple[TableNeeds, ...], schema: Schema, public: P
     return vocabularies
 
 
-@dataclass(frozen=True)
-class KeyChoice:
-    """Keys of a public table, to be chosen for one association or reference."""
-
-    table: str
-    reference: str | None
-    """None: the association itself."""
-    keys: int
-    most: int
-    exactly: bool
-    """As many as may be; else only those that stand clear of the noise."""
-
-    @property
-    def name(self) -> str:
-        """As `mare.relational.relations` looks it up."""
-        return self.table if self.reference is None else f"{self.table}.{self.reference}"
-
-
-def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
-    """What has to be chosen, and paid for. Refuses an association that has no key to be made of."""
-    wanted = []
-    for name, table in relations(schema, public, {}).items():
-        link = schema.tables[name].parent
-        if table.unrolling is not None and not len(table.unrolling.vocabulary) and table.unrolling.rest != "rows":
-            raise SourceError(
-                f"the public table {table.unrolling.vocabulary.table!r} is empty, and {name!r} is made of its keys. Fill it, or "
-                f"write ignore: true under {name}."
-            )
-        if table.unrolling is not None and link is not None and link.vocabulary is not None:
-            keys = len(table.unrolling.vocabulary)
-            if link.vocabulary.select < keys:
-                wanted.append(KeyChoice(name, None, keys, link.vocabulary.select, True))
-        for reference, words in (table.references or {}).items():
-            declared = schema.tables[name].references[reference]
-            if isinstance(words, Words) and isinstance(declared, PublicReference) and is_learned(schema, name, reference):
-                most = declared.max_values or (DEFAULT_MAX_VALUES if declared.learn else len(words.vocabulary))
-                if declared.learn or most < len(words.vocabulary):
-                    wanted.append(KeyChoice(name, reference, len(words.vocabulary), most, not declared.learn))
-    return wanted
-
-
-def choose_keys(
-    door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, RowBound], share: float
-) -> dict[str, tuple[int, ...]]:
-    """The chosen keys by name. ``share`` of the whole budget is split evenly."""
-    chosen = {}
-    for choice in wanted:
-        label, rows = f"{choice.name}.keys", bounds[choice.table].rows
-        curator = door.public_keys(label, choice.table, choice.reference, choice.keys, rows, share / len(wanted))
-        (answer,) = curator.counts([Marginal.of(KEY)], clip=Clip(1.0))
-        counts = answer.rows[:-1]
-        order = np.argsort(-counts, kind="stable")[: choice.most]
-        clear = order if choice.exactly else order[counts[order] >= CLEAR * answer.rows_deviation]
-        # Something has to be there to refer to: the key that was counted most, be it noise.
-        chosen[choice.name] = tuple(sorted(int(key) for key in (clear if len(clear) else order[:1])))
-    return chosen
-
-
 def learn_values(
     door: StageDoor,
     schema: Schema,
@@ -183,23 +118,38 @@ def learn_values(
     name: str,
     wanted: OpenCodec,
     most_rows: int,
+    rows_each: int,
     share: float,
     lists: int,
     public: PublicTables,
 ) -> LearnedValues:
-    """The values of a column, most frequent first. ``lists`` is how many columns share the δ for learning."""
+    """The values of a column, most frequent first. ``rows_each`` is how many rows an entity has on average, ``lists`` how many
+    columns share the δ for learning."""
     described = schema.tables[table].columns[name]
     listed, levels = _public_list(described, name, wanted, public)
     if listed is None:
         learner = door.unlisted(table, name, most_rows, share, 1 / lists)
-        # Each entity names a few of its values: more of them find rarer values, and need more noise.
-        categories = learner.categories(wanted.most, per_entity=max(1, min(most_rows, isqrt(wanted.most))))
+        # Each entity names a few of its values: counts grow with their number up to how many it has, the noise with its root.
+        categories = learner.categories(wanted.most, per_entity=max(1, min(most_rows, rows_each)))
         order = np.argsort(-categories.counts, kind="stable")
-        return LearnedValues(tuple(categories.values[place] for place in order))
+        return LearnedValues(
+            tuple(categories.values[place] for place in order),
+            counts=tuple(float(categories.counts[place]) for place in order),
+        )
     if len(listed) <= wanted.most:
-        return LearnedValues(listed, (), levels)
+        return LearnedValues(listed, levels=levels)
     counts = _counts(door, table, name, listed, most_rows, share)
     return _kept(listed, levels, counts, wanted.most, _kin(described, listed, levels))
+
+
+def doubt_of_list(where: str, values: LearnedValues) -> Warned | None:
+    """A list that stayed empty."""
+    if values.values or values.shared:
+        return None
+    what = "no value stood clear of the noise, so nothing is known of it"
+    return Warned(
+        where, what, "If its values may be known, list them (`values: […]`), or name a public `vocabulary`; or spend more"
+    )
 
 
 def _public_list(
@@ -262,8 +212,10 @@ def _kept(
     # A group is known by its most frequent code; that is also how it is called at every level.
     heads = [places[0] for places in rest.values()]
     called = tuple(tuple(level[place] for place in (*kept, *heads)) for level in levels)
+    clear = np.maximum(counts, 0.0)
     return LearnedValues(
         tuple(listed[place] for place in kept),
         tuple(tuple(listed[place] for place in places) for places in rest.values()),
+        (*(float(clear[place]) for place in kept), *(float(clear[places].sum()) for places in rest.values())),
         called,
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Parent, Schema, Table
+from mare.schema.columns import Ordinal
 from mare.schema.faults import describe
 from mare.schema.relative import Relative
 from mare.schema.sameness import shared_columns
@@ -28,8 +29,8 @@ class TableParts:
     head: tuple[GroupColumn, ...] = ()
     rows: tuple[GroupColumn, ...] = ()
     free: tuple[str, ...] = ()
-    """Free history of the rows. Of a sequence: `position`, `remaining`, and how far it has come (`elapsed(admittime)`). Of an
-    unrolled row: its key and derived values."""
+    """Free history of the rows. Of a sequence: `position`, `remaining`, how far it has come (`elapsed(admittime)`), what is left
+    for each row until the calendar's end (`pace(admittime)`). Of an unrolled row: its key and derived values."""
     items: tuple[str, ...] = ()
     """Names of the head's columns that `history_by` tells items apart by."""
     references: tuple[str, ...] = ()
@@ -49,7 +50,9 @@ def table_parts(schema: Schema, dag: DatasetDag, name: str) -> TableParts:
     context = _context(schema, name, table, link)
     free: tuple[str, ...] = ()
     if link is not None and link.type == "sequential":
-        free = ("position", "remaining", *(f"elapsed({c.column})" for c in context if c.role == "first"))
+        begun = [(c.column or "", table.columns[c.column or ""]) for c in context if c.role == "first"]
+        paced = [column for column, described in begun if isinstance(described, Ordinal) and described.is_paced]
+        free = ("position", "remaining", *(f"elapsed({c})" for c, _ in begun), *(f"pace({c})" for c in paced))
     if len(dag.owners(name)) > 1:
         free = ("reference",)
 

@@ -22,12 +22,13 @@ settled here:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 import networkx as nx
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Schema
-from mare.schema.caps import link_memory
+from mare.schema.caps import link_cap, link_memory
 from mare.schema.faults import describe
 
 from .dag import DatasetDag
@@ -158,7 +159,8 @@ class _Rules:
 
     def _joined(self, target: Part) -> list[Arrow]:
         """ "Given table X which can be recursively joined to table Y, we add directed edges from the columns of Y to the
-        columns of X" (III.C); with the contexts on the way, and with the siblings that the schema lets it see."""
+        columns of X" (III.C); with the contexts on the way, with the siblings that the schema lets it see, and with how many rows
+        the other earlier ones have: who has a loan has an order to pay it."""
         arrows = []
         ancestors = self.dag.ancestors(self.table)
         for ancestor in reversed(ancestors):
@@ -168,10 +170,28 @@ class _Rules:
             if self.schema.parent_name(sibling) not in ancestors:
                 raise _unseen(self.table, sibling)
             arrows += self._from(sibling, "context", target, "sibling")
+        for sibling in self._earlier_siblings() if self.link is not None else ():
+            others = tuple(c.name for c in self.parts[sibling].context if c.role != "count")
+            arrows += self._from(sibling, "context", target, "sibling", without=others)
         return arrows
 
+    def _earlier_siblings(self) -> list[str]:
+        """Tables below an ancestor that are generated before this one, and are neither seen whole nor ancestors themselves."""
+        ancestors, seen = self.dag.ancestors(self.table), self.schema.tables[self.table].sees
+        earlier = list(takewhile(lambda table: table != self.table, self.dag.generation_order()))
+        return [
+            table
+            for table in earlier
+            if self.dag.node(table).role == "private"
+            and table not in (*ancestors, *seen)
+            and self.schema.parent_name(table) in ancestors
+        ]
+
     def _own_context(self, target: Part) -> list[Arrow]:
-        return self._from(self.table, "context", target, "context")
+        # Of a row that has no siblings, how many there are says nothing.
+        cap = link_cap(self.schema, self.table) if self.link is not None else None
+        alone = ("count",) if cap is not None and cap.rows == 1 else ()
+        return self._from(self.table, "context", target, "context", without=alone)
 
     def _past(self, target: Part) -> list[Arrow]:
         """ "Directed edges to each row from the columns of up to the previous n rows" (III.C)."""

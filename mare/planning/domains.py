@@ -15,7 +15,7 @@ from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.schema import Parent, Schema, Table
 from mare.schema.caps import link_cap
-from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, Code, Listed, Ordinal
+from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, PACES, Code, Listed, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
 
@@ -89,7 +89,7 @@ class _Sizes:
             return self.vocabulary(table)
         if isinstance(column, Code) and column.values is None and column.vocabulary is not None:
             rows = self.schema.tables[column.vocabulary].rows if column.vocabulary in self.schema.tables else None
-            return self._public(path, column.vocabulary, rows, column.max_values, column.learn) + column.nullable
+            return self._public(path, column.vocabulary, rows, column.max_values, column.learn) + 1 + column.nullable
         size = column.most_codes
         if size is None:
             return self.fault(path, "nothing says how many values it may have", "Write values or bounds, or learn: true")
@@ -110,7 +110,10 @@ class _Sizes:
         if reference.kind == "public":
             path: Path = ("tables", table, "references", name)
             rows = self.schema.tables[reference.table].rows
-            return self._public(path, reference.table, rows, reference.max_values, reference.learn) + null
+            # what is no key of the table, or none of those that are kept, is a code of its own
+            if reference.learn:  # also keys that the table does not have may be found
+                return (reference.max_values or DEFAULT_MAX_VALUES) + 1 + null
+            return self._public(path, reference.table, rows, reference.max_values, reference.learn) + 1 + null
         if reference.kind == "same_entity":
             return self.bounds[reference.table].rows + null
         if reference.kind == "earlier":
@@ -162,6 +165,8 @@ class _Sizes:
             return len(self.dag.owners(table))
         if name in _elapsed(self.schema.tables[table]):
             return DEFAULT_BINS
+        if name in {f"pace({column})" for column in self.schema.tables[table].columns}:
+            return PACES
         described = self.schema.tables[table]
         known = name in described.columns or name in described.references
         return self.value(table, name) if known else self.vocabulary(table)

@@ -99,10 +99,11 @@ class GroupPreview:
 
 @dataclass(frozen=True)
 class Warned:
-    """One thing that a person should know before spending the budget, and what to change."""
+    """One thing that a person should know, and what to change: of a plan before the budget is spent, of a release what it does
+    not know."""
 
     where: str
-    """A column group, or a path of the schema."""
+    """A column group, a column, or a path of the schema."""
     what: str
     remedy: str
 

@@ -18,13 +18,13 @@ from .answers.asking import MOST_CELLS
 from .answers.clipping import AnyClip, ChosenClip, Clip
 from .answers.counts import NoisyCounts, NoisySize, answer_counts, answer_entities
 from .answers.scoring import NoisyScores, answer_scores
-from .answers.selecting import Selected, answer_select
+from .answers.selecting import Selected, answer_select, quote_choice
 from .answers.sparse_counts import SparseCounts, answer_sparse
 from .bits import BitSource, OsBits
 from .budget import Budget
 from .learner import Learner
 from .ledger import Ledger
-from .qualities import Candidate, Weighting
+from .qualities import UNIT, Candidate, Weighting
 from .tape import Tape
 from .till import Till, portion_of
 from .view import PrivateColumn, PrivateView
@@ -132,6 +132,16 @@ class Curator:
         """The fraction of this curator's budget that is left, from 1 to 0."""
         return self._till.remaining
 
+    @property
+    def pure(self) -> bool:
+        """Whether the budget is pure ε: public."""
+        return self._till.pure
+
+    def blur(self, share: float) -> float:
+        """How sharp a choice for this share would be, by scores that an entity moves by 1: so many entities behind is chosen e
+        times less often. Public, and free: nothing is asked."""
+        return quote_choice(self._till, UNIT, share).scale / UNIT
+
     @overload
     def counts(
         self, marginals: Sequence[Marginal], share: float = 1.0, clip: AnyClip | None = None, minimum: None = None
@@ -155,9 +165,9 @@ class Curator:
             return answer_counts(self._till, marginals, share, clip)
         return answer_sparse(self._till, marginals, share, clip, minimum)
 
-    def entities(self, share: float = 1.0) -> NoisySize:
-        """The noisy number of entities, those without rows in this view included. One entity moves it by 1."""
-        return answer_entities(self._till, share)
+    def entities(self, share: float = 1.0, *, with_rows: bool = False) -> NoisySize:
+        """The noisy number of entities: all of them, or those that have a row in this view. One entity moves it by 1."""
+        return answer_entities(self._till, share, with_rows)
 
     def scores(self, candidates: Sequence[Candidate | None], share: float = 1.0, weighting: Weighting = "entity") -> NoisyScores:
         """Noisy scores of all these candidates (`mare.privacy.qualities`), paid by one charge."""

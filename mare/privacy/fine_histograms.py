@@ -1,19 +1,14 @@
-"""`FineHistogram`: a noisy histogram over a public grid, as a learner hands it out; and what is read off it.
+"""`FineHistogram`: a noisy histogram over a public grid, as a learner hands it out; and bins that are cut from one.
 
-It was paid for: fit to be released and to be worked with freely. Reading bounds and bins off it is post-processing:
-
-- bounds are the lowest and the highest cell that stand clear of the noise. Few values far out do not stand clear: they are
-  clamped later, which is what a domain is for;
-- bins are cut at quantiles, after the noise was taken out as well as that goes. Recipe, steps 2 and 3: B = 6·(n̂/10⁴)^0.35
-  quantiles, between 6 and 20; a single value that is heavy gets a bin of its own; the fine histogram is kept, so that a value is
-  drawn inside its bin as the data has it and not evenly.
+It was paid for: fit to be released and to be worked with freely. Bins are cut at quantiles. Recipe, step 3: B = 6·(n̂/10⁴)^0.35
+quantiles, between 6 and 20; a single value that is heavy gets a bin of its own; the fine histogram is kept, so that a value is
+drawn inside its bin as the data has it and not evenly.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log, pow, sqrt
-from statistics import NormalDist
+from math import pow
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,17 +37,6 @@ class FineHistogram:
     cost: float
 
 
-@dataclass(frozen=True)
-class LearnedBounds:
-    """Where the values of a column lie, as far as the noise lets one tell."""
-
-    low: float
-    high: float
-    clear: bool
-    """False where no cell stood clear of the noise: the bounds are then those of the fullest one, a guess."""
-    cost: float
-
-
 @dataclass(frozen=True, eq=False)
 class LearnedBins:
     """Bins cut at noisy quantiles. Bin i holds edges[i] ≤ value < edges[i+1], and the fine cells cuts[i] … cuts[i+1]-1."""
@@ -76,31 +60,9 @@ class LearnedBins:
         return np.add.reduceat(self.weights, self.cuts[:-1])
 
 
-CHANCE = 0.01
-"""That an empty cell anywhere on the grid is taken for a full one."""
-
-
-def noisy_bounds(histogram: FineHistogram, chance: float = CHANCE) -> LearnedBounds:
-    """The bounds; where nothing is clear, those of the fullest cell."""
-    if not 0 < chance < 1:
-        raise PrivacyError(f"bounds with a chance of {chance!r} to err were asked; it must be between 0 and 1.")
-    edges = histogram.grid.edges
-    clear = np.flatnonzero(histogram.noisy > clear_of_noise(histogram, chance))
-    if not len(clear):
-        fullest = int(histogram.noisy.argmax())
-        return LearnedBounds(edges[fullest], edges[fullest + 1], False, histogram.cost)
-    return LearnedBounds(edges[clear[0]], edges[clear[-1] + 1], True, histogram.cost)
-
-
-def clear_of_noise(histogram: FineHistogram, chance: float) -> float:
-    """What no empty cell of the grid reaches, but with this probability (in the continuum: nothing private depends on it)."""
-    each = chance / histogram.grid.cells
-    if histogram.mechanism == "discrete gaussian":
-        return -histogram.deviation * NormalDist().inv_cdf(each)
-    return histogram.deviation / sqrt(2) * log(1 / (2 * each))
-
-
 FEWEST_BINS, MOST_BINS = 6, 20
+EMPTY = 0.1
+"""A bin with less than this part of an equal share is one with its neighbour."""
 
 
 def quantile_count(entities: float) -> int:
@@ -124,7 +86,7 @@ def quantile_bins(histogram: FineHistogram, bins: int, most: int | None = None) 
     weights = cleaned(histogram)
     cells = histogram.grid.cells
     cuts = {0, cells} | _quantiles(weights, min(bins, cells)) | _heavy(histogram, weights, bins)
-    return LearnedBins(histogram.grid, _thinned(sorted(cuts), weights, limit), weights)
+    return LearnedBins(histogram.grid, _thinned(sorted(cuts), weights, bins, limit), weights)
 
 
 def _quantiles(weights: Numbers, bins: int) -> set[int]:
@@ -138,10 +100,19 @@ def _heavy(histogram: FineHistogram, weights: Numbers, bins: int) -> set[int]:
     return {edge for cell in heavy for edge in (cell, cell + 1)}
 
 
-def _thinned(cuts: list[int], weights: Numbers, most: int) -> tuple[int, ...]:
-    """Too many bins: the two neighbours that weigh least together become one, until they are not too many."""
-    while len(cuts) - 1 > most:
+def _thinned(cuts: list[int], weights: Numbers, bins: int, most: int) -> tuple[int, ...]:
+    """Too many bins: the two neighbours that weigh least together become one, until they are not too many.
+
+    And none that is nearly empty: a model's noise would fill it, and draw from where nothing is.
+    """
+    while len(cuts) > 2:
         masses = np.add.reduceat(weights, cuts[:-1])
-        lightest = int((masses[:-1] + masses[1:]).argmin())
+        together = masses[:-1] + masses[1:]
+        empty = masses < weights.sum() * EMPTY / bins
+        if len(masses) <= most:
+            together[~(empty[:-1] | empty[1:])] = np.inf
+        lightest = int(together.argmin())
+        if together[lightest] == np.inf:
+            break
         del cuts[lightest + 1]
     return tuple(cuts)

@@ -1,6 +1,6 @@
 """`Learner`: a domain from the data, paid for. What a curator is for a view, a learner is for a column that has no domain yet.
 
-    raw column ─► **learner** ─► categories, bounds, fine histogram ─► codecs
+    raw column ─► **learner** ─► categories, fine histogram ─► codecs
 
 Categories take a δ above 0 (`stable_keys`); what has an order is counted on a public grid by the same code as any cross-tab.
 """
@@ -22,8 +22,8 @@ from .answers.clipping import AnyClip, Clip
 from .answers.counts import answer_counts
 from .bits import BitSource
 from .conversion import down, learning_delta
-from .fine_histograms import CHANCE, FineHistogram, LearnedBounds, noisy_bounds
-from .grids import Grid, power_grid
+from .fine_histograms import FineHistogram
+from .grids import Grid
 from .ledger import Charge, Ledger
 from .noise import LARGEST_COUNT, Noise, prepare_noise
 from .stable_keys import as_numbers, as_texts, canonical, identifiers, kept_keys, key_threshold
@@ -135,14 +135,6 @@ class Learner:
             (answer,) = answer_counts(till, [Marginal.of(label)], 1.0, clip)
         rows = answer.rows
         return FineHistogram(grid, rows[:-1], float(rows[-1]), answer.rows_deviation, answer.mechanism, answer.cost)
-
-    def bounds(
-        self, grid: Grid | None = None, share: float = 1.0, clip: AnyClip | None = None, chance: float = CHANCE
-    ) -> LearnedBounds:
-        """Where the values lie, read off a noisy histogram over powers of two (or another public grid)."""
-        if not 0 < chance < 1:
-            raise PrivacyError(f"{self._where}: a chance of {chance!r} to err is none: between 0 and 1. Nothing was charged.")
-        return noisy_bounds(self.histogram(power_grid() if grid is None else grid, share, clip), chance)
 
     @property
     def _where(self) -> str:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import Above, Points, ReadTable, Siblings, TableCodec, code_table, read_table
-from mare.codec.elapsed import elapsed_name
 from mare.domain import CodeArray, smallest_dtype
 from mare.graph.groups import Part
 
@@ -39,6 +38,8 @@ class Links:
     """Of each row, the place it leads to."""
     key: Index | None = None
     """Of an association: of each row, the code of its public key."""
+    strangers: Mapping[str, int] = field(default_factory=dict)
+    """Of references, how many rows have a key that the public table does not have. True, hence secret."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ def code_rows(rows: Uncoded, read: ReadTable, most: int | None) -> tuple[Placed,
     siblings, unrolling = siblings_in(rows.around, rows.table), related.unrolling
     encoded = code_table(rows.codec, read, siblings)
     coded = {**links.codes, **encoded.rows}
-    free = {elapsed_name(name): codes for name, codes in encoded.elapsed.items()}
+    free = dict(encoded.free)
     context: Mapping[str, CodeArray] = {}
     if most is not None:
         counts = np.minimum(np.bincount(placed.parent, minlength=siblings.parents), most).astype(smallest_dtype(most + 1))
@@ -111,7 +112,10 @@ def code_rows(rows: Uncoded, read: ReadTable, most: int | None) -> tuple[Placed,
         context = FoldedContext(unrolling, siblings.parents, placed.parent, links.key, derived, most or 0)
     same_item = previous_of_item(placed.parent, [coded[item] for item in related.items]) if related.items else None
     parts: Mapping[Part, Mapping[str, CodeArray]] = {"rows": coded, "head": coded, "context": context}
-    return replace(placed, codes=parts, free=free, targets=links.targets, same_item=same_item), encoded.outside
+    return replace(placed, codes=parts, free=free, targets=links.targets, same_item=same_item), {
+        **encoded.outside,
+        **links.strangers,
+    }
 
 
 def _size(rows: Uncoded, name: str) -> int:

@@ -22,6 +22,8 @@ Index = NDArray[np.int64]
 
 NOWHERE = -1
 """In place of a row's place: there is no such row."""
+STRANGER = -2
+"""In place of a public key's place: there is a key, but the public table does not have it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +47,15 @@ class Placed:
     """Per reference, of each row the place of the row that it leads to, or `NOWHERE`."""
     same_item: Index | None = None
     """Of each row, the previous one of the same item in its sequence, or `NOWHERE`."""
+    written: Mapping[str, CodeArray] = field(default_factory=dict)
+    """Columns and references that come out by other codes than models look at: the rest of a list, drawn again."""
     unknown: NDArray[np.bool_] | None = None
     """Rows that stand in for a parent that is missing from the source: nothing is known of them, and nobody counts them."""
+
+
+def written_codes(placed: Placed) -> dict[str, CodeArray]:
+    """The codes that the columns and references of rows come out by, wherever they were generated."""
+    return {**placed.free, **placed.codes["head"], **placed.codes["rows"], **placed.written}
 
 
 def place_children(counts: Index) -> tuple[Index, Index, Index]:

@@ -7,7 +7,7 @@ the table, which `in_order` puts into one order whatever the source's was.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mare.codec.category import canonical
 from mare.errors import ReleaseError, SourceError
+from mare.schema.strict import Value
 
 from .placing import Index
 
@@ -36,6 +37,8 @@ class Vocabulary:
     keys: tuple[Texts, ...]
     places: Index
     """Of each key, the first row that has it."""
+    strangers: tuple[str, ...] = ()
+    """Keys that were learned, though the table does not have them: the last of ``keys``, their places beyond its rows."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -43,6 +46,11 @@ class Vocabulary:
     @cached_property
     def codes(self) -> dict[Texts, int]:
         return {key: code for code, key in enumerate(self.keys)}
+
+    def with_strangers(self, strangers: Sequence[str], rows: int) -> Vocabulary:
+        """The same and these, of a table with so many rows."""
+        places = np.append(self.places, np.arange(rows, rows + len(strangers)))
+        return replace(self, keys=(*self.keys, *((key,) for key in strangers)), places=places, strangers=tuple(strangers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,22 +75,28 @@ class PublicTable:
         listed = [self.column(name).to_pylist() for name in columns]
         return [None if None in values else tuple(map(text, values)) for values in zip(*listed, strict=True)]
 
-    def vocabulary(self, columns: Sequence[str] | None = None) -> Vocabulary:
-        """The keys that others refer to: those of the table's key, unless other columns are named."""
+    def vocabulary(self, columns: Sequence[str] | None = None, where: Mapping[str, Sequence[Value]] | None = None) -> Vocabulary:
+        """The keys that others refer to: those of the table's key, unless other columns are named; of all rows, or of those that
+        have one of these values in these columns."""
         wanted = tuple(columns or self.key)
         if not wanted:
             raise SourceError(f"the public table {self.name!r} is referred to, but has no key. Write `key:` under it.")
         first: dict[Texts, int] = {}
+        wanted_rows = np.ones(self.rows.num_rows, dtype=np.bool_)
+        for column, values in (where or {}).items():
+            among = {text(value) for value in values}
+            wanted_rows &= np.array([key is not None and key[0] in among for key in self.texts([column])], dtype=np.bool_)
         for place, key in enumerate(self.texts(wanted)):
-            if key is not None:
+            if key is not None and wanted_rows[place]:
                 first.setdefault(key, place)
         return Vocabulary(self.name, wanted, tuple(first), np.fromiter(first.values(), dtype=np.int64, count=len(first)))
 
     def take(self, column: str, places: NDArray[np.integer]) -> pa.Array:
-        """A column's values at these rows; NULL where the place is negative."""
+        """A column's values at these rows; NULL where there is no such row."""
         import pyarrow as pa
 
-        index = pa.array(np.maximum(places, 0), mask=places < 0)
+        nowhere = (places < 0) | (places >= self.rows.num_rows)
+        index = pa.array(np.where(nowhere, 0, places), mask=nowhere)
         taken = self.column(column).take(index)
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.codec import LearnedDomain, LearnedDomains, LearnedValues
 from mare.codec.building import Labels
+from mare.codec.category import Redrawn
 from mare.domain import CodeArray, smallest_dtype
 from mare.graph.dag import DatasetDag
 from mare.graph.modelled import table_parts
@@ -22,38 +24,44 @@ from mare.planning.sensitivity import row_bounds
 from mare.schema import Schema
 from mare.schema.links import EarlierReference, PublicReference, SameEntityReference
 
-from .placing import NOWHERE, Index
+from .placing import NOWHERE, STRANGER, Index
 from .public import PublicTables, Texts, Vocabulary
 from .unrolling import Unrolling, unrolling
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """A reference to a public table: code i is the i-th of the chosen keys, the last one NULL where it may be NULL."""
+    """A reference to a public table: code i is the i-th of the chosen keys; then the rest, keys that were not chosen and those
+    that the table does not have; the last one is NULL where it may be NULL."""
 
     vocabulary: Vocabulary
     chosen: tuple[int, ...]
     nullable: bool = False
+    redraws: bool = True
+    """Whether the rest is drawn again among the chosen keys when rows are written; else it is NULL."""
+    weights: tuple[float, ...] = ()
+    """How frequent the chosen keys are, where that was counted."""
 
     @property
     def size(self) -> int:
-        return max(1, len(self.chosen) + self.nullable)
+        return len(self.chosen) + 1 + self.nullable
+
+    @property
+    def rest(self) -> Redrawn | None:
+        """What is drawn again when rows are written."""
+        return Redrawn(len(self.chosen), self.weights) if self.redraws and self.chosen else None
 
     def encode(self, keys: Index) -> CodeArray:
-        """Codes of public keys. One that was not chosen, or is no key at all, becomes NULL; where there is no NULL, another
-        key, always the same one: what the domain cannot say is not told."""
-        slots = np.full(len(self.vocabulary) + 1, len(self.chosen) if self.nullable else 0, dtype=np.int64)
-        if not self.nullable and self.chosen:
-            slots[:-1] = np.arange(len(self.vocabulary)) % len(self.chosen)
+        """Codes of public keys, as `find_keys` found them. NULL in a reference that has none is the rest too."""
+        slots = np.full(len(self.vocabulary) - STRANGER, len(self.chosen), dtype=np.int64)
+        slots[NOWHERE] = self.size - 1
         slots[list(self.chosen)] = np.arange(len(self.chosen))
         return slots[keys].astype(smallest_dtype(self.size))
 
     def decode(self, codes: NDArray[np.integer]) -> Index:
-        """Places of the keys' rows in the public table; `NOWHERE` for NULL."""
-        if not self.chosen:
-            return np.full(len(codes), NOWHERE, dtype=np.int64)
+        """Places of the keys' rows in the public table; `NOWHERE` for NULL, and for a rest that there is no key to draw from."""
         places = np.append(self.vocabulary.places[list(self.chosen)], NOWHERE)
-        return places[np.minimum(codes.astype(np.int64), len(self.chosen))]
+        return places[np.minimum(codes.astype(np.int64), len(self.chosen))].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -100,9 +108,16 @@ class TableRelations:
 Relations = Mapping[str, TableRelations]
 
 
-def relations(schema: Schema, public: PublicTables, chosen: Mapping[str, Sequence[int]]) -> dict[str, TableRelations]:
+def relations(
+    schema: Schema,
+    public: PublicTables,
+    chosen: Mapping[str, Sequence[int]],
+    counts: Mapping[str, Sequence[float]] | None = None,
+    learned: LearnedDomains | None = None,
+) -> dict[str, TableRelations]:
     """Of every table of the entity. ``chosen`` holds the keys that were selected with budget: of an association by its
-    table's name, of a reference by `table.reference`; where it is silent, all keys count."""
+    table's name, of a reference by `table.reference`; where it is silent, all keys count. ``counts`` are their noisy counts;
+    ``learned`` holds, by `table.reference`, keys that the public table does not have."""
     dag = DatasetDag.of(schema)
     bounds, _ = row_bounds(schema, dag)
     related = {}
@@ -114,7 +129,9 @@ def relations(schema: Schema, public: PublicTables, chosen: Mapping[str, Sequenc
             if reference not in modelled:
                 continue
             if isinstance(declared, PublicReference):
-                references[reference] = _words(declared, public, chosen.get(f"{name}.{reference}"))
+                at = f"{name}.{reference}"
+                strangers = (learned or {}).get(at)
+                references[reference] = _words(declared, public, chosen.get(at), (counts or {}).get(at, ()), strangers)
             elif isinstance(declared, SameEntityReference):
                 references[reference] = Ranked(declared.table, bounds[declared.table].rows + declared.nullable, declared.nullable)
             elif isinstance(declared, EarlierReference):
@@ -124,9 +141,19 @@ def relations(schema: Schema, public: PublicTables, chosen: Mapping[str, Sequenc
     return related
 
 
-def _words(reference: PublicReference, public: PublicTables, chosen: Sequence[int] | None) -> Words:
-    vocabulary = public[reference.table].vocabulary(reference.column)
-    return Words(vocabulary, tuple(range(len(vocabulary))) if chosen is None else tuple(sorted(chosen)), reference.nullable)
+def _words(
+    reference: PublicReference,
+    public: PublicTables,
+    chosen: Sequence[int] | None,
+    counts: Sequence[float],
+    strangers: LearnedDomain | None,
+) -> Words:
+    table = public[reference.table]
+    vocabulary = table.vocabulary(reference.column, reference.where)
+    keys = tuple(range(len(vocabulary))) if chosen is None else tuple(chosen)
+    if isinstance(strangers, LearnedValues):
+        vocabulary = vocabulary.with_strangers(strangers.values, table.rows.num_rows)
+    return Words(vocabulary, keys, reference.nullable, reference.rest is not None, tuple(counts))
 
 
 def rank_codes(target: Index, entity: Index, there: Index, size: int, nullable: bool) -> CodeArray:

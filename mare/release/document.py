@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from mare.codec import LearnedDomain, LearnedOrder, LearnedScales, LearnedValues
 from mare.errors import InternalError
+from mare.planning import Warned
 from mare.schema.reflection import Bound, ColumnOrder, ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
 from mare.schema.strict import Value
 
@@ -87,7 +88,9 @@ class _Document(_Strict):
     groups: tuple[SettledGroup, ...]
     tables: tuple[_Table, ...]
     chosen: dict[str, tuple[int, ...]] = {}
+    counts: dict[str, tuple[float, ...]] = {}
     learned: dict[str, _Learned] = {}
+    doubts: tuple[Warned, ...] = ()
 
 
 _KIND: dict[type, str] = {LearnedOrder: "order", LearnedValues: "values", LearnedScales: "scales"}
@@ -107,7 +110,9 @@ def write_document(release: Release, version: int) -> str:
         "groups": release.plan.groups,
         "tables": [_fields(t, _Table) | {"columns": [_fields(c, _Column) for c in t.columns]} for t in release.tables],
         "chosen": release.plan.chosen,
+        "counts": release.plan.counts,
         "learned": {name: {_KIND[type(domain)]: domain} for name, domain in release.plan.learned.items()},
+        "doubts": release.plan.doubts,
     }
     return json.dumps(document, indent=1, allow_nan=False, default=_plain)
 
@@ -136,4 +141,4 @@ def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[Refle
         for table in read.tables
     )
     learned = {name: stored.domain() for name, stored in read.learned.items()}
-    return SettledPlan(read.entities, read.groups, read.chosen, learned), tables
+    return SettledPlan(read.entities, read.groups, read.chosen, read.counts, learned, read.doubts), tables

@@ -19,6 +19,7 @@ from mare.codec import LearnedDomains
 from mare.domain import Domain, OptionValue, Task
 from mare.graph.groups import ColumnGroup
 from mare.models import FittedModel, get_model
+from mare.planning import Warned
 from mare.relational.public import PublicTables
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable
@@ -67,9 +68,13 @@ class SettledPlan:
     groups: tuple[SettledGroup, ...]
     chosen: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Public keys that were chosen with budget, by who refers to them: a table (its association) or `table.reference`."""
-
+    counts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Their noisy counts."""
     learned: LearnedDomains = field(default_factory=dict)
     """Domains that were learned with budget: values, bounds, bins and the fine histograms to draw from."""
+
+    doubts: tuple[Warned, ...] = ()
+    """What the fit did not find out: lists that stayed empty, ranges that never stood clear. It follows from noisy answers."""
 
     def group(self, name: str) -> SettledGroup:
         for settled in self.groups:
@@ -110,6 +115,11 @@ class Release:
         if self.status != NOT_PRIVATE:
             return None
         return f"{NOT_PRIVATE}: {'; '.join(self.ledger.reasons)}"
+
+    @property
+    def doubts(self) -> tuple[Warned, ...]:
+        """What this release does not know, by column, and what to change. Free to tell: it follows from noisy answers."""
+        return self.plan.doubts
 
     def model(self, group: str) -> FittedModel:
         """The fitted model of a column group."""

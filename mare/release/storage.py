@@ -6,7 +6,7 @@ sampling needs no source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mare.errors import SourceError
@@ -27,6 +27,22 @@ def output_tables(schema: Schema, reflection: Reflection) -> tuple[ReflectedTabl
         if not table.ignore
     }
     return tuple(made[name] for name in _referred_first(made))
+
+
+def without_links(tables: tuple[ReflectedTable, ...], schema: Schema, references: Collection[str]) -> tuple[ReflectedTable, ...]:
+    """The same tables without the foreign keys of these references (`table.reference`): they may lead to keys that the public
+    table does not have, as they do in the source."""
+    loose = {
+        (name, tuple(column.casefold() for column in table.reference_columns(reference)))
+        for name, table in schema.tables.items()
+        for reference in table.references
+        if f"{name}.{reference}" in references
+    }
+
+    def holds(table: str, key: ReflectedForeignKey) -> bool:
+        return (table, tuple(column.casefold() for column in key.columns)) not in loose
+
+    return tuple(replace(t, foreign_keys=tuple(key for key in t.foreign_keys if holds(t.name, key))) for t in tables)
 
 
 def _referred_first(tables: Mapping[str, ReflectedTable]) -> list[str]:

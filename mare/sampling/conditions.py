@@ -76,11 +76,11 @@ class EntityCondition:
 
     def holds(self, values: ChunkValues) -> Mask:
         """For each entity of a chunk, whether the condition is true."""
-        return judged(self.parsed, _OwnColumns(values, self.table)).true
+        return judged(self.parsed, OwnColumns(values, self.table)).true
 
 
 @dataclass(frozen=True, eq=False)
-class _OwnColumns:
+class OwnColumns:
     """All rows of one table, by its own columns."""
 
     values: ChunkValues
@@ -166,7 +166,7 @@ def _check_value(value: Value, where: str, described: AnyColumn, codec: object) 
     elif isinstance(described, Listed):
         wanted = _wanted(value, where, described)
         labels = [label for label in codec.labels if label is not None] if isinstance(codec, ValueCodec) else [wanted]
-        shared = isinstance(codec, CodeCodec) and any(wanted in group for group in codec.rest)
+        shared = isinstance(codec, CodeCodec) and any(wanted in group for group in codec.shared)
         if wanted not in labels and not shared:
             shown = ", ".join(labels[:20]) + (f" and {len(labels) - 20} more" if len(labels) > 20 else "")
             raise PlanError(f"--where: {where} is never {value!r}. Its values are: {shown}.")

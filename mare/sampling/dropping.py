@@ -1,4 +1,5 @@
-"""Rows that cannot be: a key that stayed alike after many draws, or a reference that must hold and leads to such a row.
+"""Rows that cannot be: a key that stayed alike after many draws, what comes after the end of its sequence, or a reference that
+must hold and leads to such a row.
 
 They are few, and they go with all that depends on them. Everything else of the block stays as it is.
 """
@@ -17,6 +18,7 @@ from mare.domain import RowDraws, as_generator
 from mare.relational.filling import Linked, Modelled
 from mare.relational.placing import NOWHERE, Index
 
+from .ending import after_the_end
 from .linking import draw_from_pool, draw_other_entity
 from .possible_codes import REDRAWS, repeated
 
@@ -34,6 +36,9 @@ def living_rows(block: ChunkValues) -> dict[str, Mask]:
     for table, sets in block.writer.distinct.items():
         for columns in sets if table not in block.chunk.given else ():
             alive[table][_still_alike(block, table, columns)] = False
+    for table, condition in block.writer.endings.items():
+        if table in alive and table not in block.chunk.given:
+            alive[table][after_the_end(block, table, condition, alive[table])] = False
     changed = True
     while changed:
         changed = False

@@ -17,11 +17,12 @@ from mare.codec.category import CodeCodec
 from mare.domain import CodeArray, Keys, RowDraws, as_generator, purpose_of
 from mare.models import FittedModel
 from mare.relational.coding import points_above, siblings_in
-from mare.relational.placing import Index, PlacedTables
+from mare.relational.placing import Index, PlacedTables, written_codes
 from mare.relational.relations import Relations, Stepped
 from mare.relational.uniqueness import Distinct
 from mare.release import SettledPlan
 
+from .ending import CodedEnding
 from .given import GivenTables
 from .sharing import one_value_each
 
@@ -64,6 +65,8 @@ class FittedTables:
     distinct: Mapping[str, tuple[Distinct, ...]]
     ordered_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of sequences, the columns that order them."""
+    endings: Mapping[str, CodedEnding] = field(default_factory=dict)
+    """Of sequences, when a row is the last, where codes tell."""
     never_empty: frozenset[str] = frozenset()
     """Tables that every entity has a row in: it is by such a row that an entity by column is known."""
     given: GivenTables | None = None
@@ -116,6 +119,5 @@ def decoding_draws(chunk: Chunk, table: str) -> np.random.Generator:
 
 
 def codes_of(chunk: Chunk, table: str) -> dict[str, CodeArray]:
-    """The codes of all columns and references of the rows, wherever they were generated."""
-    placed = chunk.placed.tables[table]
-    return {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
+    """The codes that all columns and references of the rows come out by, wherever they were generated."""
+    return written_codes(chunk.placed.tables[table])

@@ -20,6 +20,7 @@ from mare.schema.caps import link_cap
 from mare.schema.links import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
+from .ending import CodedEnding, endings
 from .fitted_tables import FittedTables
 from .pools import make_pools, pool_sizes
 from .writing import Writer
@@ -48,7 +49,7 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
     own = [name for name in dag.generation_order() if dag.node(name).role in ("entity", "private", "owned")]
     pools = [name for name in dag.generation_order() if dag.node(name).role == "pool"]
     order = tuple(dict.fromkeys([dag.entity.name, *own]))
-    related = relations(schema, release.public, release.plan.chosen)
+    related = relations(schema, release.public, release.plan.chosen, release.plan.counts, release.plan.learned)
     codecs = table_codecs(release, order, related)
     owned_by = {
         name: tuple((edge.child, edge.name) for edge in dag.owners(name)) for name in own if dag.node(name).role == "owned"
@@ -60,6 +61,7 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
         for name in own
         if (link := schema.parent(name)) is not None and link.type == "sequential" and link.order_by
     }
+    last = endings(schema)
     fitted = FittedTables(
         release.plan,
         order,
@@ -76,6 +78,7 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
         },
         apart,
         ordered_by,
+        {name: ending for name, condition in last.items() if (ending := CodedEnding.of(condition, schema, codecs[name]))},
         frozenset([schema.entity_holder] if schema.entity_holder is not None else []),
     )
     by_name = {table.name: table for table in release.tables}
@@ -91,6 +94,7 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
         distinct={name: [d.columns for d in sets if not fitted.keeps_apart(name, d)] for name, sets in apart.items() if sets},
         owned_by=owned_by,
         ordered_by=ordered_by,
+        endings=last,
         finders=_finders(schema, own),
     )
     made, batches = make_pools(schema, writer, tuple(by_name[name] for name in pools), seed, pool_sizes(release, pools, entities))

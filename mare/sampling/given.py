@@ -18,6 +18,7 @@ import numpy as np
 from mare.codec import DecodedTable, OrdinalCodec, Points, RelativeCodec, Siblings, TableCodec
 from mare.codec.siblings import Above, standing, standing_place
 from mare.codec.slots import ORDINARY
+from mare.codec.ticks import Mask
 from mare.domain import Domain
 from mare.errors import SourceError
 from mare.graph.dag import DatasetDag
@@ -337,35 +338,39 @@ def given_table(
     # A chunk of a context is cut out of it, so that its columns are made now.
     context = {column: placed.codes["context"][column] for column in domain.names}
     placed = replace(placed, codes={**placed.codes, "context": context})
-    decoded = DecodedTable(values, _standing(codec, read.points, siblings_in(around, name), above), _quantities(codec, values))
+    points = _standing(codec, values, read.points, siblings_in(around, name), above)
+    decoded = DecodedTable(values, points, _quantities(codec, values))
     return GivenTable(placed, entity, columns, decoded, links.leads), dict(outside)
 
 
-def _standing(codec: TableCodec, read: Mapping[str, Points], siblings: Siblings, above: Above) -> dict[str, Points]:
-    """Where the ordered columns stand, for what depends on them: as `decode_table` has it, a NULL stands where its anchor does,
-    or binds nobody."""
+def _standing(
+    codec: TableCodec, values: Mapping[str, pa.Array], read: Mapping[str, Points], siblings: Siblings, above: Above
+) -> dict[str, Points]:
+    """Where the ordered columns stand, for what depends on them, as `decode_table` has it: now that all bounds are known, also
+    where there is no value."""
     points: dict[str, Points] = {}
-    relative: dict[str, RelativeCodec] = {}
+    missing: dict[str, Mask] = {}
     for name, ordered in codec.ordered.items():
         held = read[name]
+        none = ordered.values.read(values[name])[1] != ORDINARY
         if isinstance(ordered, OrdinalCodec):
-            points[name] = standing(ordered.scale, held.lower, held.known, ordered.bins.low, ordered.bins.high)
-        elif held.known.all():
-            points[name] = held
+            points[name] = standing(ordered.scale, held.lower, ~none, ordered.bins.low, ordered.bins.high)
         else:
-            relative[name] = ordered
-            points[name] = Points(held.scale, held.lower.copy(), held.upper.copy(), held.known.copy())
-    for step, at in enumerate(siblings.steps if relative else ()):
-        for name, ordered in relative.items():
-            held = points[name]
-            missing = at[~held.known[at]]
-            placing = ordered.first.placing if ordered.first is not None and step == 0 else ordered.placing
-            if len(missing) and placing.anchors:
-                held.lower[missing], held.upper[missing], held.known[missing] = standing_place(
-                    placing, ordered.scale, points, above, missing
-                )
-            elif len(missing) and ordered.first is not None:
-                held.lower[missing], held.upper[missing] = ordered.first.bins.low, ordered.first.bins.high
+            points[name] = Points(held.scale, held.lower.copy(), held.upper.copy())
+            if none.any():
+                missing[name] = none
+    for step, at in enumerate(siblings.steps if missing else ()):
+        for name, none in missing.items():
+            held, ordered, absent = points[name], codec.ordered[name], at[none[at]]
+            if not isinstance(ordered, RelativeCodec) or not len(absent):
+                continue
+            first = ordered.first if step == 0 else None
+            placing = ordered.placing if first is None else first.placing
+            if placing.anchors:
+                furthest = None if first is not None or placing.between else ordered.bins.high
+                held.lower[absent], held.upper[absent] = standing_place(placing, ordered.scale, points, above, absent, furthest)
+            elif first is not None:
+                held.lower[absent], held.upper[absent] = first.bins.low, first.bins.high
     return points
 
 

@@ -89,7 +89,7 @@ def given_links(
                 targets[reference], leads[reference] = places, table
                 codes[reference] = back_codes(_within(places, parent), described.back, described.itself)
     _check_unfilled(around, table, filled, schema)
-    return GivenLinks(codes, targets, key, leads)
+    return GivenLinks(codes, targets, key, leads=leads)
 
 
 def _links(filled: Mapping[str, Filling]) -> dict[str, list[tuple[str, Linked]]]:

@@ -11,17 +11,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mare.codec.elapsed import Advance, elapsed_name
+from mare.codec.elapsed import Advance, elapsed_name, pace_name
 from mare.domain import CodeArray, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
 from mare.relational.coding import siblings_in
-from mare.relational.placing import NOWHERE, Index, Placed
+from mare.relational.placing import NOWHERE, Index, Placed, written_codes
 from mare.relational.relations import Ranked, Stepped
 from mare.relational.sharing import rows_above
 from mare.release import SettledGroup
+from mare.schema.condition_grammar import comparisons_in
 
+from .ending import EndOfSequences
 from .fitted_tables import Chunk, Decoder, FittedTables, decoding_draws
 from .possible_codes import REDRAWS, keep_apart
+from .redrawing import redraw_rest, redraw_rows
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
 from .targets import LastOfItem, rank_targets, step_targets
 
@@ -32,17 +35,17 @@ class GrowingHistory:
     drawn one position after the other. Only where a model looks at it: the values of a sequence are worked out here a step ahead
     of the others."""
 
-    advances: Mapping[str, Advance]
-    """By name of the free history."""
+    advances: Sequence[Advance]
     free: dict[str, CodeArray]
     """What the models look at: written when rows begin."""
 
     def begin(self, index: Index) -> None:
-        for name, advance in self.advances.items():
-            self.free[name][index] = advance.begin(index)
+        for advance in self.advances:
+            for name, codes in advance.begin(index).items():
+                self.free[name][index] = codes
 
     def end(self, index: Index, codes: Mapping[str, CodeArray]) -> None:
-        for advance in self.advances.values():
+        for advance in self.advances:
             advance.hand_in(index, codes)
 
 
@@ -78,7 +81,7 @@ def fill_rows(run: Run, table: str) -> None:
     codes["rows"] |= shared_codes(run, table)
     if codes["head"] and all(g.group.part != "head" for g in groups):
         _resolve(run, table, ranked, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
-    last = _last_of_item(run, table, groups)
+    last, ends = _last_of_item(run, table, groups), _end_of_sequences(run, table, groups)
     steps = [np.arange(placed.rows, dtype=np.int64)]
     if growing.advances or _look_back(groups):
         steps = by_position(placed.position)
@@ -91,7 +94,10 @@ def fill_rows(run: Run, table: str) -> None:
                 if last is not None and same_item is not None:
                     items = tuple(codes["head"][item] for item in related.items)
                     same_item[index] = last.step(placed.parent, placed.position, items, index)
+        if ends is not None:
+            ends.mend(index, str(step))
         growing.end(index, {**codes["head"], **codes["rows"]})
+    redraw_rest(run, table, groups)
     _keep_apart(run, table, groups)
     _resolve_steps(run, table)
 
@@ -114,6 +120,20 @@ def shared_codes(run: Run, table: str) -> dict[str, CodeArray]:
         held[missing] = draws.at("any", missing).integers(0, none)
         codes[shared.column] = held[above].astype(smallest_dtype(none))
     return codes
+
+
+def _end_of_sequences(run: Run, table: str, groups: list[SettledGroup]) -> EndOfSequences | None:
+    """Where the schema says what ends a sequence, and the rows' own codes tell."""
+    ending, placed = run.made.endings.get(table), run.tables[table]
+    rows = next((g for g in groups if g.group.part == "rows"), None)
+    if ending is None or rows is None or not all(test.column in rows.columns for test in comparisons_in(ending.condition)):
+        return None
+    settled = rows
+
+    def draw(index: Index, label: str) -> None:
+        run.draw(settled, placed.codes["rows"], index, label)
+
+    return EndOfSequences(ending, placed, draw)
 
 
 def _last_of_item(run: Run, table: str, groups: list[SettledGroup]) -> LastOfItem | None:
@@ -149,7 +169,7 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
     for number, wanted in enumerate(run.made.distinct.get(table, ())):
         placed = run.tables[table]
         drawn = {g.group.part: g for g in groups if set(wanted.drawn) & set(g.columns.names)}
-        codes = {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
+        codes = written_codes(placed)
         if not run.made.keeps_apart(table, wanted) or not set(wanted.drawn) <= set(codes):
             continue
         label = f"apart {number}"
@@ -163,6 +183,7 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
         ) -> None:
             for part, settled in drawn.items():
                 run.draw(settled, placed.codes[part], rows, f"{label} {attempt}")
+            redraw_rows(run, table, list(drawn.values()), rows, f"{label} {attempt}")
             # Another code leads to another row.
             if "head" in drawn:
                 _resolve(run, table, run.ranked(table), placed.codes["head"], placed.targets, rows)
@@ -194,14 +215,14 @@ def _growing_history(made: FittedTables, chunk: Chunk, table: str) -> GrowingHis
     """For the rows of a table that are about to be drawn; its context and all tables above are there."""
     codec, rows = made.codecs[table], chunk.placed.tables[table].rows
     decoder = Decoder(made.codecs, made.ordered_by, made.given)
-    advances, free = dict[str, Advance](), dict[str, CodeArray]()
+    advances, free = list[Advance](), dict[str, CodeArray]()
     for column, first in codec.firsts.items():
-        name = elapsed_name(column)
-        if _is_looked_at(made, table, name):
+        bins = {elapsed_name(column): first.elapsed, **({} if first.pacing is None else {pace_name(column): first.pacing})}
+        if any(_is_looked_at(made, table, name) for name in bins):
             firsts = chunk.placed.tables[table].codes["context"][f"first({column})"]
             above, draws = decoder.above(chunk, codec), decoding_draws(chunk, table)
-            advances[name] = Advance(codec, column, firsts, siblings_in(chunk.placed, table), above, draws)
-            free[name] = np.zeros(rows, dtype=smallest_dtype(first.elapsed.count))
+            advances.append(Advance(codec, column, firsts, siblings_in(chunk.placed, table), above, draws))
+            free |= {name: np.zeros(rows, dtype=smallest_dtype(placed.count)) for name, placed in bins.items()}
     return GrowingHistory(advances, free)
 
 

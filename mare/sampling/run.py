@@ -163,6 +163,7 @@ def _only(placed: Placed, kept: Index, codes: Coded) -> Placed:
         free={name: known[kept] for name, known in placed.free.items()},
         targets={name: places[kept] for name, places in placed.targets.items()},
         same_item=None,
+        written={name: known[kept] for name, known in placed.written.items()},
     )
 
 

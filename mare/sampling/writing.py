@@ -22,8 +22,9 @@ from mare.errors import InternalError
 from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut
 from mare.relational.placing import Index, PlacedTables
 from mare.relational.public import PublicTables
-from mare.relational.relations import Relations, TableRelations
+from mare.relational.relations import Relations, TableRelations, Words
 from mare.schema import Schema
+from mare.schema.condition_grammar import Condition
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .determined import work_out
@@ -32,7 +33,7 @@ from .given import GivenTables
 from .identifiers import fresh_values
 from .linking import find_places, given_to_owned
 from .other_entities import Everyone
-from .storing import as_stored
+from .storing import as_stored, as_text
 from .widths import within_width
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Writer:
     """Of tables that references own: the (table, reference) pairs."""
     ordered_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of sequences, the columns that order them."""
+    endings: Mapping[str, Condition] = field(default_factory=dict)
+    """By table, when a row is the last of its sequence."""
     finders: Mapping[tuple[str, str], tuple[str, tuple[str, str]]] = field(default_factory=dict)
     """Of references by interval, by table and name: the time here, and the two ends there."""
     given: GivenTables | None = None
@@ -234,7 +237,7 @@ class ChunkValues:
             case WorkedOut(column):
                 return work_out(self, self.writer.schema, table, name, column)
             case Linked():
-                return self._linked(filling, self.places(table, filling))
+                return self._linked(table, filling, self.places(table, filling))
 
     def _given(self, table: str, name: str) -> pa.Array | None:
         """A column that the user gives, or that an owned table copies from the given rows that refer to it."""
@@ -250,11 +253,14 @@ class ChunkValues:
         """A text that the stored type takes: an empty text is neither JSON nor a uuid."""
         return _NOTHING.get(self._stored(table, name).kind, value) if value == "" else value
 
-    def _linked(self, link: Linked, places: Index) -> pa.Array:
+    def _linked(self, table: str, link: Linked, places: Index) -> pa.Array:
         if link.way == "other_entity":
             return self.writer.everyone[link.table].take(link.column, places)
         if link.table in self.writer.public:
-            return self.writer.public[link.table].take(link.column, places)
+            public, words = self.writer.public[link.table], self.related(table).reference(link.reference)
+            held = public.take(link.column, places)
+            strangers = words.vocabulary.strangers if isinstance(words, Words) else ()
+            return with_strangers(held, strangers, places - public.rows.num_rows) if strangers else held
         pool = self.writer.pools.get(link.table)
         return take(pool[link.column] if pool is not None else self.column(link.table, link.column), places)
 
@@ -266,3 +272,17 @@ def take(values: pa.Array, places: NDArray[np.int64]) -> pa.Array:
     if not len(values):
         return pa.nulls(len(places), type=values.type)
     return values.take(pa.array(np.maximum(places, 0), mask=places < 0))
+
+
+def with_strangers(held: pa.Array, strangers: Sequence[str], which: NDArray[np.int64]) -> pa.Array:
+    """Keys that the public table does not have, where they were drawn; all as texts, where these are none of its type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pa.array(strangers, type=pa.string())
+    try:
+        known = texts.cast(held.type)
+    except pa.ArrowInvalid:
+        held, known = as_text(held), texts
+    drawn = which >= 0
+    return pc.if_else(pa.array(drawn), known.take(pa.array(np.where(drawn, which, 0))), held)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .strict import Names, Strict
+from .strict import Names, OneOrMore, Strict
 
 DEFAULT_MEMORY = 2
 """Markov order of a sequence, as in the paper's experiments (mare-2024, VI)."""
@@ -78,6 +78,13 @@ class Parent(Strict):
         return self.keep or ("last" if self.type == "sequential" else "random")
 
 
+class Ends(Strict):
+    """When a row is the last of its sequence."""
+
+    when: str
+    """A condition on the row's columns, written as for `--where`: no row comes after one where it holds."""
+
+
 class AnyReference(Strict):
     """What every reference says."""
 
@@ -104,9 +111,16 @@ class PublicReference(AnyReference):
 
     kind: Literal["public"]
     learn: bool = False
-    """Learn which keys occur, and pay for it; otherwise every key of the table may come out."""
+    """Learn which keys occur, and pay for it, those too that the table lacks where they are many; otherwise every key of the
+    table may come out."""
     max_values: int | None = Field(None, ge=1)
     """At most this many different keys."""
+    rest: Literal["redraw"] | None = "redraw"
+    """What becomes of keys that the table does not have, or that were not kept. `redraw`: one of the kept keys, in proportion;
+    `null`: NULL."""
+    where: dict[str, OneOrMore] | None = None
+    """Only rows of the public table that have these values: `{domain_id: Visit}`, or one of several: `{domain_id: [Visit,
+    Type]}`."""
 
 
 class SameEntityReference(AnyReference):

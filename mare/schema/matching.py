@@ -202,7 +202,7 @@ def _values(path: Path, described: Column, stored: ReflectedColumn) -> Iterator[
     missing = [str(value) for value in stored.values if value not in described.listed]
     if missing:
         what = f"the source also allows {listed(missing, _SHOWN)}"
-        yield Fault((*path, "values"), what, "Add them to values, or write other: … for everything outside", "unsettled")
+        yield Fault((*path, "values"), what, "Add them to values, or write rest: … for everything outside", "unsettled")
 
 
 def _nulls(path: Path, described: Column, stored: ReflectedColumn, in_key: bool) -> Iterator[Fault]:

@@ -7,9 +7,10 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from .calendar import Calendar, with_calendar
 from .columns import Column, Identifier
 from .faults import Path
-from .links import Parent, Reference
+from .links import Ends, Parent, Reference
 from .strict import Names, Strict, Value
 
 
@@ -80,6 +81,8 @@ class Table(Strict):
     """Further sets of columns that are unique."""
     parent: Parent | None = None
     """Whom the rows belong to."""
+    ends: Ends | None = None
+    """Of a sequence: when a row is its last (a death)."""
     columns: dict[str, Column] = {}
     """The columns, in order. Foreign keys and keys need not be listed."""
     references: dict[str, Reference] = {}
@@ -137,8 +140,15 @@ class Schema(Strict):
     allocation: Literal["balanced", "paper", "error"] = "balanced"
     """How the budget is split between groups: by columns, history and rows (`paper`), half so and half in equal parts
     (`balanced`), or by the noise to expect (`error`)."""
+    calendar: Calendar | None = None
+    """Between which days everything happens: bounds of every date and datetime without `min`, `max` or `learn` of its own."""
     tables: dict[str, Table]
     """All tables, also the public and the ignored ones."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _calendar_in_columns(cls, value: object) -> object:
+        return with_calendar(value)
 
     # The fields are what is written. Whoever asks `table` and `parent` meets an entity by column as any other entity: a table
     # with a key, and the parent of the table that tells it apart.

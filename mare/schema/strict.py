@@ -39,5 +39,24 @@ Names = Annotated[
 ]
 """One column name or a list of them; a single name is written without brackets."""
 
+_TYPES = ["boolean", "integer", "number", "string"]
+
 Value = bool | int | float | str
 """A value as YAML can write it."""
+
+
+def _several(value: object) -> object:
+    return (value,) if isinstance(value, bool | int | float | str) else value
+
+
+def _plainly(values: Sequence[Value]) -> Value | list[Value]:
+    return values[0] if len(values) == 1 else list(values)
+
+
+OneOrMore = Annotated[
+    tuple[Value, ...],
+    BeforeValidator(_several),
+    PlainSerializer(_plainly, return_type=Value | list[Value]),
+    WithJsonSchema({"anyOf": [{"type": _TYPES}, {"type": "array", "items": {"type": _TYPES}}]}),
+]
+"""One value or a list of them; a single one is written without brackets."""

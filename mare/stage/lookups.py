@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.relational.placing import NOWHERE, Index
+from mare.relational.placing import NOWHERE, STRANGER, Index
 from mare.relational.public import Texts
 
 from .needs import Link
@@ -31,6 +31,11 @@ def load_vocabulary(connection: duckdb.DuckDBPyConnection, relation: str, keys: 
     connection.unregister("listed")
 
 
+def add_to_vocabulary(connection: duckdb.DuckDBPyConnection, relation: str, keys: Sequence[str], first: int) -> None:
+    """Further keys of one column, with codes from ``first`` on."""
+    connection.executemany(f"INSERT INTO {relation} VALUES ($1, $2)", [[key, first + code] for code, key in enumerate(keys)])
+
+
 def find_rows(
     connection: duckdb.DuckDBPyConnection, relation: str, number: int, link: Link, target: str, *, within: str
 ) -> Index:
@@ -47,11 +52,14 @@ def find_rows(
 
 
 def find_keys(connection: duckdb.DuckDBPyConnection, relation: str, names: Sequence[str], vocabulary: str) -> Index:
-    """Of each row, the code of the public key that these staged columns hold, or `NOWHERE`."""
+    """Of each row, the code of the public key that these staged columns hold; `STRANGER` where the table does not have it,
+    `NOWHERE` where one of them is NULL."""
     join = " AND ".join(f"p.{name} = v.x{i}" for i, name in enumerate(names))
+    null = " OR ".join(f"p.{name} IS NULL" for name in names)
     return _ordered(
         connection,
-        f"SELECT p.place AS line, coalesce(v.code, {NOWHERE}) AS target FROM {relation} p LEFT JOIN {vocabulary} v ON {join}",
+        f"SELECT p.place AS line, coalesce(v.code, CASE WHEN {null} THEN {NOWHERE} ELSE {STRANGER} END) AS target "
+        f"FROM {relation} p LEFT JOIN {vocabulary} v ON {join}",
     )
 
 

@@ -15,6 +15,7 @@ from mare.graph.groups import ColumnGroup
 from mare.schema import Schema
 from mare.schema.caps import link_cap
 from mare.schema.columns import AnyColumn
+from mare.schema.links import Parent
 
 Keep = Literal["first", "last", "random"]
 LinkKind = Literal["same_entity", "earlier", "owned", "public"]
@@ -136,7 +137,7 @@ def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGr
         parent,
         (),
         tuple(link.column or ()),
-        tuple(link.order_by or _position_order(schema, name)),
+        _order(schema, name, link),
         values,
         described,
         link.effective_keep,
@@ -168,6 +169,16 @@ def _referred(schema: Schema, table: str, columns: tuple[str, ...] | None) -> tu
     if not referred:
         raise PlanError(f"table {table!r} is referred to, but has no key. Write `key:` under it.")
     return tuple(referred)
+
+
+def _order(schema: Schema, name: str, link: Parent) -> tuple[str, ...]:
+    """How siblings stand. In a sequence ties go by the table's own key: what was entered first has the smaller number, and from
+    an order by chance a model would learn chance."""
+    order = tuple(link.order_by or _position_order(schema, name))
+    if link.type != "sequential" or not order:
+        return order
+    own = [column for column in schema.tables[name].key or () if column not in (link.column or ())]
+    return tuple(dict.fromkeys((*order, *own)))
 
 
 def _position_order(schema: Schema, name: str) -> tuple[str, ...]:

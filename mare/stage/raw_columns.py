@@ -67,13 +67,18 @@ class StagedColumn:
         rows = f"{self._table.relation} p JOIN {self._table.raw} r ON r.rowid = p.row"
         held = (
             f"SELECT entity, CAST({self._value} AS VARCHAR) AS value, min(sha256($1 || CAST(h AS VARCHAR))) AS pick "
-            f"FROM {rows} WHERE {self._value} IS NOT NULL GROUP BY ALL"
+            f"FROM {rows} WHERE {self._value} IS NOT NULL{self._only} GROUP BY ALL"
         )
         ranked = f"SELECT value, row_number() OVER (PARTITION BY entity ORDER BY pick, value) AS rank FROM ({held})"
         counts = self.staged.connection.execute(
             f"SELECT value, count(*) FROM ({ranked}) WHERE rank <= $2 GROUP BY value", [key.hex(), most]
         )
         return {str(value): int(count) for value, count in counts.fetchall()}
+
+    @property
+    def _only(self) -> str:
+        """A further condition on the values that are named."""
+        return ""
 
     def _numbers(self) -> Numbers:
         raw, connection = self._table.raw, self.staged.connection
@@ -93,6 +98,24 @@ class StagedColumn:
         if self.column not in values:
             raise InternalError(f"{self.name} is not staged as a modelled column")
         return f"v{values.index(self.column)}"
+
+
+@dataclass(frozen=True, eq=False)
+class StrangeKeys(StagedColumn):
+    """A reference of one column to a public table: the keys that this table does not have."""
+
+    def _numbers(self) -> Numbers:
+        """Keys are names, whatever they look like."""
+        return np.full(len(self._table.entity), np.nan)
+
+    @property
+    def _value(self) -> str:
+        number, _ = self._table.needs.link(self.column)
+        return f"p.r{number}_0"
+
+    @property
+    def _only(self) -> str:
+        return f" AND {self._value} NOT IN (SELECT x0 FROM {self.staged.vocabularies[self.name]})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +173,8 @@ def measured_column(staged: Staged, table: str, name: str, measure: Measure, cod
 def listed_view(staged: Staged, table: str, name: str, listed: tuple[str, ...], most_rows: int) -> StagedView:
     """Which value of a public list each row holds; one outside it is the last code."""
     size = len(listed) + 1
-    codes, _ = coded_by_value(
-        staged.values(table)[name], {text: code for code, text in enumerate(listed)}, len(listed), len(listed), size
-    )
+    places = {text: code for code, text in enumerate(listed)}
+    codes = coded_by_value(staged.values(table)[name], places, len(listed), len(listed), size).codes
     held = staged.tables[table]
     known = held.known
     owner, coded = held.entity[known], {CODE: codes[known].astype(smallest_dtype(size))}

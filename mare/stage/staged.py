@@ -7,7 +7,7 @@ Only the stage door (`mare.stage_door`) and the audit come here. Everything in t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,12 +18,12 @@ from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup
 from mare.relational.coding import Links, Uncoded, code_rows, points_above, read_rows
-from mare.relational.placing import Index, Placed, PlacedTables, seen_columns
+from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, seen_columns
 from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, rank_codes
 from mare.relational.sharing import context_codes, rows_above
 from mare.relational.unrolling import Unrolling
 
-from .lookups import find_keys, find_rows
+from .lookups import add_to_vocabulary, find_keys, find_rows
 from .needs import Link
 from .staged_tables import StagedTable, without_rest
 from .truncation import Cuts
@@ -100,14 +100,18 @@ class Staged:
         return StagedView(name, Domain(("count",), (size,)), most_rows, self.entities, owner, {"count": codes})
 
     def key_view(self, name: str, table: str, reference: str | None, keys: int, most_rows: int) -> StagedView:
-        """Which public keys the rows of a table refer to; the last code is none of them."""
+        """Which public keys the rows of a table refer to; then come those that the public table does not have, and NULL."""
         staged = self.tables[table]
         held = staged.key if reference is None else self._public_keys(staged, *staged.needs.link(reference))
         if held is None:
             raise InternalError(f"table {table!r} refers to no public key")
-        codes = np.where(held < 0, keys, held).astype(smallest_dtype(keys + 1))
-        known = staged.known
-        return StagedView(name, Domain((KEY,), (keys + 1,)), most_rows, self.entities, staged.entity[known], {KEY: codes[known]})
+        size, known = keys + 2, staged.known
+        codes = np.where(held == STRANGER, keys, np.where(held < 0, keys + 1, held)).astype(smallest_dtype(size))
+        return StagedView(name, Domain((KEY,), (size,)), most_rows, self.entities, staged.entity[known], {KEY: codes[known]})
+
+    def add_keys(self, name: str, keys: Sequence[str], first: int) -> None:
+        """Keys that were learned, though the public table does not have them: with codes from ``first`` on."""
+        add_to_vocabulary(self.connection, self.vocabularies[name], keys, first)
 
     def drop_rest(self, table: str, unrolling: Unrolling) -> None:
         """Drop the rows of an association that the rest of its vocabulary has no place for."""
@@ -161,11 +165,12 @@ class Staged:
 
     def _links(self, staged: StagedTable, related: TableRelations) -> Links:
         """Where references lead, and what the models are to know of it."""
-        codes, targets = dict[str, CodeArray](), dict[str, Index]()
+        codes, targets, strangers = dict[str, CodeArray](), dict[str, Index](), dict[str, int]()
         for number, link in enumerate(staged.needs.links):
             coding = related.reference(link.name)
             if isinstance(coding, Words):
-                codes[link.name] = coding.encode(self._public_keys(staged, number, link))
+                keys = self._public_keys(staged, number, link)
+                codes[link.name], strangers[link.name] = coding.encode(keys), int((keys == STRANGER).sum())
             elif isinstance(coding, Ranked):
                 there = self.tables[link.table]
                 rows = find_rows(self.connection, staged.relation, number, link, there.relation, within="entity")
@@ -181,7 +186,7 @@ class Staged:
                 has = np.zeros(len(staged.parent), dtype=np.uint8)
                 has[mine] = 1
                 codes[f"exists({link.name})"] = has
-        return Links(codes, targets, staged.key)
+        return Links(codes, targets, staged.key, strangers)
 
     def _public_keys(self, staged: StagedTable, number: int, link: Link) -> Index:
         columns = [f"r{number}_{i}" for i in range(len(link.columns))]

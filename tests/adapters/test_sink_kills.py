@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -14,35 +15,52 @@ from tests.targets import ALL, ROWS, Row, make_target, read, write
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 on this system"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system"),
 ]
 
-# Dies at the N-th call that the sinks' own code makes; tells how many there are when it lives.
+# Writes to each target in a fork of its own, so that a run costs little. The first goes through, and tells how many calls the
+# sinks' own code makes; each other one dies at a share of them. One exit code a line.
 _CHILD = """
-import os, signal, sys
+import os, signal, sys, traceback
+from tests.killed_runs import import_everything
 from tests.targets import write
 
-at, location, replace = int(sys.argv[1]), sys.argv[2], sys.argv[3] == "replace"
-seen = 0
+import_everything()
+replace, shares, targets = sys.argv[1] == "replace", sys.argv[2].split(), sys.argv[3:]
 
-def count(frame, event, argument):
-    global seen
-    if event in ("call", "c_call") and f"{os.sep}sinks{os.sep}" in frame.f_code.co_filename:
-        seen += 1
-        if seen == at:
-            os.kill(os.getpid(), signal.SIGKILL)
+def run(location, at, tell):
+    seen = 0
 
-sys.setprofile(count)
-write(location, replace=replace)
-sys.setprofile(None)
-print(seen)
+    def count(frame, event, argument):
+        nonlocal seen
+        if event in ("call", "c_call") and f"{os.sep}sinks{os.sep}" in frame.f_code.co_filename:
+            seen += 1
+            if seen == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.setprofile(count)
+    write(location, replace=replace)
+    sys.setprofile(None)
+    os.write(tell, str(seen).encode())
+
+calls = 0
+for location, share in zip(targets, map(float, shares), strict=True):
+    told, tell = os.pipe()
+    if not (child := os.fork()):
+        try:
+            run(location, int(calls * share), tell)
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+        os._exit(0)
+    os.close(tell)
+    _, status = os.waitpid(child, 0)
+    calls = calls or int(os.read(told, 99) or 0)
+    print(os.waitstatus_to_exitcode(status), flush=True)
 """
+SHARES = (0, 0.3, 0.7, 0.9, 0.98)
 OLD: dict[str, list[Row]] = {**ROWS, "lines": [], "Patients": ROWS["Patients"][2:]}
-
-
-def run(at: int, location: str, mode: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", _CHILD, str(at), location, mode]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
 
 
 def state(location: str) -> dict[str, int]:
@@ -63,24 +81,19 @@ def counts(rows: dict[str, list[Row]]) -> dict[str, int]:
 def test_a_kill_leaves_nothing_the_old_state_or_everything(
     kind: str, mode: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    calls = None
-    for share in (None, 0.3, 0.7, 0.9, 0.98):
+    before = counts(OLD) if mode == "replace" else {}
+    targets = []
+    for share in SHARES:
         folder = tmp_path / str(share)
         folder.mkdir()
-        target = make_target(kind, request, folder).location
-        before: dict[str, int] = {}
+        targets.append(make_target(kind, request, folder).location)
         if mode == "replace":
-            write(target, OLD)
-            before = counts(OLD)
-        if share is None:
-            done = run(0, target, mode)
-            assert done.returncode == 0, done.stderr
-            calls = int(done.stdout)
-            assert state(target) == counts(ROWS)
-            continue
-        assert calls is not None
-        done = run(int(calls * share), target, mode)
-        assert done.returncode == -signal.SIGKILL
+            write(targets[-1], OLD)
+    command = [sys.executable, "-c", _CHILD, mode, " ".join(map(str, SHARES)), *targets]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.stdout.split() == ["0", *[str(-signal.SIGKILL)] * (len(SHARES) - 1)], done.stderr
+    assert state(targets[0]) == counts(ROWS)
+    for target in targets[1:]:
         assert state(target) in (before, counts(ROWS))
         # Whatever was left, the next run goes through.
         write(target, replace=True)

@@ -28,6 +28,7 @@ from mare.privacy.ledger import Charge, Ledger
 from mare.privacy.qualities import NormRank, Tvd
 from mare.privacy.tape import Counts, Query, Recorder, distance_squared
 from mare.schema.loading import load_schema
+from tests.even_grids import even_grid
 from tests.memory_source import MemorySource, hospital_rows
 from tests.privacy.checks_of_learning import LISTS_BELOW, lists_below
 from tests.privacy.seams import fit_module
@@ -121,6 +122,7 @@ def _broken_view(whole: ArrayView) -> _BrokenView:
 
 ANSWERS: dict[str, Callable[[Curator], object]] = {
     "number of entities": lambda curator: curator.entities(),
+    "number of entities with rows": lambda curator: curator.entities(with_rows=True),
     "counts": lambda curator: curator.counts([WARD]),
     "clipped counts": lambda curator: curator.counts([WARD], clip=Clip(2.0)),
     "counts with a chosen clip": lambda curator: curator.counts([WARD], clip=Clip.chosen()),
@@ -131,7 +133,7 @@ ANSWERS: dict[str, Callable[[Curator], object]] = {
 }
 LESSONS: dict[str, Callable[[Learner], object]] = {
     "list of values": lambda learner: learner.categories(),
-    "histogram": lambda learner: learner.bounds(),
+    "histogram": lambda learner: learner.histogram(even_grid(0, 9, 3)),
 }
 
 

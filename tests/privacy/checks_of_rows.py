@@ -95,7 +95,7 @@ tables:
   p:
     key: id
     columns:
-      x: {type: category, values: [a, b], other: b}
+      x: {type: category, values: [a, b], rest: b}
       n: {type: integer, min: 0, max: 99, bins: 10, nullable: true}
 """
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import mare.stage.staged as staged_module
 import mare.stage.staged_tables as tables_module
 import mare.stage.truncation as truncation_module
-from mare.codec.category import CategoryCodec, canonical
+from mare.codec.category import CategoryCodec, Listing, canonical
 from mare.relational.placing import NOWHERE
 from mare.stage import Staged, TableNeeds, kernel
 from mare.stage.raw_columns import StagedColumn
@@ -163,18 +163,19 @@ def one_entity_of_orphans(patch: pytest.MonkeyPatch) -> None:
 )
 def most_frequent_instead(patch: pytest.MonkeyPatch) -> None:
     """What no list holds is put to the value that most rows have: one entity more or less, and all of them move (leak 2)."""
-    original = CategoryCodec.encode_counted
+    original = CategoryCodec.listing
 
-    def encode(self: CategoryCodec, values: pa.Array) -> tuple[Any, int]:
-        codes, outside = original(self, values)
+    def encode(self: CategoryCodec, values: pa.Array) -> Listing:
+        listing = original(self, values)
+        codes = listing.codes
         texts = values.to_pylist()
         strange = np.array([text is not None and canonical(text) not in self.labels for text in texts], dtype=np.bool_)
         if strange.any() and not strange.all():
             codes = codes.copy()
             codes[strange] = np.bincount(codes[~strange]).argmax()
-        return codes, outside
+        return Listing(codes, listing.outside)
 
-    patch.setattr(CategoryCodec, "encode_counted", encode)
+    patch.setattr(CategoryCodec, "listing", encode)
 
 
 @planted("missing numbers become the median", checks_of_rows.strange_and_missing_values_pass_the_tape, "one entity moves it by")

@@ -82,7 +82,7 @@ def per_row_sensitivity(patch: pytest.MonkeyPatch) -> None:
 def public_number_of_entities(patch: pytest.MonkeyPatch) -> None:
     """Under replacement n never changes, so it is told without noise; under add/remove it gives each entity away (leak 1)."""
     patch.setattr(
-        curator_module, "answer_entities", lambda till, _: NoisySize(till.view.entities(), "discrete laplace", 1.0, 1.0, 0.0)
+        curator_module, "answer_entities", lambda till, *_: NoisySize(till.view.entities(), "discrete laplace", 1.0, 1.0, 0.0)
     )
 
 

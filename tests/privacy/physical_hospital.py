@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ tables:
 """`step` and `seq` are described as numbers nobody needs: in which order they stand depends on what the source says they are."""
 
 
+@cache
 def planned(schema: str = SCHEMA) -> Plan:
     return plan(load_schema(schema), Budget(4, 1e-9))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from mare.audit import Session
 from mare.domain import Axis, Domain, Marginal
@@ -18,6 +19,7 @@ from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.stage import needs, stage
 from mare.stage.raw_columns import StagedColumn
+from tests.even_grids import even_grid
 from tests.memory_source import HOSPITAL, MemorySource, Rows
 from tests.views import ArrayView, array_view
 
@@ -73,6 +75,7 @@ def everything(curator: Curator) -> object:
     ]
 
 
+@cache
 def hospital(model: str = "independent") -> Schema:
     """The small hospital with this model for every group: whatever the default is, these tests know what is measured."""
     return load_schema(HOSPITAL.replace("entity: patients\n", f"entity: patients\nmodel: {model}\n"))
@@ -89,7 +92,7 @@ def learning(rows: Rows, budget: Budget = ZCDP) -> Session:
         with stage(MemorySource.of(rows), tables, gate.secret("truncation")) as staged:
             wards, ages = StagedColumn(staged, "stays", "ward", 3), StagedColumn(staged, "patients", "age", 1)
             gate.learner(wards, 0.5, delta_share=1.0).categories(most=10, per_entity=1)
-            gate.learner(ages, 0.5).bounds()
+            gate.learner(ages, 0.5).histogram(even_grid(0, 120, 12))
         return ledger
 
     return session

@@ -11,7 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mare.codec import OpenBins
 from mare.domain import Axis, Domain, Marginal
+from mare.fitting.bin_placing import coarse_grid, cuts_of, learned_order, open_cuts, open_grid, placed_bins
+from mare.fitting.coarse_to_fine import looked_at
+from mare.fitting.learning import asking
+from mare.fitting.tapering import tapered
 from mare.privacy import stable_keys
 from mare.privacy.answers import judging, scoring
 from mare.privacy.answers.clipping import Clip
@@ -19,10 +24,11 @@ from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Gate
 from mare.privacy.fine_histograms import quantile_bins
-from mare.privacy.grids import linear_grid, power_grid
 from mare.privacy.ledger import Ledger
 from mare.privacy.qualities import Candidate, Distance, FScore, NormRank, Tvd, TvdToReleased, Weighting
 from mare.privacy.tape import Recorder, Replayer, Tape, TapeMismatch
+from tests.conftest import examples
+from tests.even_grids import even_grid
 from tests.raw_columns import ListedColumn, listed
 from tests.views import ArrayView, array_view
 
@@ -92,7 +98,7 @@ rows = st.lists(
 
 
 @given(rows, st.sampled_from(sorted(QUALITIES)), st.sampled_from(["entity", "row"]), st.sampled_from(sorted(BUDGETS)))
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_nor_in_data_of_any_kind(found: list[tuple[int, ...]], quality: str, weighting: Weighting, budget: str) -> None:
     columns = {name: [row[i + 1] for row in found] for i, name in enumerate(DOMAIN)}
     view = array_view([row[0] for row in found], columns, DOMAIN, everyone=range(1, 6), cap=6)
@@ -117,11 +123,21 @@ def learning_values(gate: Gate, column: ListedColumn) -> object:
 
 
 def learning_numbers(gate: Gate, column: ListedColumn) -> object:
-    learner = gate.learner(column, 1.0)
-    bounds = learner.bounds(power_grid(1, 2**40), 0.3)
-    fine = learner.histogram(linear_grid(bounds.low, bounds.high, 16), 0.3, Clip.chosen())
-    counts = learner.histogram(linear_grid(0, 19, step=1.0), 0.3, Clip(2.0))
-    return bounds, fine.noisy.tolist(), quantile_bins(counts, 6).edges
+    learner = gate.learner(column, 0.6)
+    fine = learner.histogram(even_grid(-8, 32, 16), 0.5, Clip.chosen())
+    counts = learner.histogram(even_grid(0, 19, step=1.0), 0.5, Clip(2.0))
+    return fine.noisy.tolist(), quantile_bins(counts, 6).edges, *looking_closer(gate, column)
+
+
+def looking_closer(gate: Gate, column: ListedColumn) -> tuple[object, ...]:
+    """Every grid but the first follows from noisy answers: bounds of which nothing is known, then what lies between them."""
+    placed = OpenBins(None, None, "linear", 20)
+    bounds_asked, bins_asked = (asking(gate.learner(column, 0.2)) for _ in range(2))
+    (found,) = looked_at(bounds_asked, [open_grid(None, placed)], [open_cuts(None)], 64)
+    order = learned_order(found, None, placed)
+    known = replace(placed, low=order.low, high=order.high)
+    (closer,) = looked_at(bins_asked, [coarse_grid(known)], [cuts_of(known, None)], 64)
+    return order, placed_bins(known, tapered(closer), 300.0)
 
 
 @pytest.mark.parametrize("gone", [1, 2, 3, 99])
@@ -243,7 +259,7 @@ def test_planted_bugs_in_who_names_what(kind: type[ListedColumn], said: str) -> 
 def test_planted_bug_a_grid_from_the_data() -> None:
     def fit(gate: Gate, column: ListedColumn) -> object:
         held = [value for _, value in column.rows if isinstance(value, float)]
-        return gate.learner(column, 1.0).histogram(linear_grid(min(held), max(held), 8)).noisy.tolist()
+        return gate.learner(column, 1.0).histogram(even_grid(min(held), max(held), 8)).noisy.tolist()
 
     with pytest.raises(TapeMismatch, match="marginals was"):
         audit(fit, numbers(), 1, BUDGETS["zcdp"])

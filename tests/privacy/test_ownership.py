@@ -11,6 +11,7 @@ from mare.graph.pdag import column_groups
 from mare.ports import Source
 from mare.schema import Schema
 from mare.stage import needs, stage
+from tests.conftest import examples
 from tests.memory_source import MemorySource
 from tests.privacy.worlds import World, worlds
 from tests.relations import related
@@ -36,7 +37,7 @@ def one_goes(world: World) -> None:
 
 
 @given(worlds())
-@settings(max_examples=10)
+@settings(max_examples=examples(15))
 def test_the_stage_and_the_audit_agree_on_who_is_an_entity(world: World) -> None:
     one_goes(world)
 

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from tests.privacy.physical_hospital import SCHEMA, Rows, hospital, odd_patient, own, planned, without
-from tests.privacy.physical_oddities import Odd
-from tests.privacy.physical_servers import MYSQL, POSTGRES, MysqlWriter, PostgresWriter
-from tests.privacy.test_physical_neighbours import nobody_shows, others_are_read_alike
+from tests.privacy.physical_hospital import Rows, hospital, odd_patient, own, without
+from tests.privacy.physical_servers import MYSQL, POSTGRES, USUAL, MysqlWriter, PostgresWriter
+from tests.privacy.test_physical_neighbours import an_odd_patient_changes_nothing_for_others, described, nobody_shows
 from tests.servers import MysqlServer, PostgresServer
 
 
-def described(odd: Odd) -> str:
-    usual = "sex: {type: category, values: [F, M], nullable: true}"
-    return SCHEMA.replace(usual, f"sex: {odd.described}") if odd.described else SCHEMA
-
-
-@pytest.mark.parametrize("name", POSTGRES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in USUAL else []) for n in POSTGRES])
 def test_everybody_else_is_read_from_postgresql_as_without_the_odd_patient(name: str, postgres_server: PostgresServer) -> None:
     odd = POSTGRES[name]
-    write = PostgresWriter(postgres_server, odd.special)
-    there, gone = map(write, odd_patient(odd.changes, odd.everybody))
-    others_are_read_alike(there, gone, own(hospital()), planned(described(odd)))
+    an_odd_patient_changes_nothing_for_others("postgresql", odd, PostgresWriter(postgres_server, odd.special))
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == "no number" else [pytest.mark.slow]) for n in POSTGRES])
 def test_an_odd_patient_does_not_show_in_a_fit_from_postgresql(name: str, postgres_server: PostgresServer) -> None:
     odd = POSTGRES[name]
     there, gone = map(PostgresWriter(postgres_server, odd.special), odd_patient(odd.changes, odd.everybody))
-    nobody_shows(there, gone, planned(described(odd)))
+    nobody_shows(there, gone, described(odd))
 
 
 def test_the_only_rows_of_a_partition(postgres_server: PostgresServer) -> None:
@@ -49,6 +41,6 @@ def test_rows_and_columns_in_another_order_change_nothing_on_a_server(postgres_s
 @pytest.mark.parametrize("name", MYSQL)
 def test_an_odd_patient_does_not_show_in_mysql(name: str, either_server: MysqlServer) -> None:
     odd = MYSQL[name]
-    there, gone = map(MysqlWriter(either_server, odd.special), odd_patient(odd.changes, odd.everybody))
-    others_are_read_alike(there, gone, own(hospital()), planned(described(odd)))
-    nobody_shows(there, gone, planned(described(odd)))
+    write = MysqlWriter(either_server, odd.special)
+    an_odd_patient_changes_nothing_for_others(either_server.scheme, odd, write)
+    nobody_shows(*map(write, odd_patient(odd.changes, odd.everybody)), described(odd))

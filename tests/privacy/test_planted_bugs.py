@@ -15,7 +15,22 @@ ROOMS = (checks, checks_of_fits, checks_of_noise, checks_of_learning, checks_of_
 CHECKS = tuple(check for room in ROOMS for check in room.CHECKS)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+SHOWN_ELSEWHERE = (
+    checks_of_fits.benchmark_passes_the_tape,  # test_tape_of_the_benchmark
+    checks_of_fits.another_order_passes_the_tape,  # test_physical_neighbours
+    checks_of_rows.orphans_pass_the_tape,  # test_tape_relations
+    checks.hospital_passes_the_tape,  # test_tape_audit
+    checks.sessions_pass_the_canary,  # test_canary
+    checks.choices_follow_their_law,  # unit/privacy/test_choosing
+    checks_of_noise.sparse_cells_follow_dense_noise,  # test_sparse_equals_dense
+)
+"""What `make test` shows in another way too, in the files that are named: `make test-all` is enough for these."""
+
+
+@pytest.mark.parametrize(
+    "check",
+    [pytest.param(check, marks=[pytest.mark.slow] if check in SHOWN_ELSEWHERE else [], id=check.__name__) for check in CHECKS],
+)
 def test_the_code_as_it_is_passes(check: Callable[[], None]) -> None:
     check()
 

@@ -38,9 +38,15 @@ def dirty_rows() -> Rows:
     return rows
 
 
-@pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS.keys())
-@pytest.mark.parametrize("make", [hospital_rows, dirty_rows])
-@pytest.mark.parametrize("model", model_names())
+@pytest.mark.parametrize(
+    ("model", "make", "budget"),
+    [
+        pytest.param(model, make, BUDGETS[kind], id=f"{model}-{make.__name__}-{kind}", marks=[pytest.mark.slow] * (kind != usual))
+        for model in model_names()
+        for make, usual in ((hospital_rows, "pure"), (dirty_rows, "zcdp"))
+        for kind in BUDGETS
+    ],
+)
 def test_no_entity_shows_through_the_fit(model: str, make: Callable[[], Rows], budget: Budget) -> None:
     report = tape_audit(planned(budget, model), MemorySource.of(make()), random=1)
     assert report.passed, report.render()

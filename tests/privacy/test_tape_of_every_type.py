@@ -11,7 +11,7 @@ from tests.every_type import TYPES, every_type_rows, every_type_schema
 from tests.memory_source import MemorySource
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_entity_shows_through_a_fit_that_learns_its_domains(seed: int) -> None:
     rows = every_type_rows(people=40, seed=seed)
     # Somebody unlike all others, in every column that is learned.

@@ -11,28 +11,18 @@ from mare.errors import PlanError
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
 from mare.schema import Schema
+from tests.conftest import examples
 from tests.datasets import dataset
 from tests.privacy.worlds import World, worlds
 from tests.strategies import schemas
 
 
-def nobody_shows(world: World) -> None:
+@given(worlds())
+@settings(max_examples=examples(24))
+def test_no_entity_shows_whatever_the_schema(world: World) -> None:
     report = tape_audit(plan(world.schema, world.budget), world.source(), random=1)
     assert report.passed, report.render()
     assert report.entities
-
-
-@given(worlds())
-@settings(max_examples=10)
-def test_no_entity_shows_whatever_the_schema(world: World) -> None:
-    nobody_shows(world)
-
-
-@pytest.mark.slow
-@given(worlds())
-@settings(max_examples=30)
-def test_no_entity_shows_whatever_the_schema_many_times_over(world: World) -> None:
-    nobody_shows(world)
 
 
 @pytest.mark.slow

@@ -9,21 +9,25 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from mare.audit import tape_audit
 from mare.errors import PrivacyError
+from mare.fitting.public_keys import ChosenKeys
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
+from tests.conftest import examples
 from tests.datasets import dataset
+from tests.memory_source import MemorySource
 from tests.privacy.seams import change_stage, fit_module
-from tests.relations import RELATIONS, related
+from tests.relations import EVERY_KIND, related
 
 
-@pytest.mark.parametrize("kind", RELATIONS)
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_no_entity_shows_through_a_relation(kind: str) -> None:
     schema = related(kind)
-    report = tape_audit(plan(schema, Budget(2, 1e-9)), dataset(schema, seed=3, entities=10), random=2)
+    report = tape_audit(plan(schema, Budget(2, 1e-9)), dataset(schema, seed=3, entities=10), random=examples(2))
     assert report.passed, report.render()
     assert report.tightest > 0
 
@@ -33,6 +37,18 @@ def test_no_entity_shows_under_pure_epsilon_either(kind: str) -> None:
     schema = related(kind)
     report = tape_audit(plan(schema, Budget(2, 0)), dataset(schema, seed=4, entities=8), random=2)
     assert report.passed, report.render()
+
+
+def test_no_entity_shows_in_keys_that_a_public_table_lacks() -> None:
+    """Where they are clear of the noise they are looked for: which there are is a list that stands in the release."""
+    schema = related("public references")
+    tables = dict(dataset(schema, seed=3, entities=30)._tables)
+    takes = tables["takes"]
+    strangers = pa.array([99 if row % 4 else 98 for row in range(takes.num_rows)], type=takes["other_id"].type)
+    tables["takes"] = takes.set_column(takes.schema.get_field_index("other_id"), "other_id", strangers)
+    report = tape_audit(plan(schema, Budget(60, 1e-3)), MemorySource(tables), random=4)
+    assert report.passed, report.render()
+    assert any(query.view == "takes.other" and "values that more than" in query.what for query in report.queries)
 
 
 # ---------------------------------------------------------------------- it can fail
@@ -65,9 +81,9 @@ def test_a_fact_about_one_that_is_settled_by_the_rows_of_all_shows(monkeypatch: 
 def test_keys_that_are_chosen_by_true_counts_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """The selected keys stand in the release: chosen without noise, they tell who was there (leak 2)."""
 
-    def by_true_counts(door: Any, wanted: Any, bounds: Any, share: float) -> dict[str, tuple[int, ...]]:
+    def by_true_counts(door: Any, wanted: Any, bounds: Any, share: float) -> ChosenKeys:
         counts = np.bincount(door._staged.tables["gives"].key, minlength=6)
-        return {"gives": tuple(sorted(np.argsort(-counts, kind="stable")[:2].tolist()))}
+        return ChosenKeys({"gives": tuple(sorted(np.argsort(-counts, kind="stable")[:2].tolist()))}, {}, ())
 
     monkeypatch.setattr(fit_module, "choose_keys", by_true_counts)
     schema = related("association, the rest as rows")

@@ -120,6 +120,11 @@ RELATIVE = {
     "strict: true, first: {after: parent.starts, within: 900d}%s}",
     "along, beginning before the parent": "a: {type: boolean%s}, x: {type: datetime, after: previous.x, before: parent.ends, "
     "scale: log, first: {before: parent.starts, within: 2d}%s}",
+    "along, until a day": "a: {type: boolean%s}, "
+    "x: {type: datetime, after: previous.x, within: 900d, max: 2010-06-30, strict: true, "
+    "first: {after: parent.starts, within: 900d}%s}",
+    "before what may be missing": "a: {type: datetime, after: parent.born, within: 100y%s}, "
+    "x: {type: datetime, after: parent.born, before: a, max: 2011-01-01%s}",
     "during the parent": "a: {type: boolean%s}, x: {type: datetime, during: [p.starts, p.ends]%s}",
     "after a day of the parent": "a: {type: boolean%s}, x: {type: datetime, after: parent.born, within: 100y%s}",
 }
@@ -163,8 +168,7 @@ def parents(where: Siblings, rng: np.random.Generator) -> dict[Anchor, Points]:
     starts = rng.integers(946_684_800, 1_262_304_000, where.parents)
     ends = starts + rng.choice([0, 1, 3, 100, 10**6, 3 * 10**7], where.parents)
     ticks = {"born": rng.integers(-20_000, 10_000, where.parents), "starts": starts, "ends": ends}
-    there = np.ones(where.parents, dtype=np.bool_)
-    return {Anchor("p", name): Points(codec.ordered[name].scale, t, t, there).take(where.parent) for name, t in ticks.items()}
+    return {Anchor("p", name): Points(codec.ordered[name].scale, t, t).take(where.parent) for name, t in ticks.items()}
 
 
 def assert_in_order(kind: str, where: Siblings, columns: dict[str, list[Any]], above: dict[str, np.ndarray], i: int) -> None:
@@ -186,6 +190,13 @@ def assert_in_order(kind: str, where: Siblings, columns: dict[str, list[Any]], a
     if "along" in kind:
         for earlier in columns["x"][i - int(where.position[i]) : i]:
             assert earlier is None or (earlier < value if "strictly" in kind else earlier <= value)
+    if "until a day" in kind:
+        rows = int(where.remaining[i] + where.position[i] + 1)
+        # Where the row above stands at the end itself, the order comes first.
+        assert value <= datetime(2010, 6, 30) or starts + rows >= _END_OF_DATA
+    if kind == "before what may be missing":
+        assert value <= datetime(2011, 1, 1)
+        assert a is None or value <= a
     if kind == "during the parent":
         assert starts <= seconds <= ends
     if "inside" in kind:
@@ -199,6 +210,7 @@ def assert_in_order(kind: str, where: Siblings, columns: dict[str, list[Any]], a
         assert (value.date() - date(1970, 1, 1)).days >= born
 
 
+_END_OF_DATA = int((datetime(2010, 6, 30) - datetime(1970, 1, 1)).total_seconds())
 _LENGTHS = st.one_of(st.integers(0, 100), st.integers(0, LONGEST))
 
 

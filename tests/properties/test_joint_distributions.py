@@ -178,6 +178,11 @@ def _lists(made: Frames) -> pd.DataFrame:
     return made["people"].set_index("pid").join(has).fillna(0).rename(columns={key: f"drug {key}" for key in range(4)})
 
 
+def _pairs_of_lists(made: Frames) -> dict[str, pd.DataFrame]:
+    lists = _lists(made)
+    return {", ".join(pair): lists[list(pair)] for pair in (("a", "drug 0"), ("a", "drug 2"), ("drug 0", "drug 1"))}
+
+
 @dataclass(frozen=True)
 class Case:
     schema: str
@@ -247,11 +252,7 @@ CASES = {
     parent: {table: people, column: pid, type: associative, via: drugs, column_via: drug_id, max_rows: 4}
 """,
         _association,
-        lambda made: {
-            "a, drug 0": _lists(made)[["a", "drug 0"]],
-            "a, drug 2": _lists(made)[["a", "drug 2"]],
-            "drug 0, drug 1": _lists(made)[["drug 0", "drug 1"]],
-        },
+        _pairs_of_lists,
     ),
 }
 

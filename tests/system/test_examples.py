@@ -111,6 +111,7 @@ def test_a_model_of_ones_own_is_installed_found_and_held_to_the_contract(tmp_pat
     assert int(re.findall(r"(\d+) passed", held)[0]) >= 5
 
 
+@pytest.mark.slow
 def test_an_export_goes_through_a_ready_schema(tmp_path: Path) -> None:
     import pandas as pd
 

@@ -169,7 +169,8 @@ def test_duckdb_into_duckdb(hospital: Path, tmp_path: Path) -> None:
         connection.execute(DUCKDB)
         for table in ("patients", "admissions"):
             rows = rows_of(hospital, table)
-            connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+            marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
+            connection.execute(f"INSERT INTO {table} VALUES {marks}", [value for row in rows for value in row])
     told = synth(source, target, tmp_path)
     with open_source(source) as real, open_source(target) as made:
         for table in real.reflect():

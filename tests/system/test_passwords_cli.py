@@ -26,6 +26,8 @@ LOCATIONS = [
     f"postgres:/bob:S3cret{'x' * 300}@h/db",
     "postgresql://bob:S3cret@127.0.0.1:1/db?sslpassword=S3cret&connect_timeout=2",
 ]
+QUICK = (LOCATIONS[0], LOCATIONS[3], LOCATIONS[6], LOCATIONS[9])
+"""Those of `make test`: another program's, another adapter's, one that can be read in two ways, one that nobody answers."""
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +72,9 @@ def commands(location: str, hospital: Path, release: Path) -> Iterator[list[obje
     yield [location]
 
 
-@pytest.mark.parametrize("location", LOCATIONS)
+@pytest.mark.parametrize(
+    "location", [pytest.param(location, marks=[] if location in QUICK else [pytest.mark.slow]) for location in LOCATIONS]
+)
 def test_no_verb_prints_a_password_wherever_it_was_typed(location: str, hospital: Path, release: Path, tmp_path: Path) -> None:
     for arguments in commands(location, hospital, release):
         done = mare(*arguments, folder=tmp_path)

@@ -63,7 +63,7 @@ def test_fit_sample_and_ledger(hospital: Path, tmp_path: Path) -> None:
     fitted = mare("fit", SCHEMA, "--from", hospital, "--epsilon", "2", "-o", release, folder=tmp_path, run=program)
     assert "PRIVATE, epsilon = 2" in fitted.stdout
     assert "NOT PRIVATE" not in fitted.stdout + fitted.stderr
-    mare("sample", release, "--to", target, "--seed", "3", folder=tmp_path, run=program)
+    mare("sample", release, "--to", target, "--seed", "3", folder=tmp_path)
     assert_sound(target)
     told = mare("ledger", release, folder=tmp_path).stdout
     assert "one row of patients" in told

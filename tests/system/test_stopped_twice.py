@@ -65,8 +65,11 @@ def stop_while_removing(patch: pytest.MonkeyPatch, number: signal.Signals) -> li
     return begun
 
 
-@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-@pytest.mark.parametrize("verb", ["fit", "synth"])
+@pytest.mark.parametrize(
+    ("verb", "second"),
+    [("fit", signal.SIGINT), ("fit", signal.SIGHUP), ("synth", signal.SIGTERM)],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
 def test_a_second_signal_does_not_cut_the_clearing_short(
     verb: str,
     second: signal.Signals,

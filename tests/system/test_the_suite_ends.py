@@ -108,7 +108,7 @@ END = 240
 """Seconds after which a run is taken to hang. One that works takes a few."""
 
 
-def run_planted(folder: Path, *options: str, last: int = 4, **files: str) -> subprocess.CompletedProcess[str]:
+def run_planted(folder: Path, *options: str, last: int = 2, **files: str) -> subprocess.CompletedProcess[str]:
     """Tests of these contents under the project's own configuration, with limits that are soon over."""
     for name, content in files.items():
         (folder / f"{name}.py").write_text(content)
@@ -132,6 +132,7 @@ SPREAD = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @SPREAD
 def test_a_test_that_hangs_fails_and_the_others_go_on(tmp_path: Path, spread: list[str]) -> None:
     done = run_planted(tmp_path, *spread, last=60, test_hanging=HANGING, test_others=OTHERS)
@@ -168,11 +169,8 @@ os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
 """
 
 
-@pytest.mark.parametrize(
-    "tests",
-    ["unit/cli/test_stopping.py", pytest.param("system/test_stopped_twice.py", marks=pytest.mark.slow)],
-    ids=["unit", "system"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("tests", ["unit/cli/test_stopping.py", "system/test_stopped_twice.py"], ids=["unit", "system"])
 def test_the_tests_of_signals_pass_where_signals_are_ignored(tests: str) -> None:
     """As under `nohup make test &`: processes inherit what is ignored."""
     command = [sys.executable, "-c", IGNORING, "SIGINT SIGHUP", "-m", "pytest", "-q", "-n", "0", f"tests/{tests}"]

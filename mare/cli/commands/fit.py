@@ -54,7 +54,7 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a schema to a source under a privacy budget, and write the release."""
-    from mare.cli.telling import describe_release, print_json, remark, warn_status
+    from mare.cli.telling import describe_release, print_json, remark, tell_doubts, warn_status
 
     check_output(output, replace)
     check_notes(internal_notes, output)
@@ -69,6 +69,7 @@ def fit(
         print_json(describe_release(release, str(output)))
     elif not quiet:
         typer.echo(f"{output}: {release.status}, epsilon = {epsilon:g}, delta = {delta:g}")
+    tell_doubts(release, quiet or as_json)
     warn_status(release)
     remark(f"Next: mare sample {output} --to synthetic.sqlite", quiet or as_json)
 

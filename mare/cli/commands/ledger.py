@@ -19,8 +19,9 @@ def ledger(
     as_json: AsJson = False,
 ) -> None:
     """Show what a release promises, what it was spent on and where each column comes from; or what a budget file has paid."""
-    from mare.cli.telling import page_width, print_json, warn_status
+    from mare.cli.telling import describe_doubts, page_width, print_json, warn_status
     from mare.privacy.budget_file import BudgetFile, is_budget_file
+    from mare.privacy.pages import bullets
     from mare.release import load_release
     from mare.release.origins import column_origins, render_origins
 
@@ -31,8 +32,11 @@ def ledger(
     loaded = load_release(file)
     origins = column_origins(loaded.schema, loaded.tables)
     if as_json:
-        print_json({**json.loads(loaded.ledger.to_json()), "columns": origins})
+        print_json({**json.loads(loaded.ledger.to_json()), "columns": origins, "doubts": describe_doubts(loaded)})
     else:
         width = page_width()
         typer.echo(f"{loaded.ledger.render(width, full=full)}\n{render_origins(origins, width)}", nl=False)
+        if loaded.doubts:
+            unknown = bullets([str(doubt) for doubt in loaded.doubts], width)
+            typer.echo("\n".join(["", "What this release does not know:", *unknown]))
     warn_status(loaded)

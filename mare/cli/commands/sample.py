@@ -65,14 +65,15 @@ def pour_with_progress(release: Release, sink: Sink, options: SampleOptions, qui
 
 def show(release: Release, sink: Sink, poured: Poured, quiet: bool, as_json: bool) -> None:
     """What was written, what was left out, and the release's status when it is not private."""
-    from mare.cli.telling import print_json, remark, warn_status
+    from mare.cli.telling import describe_doubts, print_json, remark, tell_doubts, warn_status
 
     if as_json:
         written = {"target": sink.label, "status": release.status, "rows": dict(poured.rows)}
-        print_json({**written, "left_out": list(sink.notes), "notes": list(poured.notes)})
+        print_json({**written, "left_out": list(sink.notes), "notes": list(poured.notes), "doubts": describe_doubts(release)})
     elif not quiet:
         for table, rows in poured.rows.items():
             typer.echo(f"{sink.label}: {table}, {rows:,} rows")
         for note in (*poured.notes, *sink.notes):
             remark(note)
+        tell_doubts(release, quiet)
     warn_status(release)

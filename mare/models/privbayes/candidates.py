@@ -62,7 +62,7 @@ class Candidates:
     carried: Mapping[str, str] = field(default_factory=dict)
     """Columns that carry their previous value along: the name of that value in the history."""
     drowning: float = inf
-    """Cells of a table whose average cell is no more than its noise: a larger one may be coarsened."""
+    """Cells of a table whose average cell is no more than its noise, or than chance: a larger one may be coarsened."""
 
     @property
     def columns(self) -> tuple[str, ...]:

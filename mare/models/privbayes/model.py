@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _ENTITIES = 0.005
 """Share for n̂: the penalties of the search need it."""
+_FEWEST = 50.0
+"""Entities, as far as noise can tell."""
+_ROWS_A_CELL = 4.0
+"""A table whose cells have fewer rows than this on average shows chance as much as dependence: a coarser one may tell more."""
 _RATES = 0.005
 """Share for how often columns repeat their previous value."""
 
@@ -49,13 +53,14 @@ class PrivBayesModel:
         sizes = dict(zip(task.domain.names, task.domain.sizes, strict=True))
         if not len(task.columns):
             return FittedPrivBayes(sizes, (), {})
-        entities = max(50.0, float(curator.entities(_ENTITIES).value))
+        entities = max(_FEWEST, float(curator.entities(_ENTITIES, with_rows=True).value))
         singles = _one_way(curator, task, settings)
         one_way = {single.counts.marginal.axes[0].column: norm_subtract(single.fractions) for single in singles}
         carried = carried_columns(curator, task, settings, one_way, _RATES, _clip(curator, settings))
         rest = max(1e-9, curator.remaining - settings.structure)
         evidence = Evidence(entities, one_way, _expected_noise(task, settings, singles[-1], rest))
-        candidates = Candidates(task, settings, curator.coarsenings, carried, 1 / max(evidence.noise, 1e-12))
+        room = min(evidence.clear_cells, max([entities, *task.told_by.values()]) / _ROWS_A_CELL)
+        candidates = Candidates(task, settings, curator.coarsenings, carried, room)
         search = GreedySearch if settings.search == "greedy" else NoisyScoreSearch
         families = search(curator, candidates, settings, evidence).run()
         # What the search did not use goes to the families.

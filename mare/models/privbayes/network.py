@@ -4,13 +4,16 @@ First the columns that carry their previous value along; then every other column
 parent, judged by how far the pair is from the released one-way table (sensitivity 1); then further parents, judged by what they
 add given those chosen (sensitivity 2). History may be a parent only. A parent pays for the noise its cells will add and for the
 dependence that chance alone shows, so "none" is an honest candidate and no threshold is needed.
+
+Where noise drowns the choices themselves, a network would be made of noise, and every table of it larger than it need be. So no
+more choices are paid for than can be sharp; a column that none is left for stands alone, and its one-way table gets the budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import log, prod, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,8 +28,14 @@ from .settings import Settings
 if TYPE_CHECKING:
     from mare.privacy.curator import Curator
 
-FEW_ENTITIES = 30_000
-"""Below it two parents a column are enough, above it three (recipe, step 7)."""
+MOST_PARENTS = 6
+CELLS_A_PARENT = 16
+"""One parent more is worth trying for each factor of so many cells that stand clear of the noise (measured: two parents where a
+table may have 500 cells, three where it may have 5,000)."""
+WORTH_SEEING = 0.15
+"""A choice is worth paying for where a dependence of this TVD stands out among all that are offered."""
+DOUBT = 0.3
+"""How much of what chance makes the best of many worthless candidates look like is taken off all of them."""
 
 _RELEASED_TOTAL = 1_000_000
 """Released distributions are handed back to the curator as whole numbers that sum to about this."""
@@ -39,16 +48,26 @@ class Evidence:
     """What is known, and paid for, before the network is chosen."""
 
     entities: float
-    """n̂ of the entities."""
+    """n̂ of the entities that have rows here."""
     one_way: Mapping[str, Table]
     """Distributions of the columns."""
     noise: float
     """What one cell of a family will be off by, as a fraction of all rows."""
 
     @property
+    def clear_cells(self) -> float:
+        """Cells of a table whose average cell is as large as its noise."""
+        return 1 / max(self.noise, 1e-12)
+
+    @property
+    def parents(self) -> int:
+        """How many parents a column may have: as many as its table has cells for."""
+        return min(max(round(log(max(self.clear_cells, 1.0)) / log(CELLS_A_PARENT)), 1), MOST_PARENTS)
+
+    @property
     def tau(self) -> float:
         """Cells of a table whose average cell is four times its noise (NIST 2018, section 2.4)."""
-        return 1 / (4 * max(self.noise, 1e-12))
+        return self.clear_cells / 4
 
 
 class GreedySearch:
@@ -56,8 +75,10 @@ class GreedySearch:
 
     def __init__(self, curator: Curator, candidates: Candidates, settings: Settings, evidence: Evidence) -> None:
         self._curator, self._candidates, self._settings, self._evidence = curator, candidates, settings, evidence
-        self._most = settings.parents or (2 if evidence.entities < FEW_ENTITIES else 3)
-        self._pick = settings.structure / max(1, (len(candidates.columns) + len(candidates.carried)) * self._most)
+        self._most = settings.parents or evidence.parents
+        self._left = self._sharp_picks((len(candidates.columns) + len(candidates.carried)) * self._most)
+        self._pick = settings.structure / max(1, self._left)
+        self._varied: dict[Axis, float] = {}
         self._released = {name: _whole(table) for name, table in evidence.one_way.items()}
 
     def run(self) -> list[Family]:
@@ -76,7 +97,18 @@ class GreedySearch:
                 placed.append(start.column)
         return families
 
-    def _order(self, columns: list[str], before: list[str]) -> list[Family]:
+    def _sharp_picks(self, wanted: int) -> int:
+        """How many choices can be paid for so that each is sharp enough: b entities behind is chosen e times less often, and of m
+        candidates that are worth nothing some will look like b·log m."""
+        offered = sum(
+            len(self._candidates.allowed(start, [other for other in self._candidates.columns if other != start.column]))
+            for start in map(self._candidates.alone, self._candidates.columns)
+        )
+        blur = self._curator.blur(self._settings.structure) * log(max(2, offered))
+        sharp = (WORTH_SEEING * self._evidence.entities / blur) ** (1 if self._curator.pure else 2)
+        return int(min(wanted, sharp))
+
+    def _order(self, columns: list[str], before: Sequence[str]) -> list[Family]:
         """These columns, each with its first parent or none."""
         placed, left, families = list(before), list(columns), list[Family]()
         wide = len(left) > self._settings.greedy_columns
@@ -93,35 +125,69 @@ class GreedySearch:
                 options.append(alone)
                 candidates.append(None)
                 penalties.append(0.0)
-            if all(candidate is None for candidate in candidates):
-                # Nothing to look at yet: the order of the schema is as good as any, and costs nothing.
-                chosen = options[0]
+            if not self._left or all(candidate is None for candidate in candidates):
+                # Nothing to look at yet, or nothing to pay with: the order of the schema is as good as any, and costs nothing.
+                chosen = options[candidates.index(None)]
             else:
-                chosen = options[self._curator.select(candidates, self._pick, penalties).index]
+                chosen = options[self._choose(candidates, penalties)]
             families.append(chosen)
             placed.append(chosen.column)
             left.remove(chosen.column)
         return families
 
-    def _further(self, family: Family, placed: list[str], most: int) -> Family:
+    def _further(self, family: Family, placed: Sequence[str], most: int) -> Family:
         for _ in range(most):
-            allowed = self._candidates.allowed(family, placed)
+            allowed = self._candidates.allowed(family, placed) if self._left else []
             if not allowed:
                 break
             candidates: list[Candidate | None] = [None, *(Tvd(family.child, (parent,), family.parents) for parent in allowed)]
-            penalties = [0.0, *(self._penalty(family, parent) for parent in allowed)]
-            index = self._curator.select(candidates, self._pick, penalties).index
+            index = self._choose(candidates, [0.0, *(self._penalty(family, parent) for parent in allowed)], 2)
             if index == 0:
                 break
             family = family.joined(allowed[index - 1])
         return family
 
+    def _choose(self, candidates: list[Candidate | None], penalties: list[float], moves: int = 1) -> int:
+        """The place of the chosen one. ``moves`` is how far one entity moves a score: so much less sharp is the choice."""
+        self._left -= 1
+        offered = sum(candidate is not None for candidate in candidates)
+        # Of many that are worth nothing one looks best by chance: together they are given no more weight than a few.
+        by_chance = DOUBT * moves * self._curator.blur(self._pick) * log(max(2, offered))
+        doubts = [0.0 if candidate is None else by_chance for candidate in candidates]
+        doubted = [penalty + doubt for penalty, doubt in zip(penalties, doubts, strict=True)]
+        return self._curator.select(candidates, self._pick, doubted).index
+
     def _penalty(self, family: Family, parent: Axis) -> float:
-        n, size = self._evidence.entities, self._candidates.size(family.child)
-        added = self._candidates.cells(family.joined(parent)) - self._candidates.cells(family)
+        n, joined = self._evidence.entities, family.joined(parent)
+        added = self._candidates.cells(joined) - self._candidates.cells(family)
         noise = self._settings.noise_penalty * _SHOWN_BY_CHANCE * self._evidence.noise * added
-        freedom = max(0.0, (size - 1) * (added / size))
-        return n * (noise + self._settings.sampling_penalty * _SHOWN_BY_CHANCE * sqrt(freedom / n))
+        before, after = (prod(map(self._to_chance, each.parents)) for each in (family, joined))
+        freedom = max(0.0, (self._to_chance(family.child) - 1) * (after - before))
+        told_by = max(n, self._candidates.task.told_by.get(parent.column, n))
+        return n * (noise + self._settings.sampling_penalty * _SHOWN_BY_CHANCE * sqrt(freedom / told_by))
+
+    def _to_chance(self, axis: Axis) -> float:
+        """How many codes an axis has to chance: (Σ√p)², which is all of them where they are equally frequent, and hardly more
+        than one where nearly all rows have the same. What is not known of history counts in full."""
+        if axis not in self._varied:
+            shown, size = self._distribution(axis), float(self._candidates.size(axis))
+            self._varied[axis] = size if shown is None else min(size, max(1.0, float(np.sqrt(shown).sum() ** 2)))
+        return self._varied[axis]
+
+    def _distribution(self, axis: Axis) -> Table | None:
+        task = self._candidates.task
+        column, _ = task.lags.get(axis.column, (axis.column, 0))
+        shown = self._evidence.one_way.get(column)
+        if shown is None and task.rehearsed is not None and axis.column in task.rehearsed.columns:
+            seen = np.bincount(task.rehearsed[axis.column], minlength=task.history.size(axis.column))
+            shown = seen / max(1, seen.sum())
+        if shown is None or axis.same_as_lag:
+            return None
+        if not axis.level:
+            return shown
+        level = self._candidates.coarsenings[axis.column][axis.level - 1]
+        # A row that is not there has a code of its own: how many of those there are is not known, and no matter.
+        return np.asarray(np.bincount(level.codes[: len(shown)], weights=shown, minlength=level.size))
 
 
 def _whole(table: Table) -> tuple[int, ...]:

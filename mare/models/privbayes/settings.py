@@ -18,8 +18,8 @@ WORDS = {"search": ("greedy", "noisy_scores"), "looks_back": ("own", "previous",
 class Settings:
     """One fit's options, validated. Shares are fractions of the group's own budget."""
 
-    one_way: float = 0.10
-    """For one-way tables."""
+    one_way: float = 0.25
+    """For one-way tables: what noise drowns of the families is told by these alone."""
     children: float = 0.3
     """For the one-way table of a number of children, where the group has one: it decides how many rows there are."""
     structure: float = 0.08
@@ -27,7 +27,7 @@ class Settings:
     search: str = "greedy"
     """How the network is chosen: "greedy" picks (exponential mechanism), or "noisy_scores" of all pairs and τ (NIST 2018)."""
     parents: int = 0
-    """At most so many parents a column; 0: 2 for small data, 3 for large."""
+    """At most so many parents a column; 0: as many as the noise leaves room for."""
     greedy_columns: int = 24
     """Up to so many columns the order of the network is chosen too; wider groups keep the schema's order, to save time."""
     max_cells: int = 60_000

@@ -36,13 +36,13 @@ class NoisySize:
         return standard_deviation(self.mechanism, self.scale)
 
 
-def answer_entities(till: Till, share: float) -> NoisySize:
-    """The noisy number of entities, those without rows in the view included. One entity moves it by 1."""
+def answer_entities(till: Till, share: float, with_rows: bool = False) -> NoisySize:
+    """The noisy number of entities, all of them or those with a row in the view. One entity moves either by 1."""
     quote = till.quote(1, share)
     noise = till.noise(quote, 1)
-    query = described_query(till, quote, noise.scale, "number of entities", ())
+    query = described_query(till, quote, noise.scale, f"number of entities{' with rows' if with_rows else ''}", ())
     till.pay(query, described_charge(query, 1, noise.total_variation), quote.portion)
-    number = till.view.entities()
+    number = int(np.count_nonzero(till.view.rows_per_entity())) if with_rows else till.view.entities()
     exact = checked_table(till, np.array([number], dtype=np.int64), (1,), number)
     (released,) = till.release_dense(query, noise, [exact])
     return NoisySize(int(released[0]), noise.mechanism, noise.scale, query.sensitivity, query.cost)

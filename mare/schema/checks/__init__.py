@@ -18,6 +18,7 @@ _CHECKS = (
     ownership.find_entity,
     ownership.find,
     links.find,
+    links.find_ends,
     keys.find,
     links.find_references,
     order_of_tables.find,

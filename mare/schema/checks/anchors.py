@@ -82,6 +82,22 @@ def _anchors(layout: Layout, table: str, column: str, described: Ordinal) -> Ite
             yield Fault(
                 path, what, f"Write {anchor.scope + '.' if anchor.scope else ''}{other.determined.next}, or another column"
             )
+        elif isinstance(other, Ordinal) and not field.startswith("first."):
+            yield from _where_null(described, field, anchor, other, path)
+
+
+def _where_null(described: Ordinal, field: str, anchor: Anchor, other: Ordinal, path: Path) -> Iterator[Fault]:
+    """A NULL is no bound: then something else says how far a value may lie that is a part of what lies between two."""
+    if not other.nullable or other.determined is not None or described.determined is not None or not two_sided(described):
+        return
+    if field in ("before", "during.1"):
+        alone = other.max is not None or (other.within is not None and (other.after is not None or other.during is not None))
+        known, bound = described.max is not None or described.within is not None or alone, "max"
+    else:
+        known, bound = described.min is not None or other.min is not None or bool(other.anchors), "min"
+    if not known:
+        what = f"{anchor} may be NULL, and nothing says how {'late' if bound == 'max' else 'early'} the value may be then"
+        yield unsettled((*path[:4], bound), what, f"Write `{bound}:` here, or `calendar: {{{bound}: …}}` for the whole file")
 
 
 def _room(layout: Layout) -> Iterator[Fault]:

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from mare.schema.columns import Identifier, Listed, Position
+from mare.schema.condition_grammar import NotACondition, comparisons_in, parse_condition
+from mare.schema.conditions import cannot_be_asked
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
-from mare.schema.links import EarlierReference, OtherEntityReference, Parent, Reference, SameEntityReference
+from mare.schema.links import EarlierReference, OtherEntityReference, Parent, PublicReference, Reference, SameEntityReference
 from mare.schema.wording import listed, no_column, no_table, unsettled
 
 
@@ -100,6 +102,28 @@ def _tells_items_apart(layout: Layout, table: str, column: str) -> bool:
         return True
     reference = layout.reference_of(table, column)
     return reference is not None and reference.kind in ("public", "same_entity")
+
+
+def find_ends(layout: Layout) -> Iterator[Fault]:
+    """What ends a sequence is a condition on columns of its rows."""
+    for name, table in layout.described:
+        if table.ends is None:
+            continue
+        path: Path = ("tables", name, "ends")
+        if not layout.is_sequence(name):
+            what = f"only a sequence ends, and {name} is none"
+            yield Fault(path, what, "Write `type: sequential` and `order_by` in its parent, or remove `ends`")
+        try:
+            tests = list(comparisons_in(parse_condition(table.ends.when)))
+        except NotACondition as error:
+            yield Fault((*path, "when"), f"`when` {error}", "Write a condition on columns of the row")
+            continue
+        known = {column: described for column, described in table.columns.items() if described.kept}
+        for test in tests:
+            if test.column not in known:
+                yield no_column((*path, "when"), test.column, name, known)
+            elif (why := cannot_be_asked(test, known[test.column])) is not None:
+                yield Fault((*path, "when"), *why)
 
 
 def _caps(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
@@ -240,6 +264,9 @@ def _public(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[
             f"Mark it `public: true` if it holds nothing about anybody, name one of {listed(publics)}, or write another `kind`"
         )
         yield Fault((*path, "table"), f"{link.table} is not public", remedy)
+    if isinstance(link, PublicReference) and link.rest is None and not link.nullable:
+        remedy = "Write `nullable: true` too, or leave `rest` out: such keys are drawn again among the kept ones"
+        yield Fault((*path, "rest"), "`rest: null` in a reference that is never NULL", remedy)
 
 
 def _same_entity(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:

@@ -10,11 +10,11 @@ from typing import Annotated
 from pydantic import Field
 
 from .boolean import Boolean
-from .category import DEFAULT_MAX_VALUES, Category, Listed
+from .category import DEFAULT_MAX_VALUES, Category, Listed, Rest
 from .code import Code, Hierarchy
 from .column import AnyColumn, LearnedDomain, Raw
 from .number import Drift, Integer, Number, NumericRange, Quantity
-from .ordinal import DEFAULT_BINS, Ordinal, keeps_each
+from .ordinal import DEFAULT_BINS, PACES, Ordinal, keeps_each
 from .times import Date, Datetime, Duration, Resolution, Time, TimeColumn
 from .unmodelled import Identifier, Position, Text, Unknown
 
@@ -27,6 +27,7 @@ Column = Annotated[
 __all__ = [
     "DEFAULT_BINS",
     "DEFAULT_MAX_VALUES",
+    "PACES",
     "AnyColumn",
     "Boolean",
     "Category",
@@ -48,6 +49,7 @@ __all__ = [
     "Quantity",
     "Raw",
     "Resolution",
+    "Rest",
     "Text",
     "Time",
     "TimeColumn",

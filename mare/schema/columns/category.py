@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from mare.schema.faults import Fault, Path
 from mare.schema.reflection import ReflectedColumn, StorageKind
-from mare.schema.strict import Value
+from mare.schema.strict import Strict, Value
 from mare.schema.wording import unsettled
 
 from .column import WORDS, AnyColumn, Clash, LearnedDomain, repeated
@@ -19,6 +19,38 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_VALUES = 100
 """How many values a learned domain may have when the schema does not say."""
+REDRAW = "redraw"
+"""What becomes of the rest unless the schema says otherwise."""
+
+
+class Rest(Strict):
+    """What becomes of values that the list does not hold."""
+
+    rest: Value | None = REDRAW
+    """What a value comes out as that the list does not hold. `redraw`: one of the listed values, in proportion; `null`: NULL; any
+    other word or number: that value."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _called_other(cls, fields: object) -> object:
+        """`other: X` is the earlier name of `rest: X`."""
+        if isinstance(fields, dict) and "other" in fields and "rest" not in fields:
+            return {("rest" if name == "other" else name): value for name, value in fields.items()}
+        return fields
+
+    @property
+    def rest_word(self) -> Value | None:
+        """The value that all outside the list are, where it is one."""
+        return None if self.rest == REDRAW else self.rest
+
+    @property
+    def redraws(self) -> bool:
+        return self.rest is not None
+
+    def rest_faults(self, nullable: bool, path: Path) -> Iterator[Fault]:
+        if self.rest is None and not nullable:
+            remedy = "Write `nullable: true` too, or leave `rest` out: such values are drawn again among the listed ones"
+            yield Fault((*path, "rest"), "`rest: null` in a column that is never NULL", remedy)
 
 
 class Listed(AnyColumn):
@@ -33,6 +65,11 @@ class Listed(AnyColumn):
     def outside(self) -> Value | None:
         """The value that stands for everything outside the domain."""
         return None
+
+    @property
+    def redraws(self) -> bool:
+        """Whether what a learned list does not hold is drawn again among what it holds; else it is NULL."""
+        return True
 
     @property
     def spellings(self) -> Mapping[str, Value]:
@@ -75,21 +112,20 @@ class Listed(AnyColumn):
         return self.listed[0] if self.listed else ""
 
 
-class Category(LearnedDomain, Listed):
+class Category(LearnedDomain, Rest, Listed):
     """One of a few values."""
 
     type: Literal["category"]
     values: tuple[Value, ...] | None = None
-    """All allowed values. A value outside becomes `other`, or is dropped to NULL where the column is nullable."""
+    """All allowed values."""
     max_values: int | None = Field(None, ge=1)
     """With `learn`: keep at most this many values."""
-    other: Value | None = None
-    """The value that stands for everything outside the domain."""
 
     fits: ClassVar[tuple[StorageKind, ...]] = ("boolean", "integer", "number", "string", "uuid")
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         yield from values_faults(self.values, path)
+        yield from self.rest_faults(self.nullable, path)
         if self.values is not None and self.learn:
             yield Fault((*path, "learn"), "the values are listed, so there is nothing to learn", "Keep `values` or `learn`")
         if self.max_values is not None and not self.learn:
@@ -106,9 +142,9 @@ class Category(LearnedDomain, Listed):
     def most_codes(self) -> int | None:
         if self.values is None and not self.learn:
             return None
-        size = most_listed(self.values, self.max_values)
-        extra = self.other is not None and (self.values is None or self.other not in self.values)
-        return size + extra + self.nullable
+        # Of a learned list, what it does not hold is a code of its own.
+        extra = self.learn if self.values is None else self.rest_word is not None and self.rest_word not in self.values
+        return most_listed(self.values, self.max_values) + extra + self.nullable
 
     @property
     def listed(self) -> tuple[Value, ...] | None:
@@ -116,7 +152,7 @@ class Category(LearnedDomain, Listed):
 
     @property
     def outside(self) -> Value | None:
-        return self.other
+        return self.rest_word
 
     @property
     def most_values(self) -> int:

@@ -13,7 +13,7 @@ from mare.schema.reflection import StorageKind
 from mare.schema.strict import Strict, Value
 from mare.schema.wording import listed, no_column, no_table, unsettled
 
-from .category import DEFAULT_MAX_VALUES, Listed, most_listed, values_faults
+from .category import DEFAULT_MAX_VALUES, Listed, Rest, most_listed, values_faults
 from .column import LearnedDomain
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Hierarchy(Strict):
     """A column of the same row that tells vocabularies apart (`icd_version`): the coarsest level."""
 
 
-class Code(LearnedDomain, Listed):
+class Code(LearnedDomain, Rest, Listed):
     """A code of a large vocabulary with a public hierarchy: ICD, ATC, LOINC."""
 
     type: Literal["code"]
@@ -48,6 +48,7 @@ class Code(LearnedDomain, Listed):
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         yield from values_faults(self.values, path)
+        yield from self.rest_faults(self.nullable, path)
         publics = [t for t, role in layout.roles.items() if role == "public"]
         if self.vocabulary is not None:
             if self.vocabulary not in layout.schema.tables:
@@ -85,12 +86,17 @@ class Code(LearnedDomain, Listed):
     def most_codes(self) -> int | None:
         if self.values is None and not self.learn and self.max_values is None:
             return None
-        rest = self.max_values is not None and self.hierarchy is not None
-        return most_listed(self.values, self.max_values) + rest + self.nullable
+        whole = self.values is not None and most_listed(self.values, self.max_values) == len(self.values)
+        extra = self.rest_word not in (None, *(self.values or ())) if whole else True
+        return most_listed(self.values, self.max_values) + extra + self.nullable
 
     @property
     def listed(self) -> tuple[Value, ...] | None:
         return self.values
+
+    @property
+    def outside(self) -> Value | None:
+        return self.rest_word
 
     @property
     def most_values(self) -> int:

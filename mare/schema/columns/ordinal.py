@@ -23,6 +23,8 @@ DEFAULT_BINS = 20
 """Bins of an ordered column that does not say how many, at most: noisy quantiles."""
 SINGLE_VALUES = 32
 """A declared linear domain of at most this many steps (days of a month, hours of a day) keeps a code for each."""
+PACES = 24
+"""Codes of how much time is left for each row until the calendar ends a sequence, by public powers."""
 MAX_BINS = 1000
 """More bins than this are not a histogram that noise leaves anything of."""
 
@@ -96,6 +98,11 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
             return ticks.reach(self.first.within) + 1
         low, high = ticks.tick(self.first.min, up=True), ticks.tick(self.first.max)
         return max(1, high - low + 1)
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether it is a sequence of gaps that nothing but the calendar (`max`) ends: its rows share what is left."""
+        return self.first is not None and self.max is not None and self.before is None and self.during is None
 
     # ---- sizes
 

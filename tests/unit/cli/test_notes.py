@@ -90,9 +90,9 @@ def test_values_outside_a_range_say_whether_it_was_learned_or_which_fields_say_i
         "people.dry: 8 values outside the range that was learned at this budget were moved into it",
         "people.born: 7 values outside its domain (`min`, `max`) were moved into it",
         "people.died: 6 values outside its domain (`after`, `within`) were moved into it",
-        "people.home: 5 values outside its domain were moved into it",
+        "people.home: 5 keys that its public table does not have took part as the rest",
     ]
-    assert remedies == [RANGE, DECLARED]  # each once
+    assert remedies == [RANGE, DECLARED, UNKNOWN_KEYS]  # each once
 
 
 def test_rows_beyond_a_cap_name_the_cap_and_where_to_raise_it(capsys: Told) -> None:

@@ -69,13 +69,14 @@ def test_case_of_strings_is_kept() -> None:
 @pytest.mark.parametrize(
     ("declaration", "code"),
     [
-        ("{type: category, values: [a, b], other: b}", 1),
-        ("{type: category, values: [a, b], other: rest}", 2),
+        ("{type: category, values: [a, b], rest: b}", 1),
+        ("{type: category, values: [a, b], rest: strange}", 2),
+        ("{type: category, values: [a, b], other: strange}", 2),
         ("{type: category, values: [a, b], nullable: true}", 2),
-        ("{type: category, values: [a, b]}", 0),
+        ("{type: code, values: [a, b], rest: b}", 1),
     ],
 )
-def test_a_value_outside_the_domain_becomes_other_or_null_or_the_first(declaration: str, code: int) -> None:
+def test_a_value_outside_a_declared_list_becomes_the_word_for_the_rest_or_null(declaration: str, code: int) -> None:
     assert encode(declaration, pa.array(["?"])) == [code]
 
 

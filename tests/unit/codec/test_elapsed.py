@@ -8,11 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mare.codec import Points, Siblings, TableCodec, decode_table, evenly, read_table, table_codec
-from mare.codec.elapsed import Advance, elapsed_codes, leading
+from mare.codec import Points, Siblings, TableCodec, code_table, decode_table, evenly, read_table, table_codec
+from mare.codec.elapsed import Advance, elapsed_name, leading, pace_name
+from mare.codec.ticks import FURTHEST
 from mare.domain import RowDraws, as_generator, numbered_keys
 from mare.schema.loading import load_schema
 from mare.schema.relative import Anchor
+from tests.codecs import encode_table
 
 SCHEMA = """
 mare: 1
@@ -34,6 +36,7 @@ tables:
 AGE = "{type: datetime, after: previous.ends, first: {after: parent.born, within: 120y}, within: 10y, scale: log, bins: 8}"
 ITSELF = "{type: datetime, after: previous.ends, first: {min: 2000-01-01, max: 2010-01-01}, within: 10y, bins: 8}"
 LEFT = "{type: datetime, after: previous.begins, before: parent.leaves, first: {before: parent.leaves, within: 120y}, bins: 8}"
+PACED = AGE.replace("bins: 8", "bins: 8, max: 2030-01-01")
 COLUMNS = ["begins", "ends", "kind"]
 BORN = datetime(1950, 1, 1)
 LEAVES = datetime(2020, 1, 1)
@@ -56,7 +59,7 @@ def above(codec: TableCodec, rows: int) -> dict[Anchor, Points]:
     for anchor in codec.above:
         scale = scales[anchor.column]
         ticks = np.repeat(scale.to_ticks(pa.array([said[anchor.column]], type=pa.timestamp("us"))).ticks, rows)
-        found[anchor] = Points(scale, ticks, ticks.copy(), np.ones(rows, dtype=np.bool_))
+        found[anchor] = Points(scale, ticks, ticks.copy())
     return found
 
 
@@ -99,16 +102,16 @@ def test_what_has_no_value_has_come_no_way_at_all() -> None:
         "kind": pa.array(["a"]),
     }
     points = above(codec, 1)
-    nowhere = {a: Points(p.scale, p.lower, p.upper, np.zeros(1, dtype=np.bool_)) for a, p in points.items()}
+    nowhere = {a: Points(p.scale, np.full(1, -FURTHEST), np.full(1, FURTHEST)) for a, p in points.items()}
     read = read_table(codec, values, siblings([1]), nowhere)
-    assert elapsed_codes(codec, read.elapsed)["begins"].tolist() == [0]
+    assert code_table(codec, read, siblings([1])).free[elapsed_name("begins")].tolist() == [0]
 
 
 def test_only_the_columns_that_say_where_rows_begin_are_worked_out_ahead() -> None:
     assert set(leading(schema_codec(AGE), "begins").columns) == {"begins", "ends"}
 
 
-@pytest.mark.parametrize("begins", [AGE, ITSELF, LEFT])
+@pytest.mark.parametrize("begins", [AGE, ITSELF, LEFT, PACED])
 def test_the_sampler_is_told_what_the_fit_would_see_in_the_rows_that_come_out(begins: str) -> None:
     """Codes are drawn at random, position by position, decoded at the end, and read as the fit reads: the same elapsed codes."""
     codec, rng = schema_codec(begins), np.random.default_rng(5)
@@ -123,11 +126,14 @@ def test_the_sampler_is_told_what_the_fit_would_see_in_the_rows_that_come_out(be
     points = above(codec, where.rows)
     draws = as_generator(RowDraws(numbered_keys(7, np.arange(where.rows)), 3))
     advance = Advance(codec, "begins", firsts, where, points, draws)
-    told = np.zeros(where.rows, dtype=np.int64)
+    names = [elapsed_name("begins"), *([pace_name("begins")] if begins is PACED else [])]
+    told = {name: np.zeros(where.rows, dtype=np.int64) for name in names}
     for at in where.steps:
-        told[at] = advance.begin(at)
+        for name, codes in advance.begin(at).items():
+            told[name][at] = codes
         advance.hand_in(at, rows)
     decoded = decode_table(codec, rows, {"begins": firsts}, where, draws, points, ("begins",))
-    seen = elapsed_codes(codec, read_table(codec, decoded.values, where, points).elapsed)["begins"]
-    assert len(set(told.tolist())) > 3
-    assert told.tolist() == seen.tolist()
+    seen = encode_table(codec, decoded.values, where, points).free
+    for name in names:
+        assert len(set(told[name].tolist())) > 3
+        assert told[name].tolist() == seen[name].tolist()

@@ -79,12 +79,12 @@ def learned(release: Release, name: str) -> LearnedValues:
 def test_of_a_large_vocabulary_the_frequent_codes_are_kept_and_the_rest_stay_with_their_kin(release: Release) -> None:
     icd = learned(release, "people.icd")
     assert set(icd.values) == {"A0", "A1", "B0"}
-    together = [set(group) for group in icd.rest]
+    together = [set(group) for group in icd.shared]
     assert {"A2", "A3", "A4", "A5"} in together
     assert {"B1", "B2", "B3", "B4", "B5"} in together
     assert {f"C{number}" for number in range(6)} in together
     # each value and each group is known by its chapter
-    assert icd.levels == (tuple(place[0] for place in (*icd.values, *(group[0] for group in icd.rest))),)
+    assert icd.levels == (tuple(place[0] for place in (*icd.values, *(group[0] for group in icd.shared))),)
 
 
 def test_a_vocabulary_that_fits_is_taken_whole_and_costs_nothing(release: Release) -> None:
@@ -96,7 +96,7 @@ def test_codes_that_are_listed_are_counted_and_the_rare_ones_put_together_by_the
     own = learned(release, "people.own")
     assert own.values == ("X10", "Y10", "Y20")
     # three beginnings are more groups than four places have room for: all the rest are one
-    assert [set(group) for group in own.rest] == [{"X11", "X20", "Y30", "Z90"}]
+    assert [set(group) for group in own.shared] == [{"X11", "X20", "Y30", "Z90"}]
     assert sum(charge.view == "people.own" for charge in release.ledger.charges) == 1
 
 

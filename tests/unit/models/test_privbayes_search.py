@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
 from mare.models.privbayes.candidates import Candidates, Family
 from mare.models.privbayes.fitted import FittedPrivBayes, load_fitted, quotas
+from mare.models.privbayes.network import Evidence, GreedySearch
 from mare.models.privbayes.settings import Settings
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Curator
@@ -51,6 +54,53 @@ def test_both_searches_find_the_chain(search: str) -> None:
     model = fit(chain(), without_history(search=search, parents=1))[0]
     assert {frozenset("ab"), frozenset("bc")} <= links(model)
     assert all(len(family.parents) <= 1 for family in model.families)
+
+
+def test_a_group_that_cannot_carry_structure_is_measured_column_by_column() -> None:
+    """Choices among 50 people at ε = .5 would be noise, and every table of such a network larger than it need be. Nothing is paid
+    for them: the one-way tables get it all. (No chance: how sharp a choice would be follows from the budget, and the noisy
+    number of people is far below what it takes.)"""
+    model, ledger = fit(chain(50), without_history(), epsilon=0.5)
+    assert not links(model)
+    assert not [charge for charge in ledger.charges if charge.what.startswith("choice")]
+    assert ledger.totals.epsilon > 0.45
+
+
+def test_the_number_of_parents_follows_from_noise_and_signal_not_from_the_number_of_people() -> None:
+    """The same 4,000 people: at ε = 2 a cell of 500 is as large as its noise, at ε = 10⁶ one of 10⁷."""
+    few, many = (Evidence(4000.0, {}, noise) for noise in (1 / 500, 1e-7))
+    assert (few.parents, many.parents) == (2, 6)
+
+
+def test_chance_counts_the_codes_that_occur_not_those_that_might() -> None:
+    """Of 30 codes one has nearly all rows: the dependence that chance shows is that of two or three."""
+    domain = Domain.of([("a", 3), ("b", 30)])
+    task = Task("t.rows", domain, Domain((), ()), settle_options(PrivBayesModel(), {}))
+    view = array_view(range(8), {"a": [0] * 8, "b": [0] * 8}, domain)
+    one_way = {"a": np.full(3, 1 / 3), "b": np.array([0.99, *[0.01 / 29] * 29])}
+    candidates = Candidates(task, Settings.of(task), {})
+    search = GreedySearch(
+        curator_over(view, Budget(10.0, 1e-9))[0], candidates, Settings.of(task), Evidence(1000.0, one_way, 1e-9)
+    )
+    even = replace(search._evidence, one_way={**one_way, "b": np.full(30, 1 / 30)})
+    evenly = GreedySearch(curator_over(view, Budget(10.0, 1e-9))[0], candidates, Settings.of(task), even)
+    alone = Family(Axis("a"), ())
+    assert search._penalty(alone, Axis("b")) < 0.35 * evenly._penalty(alone, Axis("b"))
+
+
+def test_rows_tell_more_of_what_belongs_to_them_than_of_what_they_share() -> None:
+    """20,000 rows of 1,000 people: chance links a row's columns a fifth as much as it links what people have."""
+    domain, history = Domain.of([("unit", 8)]), Domain.of([("item", 8), ("person.ward", 8)])
+    told_by = {"item": 20_000.0, "person.ward": 1_000.0}
+    task = Task("t.rows", domain, history, settle_options(PrivBayesModel(), {}), told_by=told_by)
+    view = array_view(range(8), {"unit": [0] * 8, "item": [0] * 8, "person.ward": [0] * 8}, history.merge(domain))
+    evidence = Evidence(1000.0, {"unit": np.full(8, 1 / 8)}, 1e-9)
+    search = GreedySearch(
+        curator_over(view, Budget(10.0, 1e-9))[0], Candidates(task, Settings.of(task), {}), Settings.of(task), evidence
+    )
+    alone = Family(Axis("unit"), ())
+    shares = search._penalty(alone, Axis("item")) / search._penalty(alone, Axis("person.ward"))
+    assert shares == pytest.approx((1 / 20) ** 0.5, rel=0.01)
 
 
 def test_noisy_scores_are_one_charge() -> None:

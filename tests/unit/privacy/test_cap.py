@@ -12,6 +12,7 @@ from mare.errors import BudgetError
 from mare.privacy.budget import Budget
 from mare.privacy.cap import Cap, Composed, require
 from mare.privacy.conversion import conversion_delta, epsilon_from_rho, order_from_budget, rho_from_budget
+from tests.conftest import examples
 
 
 def taken(cap: Budget, *budgets: Budget) -> Composed:
@@ -139,7 +140,7 @@ def test_the_order_of_the_filter_is_worth_the_whole_cap(cap: Budget) -> None:
     assert epsilon == pytest.approx(epsilon_from_rho(rho, conversion_delta(cap)), rel=1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(any_budget, st.lists(any_budget, max_size=8))
 def test_whatever_is_allowed_keeps_the_cap(cap: Budget, wishes: list[Budget]) -> None:
     spent = Composed(Cap.of(cap))
@@ -157,7 +158,7 @@ def test_whatever_is_allowed_keeps_the_cap(cap: Budget, wishes: list[Budget]) ->
         assert promise.delta <= cap.delta
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(any_budget, st.lists(any_budget, max_size=3), powers)
 def test_what_is_said_to_be_left_can_be_taken_and_hardly_more(cap: Budget, wishes: list[Budget], delta: float) -> None:
     spent = Composed(Cap.of(cap))
@@ -171,7 +172,7 @@ def test_what_is_said_to_be_left_can_be_taken_and_hardly_more(cap: Budget, wishe
             assert left == cap.epsilon or not spent.allows(Budget(left * 1.003, of_delta))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(approximate, st.lists(any_budget, max_size=6))
 def test_releases_that_fit_by_plain_addition_fit_here_too(cap: Budget, wishes: list[Budget]) -> None:
     """(Σε, Σδ) is what everybody knows; where releases are all of one kind, the rule is never worse."""

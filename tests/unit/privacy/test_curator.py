@@ -20,7 +20,9 @@ from mare.privacy.budget import Budget
 from mare.privacy.conversion import epsilon_from_rho, rho_from_budget
 from mare.privacy.curator import MOST_CELLS, Curator, Gate
 from mare.privacy.ledger import Ledger
+from mare.privacy.qualities import TvdToReleased
 from tests.unit.privacy.listed_view import DOMAIN, ROWS, ListedView, visits
+from tests.views import array_view
 
 WARD, AGE, BOTH = Marginal.of("ward"), Marginal.of("age"), Marginal.of("ward", "age")
 PURE, ZCDP = Budget(1.0), Budget(1.0, 1e-9)
@@ -62,6 +64,25 @@ def test_the_number_of_entities_moves_by_one_whatever_the_cap() -> None:
     assert (size.sensitivity, size.scale, size.cost) == (1.0, 2.0, 0.5)
     assert size.standard_deviation == pytest.approx(2 * sqrt(2), rel=0.05)
     assert door.ledger.charges[0].what == "number of entities"
+
+
+def test_entities_with_rows_are_those_that_a_view_tells_anything_of() -> None:
+    people = array_view([1, 1, 3], {"ward": [0, 1, 1]}, Domain.of([("ward", 2)]), everyone=range(5))
+    door = gate(Budget(2000.0))
+    curator = door.curator(people, 1.0)
+    assert (curator.entities(0.5).value, curator.entities(0.5, with_rows=True).value) == (5, 2)
+    assert [charge.what for charge in door.ledger.charges] == ["number of entities", "number of entities with rows"]
+    assert {charge.sensitivity for charge in door.ledger.charges} == {1.0}
+
+
+@pytest.mark.parametrize("budget", [PURE, ZCDP], ids=["pure", "approximate"])
+def test_how_sharp_a_choice_would_be_is_known_before_it_is_made_and_costs_nothing(budget: Budget) -> None:
+    door = gate(budget)
+    curator = door.curator(visits(), 1.0)
+    blur = curator.blur(0.25)
+    assert not door.ledger.charges
+    chosen = curator.select([TvdToReleased(Axis("ward"), (Axis("age"),), (1, 1)), None], 0.25)
+    assert (chosen.scale, chosen.sensitivity) == (pytest.approx(blur), 1.0)
 
 
 @pytest.mark.parametrize("budget", [Budget(2000.0, 1e-9), Budget(2000.0)], ids=["gaussian", "laplace"])

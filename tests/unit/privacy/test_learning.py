@@ -15,9 +15,9 @@ from mare.privacy.budget import Budget
 from mare.privacy.conversion import learning_delta, rho_from_budget
 from mare.privacy.curator import Clip, Gate
 from mare.privacy.fine_histograms import quantile_bins
-from mare.privacy.grids import linear_grid, power_grid
 from mare.privacy.learner import Learner
 from mare.privacy.ledger import Ledger
+from tests.even_grids import even_grid
 from tests.raw_columns import ListedColumn, listed
 
 PURE, ZCDP, LOUD = Budget(1.0), Budget(1.0, 1e-9), Budget(2000.0, 1e-9)
@@ -102,7 +102,7 @@ def test_a_single_value_gets_out_as_rarely_as_delta_says_and_not_never() -> None
 @pytest.mark.parametrize("rows", [1, 4])
 def test_a_histogram_is_one_row_per_entity_unless_told_otherwise(rows: int) -> None:
     gate, learner = opened(listed({i: [float(i)] * rows for i in range(100)}))
-    found = learner.histogram(linear_grid(0, 100, 10), share=0.5)
+    found = learner.histogram(even_grid(0, 100, 10), share=0.5)
     (charge,) = gate.ledger.charges
     assert charge.sensitivity == pytest.approx(1.0, rel=1e-4)
     assert charge.cells == 11
@@ -113,7 +113,7 @@ def test_a_histogram_is_one_row_per_entity_unless_told_otherwise(rows: int) -> N
 
 def test_a_clip_can_be_given() -> None:
     gate, learner = opened(listed({i: [float(i)] * 9 for i in range(10)}))
-    learner.histogram(linear_grid(0, 100, 10), 0.5, Clip(3.0))
+    learner.histogram(even_grid(0, 100, 10), 0.5, Clip(3.0))
     assert gate.ledger.charges[0].sensitivity == pytest.approx(3.0, rel=1e-4)
 
 
@@ -121,27 +121,18 @@ def test_a_clip_can_be_given() -> None:
 def test_dirty_values_have_a_place_and_never_crash(budget: Budget) -> None:
     values = [1.0, 2.0, 2.0, -inf, -7.0, inf, 99.0, nan, None, "text"]
     _, learner = opened(listed({i: [value] for i, value in enumerate(values)}), budget)
-    found = learner.histogram(linear_grid(0, 3, step=1.0))
+    found = learner.histogram(even_grid(0, 3, step=1.0))
     assert [round(n) for n in found.noisy] == [2, 1, 2, 2]
     assert round(found.missing) == 3
-
-
-def test_bounds_of_a_column_of_which_nothing_is_known() -> None:
-    _, learner = opened(listed({i: [float(-300 + i % 1000)] for i in range(5000)}))
-    found = learner.bounds()
-    assert (found.low, found.high, found.clear) == (-512, 1024, True)
-    gate, learner = opened(listed({}), PURE)
-    assert not learner.bounds(power_grid(0.001, 1000.0), 0.5).clear
-    assert gate.ledger.charges[0].mechanism == "discrete laplace"
 
 
 def test_bins_at_noisy_quantiles_end_to_end() -> None:
     column = listed({i: [float(min(i % 700, 350))] for i in range(20_000)})
     _, learner = opened(column)
-    bins = quantile_bins(learner.histogram(linear_grid(0, 399, 400, step=1.0)), 6, most=10)
+    bins = quantile_bins(learner.histogram(even_grid(0, 399, step=1.0)), 6, most=10)
     assert bins.count <= 10
     heavy = bins.edges.index(350.0)
-    assert bins.edges[heavy + 1] == 351.0
+    assert bins.edges[heavy + 1] == 400.0  # what is empty beyond it is no bin
     assert bins.masses[heavy] == pytest.approx(10_000, rel=0.1)
 
 
@@ -193,21 +184,13 @@ def test_delta_runs_out() -> None:
 
 def test_budget_runs_out() -> None:
     gate, learner = opened(wards(10))
-    learner.histogram(linear_grid(0, 1), 0.75)
+    learner.histogram(even_grid(0, 1), 0.75)
     with pytest.raises(BudgetError, match=r"50\.0000% of the budget was asked and 25\.0000% is left"):
-        learner.bounds(share=0.5)
+        learner.histogram(even_grid(0, 1), 0.5)
     assert learner.remaining == 0.25
     assert gate.remaining == 0.5
     with pytest.raises(BudgetError, match="is left"):
         gate.learner(wards(10), 0.6)
-
-
-@pytest.mark.parametrize(("chance", "said"), [(0.0, "chance"), (nan, "chance"), (2, "chance")])
-def test_bounds_with_a_chance_that_is_none_are_refused_before_they_are_paid(chance: float, said: str) -> None:
-    gate, learner = opened(wards(10))
-    with pytest.raises(PrivacyError, match=said):
-        learner.bounds(chance=chance)
-    assert gate.ledger.charges == ()
 
 
 def test_what_is_no_grid_is_refused() -> None:
@@ -229,7 +212,7 @@ def test_a_cap_that_does_not_hold_closes_the_gate() -> None:
     with pytest.raises(PrivacyError, match="cap does not hold"):
         learner.categories()
     with pytest.raises(PrivacyError, match="cap does not hold"):
-        learner.histogram(linear_grid(0, 1))
+        learner.histogram(even_grid(0, 1))
     assert (gate.ledger.charges, learner.remaining) == ((), 1.0)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mare.privacy.scores import distance, f_score, rank_distance, tvd, tvd_to_released
+from tests.conftest import examples
 
 Table = NDArray[np.int64]
 
@@ -152,7 +153,7 @@ binary = st.integers(1, 6).flatmap(
 
 
 @given(binary)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_f_is_its_dual_and_never_below_the_knapsack_nor_a_cell_above_it(table: Table) -> None:
     score = f_score(table)
     assert score == floor(lp_f(table))
@@ -166,7 +167,7 @@ def test_f_is_zero_where_the_parent_says_the_child_and_both_are_even() -> None:
 
 
 @given(binary, st.lists(st.integers(0, 50), min_size=12, max_size=12).filter(any))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_an_entity_moves_f_by_at_most_its_mass(table: Table, rows: list[int]) -> None:
     added = np.array(rows[: table.size], dtype=np.int64).reshape(table.shape)
     assert abs(f_score(table + added) - f_score(table)) <= added.sum()

@@ -17,7 +17,7 @@ tables:
     key: pid
     columns:
       sex: {type: category, values: [F, M]}
-      ward: {type: category, values: [a, b], other: x}
+      ward: {type: category, values: [a, b], rest: x}
       age: {type: integer, min: 18, max: 99, bins: 5}
       born: {type: date, min: 1900-01-01, max: 2020-12-31, bins: 5}
       code: {type: identifier, generate: pattern, pattern: "P{n:04d}"}

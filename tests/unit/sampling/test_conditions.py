@@ -24,6 +24,7 @@ from mare.sampling.conditions import _quantity, entity_condition
 from mare.sampling.randomness import BLOCK
 from mare.schema.columns import Datetime
 from mare.schema.condition_grammar import Among, Comparison, IsNull, Joined, Not, NotACondition, parse_condition
+from tests.conftest import examples
 from tests.every_type import every_type_schema, every_type_source
 from tests.fitted_hospital import fitted_hospital
 from tests.integrity import faults
@@ -158,7 +159,7 @@ def test_what_is_written_is_what_is_read() -> None:
     assert parse_condition("a not in (1)") == Not(Among("a", (1,)))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(alphabet="ab ='<>!()\",.-+1e notrindsul", max_size=30))
 def test_whatever_is_written_is_read_or_refused(text: str) -> None:
     with suppress(NotACondition):

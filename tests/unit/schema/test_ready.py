@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from mare.schema import EntityByColumn, Schema
 from mare.schema.loading import load_document, load_schema
-from mare.schema.ready import find, folder, names, ready_schemas
+from mare.schema.ready import ReadySchema, find, folder, names, ready_schemas
 from tests.published_tables import published
 
 NAMES = ("eicu-core", "medonc", "mimic-iv-core", "mimic-iv-icu", "omop-cdm-5.4", "synthea-csv")
@@ -40,6 +41,16 @@ def described(schema: Schema, table: str) -> set[str]:
     referring = {column for reference in noun.references for column in noun.reference_columns(reference)}
     owned = {*(noun.key or ()), *schema.parent_columns(table), *via}
     return {*noun.columns, *noun.ignore_columns, *owned, *referring} | entity
+
+
+@cache
+def loaded(name: str) -> Schema:
+    return load_schema(name)
+
+
+@cache
+def listed() -> tuple[ReadySchema, ...]:
+    return ready_schemas()
 
 
 def test_the_six_of_the_issue_are_there() -> None:
@@ -79,7 +90,7 @@ def test_nothing_was_taken_from_data(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_private_table_has_an_enforced_cap(name: str) -> None:
-    schema = load_schema(name)
+    schema = loaded(name)
     parents = {table: noun.parent for table, noun in schema.tables.items() if noun.parent is not None}
     assert parents
     assert [table for table, parent in parents.items() if parent.max_rows is None] == []
@@ -87,12 +98,12 @@ def test_every_private_table_has_an_enforced_cap(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "model"), PUBLISHED.items())
 def test_every_published_table_is_described_and_no_other(name: str, model: str) -> None:
-    assert set(load_schema(name).tables) == set(published(model))
+    assert set(loaded(name).tables) == set(published(model))
 
 
 @pytest.mark.parametrize(("name", "model"), PUBLISHED.items())
 def test_every_published_column_is_described_and_no_other(name: str, model: str) -> None:
-    schema = load_schema(name)
+    schema = loaded(name)
     for table, columns in published(model).items():
         if schema.tables[table].ignore:
             continue
@@ -105,7 +116,7 @@ def test_every_published_column_is_described_and_no_other(name: str, model: str)
 
 @pytest.mark.parametrize(("name", "model"), PUBLISHED.items())
 def test_what_may_not_be_null_in_the_source_never_comes_out_null(name: str, model: str) -> None:
-    schema = load_schema(name)
+    schema = loaded(name)
     for table, columns in published(model).items():
         noun = schema.tables[table]
         required = {column.name for column in columns if column.required}
@@ -126,7 +137,7 @@ def test_the_list_says_whom_each_protects() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_summary_is_one_line_that_fits_a_terminal(name: str) -> None:
-    (summary,) = [one.summary for one in ready_schemas() if one.name == name]
+    (summary,) = [one.summary for one in listed() if one.name == name]
     assert summary
     assert len(summary) <= 120
     assert "\n" not in summary

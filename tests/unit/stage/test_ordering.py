@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import cache
 
 import duckdb
 import pytest
@@ -18,12 +19,16 @@ Row = tuple[int, float | None, int, int]
 """parent, order, hash, value"""
 
 
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:")
+
+
 def sorted_values(rows: Sequence[Row]) -> list[Row]:
-    with duckdb.connect(":memory:") as connection:
-        connection.execute("CREATE TABLE raw (f0 INTEGER, o0 DOUBLE, h UBIGINT, v0 INTEGER)")
-        for row in rows:
-            connection.execute("INSERT INTO raw VALUES (?, ?, ?, ?)", list(row))
-        found = sorted_rows(connection, "raw", "SELECT rowid AS row, f0 AS entity, f0 AS parent FROM raw", NEEDS)
+    database().execute("CREATE OR REPLACE TABLE raw (f0 INTEGER, o0 DOUBLE, h UBIGINT, v0 INTEGER)")
+    for row in rows:
+        database().execute("INSERT INTO raw VALUES (?, ?, ?, ?)", list(row))
+    found = sorted_rows(database(), "raw", "SELECT rowid AS row, f0 AS entity, f0 AS parent FROM raw", NEEDS)
     assert [rows[at][0] for at in found.row] == found.parent.tolist() == found.entity.tolist()
     assert [rows[at][2] for at in found.row] == found.hash.tolist()
     return [rows[at] for at in found.row]

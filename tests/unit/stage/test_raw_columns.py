@@ -18,11 +18,11 @@ from mare.graph.pdag import column_groups
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Gate
-from mare.privacy.grids import linear_grid
 from mare.privacy.ledger import Ledger
 from mare.privacy.tape import Recorder, Replayer
 from mare.schema.loading import load_schema
 from mare.stage import StagedColumn, needs, stage
+from tests.even_grids import even_grid
 from tests.memory_source import MemorySource
 
 SCHEMA = """
@@ -151,7 +151,7 @@ def test_the_tape_audit_passes_over_a_staged_column(tmp_path: Path) -> None:
         return (
             found.values,
             found.counts.tolist(),
-            gate.learner(number, 0.5).histogram(linear_grid(0, 9, step=1.0)).noisy.tolist(),
+            gate.learner(number, 0.5).histogram(even_grid(0, 9, step=1.0)).noisy.tolist(),
         )
 
     recorder = Recorder()

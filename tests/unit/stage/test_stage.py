@@ -328,3 +328,25 @@ def test_truncation_cascades_and_a_cap_per_entity_drops_whole_lists(tmp_path: Pa
         # A list that stays is whole: three rows, or none at all.
         assert set(grand.counts.tolist()) == {0, 3}
         assert np.array_equal(children.entity[grand.parent], grand.entity)
+
+
+def test_rows_of_a_sequence_that_its_order_leaves_equal_stand_by_their_key() -> None:
+    """Entries of one day were made one after the other: from an order by chance a model would learn chance."""
+    described = load_schema(
+        """
+        mare: 1
+        entity: p
+        tables:
+          p: {key: id, columns: {sex: {type: category, values: [F, M]}}}
+          c:
+            key: k
+            parent: {table: p, column: p_id, type: sequential, order_by: day, max_rows: 9, keep: last}
+            columns: {day: {type: integer, min: 0, max: 9}, n: {type: integer, min: 0, max: 99}}
+        """
+    )
+    keys = [30, 7, 100, 2, 55, 9, 81, 12, 64]
+    rows = [{"k": key, "p_id": 1, "day": int(key > 60), "n": key % 97} for key in keys]
+    types = {"p": TYPES["p"], "c": dict.fromkeys(("k", "p_id", "day", "n"), pa.int64())}
+    reader = MemorySource.of({"p": [{"id": 1, "sex": "F"}], "c": rows}, types)
+    with stage(reader, needs(described, column_groups(described)), KEY) as staged:
+        assert staged.values("c")["n"].to_pylist() == [key % 97 for key in sorted(keys)]

@@ -53,10 +53,10 @@ PEOPLE = {"pid": [1, 2], "sex": ["F", "M"]}
 TAKES = {"pid": [1, 1, 2, 2], "drug_id": [10, 20, 99, None], "other_id": [30, None, 30, 30]}
 
 
-def test_public_keys_are_counted_and_what_is_none_of_them_comes_last(tmp_path: Path) -> None:
+def test_public_keys_are_counted_then_those_that_the_table_does_not_have_then_null(tmp_path: Path) -> None:
     with staged("public references", {"people": PEOPLE, "takes": TAKES}, tmp_path) as found:
-        assert counted(found, "takes", "drug_id") == [1, 1, 0, 2]
-        assert counted(found, "takes", "other") == [0, 0, 3, 1]
+        assert counted(found, "takes", "drug_id") == [1, 1, 0, 1, 1]
+        assert counted(found, "takes", "other") == [0, 0, 3, 0, 1]
         assert found.key_view("keys", "takes", "other", len(DRUGS), 4).owner.tolist() == found.tables["takes"].entity.tolist()
 
 
@@ -64,7 +64,7 @@ def test_the_keys_of_an_association_are_counted_too(tmp_path: Path) -> None:
     gives = {"gid": [1, 2, 3, 4], "pid": [1, 1, 2, 2], "drug_id": [10, 30, 10, 99], "route": ["iv"] * 4}
     doses = {"gid": [1], "amount": [3]}
     with staged("association, the rest dropped", {"people": PEOPLE, "gives": gives, "doses": doses}, tmp_path) as found:
-        assert counted(found, "gives", None) == [2, 0, 1, 0]  # 99 is no public key: such a row was dropped
+        assert counted(found, "gives", None) == [2, 0, 1, 0, 0]  # 99 is no public key: such a row was dropped
 
 
 def test_a_table_that_refers_to_no_public_key_has_none_to_count(tmp_path: Path) -> None:
@@ -82,8 +82,15 @@ def test_public_references_are_coded_by_what_was_chosen(tmp_path: Path) -> None:
         codes = found.placed.tables["takes"].codes["rows"]
         rows = found.tables["takes"].row.tolist()
         by_row = {row: (int(codes["drug_id"][n]), int(codes["other"][n])) for n, row in enumerate(rows)}
-        # What may not be NULL and is no key becomes one, always the same; what may be becomes NULL.
-        assert by_row == {0: (0, 0), 1: (1, 1), 2: (0, 0), 3: (0, 0)}
+        # What is no key has a code of its own; and so has a NULL that may not be.
+        assert by_row == {0: (0, 0), 1: (1, 2), 2: (3, 0), 3: (3, 0)}
+        assert found.notes.outside["takes.drug_id"] == 1
+
+
+def test_a_key_that_was_not_chosen_is_the_rest_and_never_another_key(tmp_path: Path) -> None:
+    with staged("public references", {"people": PEOPLE, "takes": TAKES}, tmp_path, {"takes.drug_id": (1,)}) as found:
+        codes, rows = found.placed.tables["takes"].codes["rows"]["drug_id"], found.tables["takes"].row.tolist()
+        assert {row: int(codes[n]) for n, row in enumerate(rows)} == {0: 1, 1: 0, 2: 1, 3: 1}
 
 
 def test_earlier_rows_are_looked_for_under_the_same_parent_alone(tmp_path: Path) -> None:

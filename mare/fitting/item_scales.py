@@ -1,0 +1,100 @@
+"""Scales by item: a number whose scale depends on another column (lab value by test, dose by drug) finds that of every item.
+
+One noisy cross-tab of items and cells a look, from coarse to fine as for a plain column. Items share the budget: each row is in
+one item only, so the cross-tab costs no more than a histogram. An item with too few rows to tell gets the bounds of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from mare.codec import LearnedOrder, OpenBins, ScaledCodec, TableCodec
+from mare.domain import Marginal
+from mare.privacy.curator import Clip
+from mare.privacy.fine_histograms import FineHistogram
+from mare.privacy.grids import Grid
+from mare.stage_door import ITEM, StageDoor
+
+from .bin_placing import coarse_grid, cuts_of, equal_bins, learned_order, open_cuts, open_grid, placed_bins
+from .coarse_to_fine import Ask, evenly, looked_at
+from .tapering import tapered
+
+MOST_CELLS, ALL_CELLS = 256, 1 << 20
+"""Cells of an item's own grid at most, and of all items together: there may be many."""
+
+
+@dataclass(frozen=True)
+class ItemColumn:
+    """A number whose scale depends on another column: where it stands, and its codec as far as it is known."""
+
+    door: StageDoor
+    table: str
+    name: str
+    codec: TableCodec
+    scaled: ScaledCodec
+    most_rows: int
+
+    @property
+    def most_cells(self) -> int:
+        return max(16, min(MOST_CELLS, ALL_CELLS // len(self.scaled.items)))
+
+
+def learn_item_bounds(column: ItemColumn, share: float) -> tuple[LearnedOrder, ...]:
+    """Bounds of every item that the schema gives none."""
+    items = column.scaled.items
+    open_items = [item.placed if isinstance(item.placed, OpenBins) and item.placed.low is None else None for item in items]
+    grids = [_NOTHING if placed is None else open_grid(None, placed) for placed in open_items]
+    cuts = [open_cuts(None)] * len(items)
+    found = looked_at(asking_by_item(column, [0] * len(items), share), grids, cuts, column.most_cells)
+    seen = [(placed, item, learned_order(item, None, placed)) for placed, item in zip(open_items, found, strict=True) if placed]
+    clear = [order for _, item, order in seen if item.clear] or [order for *_, order in seen]
+    together = LearnedOrder(
+        min((order.low for order in clear if order.low is not None), default=None),
+        max((order.high for order in clear if order.high is not None), default=None),
+    )
+    return tuple(
+        LearnedOrder() if placed is None else learned_order(item, None, placed) if item.clear else together
+        for placed, item in zip(open_items, found, strict=True)
+    )
+
+
+def learn_item_bins(column: ItemColumn, known: tuple[LearnedOrder, ...], share: float) -> tuple[LearnedOrder, ...]:
+    """Bins of every item that has none yet."""
+    placed = [item.placed for item in column.scaled.items]
+    grids = [coarse_grid(own) if isinstance(own, OpenBins) and own.wanted is None else _NOTHING for own in placed]
+    cuts = [cuts_of(own, None) if isinstance(own, OpenBins) else evenly for own in placed]
+    lows = [own.low or 0 if isinstance(own, OpenBins) else 0 for own in placed]
+    found = looked_at(asking_by_item(column, lows, share), grids, cuts, column.most_cells)
+    orders = []
+    for own, seen, order in zip(placed, found, known, strict=True):
+        if not isinstance(own, OpenBins):
+            orders.append(order)
+        elif own.wanted is not None:
+            orders.append(replace(order, bins=equal_bins(own)))
+        else:
+            rows = max(1.0, float(seen.histogram.noisy.sum()))
+            orders.append(replace(order, bins=placed_bins(own, tapered(seen), rows)))
+    return tuple(orders)
+
+
+_NOTHING = Grid((0.0, 1.0), "linear", 1.0)
+"""For items of which nothing is asked."""
+
+
+def asking_by_item(column: ItemColumn, lows: Sequence[int], share: float) -> Ask:
+    """For `looked_at`: all items at once, each row on the grid of its item, counted from the item's low end."""
+
+    def ask(grids: Sequence[Grid], part: float) -> list[FineHistogram]:
+        fingerprint = sha256(" ".join(grid.words for grid in grids).encode()).hexdigest()[:8]
+        label = f"{column.table}.{column.name} on {max(grid.cells for grid in grids)} cells an item, grids {fingerprint}"
+        edges, rows = [grid.edges for grid in grids], column.most_rows
+        curator = column.door.numbers_by_item(column.table, column.name, column.codec, rows, share * part, edges, lows, label)
+        (answer,) = curator.counts([Marginal.of(ITEM, label)], 1.0, Clip(1.0) if rows > 1 else None)
+        return [
+            FineHistogram(grid, own[: grid.cells], 0.0, answer.rows_deviation, answer.mechanism, answer.cost)
+            for grid, own in zip(grids, answer.rows, strict=True)
+        ]
+
+    return ask

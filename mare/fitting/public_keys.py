@@ -1,0 +1,167 @@
+"""Which keys of public tables there are a column or a code for: chosen with budget, by noisy counts.
+
+A public table is known to everybody, so its keys are a domain without cost. Which of them the private rows use is not: that is
+a noisy histogram over all keys, one unit of weight per entity, charged to the learning share. It also tells whether rows have
+keys that the table lacks (an excerpt of a vocabulary, 0 for "none"). Where they are many, and the keys are to be learned,
+these are found as stable keys, as the values of any column that nobody has listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import log, sqrt
+
+import numpy as np
+
+from mare.codec import LearnedValues
+from mare.domain import Marginal
+from mare.errors import SourceError
+from mare.planning import Warned
+from mare.planning.domains import is_learned
+from mare.planning.sensitivity import RowBound
+from mare.privacy.curator import Clip
+from mare.relational.public import PublicTables
+from mare.relational.relations import Words, relations
+from mare.schema import Schema
+from mare.schema.columns import DEFAULT_MAX_VALUES
+from mare.schema.links import PublicReference
+from mare.stage_door import KEY, StageDoor
+
+STRANGERS = 1.0
+"""What finding the keys that a public table lacks weighs when the learning share is split; choosing keys weighs 1."""
+TOLD = 0.1
+"""A share of strange keys from which on it is told, and they are looked for."""
+
+
+@dataclass(frozen=True)
+class KeyChoice:
+    """Keys of a public table, to be chosen for one association or reference."""
+
+    table: str
+    reference: str | None
+    """None: the association itself."""
+    keys: int
+    most: int
+    exactly: bool
+    """As many as may be; else only those that stand clear of the noise."""
+    nullable: bool = False
+    """Whether there may be none."""
+    finds_strangers: bool = False
+    """Whether keys that the public table lacks may be found too."""
+
+    @property
+    def name(self) -> str:
+        """As `mare.relational.relations` looks it up."""
+        return self.table if self.reference is None else f"{self.table}.{self.reference}"
+
+
+def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
+    """What has to be chosen, and paid for. Refuses an association that has no key to be made of."""
+    wanted = []
+    for name, table in relations(schema, public, {}).items():
+        link = schema.tables[name].parent
+        if table.unrolling is not None and not len(table.unrolling.vocabulary) and table.unrolling.rest != "rows":
+            raise SourceError(
+                f"the public table {table.unrolling.vocabulary.table!r} is empty, and {name!r} is made of its keys. Fill it, or "
+                f"write ignore: true under {name}."
+            )
+        if table.unrolling is not None and link is not None and link.vocabulary is not None:
+            keys = len(table.unrolling.vocabulary)
+            if link.vocabulary.select < keys:
+                wanted.append(KeyChoice(name, None, keys, link.vocabulary.select, True))
+        for reference, words in (table.references or {}).items():
+            declared = schema.tables[name].references[reference]
+            if (
+                isinstance(declared, PublicReference)
+                and declared.where
+                and isinstance(words, Words)
+                and not len(words.vocabulary)
+            ):
+                raise SourceError(f"tables.{name}.references.{reference}.where: no row of {declared.table!r} has these values.")
+            if isinstance(words, Words) and isinstance(declared, PublicReference) and is_learned(schema, name, reference):
+                most = declared.max_values or (DEFAULT_MAX_VALUES if declared.learn else len(words.vocabulary))
+                if declared.learn or most < len(words.vocabulary):
+                    alone = declared.learn and len(words.vocabulary.columns) == 1
+                    choice = KeyChoice(name, reference, len(words.vocabulary), most, not declared.learn, declared.nullable, alone)
+                    wanted.append(choice)
+    return wanted
+
+
+@dataclass(frozen=True)
+class ChosenKeys:
+    """Keys by who refers to them, their noisy counts, and what is doubtful about them."""
+
+    keys: Mapping[str, tuple[int, ...]]
+    counts: Mapping[str, tuple[float, ...]]
+    doubts: tuple[Warned, ...] = ()
+    strange: Mapping[str, float] = field(default_factory=dict)
+    """References whose public table lacks keys, clear of the noise: the noisy count of their rows."""
+
+
+def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, RowBound], share: float) -> ChosenKeys:
+    """The chosen keys by name. ``share`` of the whole budget is split evenly."""
+    keys, weights, doubts = dict[str, tuple[int, ...]](), dict[str, tuple[float, ...]](), list[Warned]()
+    strange: dict[str, float] = {}
+    for choice in wanted:
+        label, rows = f"{choice.name}.keys", bounds[choice.table].rows
+        curator = door.public_keys(label, choice.table, choice.reference, choice.keys, rows, share / len(wanted))
+        (answer,) = curator.counts([Marginal.of(KEY)], clip=Clip(1.0))
+        counts, strangers = answer.rows[:-2], float(answer.rows[-2])
+        order = np.argsort(-counts, kind="stable")[: choice.most]
+        clear = order if choice.exactly else order[counts[order] >= clear_of_noise(choice.keys) * answer.rows_deviation]
+        # Something has to be there to refer to: the key that was counted most, be it noise.
+        found = np.sort(clear if len(clear) or choice.nullable else order[:1])
+        keys[choice.name] = tuple(int(key) for key in found)
+        weights[choice.name] = tuple(float(count) for count in np.maximum(counts[found], 0.0))
+        if not len(clear) and choice.reference is not None:
+            remedy = (
+                "If the keys that occur may be known, restrict the reference (`where:`), or keep all (no `learn`); or spend more"
+            )
+            doubts.append(Warned(choice.name, "no key stood clear of the noise, so nothing is known of it", remedy))
+        together = max(float(counts.sum()), 0.0) + strangers
+        if strangers > clear_of_noise(1) * answer.rows_deviation and strangers > TOLD * together:
+            strange[choice.name] = strangers
+            what = f"the public table lacks the keys of about {strangers / together:.0%} of its rows"
+            doubts.append(Warned(choice.name, what, "Add them to the public table, if they may be known"))
+    return ChosenKeys(keys, weights, tuple(doubts), strange)
+
+
+def clear_of_noise(cells: int) -> float:
+    """How many standard deviations above nothing a count stands, so that hardly one of so many empty cells does by noise."""
+    return sqrt(2 * log(max(cells, 8)))
+
+
+def may_be_strange(wanted: Sequence[KeyChoice], pure: bool) -> list[KeyChoice]:
+    """References whose keys may be found though the public table lacks them: learned, of one column, with a δ above 0."""
+    return [choice for choice in wanted if choice.finds_strangers and not pure]
+
+
+def learn_strangers(
+    door: StageDoor,
+    asked: Sequence[KeyChoice],
+    chosen: ChosenKeys,
+    bounds: Mapping[str, RowBound],
+    named: Mapping[str, int],
+    share: float,
+    lists: int,
+) -> tuple[ChosenKeys, dict[str, LearnedValues]]:
+    """The keys that the public tables lack, and all that are kept with them. ``share`` of the whole budget is each one's own,
+    ``lists`` is how many share the δ for learning."""
+    keys, counts, strange = dict(chosen.keys), dict(chosen.counts), dict[str, LearnedValues]()
+    for choice in asked:
+        learner = door.strange_keys(choice.table, choice.reference or "", bounds[choice.table].rows, share, 1 / lists)
+        found = learner.categories(choice.most, per_entity=min(named[choice.table], choice.most))
+        if not found.values:
+            continue
+        order = np.argsort(-found.counts, kind="stable")[: max(1, choice.most - len(keys[choice.name]))]
+        values = tuple(found.values[place] for place in order)
+        strange[choice.name] = LearnedValues(values)
+        door.add_keys(choice.table, choice.reference or "", values, choice.keys)
+        # Keys of the table and others were counted with different noise; of too many, the least of the table's go.
+        kept = np.sort(np.argsort(-np.asarray(counts[choice.name]), kind="stable")[: choice.most - len(values)])
+        rows = chosen.strange[choice.name] * found.counts[order] / found.counts[order].sum()
+        keys[choice.name] = (*(keys[choice.name][place] for place in kept), *range(choice.keys, choice.keys + len(values)))
+        counts[choice.name] = (*(counts[choice.name][place] for place in kept), *map(float, rows))
+    found_all = tuple(doubt for doubt in chosen.doubts if doubt.where not in strange)
+    return replace(chosen, keys=keys, counts=counts, doubts=found_all), strange

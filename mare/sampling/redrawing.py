@@ -1,0 +1,84 @@
+"""The rest of a list is drawn again: a code that stands for all that the list does not hold comes out as one that it holds.
+
+Models look at the code that they have drawn, here and in the tables below: what goes along with the rest stays as it was learned.
+What is written is another matter. The model is asked again for the same row, with the same history, until it draws a listed
+value; where it hardly ever does, or the value came from a context, the noisy counts of the list decide. Numbers whose scale
+depends on the column are written on the scale of the value that is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mare.codec.category import Redrawn
+from mare.domain import CodeArray, RowDraws, purpose_of
+from mare.relational.placing import Index
+from mare.release import SettledGroup
+
+from .run import Run
+
+ATTEMPTS = 4
+"""Of asking the model again."""
+
+
+def redraw_rest(run: Run, table: str, groups: Sequence[SettledGroup]) -> None:
+    """Add to a table whose rows are drawn the codes that those of the rest come out by."""
+    placed = run.tables[table]
+    drawn = {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
+    rests = {name: rest for name, rest in _rests(run, table).items() if name in drawn}
+    if rests:
+        run.tables[table] = replace(placed, written={name: drawn[name].copy() for name in rests})
+        _redraw(run, table, groups, rests, np.arange(placed.rows, dtype=np.int64), "")
+
+
+def redraw_rows(run: Run, table: str, groups: Sequence[SettledGroup], rows: Index, label: str) -> None:
+    """The same for rows that these groups have drawn once more."""
+    placed, again = run.tables[table], dict[str, Redrawn]()
+    for name, rest in _rests(run, table).items():
+        for settled in groups:
+            if name in placed.written and name in settled.columns:
+                placed.written[name][rows] = placed.codes[settled.group.part][name][rows]
+                again[name] = rest
+    _redraw(run, table, groups, again, rows, label)
+
+
+def _redraw(run: Run, table: str, groups: Sequence[SettledGroup], rests: Mapping[str, Redrawn], rows: Index, label: str) -> None:
+    written = run.tables[table].written
+    for settled in groups:
+        own = {name: rest for name, rest in rests.items() if name in settled.columns}
+        _ask_again(run, settled, own, written, rows, label)
+    draws = RowDraws(run.keys[table], purpose_of(f"rest of {table} {label}"))
+    for name, rest in rests.items():
+        left = rows[written[name][rows] == rest.code]
+        if len(left):
+            written[name][left] = rest.pick(draws.at(name, left).random()).astype(written[name].dtype)
+
+
+def _ask_again(
+    run: Run,
+    settled: SettledGroup,
+    rests: Mapping[str, Redrawn],
+    written: Mapping[str, CodeArray],
+    rows: Index,
+    label: str,
+) -> None:
+    for attempt in range(ATTEMPTS):
+        waiting = np.zeros(len(rows), dtype=np.bool_)
+        for name, rest in rests.items():
+            waiting |= written[name][rows] == rest.code
+        rows = rows[waiting]
+        if not len(rows):
+            return
+        again = run.sample(settled, rows, f"rest {label} {attempt}")
+        for name, rest in rests.items():
+            mine = (written[name][rows] == rest.code) & (again[name] < rest.code)
+            written[name][rows[mine]] = again[name][mine]
+
+
+def _rests(run: Run, table: str) -> dict[str, Redrawn]:
+    """By column and reference."""
+    lists = {**run.made.codecs[table].columns, **(run.related(table).references or {})}
+    return {name: rest for name, codec in lists.items() if (rest := getattr(codec, "rest", None)) is not None}

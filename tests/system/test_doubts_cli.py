@@ -1,0 +1,53 @@
+"""What a release does not know is told by name, wherever it is shown: it follows from noisy answers, so a pipe may read it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import mare as library
+from tests.command_line import mare
+
+SCHEMA = """
+mare: 1
+entity: people
+tables:
+  people:
+    key: pid
+    columns:
+      town: {type: category, learn: true}
+      well: {type: boolean}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty people, each from a town of their own: no list can be learned."""
+    folder = tmp_path_factory.mktemp("doubts")
+    (folder / "data").mkdir()
+    rows = [f"{pid},town {pid},{pid % 2}" for pid in range(40)]
+    (folder / "data" / "people.csv").write_text("\n".join(["pid,town,well", *rows, ""]))
+    (folder / "schema.yaml").write_text(SCHEMA)
+    return folder
+
+
+def test_a_list_that_stayed_empty_is_told_by_name(folder: Path) -> None:
+    fitted = mare("fit", "schema.yaml", "--from", "data", "--epsilon", 1, "-o", "r.mare", folder=folder)
+    assert "mare: people.town: no value stood clear of the noise" in fitted.stderr
+    assert "people.well" not in fitted.stderr
+    (doubt,) = library.load_release(folder / "r.mare").doubts
+    assert doubt.where == "people.town"
+    page = mare("ledger", "r.mare", folder=folder).stdout
+    assert "What this release does not know:\n  - people.town: no value stood clear" in page
+    assert json.loads(mare("ledger", "r.mare", "--json", folder=folder).stdout)["doubts"][0]["where"] == "people.town"
+    drawn = mare("sample", "r.mare", "--to", "out.sqlite", folder=folder)
+    assert "mare: people.town: no value stood clear" in drawn.stderr
+
+
+def test_doubts_are_in_the_json_of_a_fit_and_quiet_is_quiet(folder: Path) -> None:
+    as_json = mare("fit", "schema.yaml", "--from", "data", "--epsilon", 1, "-o", "j.mare", "--json", folder=folder)
+    assert [doubt["where"] for doubt in json.loads(as_json.stdout)["doubts"]] == ["people.town"]
+    quiet = mare("fit", "schema.yaml", "--from", "data", "--epsilon", 1, "-o", "q.mare", "--quiet", folder=folder)
+    assert "people.town" not in quiet.stderr
