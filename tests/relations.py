@@ -239,6 +239,46 @@ tables:
     references: {person_no: {kind: ancestor, table: person}}
     columns: {value: {type: integer, min: 0, max: 5}}
 """,
+    "the same for an entity by column, and for orphans": """
+mare: 1
+entity: {table: stays, by: person_no, name: person}
+model: independent
+tables:
+  stays:
+    key: sid
+    parent: {type: sequential, order_by: number, max_rows: 3, orphans: entity}
+    columns:
+      number: {type: integer, min: 0, max: 9}
+      person_no: {type: identifier, generate: pattern, pattern: "P{n:04d}"}
+      blood: {type: category, values: [a, b, o], nullable: true, same_for: entity}
+  labs:
+    parent: {table: stays, column: sid, max_rows: 2, orphans: entity}
+    columns:
+      value: {type: integer, min: 0, max: 5}
+      kind: {type: category, values: [x, y], same_for: parent}
+""",
+    "running values, cases and totals": _PEOPLE
+    + """
+      moves: {type: integer, determined: {count: moves}}
+      turnover: {type: number, precision: 1, determined: {sum: moves.amount}}
+      last: {type: number, precision: 1, nullable: true, determined: {last_of: moves.balance}}
+      busy: {type: boolean, determined: {when: [{if: moves > 2 and sex = 'F', then: true}], else: false}}
+  moves:
+    key: [pid, number]
+    parent: {table: people, column: pid, type: sequential, order_by: day, max_rows: 4}
+    columns:
+      number: {type: position}
+      day: {type: date, min: 2110-01-01, max: 2112-01-01, bins: 4}
+      type: {type: category, values: [in, out]}
+      amount: {type: number, min: 0, max: 50, precision: 1, nullable: true}
+      balance:
+        type: number
+        precision: 1
+        determined:
+          expression: coalesce(previous.balance, 0) + if(type = 'in', coalesce(amount, 0), -coalesce(amount, 0))
+      before: {type: date, nullable: true, determined: {copy_of: previous.day}}
+      share: {type: number, nullable: true, precision: 3, determined: {expression: amount / parent.turnover}}
+""",
     "orphans are entities": _PEOPLE
     + _STAYS.replace("max_rows: 3}", "max_rows: 3, orphans: entity}")
     + """

@@ -30,6 +30,7 @@ from mare.schema.condition_grammar import (
     NotACondition,
     Operator,
     Value,
+    comparisons_in,
     parse_condition,
 )
 from mare.schema.conditions import has_order
@@ -109,11 +110,13 @@ def entity_condition(text: str, schema: Schema, codec: TableCodec | None = None)
     except NotACondition as error:
         raise PlanError(f"--where {error}") from None
     filled, columns = fillings(schema, table), schema.tables[table].columns
-    known = {
-        name: column
-        for name, column in columns.items()
-        if isinstance(filled.get(name), Modelled | WorkedOut) and column.kept and not _waits_for_rows_below(columns, name)
-    }
+    known = {name: c for name, c in columns.items() if isinstance(filled.get(name), Modelled | WorkedOut) and c.kept}
+    for column in {test.column for test in comparisons_in(parsed)}:
+        if column in known and _waits_for_rows_below(columns, column):
+            raise PlanError(
+                f"--where: {table}.{column} is worked out from the rows of other tables, which are drawn once the entities are "
+                "chosen. Set the condition on other columns, or choose among the rows that come out."
+            )
     return EntityCondition(text, table, _settled(parsed, table, known, codec or TableCodec(table, {})))
 
 

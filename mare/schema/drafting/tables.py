@@ -10,6 +10,7 @@ from .column_types import draft_column, draft_key_part, draft_pool_column
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review
 from .families import Family, draft_references, guessed
 from .relationships import KEYS, Relationship, guess_relationship, item_column, order_column, value_columns
+from .repeats import with_repeats
 from .survey import Link, Survey
 from .time_order import main_interval, relative_times, start_of
 from .words import is_position
@@ -175,6 +176,7 @@ def _columns(
         entries.append(entry)
     entries = [_suggested(survey, table, entry, roles) for entry in entries]
     entries = [_during(survey, entry, family, order) for entry in entries]
+    entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
     return (*_key_columns(survey, table), *entries)
 
 
