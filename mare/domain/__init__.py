@@ -4,7 +4,7 @@ from .codes import CodeArray, Codes, remaining_codes, remaining_size, smallest_d
 from .domain import Domain, OptionValue, Task
 from .draws import EvenDraws, Keys, Ladder, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
 from .marginal import DIFFERENT, NO_ROW, SAME, Axis, Coarsening, Coarsenings, Marginal, axis_size
-from .noisy import Estimate, norm_subtract, settled_children
+from .noisy import Estimate, norm_subtract, settled_children, with_mean
 
 __all__ = [
     "DIFFERENT",
@@ -36,4 +36,5 @@ __all__ = [
     "settled_children",
     "smallest_dtype",
     "usual_size",
+    "with_mean",
 ]

@@ -67,6 +67,43 @@ def settled_children(noisy: Table, deviation: float) -> Table:
     return settled
 
 
+WITHIN = 2.0
+"""Deviations within which a mean of a settled distribution is believed."""
+
+
+def with_mean(settled: Table, blocks: Table, deviations: Table, codes: Places) -> Table:
+    """A distribution of numbers of children whose mean agrees with the noisy masses of ``blocks`` of numbers, each with its
+    deviation; ``codes`` say which block a number is in.
+
+    What is read off single cells may lose a heavy tail that no cell of it shows, or make one of noise; a few wide blocks tell
+    how many rows there are in all. Where the two disagree by more than noise, those who have children get more or fewer of them.
+    """
+    numbers = np.arange(len(settled), dtype=np.float64)
+    held, size = np.bincount(codes, weights=settled), np.bincount(codes)
+    middle = np.bincount(codes, weights=numbers) / np.maximum(size, 1)
+    typical = np.where(held > 0, np.bincount(codes, weights=settled * numbers) / np.maximum(held, 1e-300), middle)
+    mean, doubt = float(blocks @ typical), WITHIN * float(np.sqrt(((typical * deviations) ** 2).sum()))
+    wanted = min(max(float(settled @ numbers), mean - doubt), mean + doubt)
+    return _tilted(settled, wanted)
+
+
+def _tilted(settled: Table, mean: float) -> Table:
+    """The same share of those without children; the others' numbers weighed by e^(λk), so that the mean is the wanted one."""
+    numbers = np.flatnonzero(settled[1:]) + 1
+    some, share = settled[numbers], float(settled[1:].sum())
+    if share <= 0 or abs(float(some @ numbers) - mean) <= 1e-9 * max(mean, 1.0):
+        return settled
+    weights, low, high = some, -20.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        # Counted from the one that weighs most, so that nothing overflows and something is left.
+        weights = some * np.exp(middle * (numbers - (numbers[-1] if middle > 0 else numbers[0])))
+        low, high = (middle, high) if float(weights @ numbers) * share < mean * float(weights.sum()) else (low, middle)
+    tilted = settled.copy()
+    tilted[numbers] = weights / weights.sum() * share
+    return tilted
+
+
 def _last_clear(noisy: Table, deviation: float) -> int:
     """The last cell that is more than noise; the cap's own cell apart."""
     mode = int(np.argmax(noisy[:-1])) if len(noisy) > 1 else 0
@@ -78,18 +115,36 @@ def _last_clear(noisy: Table, deviation: float) -> int:
 
 
 def _tail(noisy: Table, last: int, beyond: Places, deviation: float) -> Table:
-    """What the cells beyond hold: they continue the last clear ones, unless they say clearly that they do not."""
-    first = max(int(np.argmax(noisy[: last + 1])), last + 1 - ANCHORS)
+    """What the cells beyond hold: they continue the last clear ones, unless they say clearly that they do not.
+
+    Nothing continues those who have no child at all: whether there is one, and how many, are two questions. Then the tail is
+    what the others leave of the whole, which is known far better than the sum of its cells.
+    """
+    # The whole is 1, so both sides tell what is beyond; each by how little noise it has.
+    clear = len(noisy) - len(beyond)
+    left, within = 1.0 - float(np.delete(noisy, beyond).sum()), float(noisy[beyond].sum())
+    mass = max(0.0, (left * len(beyond) + within * clear) / len(noisy))
+    first = max(int(np.argmax(noisy[: last + 1])), last + 1 - ANCHORS, 1)
+    if first > last:
+        return _of_mass(noisy, beyond, mass)
     continued = _geometric(noisy, np.concatenate([np.arange(first, last + 1), beyond]))[last + 1 - first :]
     size = float(np.sqrt((continued**2).sum()))
     seen = float(continued @ noisy[beyond]) / max(size, 1e-300)
-    return continued if abs(seen - size) <= FAR * deviation else _geometric(noisy, beyond)
+    return continued if abs(seen - size) <= FAR * deviation else _of_mass(noisy, beyond, mass)
 
 
 def _geometric(noisy: Table, used: Places) -> Table:
     """a·r^k for these cells, by least squares: a is given by r, and r is looked for on a grid."""
     shapes = _RATIOS[:, None] ** (used - used[0])[None, :]
     height = np.maximum((shapes @ noisy[used]) / (shapes**2).sum(axis=1), 0.0)
-    errors = ((noisy[used][None, :] - height[:, None] * shapes) ** 2).sum(axis=1)
-    best = int(np.argmin(errors))
-    return np.asarray(height[best] * shapes[best])
+    return _nearest(noisy[used], height[:, None] * shapes)
+
+
+def _of_mass(noisy: Table, used: Places, mass: float) -> Table:
+    """The same where their sum is known."""
+    shapes = _RATIOS[:, None] ** (used - used[0])[None, :]
+    return _nearest(noisy[used], mass * shapes / shapes.sum(axis=1, keepdims=True))
+
+
+def _nearest(noisy: Table, tails: Table) -> Table:
+    return np.asarray(tails[int(np.argmin(((noisy[None, :] - tails) ** 2).sum(axis=1)))])

@@ -29,8 +29,9 @@ from .public_keys import ChosenKeys
 
 Node = tuple[str, Part, str]
 
-COUNTED = ((1, 2, 3, 4, 5, 7, 10, 15, 25), (1, 2, 3, 5, 10))
-"""Numbers of children: where the bins of each level begin, fine to coarse; the first begins at 0."""
+COUNTED = ((1, 2, 3, 4, 5, 7, 10, 15, 25, 40, 65, 100, 160, 250, 400, 650, 1000), (1, 2, 3, 5, 10))
+"""Numbers of children: where the bins of each level begin, fine to coarse; the first begins at 0, and the cap, where all that was
+cut stands, is one of the fine level."""
 
 
 def open_codecs(plan: Plan, tables: tuple[TableNeeds, ...]) -> dict[str, TableCodec]:
@@ -200,7 +201,9 @@ def group_levels(group: ColumnGroup, columns: Domain, history: Domain, coded: Ma
 
 def _levels(codec: TableCodec, part: Part, name: str, size: int) -> tuple[Coarsening, ...]:
     if part == "context" and name == "count":
-        return tuple(level for starts in COUNTED if (level := _counted(starts, size)).size < size)
+        fine, coarse = COUNTED
+        levels = (_counted((*(start for start in fine if start < size - 1), size - 1), size), _counted(coarse, size))
+        return tuple(level for level in levels if level.size < size)
     return tuple(level for level in codec.coarsenings().get(name, ()) if len(level.codes) == size)
 
 

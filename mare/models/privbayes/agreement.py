@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.domain import Axis, Coarsenings, Task, norm_subtract, settled_children
+from mare.domain import Axis, Coarsenings, Task, norm_subtract, settled_children, with_mean
 
 from .candidates import Family
 from .noisy_tables import Measured, Table, conditional, one_axis, rake, shrink, strongest_first, weighted_mean
@@ -68,10 +68,20 @@ def settled_margins(estimates: Estimates, coarsenings: Coarsenings, counts: froz
         for other in coarser:
             mean = _brought_together(mean, variance, coarsenings[other.column][other.level - 1].codes, *means[other])
         margins[axis] = settled_children(mean, sqrt(variance)) if axis.column in counts else norm_subtract(mean)
+        if axis.column in counts and coarser:
+            codes = coarsenings[axis.column][coarser[-1].level - 1].codes
+            margins[axis] = with_mean(margins[axis], *_blocks(mean, variance, codes, *means[coarser[-1]]), codes)
         for other in coarser:
             level = coarsenings[other.column][other.level - 1]
             margins[other] = np.asarray(np.bincount(level.codes, weights=margins[axis], minlength=level.size), dtype=np.float64)
     return {**{axis: norm_subtract(mean) for axis, (mean, _) in means.items() if axis not in margins}, **margins}
+
+
+def _blocks(fine: Table, variance: float, codes: np.ndarray, coarse: Table, coarse_variance: float) -> tuple[Table, Table]:
+    """What the codes of each block hold together, by a fine distribution that agrees with a coarse one; and its deviation."""
+    members = np.bincount(codes, minlength=len(coarse))
+    precision = 1 / np.maximum(members * variance, 1e-300) + 1 / max(coarse_variance, 1e-300)
+    return np.asarray(np.bincount(codes, weights=fine, minlength=len(coarse)), dtype=np.float64), np.sqrt(1 / precision)
 
 
 def _brought_together(fine: Table, variance: float, codes: np.ndarray, coarse: Table, coarse_variance: float) -> Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import Marginal, OptionValue, Task, norm_subtract
+from mare.domain import Axis, Marginal, OptionValue, Task, norm_subtract
 from mare.models.protocol import FittedModel, Workload
 
 from .agreement import agreed_conditionals
@@ -55,10 +55,11 @@ class PrivBayesModel:
             return FittedPrivBayes(sizes, (), {})
         entities = max(_FEWEST, float(curator.entities(_ENTITIES, with_rows=True).value))
         singles = _one_way(curator, task, settings)
-        one_way = {single.counts.marginal.axes[0].column: norm_subtract(single.fractions) for single in singles}
+        exact = [single for single in singles if not single.counts.marginal.axes[0].level]
+        one_way = {single.counts.marginal.axes[0].column: norm_subtract(single.fractions) for single in exact}
         carried = carried_columns(curator, task, settings, one_way, _RATES, _clip(curator, settings))
         rest = max(1e-9, curator.remaining - settings.structure)
-        evidence = Evidence(entities, one_way, _expected_noise(task, settings, singles[-1], rest))
+        evidence = Evidence(entities, one_way, _expected_noise(task, settings, exact[-1], rest))
         room = min(evidence.clear_cells, max([entities, *task.told_by.values()]) / _ROWS_A_CELL)
         candidates = Candidates(task, settings, curator.coarsenings, carried, room)
         search = GreedySearch if settings.search == "greedy" else NoisyScoreSearch
@@ -88,8 +89,11 @@ def _one_way(curator: Curator, task: Task, settings: Settings) -> list[Measured]
     """Numbers of children on their own, for what is wrong with them is wrong many times over; the other columns together."""
     singles: list[Measured] = []
     counts = [name for name in task.columns if name in task.counts]
-    for share, names in ((settings.children, counts), (settings.one_way, [n for n in task.columns if n not in counts])):
-        together = curator.counts([Marginal.of(name) for name in names], share, _clip(curator, settings)) if names else []
+    # Large numbers are told roughly too: the noise of forty cells, each times its number of rows, would bend how many there are.
+    roughly = [Marginal((Axis(name, level=1),)) for name in counts if curator.coarsenings.get(name)]
+    others = [Marginal.of(name) for name in task.columns if name not in counts]
+    for share, asked in ((settings.children, [*map(Marginal.of, counts), *roughly]), (settings.one_way, others)):
+        together = curator.counts(asked, share, _clip(curator, settings)) if asked else []
         singles += measured_together(together, task.rows)
     return singles
 
