@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mare.schema import Schema
 
 MIMETYPE = "application/x-mare-release"
-FORMAT = 2
+FORMAT = 3
 """Version of the file's layout. Any other one is refused: half understood is not understood."""
 LARGEST_MEMBER = 1 << 32
 ID_LETTERS = 16
