@@ -207,6 +207,29 @@ RELATIONS: dict[str, str] = {
     references: {sid: {kind: same_entity, table: stays, by: interval, time: at, interval: [begins, ends], nullable: true}}
     columns: {at: {type: datetime, min: 2110-01-01, max: 2113-01-01, bins: 9}}
 """,
+    "same entity, along its intervals": _PEOPLE
+    + _STAYS
+    + """
+  labs:
+    parent: {table: people, column: pid, type: sequential, order_by: at, max_rows: 4}
+    references: {sid: {kind: same_entity, table: stays, by: interval, time: at, interval: [begins, ends], nullable: true}}
+    columns:
+      at:
+        {type: datetime, after: previous.at, first: {min: 2110-01-01, max: 2113-01-01}, within: 2y, bins: 5, max: 2114-01-01}
+""",
+    "a sequence that ends": _PEOPLE
+    + """
+      born: {type: date, min: 2000-01-01, max: 2010-01-01}
+      died: {type: date, nullable: true, after: born, within: 110y, bins: 5}
+  visits:
+    key: vid
+    parent: {table: people, column: pid, type: sequential, order_by: at, max_rows: 4}
+    ends: {when: "left = 'dead'"}
+    columns:
+      at:
+        {type: date, after: previous.at, before: people.died, first: {after: people.born, within: 99y}, bins: 5, max: 2114-01-01}
+      left: {type: category, values: [home, dead], nullable: true}
+""",
     "earlier rows": _PEOPLE
     + _STAYS
     + """

@@ -136,9 +136,11 @@ def references_to_others(patch: pytest.MonkeyPatch) -> None:
         )
         return np.asarray(found.fetchnumpy()["found"], dtype=np.int64)
 
-    def among_their_own(target: Integers, entity: Integers, there: Integers, size: int, nullable: bool) -> Any:
+    def among_their_own(
+        target: Integers, entity: Integers, there: Integers, size: int, nullable: bool, onward: Integers | None = None
+    ) -> Any:
         whose = np.where(target < 0, entity, there[np.maximum(target, 0)]) if len(there) else entity
-        return ranks(target, whose, there, size, nullable)
+        return ranks(target, whose, there, size, nullable, onward)
 
     patch.setattr(staged_module, "find_rows", anybody)
     patch.setattr(staged_module, "rank_codes", among_their_own)
