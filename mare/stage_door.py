@@ -10,7 +10,7 @@ against payment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -72,9 +72,10 @@ class StageDoor:
         not have, and NULL."""
         return self._gate.curator(self._staged.key_view(label, table, reference, keys, most_rows), share)
 
-    def listed(self, table: str, name: str, values: tuple[str, ...], most_rows: int, share: float) -> Curator:
-        """For which values of a public list a column holds (its column is `CODE`); the last code is none of them."""
-        return self._gate.curator(listed_view(self._staged, table, name, values, most_rows), share)
+    def listed(self, table: str, name: str, cells: Mapping[str, int], most_rows: int, share: float) -> Curator:
+        """For which values of a public list a column holds, each counted in its cell (its column is `CODE`); then come values
+        that are none of them, and NULL."""
+        return self._gate.curator(listed_view(self._staged, table, name, cells, most_rows), share)
 
     def unlisted(self, table: str, name: str, most_rows: int, share: float, delta_share: float) -> Learner:
         """For the values of a column that nobody has listed."""

@@ -32,10 +32,10 @@ class OpenCodec:
     """Columns of the same row; none where its own values are to be learned."""
     most: int = DEFAULT_MAX_VALUES
     """Values to be kept at most."""
-    vocabulary: str | None = None
-    """The public table that lists them, where there is one."""
     listed: tuple[str, ...] = ()
     """All values, where the schema lists more than are to be kept."""
+    among_public: bool = False
+    """Whether they are among codes that everybody knows: those listed, or those of a public vocabulary."""
 
     @property
     def size(self) -> int:
@@ -204,15 +204,15 @@ def _code(column: Code, learned: object) -> ColumnCodec:
     if isinstance(learned, LearnedValues):
         if word is None:
             of_list = (learned.values, learned.shared, column.nullable, prefix, learned.levels)
-            return CodeCodec(*of_list, has_rest=True, redraws=column.redraws, weights=learned.counts)
+            return CodeCodec(*of_list, within=learned.within, has_rest=True, redraws=column.redraws, weights=learned.counts)
         extra, known = [word] * (word not in learned.values), len(learned.values)
         levels = tuple((*level[:known], *extra, *level[known:]) for level in learned.levels)
-        return CodeCodec((*learned.values, *extra), learned.shared, column.nullable, prefix, levels, word)
+        return CodeCodec((*learned.values, *extra), learned.shared, column.nullable, prefix, levels, word, learned.within)
     if column.values is None:
-        return OpenCodec(most=column.most_values, vocabulary=column.vocabulary)
+        return OpenCodec(most=column.most_values, among_public=column.vocabulary is not None)
     listed = tuple(canonical(value) for value in column.values)
     if column.max_values is not None and column.max_values < len(listed):
-        return OpenCodec(most=column.max_values, listed=listed)
+        return OpenCodec(most=column.max_values, listed=listed, among_public=True)
     listed = listed if word is None or word in listed else (*listed, word)
     return CodeCodec(listed, (), column.nullable, prefix, (), word)
 

@@ -124,7 +124,7 @@ class CodeCodec:
     kept: tuple[str, ...]
     """The most frequent first, where they were chosen with budget."""
     shared: tuple[tuple[str, ...], ...] = ()
-    """Groups of codes that share a place: each comes back as one of its codes, at random."""
+    """Groups of codes that share a place: each comes back as one of its codes."""
     nullable: bool = False
     prefix: tuple[int, ...] = ()
     """Lengths of the prefixes that are levels, coarse to fine."""
@@ -132,6 +132,8 @@ class CodeCodec:
     """Further levels, coarse to fine: of each kept code and each group, what the vocabulary calls it there."""
     other: str | None = None
     """One of those kept: what all codes outside the vocabulary are."""
+    within: tuple[tuple[float, ...], ...] = ()
+    """Of each group, how frequent its codes are; nothing where all are as likely."""
     has_rest: bool = False
     redraws: bool = True
     """Whether the rest is drawn again; else it is NULL."""
@@ -170,12 +172,15 @@ class CodeCodec:
 
         unknown = [] if not self.has_rest else [None if self.nullable else ""]
         every = [*self.kept, *(text for texts in self.shared for text in texts), *unknown, None]
-        sizes = np.array([1] * len(self.kept) + [len(texts) for texts in self.shared] + [1] * (len(unknown) + 1), dtype=np.int64)
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        known = self.within or [()] * len(self.shared)
+        of_groups = [own or (1.0,) * len(texts) for texts, own in zip(self.shared, known, strict=True)]
+        weights = [*[(1.0,)] * len(self.kept), *of_groups, *[(1.0,)] * (len(unknown) + 1)]
+        ends = np.cumsum([len(own) for own in weights])
+        # Place p stands on a ladder between p and p + 1: one search finds all codes. One draw a row whatever it is.
+        steps = np.concatenate([place + np.cumsum(own) / np.sum(own) for place, own in enumerate(weights)])
         index = np.minimum(codes.astype(np.int64), self.size)
-        # One draw a row whatever it is: who comes after does not depend on it.
-        drawn = starts[index] + (rng.random(len(index)) * sizes[index]).astype(np.int64)
-        return pa.array(every, type=pa.string()).take(pa.array(np.minimum(drawn, starts[index] + sizes[index] - 1)))
+        drawn = np.searchsorted(steps, index + rng.random(len(index)), side="right")
+        return pa.array(every, type=pa.string()).take(pa.array(np.minimum(drawn, ends[index] - 1)))
 
     def coarsenings(self) -> tuple[Coarsening, ...]:
         """Fine to coarse. The rest and NULL stay codes of their own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -17,10 +17,11 @@ from mare.schema.relative import PREVIOUS_ROW, SAME_ROW
 from .building import TableCodec, ValueCodec
 from .ordinal import OrdinalCodec
 from .relative import Limits, RelativeCodec
+from .room import WIDEST
 from .scaled import ScaledCodec
-from .siblings import Above, Index, Points, Siblings, limits_of, standing, standing_place
+from .siblings import Above, Index, Points, Siblings, interval_of, is_open, limits_of, standing, standing_place
 from .slots import FIRST_ROW, NULL, ORDINARY, Kinds
-from .ticks import FURTHEST, Ticks
+from .ticks import FURTHEST, Mask, Ticks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,9 +57,13 @@ def decode_table(
     values: dict[str, pa.Array] = {}
     quantities: dict[str, pa.Array] = {}
     drawn: dict[str, tuple[Ticks, Kinds]] = {}
+    everyone = np.arange(siblings.rows, dtype=np.int64)
     for name, column in codec.columns.items():
         if isinstance(column, OrdinalCodec):
             drawn[name] = column.draw(rows[name], drawing(rng, name))
+            drawn[name] = into_intervals(name, column, drawn[name][0], above or {}, everyone, rng), drawn[name][1]
+            if name == first and (interval := interval_of(column.within, column.scale, above or {}, everyone)) is not None:
+                drawn[name] = _between_linked(name, column, *drawn[name], ~is_open(interval[0]), siblings, rng)
             if name == first:
                 _hand_out(*drawn[name], siblings)
         elif isinstance(column, ScaledCodec):
@@ -125,13 +130,23 @@ class Walk:
         self, name: str, column: RelativeCodec, codes: CodeArray, firsts: CodeArray | None, at: Index, rng: np.random.Generator
     ) -> None:
         """The rows ``at`` of one column, whose codes are given; what they depend on has its place."""
-        limits, _ = limits_of(column.placing, column.scale, self.points, self.above, self.siblings, at)
+        limits, _ = limits_of(column.placing, column.scale, self.points, self.above, self.siblings, at, column.within)
+        if (
+            column.within is not None
+            and column.within.until in self.above
+            and column.placing.follows
+            and not column.placing.between
+        ):
+            # Who goes along other rows comes before the next that is referred to is over.
+            until = self.above[column.within.until].take(at).bound("before", column.scale)
+            limits = replace(limits, high=until if limits.high is None else np.minimum(limits.high, until))
         ticks, kinds = column.place(codes, limits, drawing(rng, name, at)), column.slots.kinds_of(codes, column.bins.count)
         furthest = None if column.placing.between else column.bins.high
         lower, upper = standing_place(column.placing, column.scale, self.points, self.above, at, furthest)
         begins = self.siblings.position[at] == 0
         if column.first is not None and firsts is not None and begins.any():
             start = self.start(column, firsts, limits.take(begins), at[begins], drawing(rng, f"first({name})", at[begins]))
+            start = into_intervals(name, column, start, self.above, at[begins], rng)
             ticks[begins] = lower[begins] = upper[begins] = start
         kinds = np.where(kinds == FIRST_ROW, ORDINARY, kinds).astype(np.int16)
         there = kinds == ORDINARY
@@ -182,6 +197,39 @@ class Walk:
             before = limits.high - (column.placing.strict and column.placing.before is not None)
             high = before if high is None else np.minimum(high, before)
         return column.first.place(firsts[self.siblings.parent[at]], Limits(from_above.low, high, limits.remaining), rng)
+
+
+def into_intervals(
+    name: str, column: OrdinalCodec | RelativeCodec, ticks: Ticks, above: Above, at: Index, rng: np.random.Generator
+) -> Ticks:
+    """Values that depend on nothing before them, of rows that refer to another row: those outside that row's interval are drawn
+    evenly from it."""
+    if (interval := interval_of(column.within, column.scale, above, at)) is None:
+        return ticks
+    low, high = interval
+    outside = ~is_open(low) & (low <= high) & ((ticks < low) | (ticks > high))
+    width = np.clip(high - low, 0, WIDEST)
+    part = drawing(rng, f"within({name})", at).random(len(ticks))
+    return np.where(outside, low + np.minimum((part * (width + 1)).astype(np.int64), width), ticks)
+
+
+def _between_linked(
+    name: str, column: OrdinalCodec, ticks: Ticks, kinds: Kinds, linked: Mask, siblings: Siblings, rng: np.random.Generator
+) -> tuple[Ticks, Kinds]:
+    """Rows that come in order and refer to rows in their order: those that refer to none lie between those before and after them
+    that do, or handing values out in order would take these out of their intervals."""
+    linked = linked & (kinds == ORDINARY)
+    at, rows = np.flatnonzero(linked), np.arange(len(ticks))
+    ticks[at] = ticks[at][np.lexsort((ticks[at], siblings.parent[at]))]
+    before = np.maximum.accumulate(np.where(linked, rows, -1))
+    after = np.minimum.accumulate(np.where(linked, rows, len(rows))[::-1])[::-1]
+    ends = np.r_[ticks, column.bins.low, column.bins.high]
+    parents = np.r_[siblings.parent, -1]
+    low = ends[np.where((before >= 0) & (parents[before] == siblings.parent), before, len(rows))]
+    high = ends[np.where((after < len(rows)) & (parents[after] == siblings.parent), after, len(rows) + 1)]
+    width = np.clip(high - low, 0, WIDEST)
+    even = low + (drawing(rng, f"between({name})").random(len(ticks)) * (width + 1)).astype(np.int64)
+    return np.where(linked | ((ticks >= low) & (ticks <= high)), ticks, np.minimum(even, low + width)), kinds
 
 
 def _hand_out(ticks: Ticks, kinds: Kinds, siblings: Siblings) -> None:

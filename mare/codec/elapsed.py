@@ -148,8 +148,10 @@ class Advance:
         ticks = elapsed_ticks(self.codec, self.column, self.walk.points, self.above, self.siblings, at)
         return free_codes(self.codec, self.column, self.walk.points, self.siblings, at, ticks)
 
-    def hand_in(self, at: Index, rows: Mapping[str, CodeArray]) -> None:
-        """The codes of the rows ``at``, now that they are drawn."""
+    def hand_in(self, at: Index, rows: Mapping[str, CodeArray], linked: Above | None = None) -> None:
+        """The codes of the rows ``at``, now that they are drawn, and where the intervals are that they refer to."""
+        for anchor, points in (linked or {}).items():
+            self.above[anchor].lower[at], self.above[anchor].upper[at] = points.lower, points.upper
         for name, codec in self.codec.ordered.items():
             if isinstance(codec, RelativeCodec):
                 firsts = self.firsts if name == self.column else None

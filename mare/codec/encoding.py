@@ -186,7 +186,9 @@ class _Walk:
                     )
 
     def reading(self, name: str, column: RelativeCodec, unread: int) -> Reading:
-        limits, known = limits_of(column.placing, column.scale, self.points, self.above, self.siblings, self.everyone)
+        limits, known = limits_of(
+            column.placing, column.scale, self.points, self.above, self.siblings, self.everyone, column.within
+        )
         measure, outside = column.placing.measure(self.ticks[name], limits)
         kinds = self.kinds[name].copy()
         if column.first is not None:

@@ -33,6 +33,8 @@ class LearnedValues:
     """Of each value and each group, its noisy count, where it was counted: what the rest is drawn by."""
     levels: tuple[tuple[str, ...], ...] = ()
     """Columns of the vocabulary, coarse to fine: of each value and each group, what it is called there."""
+    within: tuple[tuple[float, ...], ...] = ()
+    """Of each group, how frequent its codes are, as far as that is known; nothing where it is not."""
 
 
 @dataclass(frozen=True)

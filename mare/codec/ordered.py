@@ -17,7 +17,7 @@ from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, Fir
 
 from .bins import Bins, OpenBins, Scale, bins_from_edges, make_bins
 from .learned_domains import LearnedOrder
-from .ordinal import OrdinalCodec
+from .ordinal import OrdinalCodec, Within
 from .relative import WHOLE, FirstCodec, Placing, RelativeCodec, whole_bins
 from .scales import AnyScale, DecimalScale, scale_of
 from .slots import Slots
@@ -42,36 +42,53 @@ def ordered_codec(
     after, before = anchors.get("after", anchors.get("during.0")), anchors.get("before", anchors.get("during.1"))
     scale = scale_of(column, known)
     low, high = column.bounds(scale)
+    name = next(name for name, other in schema.tables[table].columns.items() if other is column)
+    within = _within(schema, table, name)
     slots = Slots(column.specials, column.nullable, sequence=column.first is not None)
     if after is None and before is None:
         ends = settled(low, known.low, column.decimals, scale), settled(high, known.high, column.decimals, scale)
-        return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), (low, high), slots=slots)
+        return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), (low, high), slots=slots, within=within)
     reach = None if column.within is None else scale.reach(column.within)
-    placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, column))
+    placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, name))
     if placing.between:
         placed = known.bins or _fractions(column)
     else:
         furthest = settled(placing.furthest, known.high, column.decimals, scale)
         placed = _placed(column, scale, (0, None if furthest is None else max(0, furthest)), known.bins)
     if column.first is None:
-        return RelativeCodec(scale, placed, placing, slots=slots)
+        return RelativeCodec(scale, placed, placing, slots=slots, within=within)
     start = _first(column, column.first, scale, None if first is None else first.bins, anchors, (low, high))
     lasting = (None if elapsed is None else elapsed.bins) or _lasting(start, placing)
     pacing = _paces(placing, start) if column.is_paced else None
-    return RelativeCodec(scale, placed, placing, replace(start, lasting=lasting, pacing=pacing), slots=slots)
+    return RelativeCodec(scale, placed, placing, replace(start, lasting=lasting, pacing=pacing), slots=slots, within=within)
 
 
-def _leads(schema: Schema, table: str, column: Ordinal) -> bool:
+def _leads(schema: Schema, table: str, name: str) -> bool:
     """Whether something in the next row follows this column."""
-    columns = schema.tables[table].columns
-    followed = {
-        a.column
-        for other in columns.values()
-        if isinstance(other, Ordinal)
-        for a in other.anchors.values()
-        if a.scope == PREVIOUS_ROW
-    }
-    return any(columns[name] is column for name in followed if name in columns)
+    columns = schema.tables[table].columns.values()
+    anchors = [anchor for other in columns if isinstance(other, Ordinal) for anchor in other.anchors.values()]
+    return Anchor(PREVIOUS_ROW, name) in anchors
+
+
+def _within(schema: Schema, table: str, name: str) -> Within | None:
+    """The reference whose row holds this time, where both ends of it are modelled."""
+    for reference, declared in schema.tables[table].references.items():
+        if declared.kind == "same_entity" and declared.time == name and declared.interval is not None:
+            begin, end = (_original(schema, declared.table, column) for column in declared.interval)
+            if begin is not None and end is not None:
+                return Within(reference, declared.table, begin, end)
+    return None
+
+
+def _original(schema: Schema, table: str, name: str) -> str | None:
+    """The modelled column of a row that a time is, or is the day of."""
+    column = schema.tables[table].columns.get(name)
+    if not isinstance(column, Ordinal) or column.determined is None:
+        return name if isinstance(column, Ordinal) else None
+    how = column.determined
+    of = how.copy_of if how.part is None else how.part.of if how.part.unit == "date" else None
+    anchor = None if of is None else Anchor.parse(of)
+    return _original(schema, table, anchor.column) if anchor is not None and anchor.scope == SAME_ROW else None
 
 
 def settled(declared: int | None, learned: int | None, precision: int | None, scale: AnyScale) -> int | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mare.domain import CodeArray
 from mare.errors import InternalError
+from mare.schema.relative import Anchor
 
 from .bins import Bins, OpenBins
 from .slots import ORDINARY, Kinds, Reading, Slots, SpecialValues, unreadable
@@ -32,10 +33,32 @@ class Binned:
 
 
 @dataclass(frozen=True)
+class Within:
+    """A reference to another row of the same entity, between two times of which a value lies wherever it leads to one."""
+
+    reference: str
+    table: str
+    begin: str
+    end: str
+
+    @property
+    def anchors(self) -> tuple[Anchor, Anchor]:
+        """What the two ends are called among the points that a table is given."""
+        return Anchor(f"{self.reference} ->", self.begin), Anchor(f"{self.reference} ->", self.end)
+
+    @property
+    def until(self) -> Anchor:
+        """The same of the first end that a row or one after it in its sequence has to come before."""
+        return Anchor(f"{self.reference} ->>", self.end)
+
+
+@dataclass(frozen=True)
 class BinnedCodec(Binned):
     """Codes 0 … bins-1 are the bins, then comes what has no place among them; the last code is NULL where that may be."""
 
     slots: Slots = field(default_factory=Slots, kw_only=True)
+    within: Within | None = field(default=None, kw_only=True)
+    """Where a reference leads, its row's interval holds the value."""
 
     @property
     def nullable(self) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
+from .ordinal import Within
 from .relative import Limits, Placing
 from .ticks import FURTHEST, Mask, Side, Ticks, TickScale, convert_ticks
 
@@ -89,14 +90,24 @@ class Siblings:
 
 
 def limits_of(
-    placing: Placing, scale: TickScale, points: Mapping[str, Points], above: Above, siblings: Siblings, at: Index
+    placing: Placing,
+    scale: TickScale,
+    points: Mapping[str, Points],
+    above: Above,
+    siblings: Siblings,
+    at: Index,
+    within: Within | None = None,
 ) -> tuple[Limits, Mask]:
     """What the rows ``at`` may be, and where every anchor that they have is somewhere, or a declared bound in its place.
 
     A declared bound is one as any other: it takes the place of an anchor that is NULL, and where a value lies between two
-    anchors, or ends a sequence, the nearer one counts.
+    anchors, or ends a sequence, the nearer one counts. So does the interval of a row that they refer to (``within``).
     """
     low, high = _bound("after", placing, scale, points, above, at), _bound("before", placing, scale, points, above, at)
+    if (interval := interval_of(within, scale, above, at)) is not None:
+        begin, end = interval
+        low = None if low is None else np.where(is_open(begin) | is_open(low), low, np.maximum(low, begin - placing.strict))
+        high = end if high is None else np.minimum(high, end)
     if placing.low is not None:
         earliest = np.int64(placing.low - placing.strict)
         if low is None:
@@ -115,6 +126,14 @@ def limits_of(
         # Each of the later rows needs a tick of its own before the end.
         high = high - remaining
     return Limits(low, high, remaining), known
+
+
+def interval_of(within: Within | None, scale: TickScale, above: Above, at: Index) -> tuple[Ticks, Ticks] | None:
+    """The intervals that the references of the rows ``at`` lead to, open where they lead nowhere; None where there are none."""
+    if within is None or not set(within.anchors) <= set(above):
+        return None
+    begin, end = (above[anchor].take(at) for anchor in within.anchors)
+    return begin.bound("after", scale), end.bound("before", scale)
 
 
 def standing_place(

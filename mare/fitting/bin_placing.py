@@ -132,13 +132,13 @@ def calendar_of(codec: OrdinalCodec | RelativeCodec | FirstCodec) -> Calendar | 
     return scale if absolute and isinstance(scale, TimeScale) and scale.order == "moment" else None
 
 
-def placed_bins(placed: OpenBins, histogram: FineHistogram, entities: float) -> Bins:
+def placed_bins(placed: OpenBins, histogram: FineHistogram) -> Bins:
     """Noisy quantiles, with the fine histogram to draw from inside of them."""
     low, _ = _ends(placed)
     atom = int(placed.closes and placed.most > 1)
     most = max(1, placed.most - atom)
     histogram = drawn_by_factors(histogram) if placed.scale == "log" else histogram
-    quantiles = quantile_bins(histogram, min(quantile_count(entities), most), most)
+    quantiles = quantile_bins(histogram, min(quantile_count(histogram), most), most)
     cuts = set(quantiles.cuts) | ({histogram.grid.cells - 1} if atom else set())
     edges = [low + int(edge) for edge in histogram.grid.edges]
     weights = tuple(float(f"{weight:.6g}") for weight in quantiles.weights.tolist())

@@ -36,6 +36,7 @@ from mare.release.storage import output_tables, without_links
 from mare.schema.yaml_writing import schema_hash
 from mare.stage_door import LocalNotes, needs, open_stage
 
+from .code_lists import code_lists
 from .learning import Learning, count_lists, weight_of
 from .noisy_sizes import measure_sizes
 from .public_keys import STRANGERS, choices, choose_keys, learn_strangers, may_be_strange
@@ -124,7 +125,7 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
         reflection = reader.reflect()
         output = output_tables(schema, reflection)
         public = read_public(schema, reader, reflection)
-        wanted = choices(schema, public)
+        wanted, codes = choices(schema, public), code_lists(schema, public, unsettled.values())
         # What can be refused without looking at a row has been. From here on the reservation is gone, come what may.
         pledge = None if options.reserve is None else options.reserve(plan.budget, _unit(schema))
         occasion = replace(options.occasion, mare=__version__, schema=schema_hash(schema))
@@ -160,9 +161,7 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
                     door.drop_rest(name, links.unrolling)
             columns = {name: tuple(codec.columns) for name, codec in unsettled.items()}
             learning_share = unit_share * weight + (spare if weight else 0.0)
-            learning = Learning(
-                schema, columns, door, bounds, sizes.entities, learning_share, public, related, sizes.rows_each, len(asked)
-            )
+            learning = Learning(schema, columns, door, bounds, learning_share, codes, related, sizes.rows_each, len(asked))
             coded = learning.run()
             learned = {**strangers, **learning.learned}
             settled = settle(plan, tables, coded, sizes, related, chosen, learned, learning.doubts)

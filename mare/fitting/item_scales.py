@@ -74,8 +74,7 @@ def learn_item_bins(column: ItemColumn, known: tuple[LearnedOrder, ...], share: 
         elif own.wanted is not None:
             orders.append(replace(order, bins=equal_bins(own)))
         else:
-            rows = max(1.0, float(seen.histogram.noisy.sum()))
-            orders.append(replace(order, bins=placed_bins(own, tapered(seen), rows)))
+            orders.append(replace(order, bins=placed_bins(own, tapered(seen))))
     return tuple(orders)
 
 

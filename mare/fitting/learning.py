@@ -29,7 +29,6 @@ from mare.errors import InternalError
 from mare.planning import Warned
 from mare.planning.sensitivity import RowBound
 from mare.privacy.learner import Learner
-from mare.relational.public import PublicTables
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema
 from mare.schema.sameness import shared_columns
@@ -47,9 +46,10 @@ from .bin_placing import (
     placed_bins,
 )
 from .coarse_to_fine import Ask, looked_at
+from .code_lists import CodeList
 from .item_scales import ItemColumn, learn_item_bins, learn_item_bounds
 from .tapering import tapered
-from .vocabularies import doubt_of_list, learn_values
+from .vocabularies import doubt_of_list, learn_codes, learn_values
 
 BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.5, 1.0, 0.3, 4.0, 1.0, 2.0
 """What each answer weighs when the learning share is split. Bounds are read off few cells, bins off many; how far a sequence has
@@ -69,11 +69,10 @@ class Learning:
     """Per table, parents before children, its modelled columns."""
     door: StageDoor
     bounds: Mapping[str, RowBound]
-    entities: float
-    """n̂: noisy."""
     share: float
     """Of the whole budget, for all of it."""
-    public: PublicTables = field(default_factory=dict)
+    codes: Mapping[str, CodeList] = field(default_factory=dict)
+    """By `table.column`, the public lists that codes are looked for in."""
     related: Relations = field(default_factory=dict)
     """How references are coded: the scale of a number may depend on one."""
     rows_each: Mapping[str, int] = field(default_factory=dict)
@@ -105,10 +104,15 @@ class Learning:
         wanted = [(table, name, codec) for table in self.columns for name, codec in _open_values(self.codec(table))]
         lists = self.other_lists + count_lists(self.codec(table) for table in self.columns)
         for table, name, codec in wanted:
-            rows, each = self.bounds[table].rows, self.rows_each.get(self._told_by(table, name), 1)
-            values = learn_values(self.door, self.schema, table, name, codec, rows, each, share, lists, self.public)
-            self.learned[f"{table}.{name}"] = values
-            self.doubts += [doubt] if (doubt := doubt_of_list(f"{table}.{name}", values)) is not None else []
+            at, rows = f"{table}.{name}", self.bounds[table].rows
+            if at in self.codes:
+                values, doubts = learn_codes(self.door, table, name, self.codes[at], codec.most, rows, share)
+            else:
+                each = self.rows_each.get(self._told_by(table, name), 1)
+                values = learn_values(self.door, table, name, codec.most, rows, each, share, lists)
+                doubts = doubt_of_list(at, values)
+            self.learned[at] = values
+            self.doubts += doubts
 
     def _orders(self, share: float) -> None:
         """Bounds first; then everything is read again, in the ticks that it has from now on, and bins are placed."""
@@ -166,7 +170,7 @@ class Learning:
         rows = self._most_rows(table, column, measure)
         learner = self.door.numbers(table, column, measure, self.codec(table), rows, share, placed.low or 0)
         (found,) = looked_at(asking(learner), [coarse_grid(placed, calendar)], [cuts_of(placed, calendar)], MOST_CELLS)
-        bins = placed_bins(placed, tapered(found), self.entities)
+        bins = placed_bins(placed, tapered(found))
         self.learned[name] = LearnedOrder(before.low, before.high, bins if drawn else Bins(bins.edges))
 
     def _most_rows(self, table: str, column: str, measure: Measure = "values") -> int:
@@ -218,7 +222,7 @@ def _units(placed: OpenBins) -> float:
 def count_lists(codecs: Iterable[TableCodec]) -> int:
     """How many lists of values are to be learned that nobody has written down: they share the δ."""
     open_lists = [codec for table in codecs for _, codec in _open_values(table)]
-    return sum(1 for codec in open_lists if not codec.listed and codec.vocabulary is None)
+    return sum(1 for codec in open_lists if not codec.among_public)
 
 
 def _open_values(codec: TableCodec) -> Iterator[tuple[str, OpenCodec]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import log, sqrt
 
 import numpy as np
 
@@ -28,10 +27,10 @@ from mare.schema.columns import DEFAULT_MAX_VALUES
 from mare.schema.links import PublicReference
 from mare.stage_door import KEY, StageDoor
 
+from .descending import TOLD, clear_of_noise
+
 STRANGERS = 1.0
 """What finding the keys that a public table lacks weighs when the learning share is split; choosing keys weighs 1."""
-TOLD = 0.1
-"""A share of strange keys from which on it is told, and they are looked for."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, R
         (answer,) = curator.counts([Marginal.of(KEY)], clip=Clip(1.0))
         counts, strangers = answer.rows[:-2], float(answer.rows[-2])
         order = np.argsort(-counts, kind="stable")[: choice.most]
-        clear = order if choice.exactly else order[counts[order] >= clear_of_noise(choice.keys) * answer.rows_deviation]
+        clear = order if choice.exactly else order[counts[order] > clear_of_noise(choice.keys) * answer.rows_deviation]
         # Something has to be there to refer to: the key that was counted most, be it noise.
         found = np.sort(clear if len(clear) or choice.nullable else order[:1])
         keys[choice.name] = tuple(int(key) for key in found)
@@ -125,11 +124,6 @@ def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, R
             what = f"the public table lacks the keys of about {strangers / together:.0%} of its rows"
             doubts.append(Warned(choice.name, what, "Add them to the public table, if they may be known"))
     return ChosenKeys(keys, weights, tuple(doubts), strange)
-
-
-def clear_of_noise(cells: int) -> float:
-    """How many standard deviations above nothing a count stands, so that hardly one of so many empty cells does by noise."""
-    return sqrt(2 * log(max(cells, 8)))
 
 
 def may_be_strange(wanted: Sequence[KeyChoice], pure: bool) -> list[KeyChoice]:

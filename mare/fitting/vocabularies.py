@@ -1,9 +1,8 @@
-"""Which keys and values there are: public tables are read before anything is paid; of large vocabularies the keys are chosen that
-are worth a column, of columns the values that are worth a code.
+"""Which keys and values there are: public tables are read before anything is paid; of columns the values are found that are
+worth a code.
 
-A public table is known to everybody, so its keys are a domain without cost. Which of them the private rows use is not: that
-is a noisy histogram over all keys, one unit of weight per entity, charged to the learning share. So it is for a public list of
-values that is too long; where nobody has written the values down, they are found as stable keys.
+Where nobody has written the values down, they are found as stable keys. Codes of a public list are known to everybody: which
+of them the private rows use is a matter of noisy counts.
 """
 
 from __future__ import annotations
@@ -12,19 +11,22 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mare.codec import LearnedValues, OpenCodec
+from mare.codec import LearnedValues
 from mare.domain import Marginal
-from mare.errors import InternalError, PlanError, SourceError
+from mare.errors import PlanError, SourceError
 from mare.planning import Warned
 from mare.ports import Source, compared
-from mare.privacy.curator import Clip
+from mare.privacy.curator import Clip, NoisyCounts
 from mare.relational.public import PublicTable, PublicTables, Texts, Vocabulary, in_order, text
 from mare.relational.relations import Words, relations
 from mare.schema import Schema
-from mare.schema.columns import Code
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 from mare.stage_door import CODE, StageDoor, TableNeeds
+
+from .code_lists import CodeList
+from .descending import TOLD, descend
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,110 +114,46 @@ def stage_vocabularies(tables: tuple[TableNeeds, ...], schema: Schema, public: P
 
 
 def learn_values(
-    door: StageDoor,
-    schema: Schema,
-    table: str,
-    name: str,
-    wanted: OpenCodec,
-    most_rows: int,
-    rows_each: int,
-    share: float,
-    lists: int,
-    public: PublicTables,
+    door: StageDoor, table: str, name: str, most: int, most_rows: int, rows_each: int, share: float, lists: int
 ) -> LearnedValues:
-    """The values of a column, most frequent first. ``rows_each`` is how many rows an entity has on average, ``lists`` how many
-    columns share the δ for learning."""
-    described = schema.tables[table].columns[name]
-    listed, levels = _public_list(described, name, wanted, public)
-    if listed is None:
-        learner = door.unlisted(table, name, most_rows, share, 1 / lists)
-        # Each entity names a few of its values: counts grow with their number up to how many it has, the noise with its root.
-        categories = learner.categories(wanted.most, per_entity=max(1, min(most_rows, rows_each)))
-        order = np.argsort(-categories.counts, kind="stable")
-        return LearnedValues(
-            tuple(categories.values[place] for place in order),
-            counts=tuple(float(categories.counts[place]) for place in order),
-        )
-    if len(listed) <= wanted.most:
-        return LearnedValues(listed, levels=levels)
-    counts = _counts(door, table, name, listed, most_rows, share)
-    return _kept(listed, levels, counts, wanted.most, _kin(described, listed, levels))
+    """The values of a column that nobody has listed, most frequent first, ``most`` at most. ``rows_each`` is how many rows an
+    entity has on average, ``lists`` how many columns share the δ for learning."""
+    learner = door.unlisted(table, name, most_rows, share, 1 / lists)
+    # Each entity names a few of its values: counts grow with their number up to how many it has, the noise with its root.
+    categories = learner.categories(most, per_entity=max(1, min(most_rows, rows_each)))
+    order = np.argsort(-categories.counts, kind="stable")
+    return LearnedValues(
+        tuple(categories.values[place] for place in order), counts=tuple(float(categories.counts[place]) for place in order)
+    )
 
 
-def doubt_of_list(where: str, values: LearnedValues) -> Warned | None:
+def learn_codes(
+    door: StageDoor, table: str, name: str, listed: CodeList, most: int, most_rows: int, share: float
+) -> tuple[LearnedValues, list[Warned]]:
+    """Which codes of a public list are worth a place, and what is doubtful about it. A list that is short is taken whole, and
+    costs nothing."""
+    if len(listed.codes) <= most:
+        return LearnedValues(listed.codes, levels=listed.levels), []
+    left = [share]
+
+    def ask(cell: NDArray[np.int64], part: float) -> NoisyCounts:
+        cells = dict(zip(listed.codes, cell.tolist(), strict=True))
+        spent = left[0] * part
+        left[0] -= spent
+        clip = Clip(1.0) if most_rows > 1 else None
+        (answer,) = door.listed(table, name, cells, most_rows, spent).counts([Marginal.of(CODE)], 1.0, clip)
+        return answer
+
+    found, where = descend(listed, most, ask), f"{table}.{name}"
+    if found.strangers <= TOLD:
+        return found.values, []
+    what = f"the vocabulary lacks the codes of about {found.strangers:.0%} of its rows"
+    return found.values, [Warned(where, what, "Name the vocabulary that they are from, or add them to it, if they may be known")]
+
+
+def doubt_of_list(where: str, values: LearnedValues) -> list[Warned]:
     """A list that stayed empty."""
     if values.values or values.shared:
-        return None
-    what = "no value stood clear of the noise, so nothing is known of it"
-    return Warned(
-        where, what, "If its values may be known, list them (`values: […]`), or name a public `vocabulary`; or spend more"
-    )
-
-
-def _public_list(
-    described: object, name: str, wanted: OpenCodec, public: PublicTables
-) -> tuple[tuple[str, ...] | None, tuple[tuple[str, ...], ...]]:
-    """All codes of a public list, and their levels there, coarse to fine."""
-    if wanted.listed:
-        return wanted.listed, ()
-    if wanted.vocabulary is None or not isinstance(described, Code):
-        return None, ()
-    table, hierarchy = public[wanted.vocabulary], described.hierarchy
-    others = () if hierarchy is None or hierarchy.by is None else (hierarchy.by,)
-    keys = [column for column in table.key if column not in others] or list(table.key)
-    column = name if name in keys else keys[0]
-    wanted_levels = [*(other for other in others if other in table.key), *(hierarchy.columns if hierarchy is not None else ())]
-    rows = zip(
-        table.texts([column]), *([_level(v) for v in table.column(level).to_pylist()] for level in wanted_levels), strict=True
-    )
-    first: dict[str, tuple[str, ...]] = {}
-    for key, *names in rows:
-        if key is not None:
-            first.setdefault(key[0], tuple(names))
-    if not first:
-        raise InternalError(f"the vocabulary {wanted.vocabulary!r} is empty")
-    return tuple(first), tuple(zip(*first.values(), strict=True)) if wanted_levels else ()
-
-
-def _level(value: object) -> str:
-    return "" if value is None else str(value)
-
-
-def _counts(door: StageDoor, table: str, name: str, listed: tuple[str, ...], most_rows: int, share: float) -> np.ndarray:
-    """Noisy counts of every code of the list."""
-    clip = Clip(1.0) if most_rows > 1 else None
-    (answer,) = door.listed(table, name, listed, most_rows, share).counts([Marginal.of(CODE)], 1.0, clip)
-    return answer.rows[:-1]
-
-
-def _kin(described: object, listed: tuple[str, ...], levels: Sequence[tuple[str, ...]]) -> list[str]:
-    """By what the rare codes are put together: the coarsest level; one group for all where there is none."""
-    if levels:
-        return list(levels[0])
-    if isinstance(described, Code) and described.hierarchy is not None and described.hierarchy.prefix:
-        return [text[: described.hierarchy.prefix[0]] for text in listed]
-    return [""] * len(listed)
-
-
-def _kept(
-    listed: tuple[str, ...], levels: tuple[tuple[str, ...], ...], counts: np.ndarray, most: int, kin: list[str]
-) -> LearnedValues:
-    """The codes with the largest noisy counts; the rest in groups of kin, or in one where there are too many groups."""
-    order = np.argsort(-counts, kind="stable").tolist()
-    groups = len(set(kin))
-    if groups > most // 2:
-        kin, groups = [""] * len(listed), 1
-    kept = order[: max(0, most - groups)]
-    rest: dict[str, list[int]] = {}
-    for place in order[len(kept) :]:
-        rest.setdefault(kin[place], []).append(place)
-    # A group is known by its most frequent code; that is also how it is called at every level.
-    heads = [places[0] for places in rest.values()]
-    called = tuple(tuple(level[place] for place in (*kept, *heads)) for level in levels)
-    clear = np.maximum(counts, 0.0)
-    return LearnedValues(
-        tuple(listed[place] for place in kept),
-        tuple(tuple(listed[place] for place in places) for places in rest.values()),
-        (*(float(clear[place]) for place in kept), *(float(clear[places].sum()) for places in rest.values())),
-        called,
-    )
+        return []
+    remedy = "If its values may be known, list them (`values: […]`), or name a public `vocabulary`; or spend more"
+    return [Warned(where, "no value stood clear of the noise, so nothing is known of it", remedy)]

@@ -248,8 +248,8 @@ def _edges(schema: Schema, node: TableNode, known: set[str], faults: list[Fault]
         edge = TableEdge(node.name, reference.table, reference.kind, name, cap=cap, nullable=reference.nullable, by=by)
         add(("references", name, "table"), edge)
     for name, column in table.columns.items():
-        if isinstance(column, Code) and column.vocabulary is not None:
-            add(("columns", name, "vocabulary"), TableEdge(node.name, column.vocabulary, "vocabulary", name))
+        if isinstance(column, Code) and column.vocabulary_table is not None:
+            add(("columns", name, "vocabulary"), TableEdge(node.name, column.vocabulary_table, "vocabulary", name))
         if column.determined is not None and column.determined.lookup is not None:
             add(("columns", name, "determined"), TableEdge(node.name, column.determined.lookup.table, "lookup", name))
     return edges

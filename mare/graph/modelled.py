@@ -2,8 +2,7 @@
 
 Between the schema and the PDAG. A node is what a model has to generate. Keys, foreign keys, identifiers, positions,
 text and determined columns are filled in without a model; references to ancestors, other entities, pools and broken ones
-too. A same-entity reference by interval follows from the row's time (NULL where no interval contains it, also when it is
-nullable), hence is no node; by position it is one. So are references to public tables and to earlier rows.
+too. References to a row of the same entity, to public tables and to earlier rows are nodes.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class TableParts:
     items: tuple[str, ...] = ()
     """Names of the head's columns that `history_by` tells items apart by."""
     references: tuple[str, ...] = ()
-    """Same-entity references by position: they are in the head, and the row they lead to may be looked at."""
+    """Same-entity references: they are in the head, and the row they lead to may be looked at."""
 
     def part(self, part: Part) -> tuple[GroupColumn, ...]:
         return {"context": self.context, "head": self.head, "rows": self.rows}[part]
@@ -92,7 +91,7 @@ def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dic
         columns = set(table.reference_columns(reference))
         if columns <= foreign or columns & via or columns <= set(table.ignore_columns):
             continue
-        if described.kind in ("public", "earlier") or (described.kind == "same_entity" and described.by == "position"):
+        if described.kind in ("public", "earlier", "same_entity"):
             values[reference] = GroupColumn(reference, "value", reference)
         elif described.kind == "owned" and described.nullable:
             # Whether there is a row of one's own is learned with the owner; that row itself has its own group.

@@ -8,10 +8,9 @@ arrows between all their columns; so the graph is kept by blocks, and column edg
 `correlation_pdag` holds the paper's rules, from tables to correlations (mare-2024, III.C and IV). What the paper leaves open is
 settled here:
 
-- A same-entity reference is a join upwards, but which row it leads to is generated with the row. Found by position, it is
-  generated first (the head of the row, which may look at how many rows there are to choose from), and the columns of the
-  row it leads to are history for the rest. Found by interval, it is worked out after the row has its time: the table it
-  refers to comes earlier in the order, and is no history.
+- A same-entity reference is a join upwards, but which row it leads to is generated with the row. It is generated first (the head
+  of the row, which may look at how many rows there are to choose from), and the columns of the row it leads to are history
+  for the rest. By interval, the row's time is then drawn inside that row's.
 - The same holds for `history_by`: the item is generated first, then the previous row of that item is known.
 - Only a table's own references lead anywhere, not those of its ancestors; and public tables are no history, for their
   columns follow from the key.

@@ -16,6 +16,7 @@ from mare.privacy.budget import Budget, plainly
 from mare.privacy.conversion import conversion_delta, epsilon_from_rho, rho_from_budget
 from mare.schema import Schema
 from mare.schema.caps import link_cap
+from mare.schema.columns import Code
 from mare.schema.faults import Fault, Path
 
 from .domains import is_category, is_learned
@@ -46,6 +47,14 @@ def public_facts(schema: Schema, dag: DatasetDag) -> tuple[str, ...]:
     facts = ["the schema itself: names, types, values, bounds, caps, which columns may be NULL"]
     if public := dag.tables("public"):
         facts.append(f"tables copied verbatim: {', '.join(public)}")
+    brought = {
+        c.vocabulary if isinstance(c.vocabulary, str) else c.vocabulary.file
+        for table in schema.tables.values()
+        for c in table.columns.values()
+        if isinstance(c, Code) and c.vocabulary is not None and c.vocabulary_table is None
+    }
+    if brought:
+        facts.append(f"vocabularies of codes: {', '.join(sorted(brought))}")
     if pools := dag.tables("pool"):
         facts.append(f"the size of pools, whose rows are made up: {', '.join(pools)}")
     if sized := [name for name in dag.tables("entity", "private", "owned") if schema.tables[name].rows is not None]:

@@ -87,9 +87,10 @@ class _Sizes:
         if column is None:
             # the key of an association that is kept as ordinary rows
             return self.vocabulary(table)
-        if isinstance(column, Code) and column.values is None and column.vocabulary is not None:
-            rows = self.schema.tables[column.vocabulary].rows if column.vocabulary in self.schema.tables else None
-            return self._public(path, column.vocabulary, rows, column.max_values, column.learn) + 1 + column.nullable
+        if isinstance(column, Code) and column.values is None and column.vocabulary_table is not None:
+            public = column.vocabulary_table
+            rows = self.schema.tables[public].rows if public in self.schema.tables else None
+            return self._public(path, public, rows, column.max_values, column.learn) + 1 + column.nullable
         size = column.most_codes
         if size is None:
             return self.fault(path, "nothing says how many values it may have", "Write values or bounds, or learn: true")
@@ -262,8 +263,8 @@ def is_learned(schema: Schema, table: str, name: str) -> bool:
         reference = described.references[name]
         return reference.kind == "public" and (reference.learn or _fewer(schema, reference.table, reference.max_values))
     column = described.columns.get(name)
-    if isinstance(column, Code) and column.values is None and column.vocabulary is not None:
-        return column.learn or _fewer(schema, column.vocabulary, column.max_values)
+    if isinstance(column, Code) and column.values is None and column.vocabulary_table is not None:
+        return column.learn or _fewer(schema, column.vocabulary_table, column.max_values)
     return column is not None and column.is_learned
 
 

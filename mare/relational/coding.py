@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import Above, Points, ReadTable, Siblings, TableCodec, code_table, read_table
+from mare.codec.ticks import FURTHEST, Ticks
 from mare.domain import CodeArray, smallest_dtype
 from mare.graph.groups import Part
+from mare.schema.relative import Anchor
 
-from .placing import Index, Placed, PlacedTables
-from .relations import TableRelations, previous_of_item
+from .placing import NOWHERE, Index, Placed, PlacedTables
+from .relations import Ranked, TableRelations, previous_of_item
 from .sharing import context_codes
 from .unrolling import FoldedContext, Unrolling
 
@@ -77,6 +79,47 @@ def points_above(codec: TableCodec, around: PlacedTables, points: Callable[[str]
     """Where the columns of tables above stand that a table is anchored at, gathered for each of its rows."""
     rows = np.arange(around.tables[codec.table].rows, dtype=np.int64)
     return {a: points(a.scope)[a.column].take(around.climb(rows, codec.table, a.scope)) for a in codec.above}
+
+
+def points_linked(
+    codec: TableCodec, targets: Mapping[str, Index], rows: int, points: Callable[[str], Mapping[str, Points]]
+) -> dict[Anchor, Points]:
+    """Where the ends of the intervals stand that rows refer to; open where a reference leads nowhere, or is not drawn yet.
+    ``targets`` says by reference where each of the rows leads."""
+    found: dict[Anchor, Points] = {}
+    for column in codec.ordered.values():
+        if (within := column.within) is None:
+            continue
+        leads = (at := targets.get(within.reference, np.full(rows, NOWHERE, dtype=np.int64))) >= 0
+        for anchor in within.anchors:
+            scale, lower, upper = column.scale, np.full(rows, -FURTHEST), np.full(rows, FURTHEST)
+            if leads.any():
+                there = points(within.table)[anchor.column]
+                scale, lower[leads], upper[leads] = there.scale, there.lower[at[leads]], there.upper[at[leads]]
+            found[anchor] = Points(scale, lower, upper)
+    return found
+
+
+def points_to_come(codec: TableCodec, related: TableRelations, linked: Above, parent: Index) -> Above:
+    """What the rows of a sequence have to come before that goes along the intervals it refers to."""
+    found: dict[Anchor, Points] = {}
+    for within in (column.within for column in codec.ordered.values() if column.within is not None):
+        reference = related.reference(within.reference)
+        if isinstance(reference, Ranked) and reference.onward:
+            ends = linked[within.anchors[1]]
+            found[within.until] = Points(ends.scale, ends.lower, _first_to_come(ends.upper, parent))
+    return found
+
+
+def _first_to_come(ends: Ticks, parent: Index) -> Ticks:
+    """Of each row, the earliest of its own and all later siblings' ends."""
+    order = np.lexsort((ends, parent))  # within a parent, earlier ends first
+    rank = np.empty(len(ends), dtype=np.int64)
+    rank[order] = np.arange(len(ends))
+    # From the last row to the first: ranks of later parents are higher, so that each parent begins anew.
+    earliest = np.minimum.accumulate(rank[::-1])[::-1]
+    first: Ticks = ends[order][earliest]
+    return first
 
 
 def read_rows(rows: Uncoded, values: Mapping[str, pa.Array], above: Above) -> ReadTable:

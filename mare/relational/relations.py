@@ -66,11 +66,16 @@ class Words:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A reference to a row of the same entity by its place among the entity's own; the last code is NULL where nullable."""
+    """A reference to a row of the same entity by its place among the entity's own; the last code is NULL where nullable.
+
+    ``onward``: a sequence that goes along those rows in time says how many of them it goes on from the last one that it referred
+    to. So what it has learned of one entity holds for another that has more of them.
+    """
 
     table: str
     size: int
     nullable: bool
+    onward: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,12 +138,22 @@ def relations(
                 strangers = (learned or {}).get(at)
                 references[reference] = _words(declared, public, chosen.get(at), (counts or {}).get(at, ()), strangers)
             elif isinstance(declared, SameEntityReference):
-                references[reference] = Ranked(declared.table, bounds[declared.table].rows + declared.nullable, declared.nullable)
+                size, onward = bounds[declared.table].rows + declared.nullable, _goes_along(schema, name, declared)
+                references[reference] = Ranked(declared.table, size, declared.nullable, onward)
             elif isinstance(declared, EarlierReference):
                 references[reference] = Stepped(declared.back, declared.itself, declared.nullable)
         exists = tuple(r for r, declared in described.references.items() if declared.kind == "owned" and declared.nullable)
         related[name] = TableRelations(unrolling(schema, name, public, chosen.get(name)), references, parts.items, exists)
     return related
+
+
+def _goes_along(schema: Schema, table: str, reference: SameEntityReference) -> bool:
+    """Whether the rows of a sequence come in the order of the rows that they refer to."""
+    link = schema.parent(table)
+    ordered = (
+        link is not None and link.type == "sequential" and bool(link.order_by) and (link.order_by or ())[0] == reference.time
+    )
+    return reference.by == "interval" and ordered
 
 
 def _words(
@@ -156,12 +171,27 @@ def _words(
     return Words(vocabulary, keys, reference.nullable, reference.rest is not None, tuple(counts))
 
 
-def rank_codes(target: Index, entity: Index, there: Index, size: int, nullable: bool) -> CodeArray:
-    """A same-entity reference as the place of its row among the entity's own: ``there`` holds the entity of each target row."""
-    first = np.searchsorted(there, entity)
+def rank_codes(target: Index, entity: Index, there: Index, size: int, nullable: bool, onward: Index | None = None) -> CodeArray:
+    """A same-entity reference as the place of its row among the entity's own: ``there`` holds the entity of each target row.
+
+    Of a reference that goes ``onward``, the parent of each row: counted from the last row that a sibling before it referred to.
+    """
+    ranks = target - np.searchsorted(there, entity)
+    if onward is not None:
+        ranks = np.maximum(ranks - _reached(np.where(target < 0, NOWHERE, ranks), onward), 0)
     none = size - 1 if nullable else 0
-    codes = np.where(target < 0, none, np.minimum(target - first, size - 1 - nullable))
+    codes = np.where(target < 0, none, np.minimum(ranks, size - 1 - nullable))
     return codes.astype(smallest_dtype(size))
+
+
+def _reached(ranks: Index, parent: Index) -> Index:
+    """Of each row, the furthest rank that a sibling before it has; 0 where none has any."""
+    before = np.where(np.r_[True, parent[1:] != parent[:-1]], NOWHERE, np.r_[NOWHERE, ranks[:-1]])[: len(ranks)]
+    # Parents follow each other: what one of them reached is less than anything of the next.
+    step = int(ranks.max(initial=0)) + 2
+    furthest = np.maximum.accumulate(before + 1 + parent * step) - parent * step - 1 if len(ranks) else before
+    reached: Index = np.maximum(furthest, 0)
+    return reached
 
 
 def back_codes(target: Index, back: int, itself: bool) -> CodeArray:

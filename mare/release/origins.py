@@ -28,9 +28,9 @@ _MEANING: dict[Origin, str] = {
 }
 _UNNAMED = "what the schema does not name is not read and does not come out; of a public table, all columns do"
 _ALL = "the whole table"
-_LEARNED_WAYS = ("via", "public", "position")
-"""References whose target a model draws. The others are found by a rule (a time, a place before) or by lot."""
-_RULED_WAYS = ("interval", "earlier")
+_LEARNED_WAYS = ("via", "public", "position", "interval")
+"""References whose target a model draws. The others are found by a rule (a place before) or by lot."""
+_RULED_WAYS = ("earlier",)
 
 
 def column_origins(schema: Schema, tables: Sequence[ReflectedTable]) -> dict[str, dict[str, Origin]]:

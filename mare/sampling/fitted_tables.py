@@ -16,9 +16,9 @@ from mare.codec import Above, DecodedTable, OrdinalCodec, RelativeCodec, ScaledC
 from mare.codec.category import CodeCodec
 from mare.domain import CodeArray, Keys, RowDraws, as_generator, purpose_of
 from mare.models import FittedModel
-from mare.relational.coding import points_above, siblings_in
+from mare.relational.coding import points_above, points_linked, points_to_come, siblings_in
 from mare.relational.placing import Index, PlacedTables, written_codes
-from mare.relational.relations import Relations, Stepped
+from mare.relational.relations import Relations, Stepped, TableRelations
 from mare.relational.uniqueness import Distinct
 from mare.release import SettledPlan
 
@@ -90,6 +90,7 @@ class Decoder:
     """How the codes of a chunk become values."""
 
     codecs: Mapping[str, TableCodec]
+    related: Relations
     ordered_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of sequences, the columns that order them."""
     given: GivenTables | None = None
@@ -109,8 +110,18 @@ class Decoder:
         return chunk.decoded[table]
 
     def above(self, chunk: Chunk, codec: TableCodec) -> Above:
-        """Where the columns of tables above stand that these are anchored at, gathered for each row."""
-        return points_above(codec, chunk.placed, lambda table: self.table(chunk, table).points)
+        """Where the columns of other tables stand that these are anchored at, gathered for each row: of tables above, and of the
+        rows that references lead to."""
+        placed, linked = chunk.placed.tables[codec.table], self.linked(chunk, codec)
+        to_come = points_to_come(codec, self.related.get(codec.table, TableRelations()), linked, placed.parent)
+        return {**points_above(codec, chunk.placed, lambda table: self.table(chunk, table).points), **linked, **to_come}
+
+    def linked(self, chunk: Chunk, codec: TableCodec, rows: Index | None = None) -> Above:
+        """Where the intervals are that these rows refer to, or all."""
+        placed = chunk.placed.tables[codec.table]
+        targets = placed.targets if rows is None else {name: places[rows] for name, places in placed.targets.items()}
+        count = placed.rows if rows is None else len(rows)
+        return points_linked(codec, targets, count, lambda table: self.table(chunk, table).points)
 
 
 def decoding_draws(chunk: Chunk, table: str) -> np.random.Generator:

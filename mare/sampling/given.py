@@ -23,7 +23,7 @@ from mare.domain import Domain
 from mare.errors import SourceError
 from mare.graph.dag import DatasetDag
 from mare.ports import Watch, WorkStep
-from mare.relational.coding import Uncoded, code_rows, points_above, read_rows, siblings_in, uncoded_rows
+from mare.relational.coding import Uncoded, code_rows, points_above, points_linked, read_rows, siblings_in, uncoded_rows
 from mare.relational.filling import FromAbove
 from mare.relational.placing import Index, Placed, PlacedTables
 from mare.relational.relations import TableRelations
@@ -330,6 +330,8 @@ def given_table(
     around, codec = PlacedTables(made.owners, places), made.codecs[name]
     rows = Uncoded(codec, made.related.get(name, TableRelations()), links, around)
     above = points_above(codec, around, lambda table: known[table].decoded.points)
+    linked = points_linked(codec, links.targets, len(parent), lambda table: known[table].decoded.points)
+    above = {**above, **linked}
     values = {column: columns[column] for column in codec.columns}
     read = read_rows(rows, values, above)
     settled = next((g for g in made.plan.groups if (g.group.table, g.group.part) == (name, "context")), None)

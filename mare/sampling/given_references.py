@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mare.codec.ticks import null_mask
-from mare.domain import CodeArray
+from mare.domain import CodeArray, smallest_dtype
 from mare.errors import SourceError
 from mare.relational.coding import Links
 from mare.relational.filling import VIA, Constant, Filling, FromAbove, Linked
@@ -57,6 +57,10 @@ def given_links(
     for reference, pairs in _links(filled).items():
         link, names, there = pairs[0][1], [name for name, _ in pairs], [linked.column for _, linked in pairs]
         if not set(names) <= set(columns):
+            described = related.reference(reference)
+            if link.way == "interval" and isinstance(described, Ranked):
+                # It is found by the row's time; what looks at it meets none.
+                codes[reference] = np.full(len(parent), described.size - 1, dtype=smallest_dtype(described.size))
             continue
         wanted = key_texts(columns, names)
         if link.way == "via":
@@ -82,9 +86,8 @@ def given_links(
             described = related.reference(reference)
             if isinstance(described, Ranked):
                 targets[reference], leads[reference] = places, link.table
-                codes[reference] = rank_codes(
-                    places, around.entities[table], around.entities[link.table], described.size, described.nullable
-                )
+                mine, theirs, onward = around.entities[table], around.entities[link.table], parent if described.onward else None
+                codes[reference] = rank_codes(places, mine, theirs, described.size, described.nullable, onward)
             elif isinstance(described, Stepped):
                 targets[reference], leads[reference] = places, table
                 codes[reference] = back_codes(_within(places, parent), described.back, described.itself)

@@ -36,7 +36,7 @@ def find_places(block: ChunkValues, table: str, link: Linked) -> Index:
         return draw_from_pool(block, table, link)
     if link.way == "other_entity":
         return draw_other_entity(block, table, link)
-    return _interval(block, table, link)
+    return _by_time(block, table, link)
 
 
 def draw_from_pool(block: ChunkValues, table: str, link: Linked, rows: Index | None = None, attempt: int = 0) -> Index:
@@ -104,18 +104,31 @@ def _is(link: Linked, reference: str, column: str) -> bool:
     return link.way == "owned" and (link.reference, link.column) == (reference, column)
 
 
-def _interval(block: ChunkValues, table: str, link: Linked) -> Index:
-    """The row of the same entity whose interval contains this row's time: of several, the one that began last."""
+def _by_time(block: ChunkValues, table: str, link: Linked) -> Index:
+    """The row that the model chose: this row's time was drawn inside its interval. Where order left no room there, or rows came
+    with their times and no reference, the row of the same entity whose interval contains the time: of several, the one that
+    began last."""
     time, (begin, end) = block.writer.finders[table, link.reference]
-    entity = block.writer.order[0]
-    here = block.placed.climb(np.arange(block.rows(table), dtype=np.int64), table, entity)
-    there = block.placed.climb(np.arange(block.rows(link.table), dtype=np.int64), link.table, entity)
     at, known = moments(block, table, time)
     starts, started = moments(block, link.table, begin)
     ends, ended = moments(block, link.table, end, last=True)
+    if (points := block.decoded(table).points.get(time)) is not None and points.scale.whole_days:
+        starts = starts // DAY_US * DAY_US  # a day that a row begins on is not before it
+    chosen = block.placed.tables[table].targets.get(link.reference)
+    if chosen is not None and not len(starts):
+        return np.full(len(at), NOWHERE, dtype=np.int64)
+    if chosen is not None:
+        row = np.maximum(chosen, 0)
+        holds = known & started[row] & (starts[row] <= at) & (~ended[row] | (at <= ends[row]))
+        if (holds | (chosen < 0)).all():
+            return chosen
+    entity = block.writer.order[0]
+    here = block.placed.climb(np.arange(block.rows(table), dtype=np.int64), table, entity)
+    there = block.placed.climb(np.arange(block.rows(link.table), dtype=np.int64), link.table, entity)
     usable = np.flatnonzero(started & ended)
     usable = usable[np.lexsort((starts[usable], there[usable]))]
-    return _latest(usable, there[usable], starts[usable], ends[usable], here, at, known)
+    places = _latest(usable, there[usable], starts[usable], ends[usable], here, at, known)
+    return places if chosen is None else np.where((chosen < 0) | holds, chosen, places)
 
 
 def _latest(rows: Index, whose: Index, starts: Micros, ends: Micros, here: Index, at: Micros, known: NDArray[np.bool_]) -> Index:

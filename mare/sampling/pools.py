@@ -94,9 +94,9 @@ def _codec(schema: Schema, writer: Writer, table: str) -> TableCodec:
 def _vocabularies(schema: Schema, public: PublicTables, table: str) -> Mapping[str, LearnedDomain]:
     """All codes of a public table may occur."""
     return {
-        f"{table}.{name}": LearnedValues(tuple(key[0] for key in public[column.vocabulary].vocabulary().keys))
+        f"{table}.{name}": LearnedValues(tuple(key[0] for key in public[column.vocabulary_table].vocabulary().keys))
         for name, column in schema.tables[table].columns.items()
-        if isinstance(column, Code) and column.values is None and column.vocabulary is not None
+        if isinstance(column, Code) and column.values is None and column.vocabulary_table is not None
     }
 
 
@@ -108,7 +108,9 @@ def _rows(schema: Schema, codec: TableCodec, table: str, seed: int, size: int) -
     codes: dict[str, CodeArray] = {}
     for name, column in codec.columns.items():
         # All of them are drawn, whatever the size: a row is the same in a large sample and in a small one.
-        codes[name] = rng.integers(0, column.size, size=pool.rows)[:size].astype(smallest_dtype(column.size))
+        rest = getattr(column, "rest", None)  # nothing of a pool is outside its lists
+        most = column.size if rest is None else rest.code
+        codes[name] = rng.integers(0, most, size=pool.rows)[:size].astype(smallest_dtype(column.size))
     everyone = np.arange(size, dtype=np.int64)
     return Placed(
         size, everyone, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.int64),

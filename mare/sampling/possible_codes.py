@@ -95,16 +95,19 @@ class Limits:
     """The first code that always may be: all from here on are possible."""
     fallback: int | None
     """The code for rows that nothing can be done for; None: any that leads somewhere."""
+    onward: bool = False
+    """Who would go further than there are rows stops at the last."""
 
     def wrong(self, codes: NDArray[np.integer]) -> Mask:
         wrong: Mask = (codes >= self.limit) & (codes < self.special)
         return wrong
 
 
-def rank_limits(name: str, reference: Ranked, crowd: Crowd, entity: Index) -> Limits:
-    """A reference by position leads to one of the rows that the entity has there, or is NULL where it may be."""
+def rank_limits(name: str, reference: Ranked, crowd: Crowd, entity: Index, reached: Index) -> Limits:
+    """A reference by position leads to one of the rows that the entity has there from ``reached`` on, or is NULL if it may be."""
     rows = reference.size - reference.nullable
-    return Limits(name, np.minimum(crowd.count[entity], rows), rows, rows if reference.nullable else None)
+    left = np.minimum(crowd.count[entity] - reached, rows)
+    return Limits(name, left, rows, rows if reference.nullable else None, reference.onward)
 
 
 def step_limits(name: str, reference: Stepped, position: Index) -> Limits:
@@ -116,6 +119,8 @@ def step_limits(name: str, reference: Stepped, position: Index) -> Limits:
 def keep_within(drawn: dict[str, CodeArray], limits: Limits, resample: Callable[[Mask, str], Codes], draws: RowDraws) -> None:
     """Mend ``drawn`` in place. ``resample`` draws the rows of a mask once more, under a name for the attempt."""
     codes = drawn[limits.column].astype(np.int64)
+    if limits.onward:
+        codes = np.where(limits.wrong(codes) & (limits.limit > 0), limits.limit - 1, codes)
     for attempt in range(REDRAWS):
         wrong = limits.wrong(codes)
         if not wrong.any():

@@ -6,17 +6,18 @@ another row first, its head is drawn before the rest of it, at every step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mare.codec import Above
 from mare.codec.elapsed import Advance, elapsed_name, pace_name
 from mare.domain import CodeArray, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
 from mare.relational.coding import siblings_in
 from mare.relational.placing import NOWHERE, Index, Placed, written_codes
-from mare.relational.relations import Ranked, Stepped
+from mare.relational.relations import Stepped
 from mare.relational.sharing import rows_above
 from mare.release import SettledGroup
 from mare.schema.condition_grammar import comparisons_in
@@ -26,7 +27,7 @@ from .fitted_tables import Chunk, Decoder, FittedTables, decoding_draws
 from .possible_codes import REDRAWS, keep_apart
 from .redrawing import redraw_rest, redraw_rows
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
-from .targets import LastOfItem, rank_targets, step_targets
+from .targets import LastOfItem, step_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,8 @@ class GrowingHistory:
     advances: Sequence[Advance]
     free: dict[str, CodeArray]
     """What the models look at: written when rows begin."""
+    linked: Callable[[Index], Above]
+    """Where the intervals are that rows refer to, once their references are drawn."""
 
     def begin(self, index: Index) -> None:
         for advance in self.advances:
@@ -45,8 +48,9 @@ class GrowingHistory:
                 self.free[name][index] = codes
 
     def end(self, index: Index, codes: Mapping[str, CodeArray]) -> None:
+        linked = self.linked(index) if self.advances else {}
         for advance in self.advances:
-            advance.hand_in(index, codes)
+            advance.hand_in(index, codes, linked)
 
 
 def fill_context(run: Run, settled: SettledGroup, codes: dict[str, CodeArray], rows: int) -> None:
@@ -80,17 +84,17 @@ def fill_rows(run: Run, table: str) -> None:
         make_room(settled, codes[settled.group.part], placed.rows)
     codes["rows"] |= shared_codes(run, table)
     if codes["head"] and all(g.group.part != "head" for g in groups):
-        _resolve(run, table, ranked, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
+        run.resolve(table, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
     last, ends = _last_of_item(run, table, groups), _end_of_sequences(run, table, groups)
     steps = [np.arange(placed.rows, dtype=np.int64)]
-    if growing.advances or _look_back(groups):
+    if growing.advances or _look_back(groups) or any(reference.onward for reference in ranked.values()):
         steps = by_position(placed.position)
     for step, index in enumerate(steps):
         growing.begin(index)
         for settled in groups:
             run.draw(settled, codes[settled.group.part], index, str(step))
             if settled.group.part == "head":
-                _resolve(run, table, ranked, codes["head"], targets, index)
+                run.resolve(table, codes["head"], targets, index)
                 if last is not None and same_item is not None:
                     items = tuple(codes["head"][item] for item in related.items)
                     same_item[index] = last.step(placed.parent, placed.position, items, index)
@@ -145,14 +149,6 @@ def _last_of_item(run: Run, table: str, groups: list[SettledGroup]) -> LastOfIte
     return LastOfItem(parents, tuple(head.columns.size(item) for item in items))
 
 
-def _resolve(
-    run: Run, table: str, ranked: Mapping[str, Ranked], codes: Mapping[str, CodeArray], targets: Mapping[str, Index], index: Index
-) -> None:
-    for name, reference in ranked.items():
-        entity = run.whose(table, index)
-        targets[name][index] = rank_targets(codes[name][index], reference, run.crowd(reference.table), entity)
-
-
 def _resolve_steps(run: Run, table: str) -> None:
     """The rows that references to earlier ones lead to."""
     placed, targets = run.tables[table], dict[str, Index]()
@@ -186,7 +182,7 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
             redraw_rows(run, table, list(drawn.values()), rows, f"{label} {attempt}")
             # Another code leads to another row.
             if "head" in drawn:
-                _resolve(run, table, run.ranked(table), placed.codes["head"], placed.targets, rows)
+                run.resolve(table, placed.codes["head"], placed.targets, rows)
 
         # What was unrolled with its key is drawn over its domain at once: its model has spoken for the whole list.
         columns = run.made.codecs[table].columns
@@ -214,7 +210,7 @@ def _look_back(groups: Sequence[SettledGroup]) -> bool:
 def _growing_history(made: FittedTables, chunk: Chunk, table: str) -> GrowingHistory:
     """For the rows of a table that are about to be drawn; its context and all tables above are there."""
     codec, rows = made.codecs[table], chunk.placed.tables[table].rows
-    decoder = Decoder(made.codecs, made.ordered_by, made.given)
+    decoder = Decoder(made.codecs, made.related, made.ordered_by, made.given)
     advances, free = list[Advance](), dict[str, CodeArray]()
     for column, first in codec.firsts.items():
         bins = {elapsed_name(column): first.elapsed, **({} if first.pacing is None else {pace_name(column): first.pacing})}
@@ -223,7 +219,7 @@ def _growing_history(made: FittedTables, chunk: Chunk, table: str) -> GrowingHis
             above, draws = decoder.above(chunk, codec), decoding_draws(chunk, table)
             advances.append(Advance(codec, column, firsts, siblings_in(chunk.placed, table), above, draws))
             free |= {name: np.zeros(rows, dtype=smallest_dtype(placed.count)) for name, placed in bins.items()}
-    return GrowingHistory(advances, free)
+    return GrowingHistory(advances, free, lambda rows: decoder.linked(chunk, codec, rows))
 
 
 def _is_looked_at(made: FittedTables, table: str, name: str) -> bool:

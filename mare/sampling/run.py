@@ -20,7 +20,7 @@ from mare.release import SettledGroup
 from .fitted_tables import Chunk, FittedTables
 from .possible_codes import keep_within, make_possible, rank_limits, step_limits, structural_codes
 from .randomness import ask, ask_by_block, ask_whole_blocks, draws_row_by_row, entity_keys
-from .targets import Crowd, steps_that_stay
+from .targets import Crowd, rank_targets, steps_that_stay
 
 Coded = dict[Part, dict[str, CodeArray]]
 OWN_PARTS: tuple[Part, ...] = ("head", "rows")
@@ -37,6 +37,8 @@ class Run:
     seed: int
     some: bool = False
     crowds: dict[str, Crowd] = field(default_factory=dict)
+    onward: dict[tuple[str, str], Index] = field(default_factory=dict)
+    """Of references that go onward, by table and name: the rank that the sequence has reached with each row."""
 
     @property
     def placed(self) -> PlacedTables:
@@ -116,7 +118,8 @@ class Run:
             if name not in drawn or not own:
                 continue
             if isinstance(reference, Ranked):
-                limits = rank_limits(name, reference, self.crowd(reference.table), self.whose(group.table, index))
+                crowd, reached = self.crowd(reference.table), self.reached(group.table, name, index)
+                limits = rank_limits(name, reference, crowd, self.whose(group.table, index), reached)
                 keep_within(drawn, limits, resample, draws)
             elif isinstance(reference, Stepped):
                 keep_within(drawn, step_limits(name, reference, self.tables[group.table].position[index]), resample, draws)
@@ -127,6 +130,23 @@ class Run:
         if table not in self.crowds:
             self.crowds[table] = Crowd.of(self.placed, table, self.made.tables[0])
         return self.crowds[table]
+
+    def reached(self, table: str, name: str, index: Index) -> Index:
+        """Of rows whose reference goes onward, the rank that the row before has reached; 0 for all others."""
+        ranks, position = self.onward.get((table, name)), self.tables[table].position[index]
+        if ranks is None:
+            return np.zeros(len(index), dtype=np.int64)
+        return np.where(position > 0, ranks[np.maximum(index - 1, 0)], 0)
+
+    def resolve(self, table: str, codes: Mapping[str, CodeArray], targets: Mapping[str, Index], index: Index) -> None:
+        """The rows that the references of these rows lead to, now that their codes are drawn."""
+        for name, reference in self.ranked(table).items():
+            entity, crowd, reached = self.whose(table, index), self.crowd(reference.table), self.reached(table, name, index)
+            found = rank_targets(codes[name][index], reference, crowd, entity, reached)
+            targets[name][index] = found
+            if reference.onward:
+                ranks = self.onward.setdefault((table, name), np.zeros(self.tables[table].rows, dtype=np.int64))
+                ranks[index] = np.where(found < 0, reached, found - crowd.first[entity])
 
     def group(self, table: str, part: Part) -> SettledGroup | None:
         return next((g for g in self.made.plan.groups if (g.group.table, g.group.part) == (table, part)), None)

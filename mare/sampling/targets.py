@@ -27,10 +27,10 @@ class Crowd:
         return cls(np.cumsum(count) - count, count)
 
 
-def rank_targets(codes: NDArray[np.integer], reference: Ranked, crowd: Crowd, entity: Index) -> Index:
-    """The places of the rows that these codes stand for: positions among the rows of an entity."""
-    leads = codes < np.minimum(crowd.count[entity], reference.size - reference.nullable)
-    return np.where(leads, crowd.first[entity] + codes, NOWHERE).astype(np.int64)
+def rank_targets(codes: NDArray[np.integer], reference: Ranked, crowd: Crowd, entity: Index, reached: Index) -> Index:
+    """The places of the rows that these codes stand for: positions among the rows of an entity, from those ``reached`` on."""
+    leads = codes < np.minimum(crowd.count[entity] - reached, reference.size - reference.nullable)
+    return np.where(leads, crowd.first[entity] + reached + codes, NOWHERE).astype(np.int64)
 
 
 def step_targets(codes: NDArray[np.integer], reference: Stepped, rows: Index) -> Index:

@@ -189,7 +189,9 @@ class ChunkValues:
 
     def decoded(self, table: str) -> DecodedTable:
         """What the models generated, or the user gave, as values."""
-        return Decoder(self.writer.codecs, self.writer.ordered_by, self.writer.given).table(self.chunk, table)
+        return Decoder(self.writer.codecs, self.writer.related, self.writer.ordered_by, self.writer.given).table(
+            self.chunk, table
+        )
 
     def codes(self, table: str) -> dict[str, CodeArray]:
         """The codes of all columns and references of the rows, wherever they were generated."""

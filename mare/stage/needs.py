@@ -157,7 +157,7 @@ def _links(schema: Schema, name: str, refer: _Refer) -> list[Link]:
         columns = table.reference_columns(reference)
         if declared.kind == "public":
             links.append(Link(reference, "public", declared.table, columns))
-        elif declared.kind in ("earlier", "owned") or (declared.kind == "same_entity" and declared.by == "position"):
+        elif declared.kind in ("earlier", "owned", "same_entity"):
             there = refer(declared.table, _referred(schema, declared.table, declared.column))
             links.append(Link(reference, declared.kind, declared.table, columns, there))
     return links

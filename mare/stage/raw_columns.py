@@ -170,15 +170,14 @@ def measured_column(staged: Staged, table: str, name: str, measure: Measure, cod
     return _first(staged, table, name, most_rows) if measure == "first" else _values(staged, table, name, codec, most_rows)
 
 
-def listed_view(staged: Staged, table: str, name: str, listed: tuple[str, ...], most_rows: int) -> StagedView:
-    """Which value of a public list each row holds; one outside it is the last code."""
-    size = len(listed) + 1
-    places = {text: code for code, text in enumerate(listed)}
-    codes = coded_by_value(staged.values(table)[name], places, len(listed), len(listed), size).codes
+def listed_view(staged: Staged, table: str, name: str, cells: Mapping[str, int], most_rows: int) -> StagedView:
+    """Which cell of a public list each row falls into; then come values outside the list, and NULL."""
+    outside = max(cells.values()) + 1
+    codes = coded_by_value(staged.values(table)[name], dict(cells), outside, outside + 1, outside + 2).codes
     held = staged.tables[table]
     known = held.known
-    owner, coded = held.entity[known], {CODE: codes[known].astype(smallest_dtype(size))}
-    return StagedView(f"{table}.{name}", Domain((CODE,), (size,)), most_rows, staged.entities, owner, coded)
+    owner, coded = held.entity[known], {CODE: codes[known]}
+    return StagedView(f"{table}.{name}", Domain((CODE,), (outside + 2,)), most_rows, staged.entities, owner, coded)
 
 
 def _values(staged: Staged, table: str, name: str, codec: TableCodec, most_rows: int) -> MeasuredColumn:

@@ -18,7 +18,7 @@ from mare.codec import Points, ReadTable, TableCodec
 from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup
-from mare.relational.coding import Links, Uncoded, code_rows, points_above, read_rows
+from mare.relational.coding import Links, Uncoded, code_rows, points_above, points_linked, read_rows
 from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, seen_columns
 from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, rank_codes
 from mare.relational.sharing import context_codes, first_rows, rows_above
@@ -124,7 +124,9 @@ class Staged:
         staged, related = self.tables[table], related or TableRelations()
         around = PlacedTables(self.owners, {name: held.uncoded for name, held in self.tables.items()})
         rows = Uncoded(codec, related, self._links(staged, related), around)
-        read = read_rows(rows, self.values(table), points_above(codec, rows.around, self._points.__getitem__))
+        above = points_above(codec, rows.around, self._points.__getitem__)
+        linked = points_linked(codec, rows.links.targets, len(staged.entity), self._points.__getitem__)
+        read = read_rows(rows, self.values(table), {**above, **linked})
         self._reads[table], self._points[table] = (rows, read), read.points
 
     def as_read(self, table: str) -> ReadTable:
@@ -184,7 +186,8 @@ class Staged:
                 there = self.tables[link.table]
                 rows = find_rows(self.connection, staged.relation, number, link, there.relation, within="entity")
                 targets[link.name] = rows
-                codes[link.name] = rank_codes(rows, staged.entity, there.entity, coding.size, coding.nullable)
+                onward = staged.parent if coding.onward else None
+                codes[link.name] = rank_codes(rows, staged.entity, there.entity, coding.size, coding.nullable, onward)
             elif isinstance(coding, Stepped):
                 rows = find_rows(self.connection, staged.relation, number, link, staged.relation, within="parent")
                 codes[link.name] = back_codes(rows, coding.back, coding.itself)

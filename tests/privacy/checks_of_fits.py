@@ -37,7 +37,7 @@ def benchmark_passes_the_tape() -> None:
     """The whole fit as the benchmark runs it, on the way that 100,000 patients would take it. Two leave: the one beyond every
     cap, and one like any other."""
     data, anyone = _benchmark()
-    report = tape_audit(benchmark_plan(), data, entities=[STUFFED, anyone], recorder=Copies(times=8000, seed=2))
+    report = tape_audit(benchmark_plan(), data, entities=[STUFFED, anyone], recorder=Copies(times=8000, seed=1))
     assert report.passed, report.render()
 
 

@@ -65,12 +65,13 @@ def deltas_add_up() -> None:
     with pytest.MonkeyPatch.context() as patch:
         recorder = _Errors(patch)
         made = plan(load_schema(LISTS_BELOW), budget)
-        ledger = fit_module.run_fit(made, lists_below(), FitOptions(bits=SeededBits(1), tape=recorder)).ledger
+        ledger = fit_module.run_fit(made, lists_below(), FitOptions(bits=SeededBits(3), tape=recorder)).ledger
     assert any(recorder.errors), "all noise was exact: nothing was tried"
     for charge, error in zip(ledger.charges, recorder.errors, strict=True):
         assert error <= Fraction(charge.total_variation), f"{charge.what}: the noise may be off by more than was charged"
     listing = [charge for charge in ledger.charges if charge.mechanism == "stable keys"]
     assert listing, "no list was learned: nothing was tried"
+    assert all("at most 1 of an entity" not in charge.what for charge in listing), "everybody named one value: nothing was tried"
     for charge in listing:
         assert _gets_out(charge) <= charge.delta, f"{charge.what}: one entity's own values get out more often than delta"
     totals = ledger.totals

@@ -112,7 +112,7 @@ def strange_and_missing_values_pass_the_tape() -> None:
 def rows_of_the_rest_pass_the_tape() -> None:
     """Of many rows of one rare group one stays: which, depends on the rows and on nothing about the source."""
     schema = related("association, the rest by its group")
-    report = tape_audit(plan(schema, BUDGET), dataset(schema, seed=3, entities=12), random=2, retold=True)
+    report = tape_audit(plan(schema, BUDGET), dataset(schema, seed=4, entities=12), random=2, retold=True)
     (order,) = (replay for replay in report.retold if replay.why == OTHER_ORDER)
     # The columns of a public table stand in the release as the catalogue has them: that order is public.
     assert [told for told in order.differences if not told.startswith("public/")] == [], report.render()

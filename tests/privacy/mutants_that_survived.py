@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 import mare.fitting.bin_placing as placing_module
 import mare.privacy.learner as learner_module
 import mare.relational.coding as coding_module
+from mare.privacy.fine_histograms import FineHistogram
 from mare.privacy.learner import Learner
 from mare.privacy.noise import LARGEST_COUNT, Noise
 from mare.privacy.till import Till
@@ -94,7 +96,14 @@ def true_phases(patch: pytest.MonkeyPatch) -> None:
 def true_quantiles(patch: pytest.MonkeyPatch) -> None:
     """The number of bins stands in the release, and is a clamped function of the true number of entities (leak 1)."""
     original = placing_module.quantile_count
-    _with_true_number(patch, lambda true: patch.setattr(placing_module, "quantile_count", lambda entities: original(true())))
+
+    def use(true: Callable[[], float]) -> None:
+        def count(histogram: FineHistogram) -> int:
+            return original(replace(histogram, noisy=np.array([true()]), deviation=0.02))
+
+        patch.setattr(placing_module, "quantile_count", count)
+
+    _with_true_number(patch, use)
 
 
 @planted("the most frequent values by true count", checks_of_noise.listed_values_follow_the_noise, "the more frequent value")

@@ -137,7 +137,7 @@ def looking_closer(gate: Gate, column: ListedColumn) -> tuple[object, ...]:
     order = learned_order(found, None, placed)
     known = replace(placed, low=order.low, high=order.high)
     (closer,) = looked_at(bins_asked, [coarse_grid(known)], [cuts_of(known, None)], 64)
-    return order, placed_bins(known, tapered(closer), 300.0)
+    return order, placed_bins(known, tapered(closer))
 
 
 @pytest.mark.parametrize("gone", [1, 2, 3, 99])

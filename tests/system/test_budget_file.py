@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -295,7 +296,8 @@ def test_the_guide_shows_what_its_commands_print(tmp_path: Path) -> None:
     for block in re.findall(r"```console\n(.*?)```", guide, flags=re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, *shown = part.rstrip("\n").split("\n")
-            done = run(command.replace("python ", f"{sys.executable} "), tmp_path)
+            words = shlex.split(command, comments=True)
+            done = run(words if words[0] == "mare" else command.replace("python ", f"{sys.executable} "), tmp_path)
             printed = iter((done.stdout + done.stderr).split("\n"))
             missing = [line for line in shown if line != "…" and not any(line == other for other in printed)]
             assert missing == [], f"$ {command}\n{done.stdout}{done.stderr}"

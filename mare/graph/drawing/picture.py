@@ -207,7 +207,7 @@ LEGEND = {
     "item": "looks at the previous row of the item",
     "sees": "sees a sibling's context",
     "same_entity_position": "looks at the row it refers to",
-    "same_entity_interval": "refers to a row by time: no history",
+    "same_entity_interval": "looks at the row it refers to, and has its time inside of it",
     "owned": "one more owner",
 }
 """Mark → words, in the order in which they are listed."""

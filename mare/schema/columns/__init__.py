@@ -11,7 +11,7 @@ from pydantic import Field
 
 from .boolean import Boolean
 from .category import DEFAULT_MAX_VALUES, Category, Listed, Rest
-from .code import Code, Hierarchy
+from .code import Code, CodeFile, Hierarchy
 from .column import AnyColumn, LearnedDomain, Raw
 from .number import Drift, Integer, Number, NumericRange, Quantity
 from .ordinal import DEFAULT_BINS, PACES, Ordinal, keeps_each
@@ -32,6 +32,7 @@ __all__ = [
     "Boolean",
     "Category",
     "Code",
+    "CodeFile",
     "Column",
     "Date",
     "Datetime",

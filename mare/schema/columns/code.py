@@ -31,16 +31,32 @@ class Hierarchy(Strict):
     """A column of the same row that tells vocabularies apart (`icd_version`): the coarsest level."""
 
 
+ICD10CM, WITHOUT_DOTS = "icd10cm", "icd10cm-without-dots"
+KNOWN = (ICD10CM, WITHOUT_DOTS)
+"""Vocabularies that a package brings."""
+
+
+class CodeFile(Strict):
+    """A public list of codes in a CSV file of your own: LOINC, ATC, a subset of SNOMED."""
+
+    file: str
+    """The CSV file, with a header. It is read when a release is fitted; a path is taken from the folder where mare runs."""
+    code: str
+    """Its column of codes."""
+    levels: tuple[str, ...] = ()
+    """Its columns that group codes, coarse to fine: `[chapter, block]`."""
+
+
 class Code(LearnedDomain, Rest, Listed):
     """A code of a large vocabulary with a public hierarchy: ICD, ATC, LOINC."""
 
     type: Literal["code"]
-    vocabulary: str | None = None
-    """The public table whose key lists the codes."""
+    vocabulary: str | CodeFile | None = None
+    """The public table whose key lists the codes; or `icd10cm` (`icd10cm-without-dots` for A001); or a file of your own."""
     values: tuple[Value, ...] | None = None
     """All codes, where there is no such table."""
     max_values: int | None = Field(None, ge=1)
-    """Keep at most this many codes; the rest are drawn within their level of the hierarchy."""
+    """At most this many places: codes that are kept, and groups of codes that share one."""
     hierarchy: Hierarchy | None = None
     """How codes coarsen."""
 
@@ -50,14 +66,15 @@ class Code(LearnedDomain, Rest, Listed):
         yield from values_faults(self.values, path)
         yield from self.rest_faults(self.nullable, path)
         publics = [t for t, role in layout.roles.items() if role == "public"]
-        if self.vocabulary is not None:
-            if self.vocabulary not in layout.schema.tables:
-                yield no_table((*path, "vocabulary"), self.vocabulary, publics, "public tables")
-            elif layout.roles[self.vocabulary] != "public":
+        if (table_of_codes := self.vocabulary_table) is not None:
+            if table_of_codes not in layout.schema.tables:
+                known = [*publics, *KNOWN]
+                yield no_table((*path, "vocabulary"), table_of_codes, known, "public tables and known vocabularies")
+            elif layout.roles[table_of_codes] != "public":
                 remedy = f"Mark it `public: true` if it holds nothing about anybody, or name one of {listed(publics)}"
-                yield Fault((*path, "vocabulary"), f"{self.vocabulary} is not public", remedy)
-            if self.values is not None:
-                yield Fault((*path, "values"), "the codes come from `vocabulary`", "Keep `vocabulary` or `values`")
+                yield Fault((*path, "vocabulary"), f"{table_of_codes} is not public", remedy)
+        if self.vocabulary is not None and self.values is not None:
+            yield Fault((*path, "values"), "the codes come from `vocabulary`", "Keep `vocabulary` or `values`")
         if self.values is not None and self.learn:
             yield Fault((*path, "learn"), "the codes are listed, so there is nothing to learn", "Keep `values` or `learn`")
         if self.vocabulary is None and self.values is None and not self.learn and self.determined is None:
@@ -70,7 +87,7 @@ class Code(LearnedDomain, Rest, Listed):
         prefix, by, known = hierarchy.prefix, hierarchy.by, layout.columns(table)
         if any(length < 1 for length in prefix) or any(a >= b for a, b in pairwise(prefix)):
             yield Fault((*path, "prefix"), "prefix lengths grow, from 1", "Write them coarse to fine: [1, 3]")
-        if hierarchy.columns and self.vocabulary is None:
+        if hierarchy.columns and self.vocabulary_table is None:
             remedy = "Write `vocabulary:` with the public table that has these columns, or use `prefix`"
             yield Fault((*path, "columns"), "columns of no vocabulary", remedy)
         if by is not None and by not in known:
@@ -79,12 +96,18 @@ class Code(LearnedDomain, Rest, Listed):
             yield Fault(path, "the hierarchy has no level", "Write `prefix: [1, 3]`, or `columns:` of the vocabulary table")
 
     @property
+    def vocabulary_table(self) -> str | None:
+        """The public table of the source that lists the codes, where it is one."""
+        return self.vocabulary if isinstance(self.vocabulary, str) and self.vocabulary not in KNOWN else None
+
+    @property
     def is_learned(self) -> bool:
-        return self.learn and self.values is None
+        brought = self.vocabulary is not None and self.vocabulary_table is None
+        return (self.learn or brought) and self.values is None
 
     @property
     def most_codes(self) -> int | None:
-        if self.values is None and not self.learn and self.max_values is None:
+        if self.values is None and not self.is_learned and self.max_values is None:
             return None
         whole = self.values is not None and most_listed(self.values, self.max_values) == len(self.values)
         extra = self.rest_word not in (None, *(self.values or ())) if whole else True

@@ -33,7 +33,7 @@ def histogram(placed: OpenBins, counts: np.ndarray | None = None) -> FineHistogr
 @pytest.mark.parametrize("low", [-5, 0, -(10**9)])
 def test_bins_span_the_domain_whatever_its_width(span: int, scale: str, low: int) -> None:
     placed = OpenBins(low, low + span, scale, 20)  # type: ignore[arg-type]
-    bins = placed_bins(placed, histogram(placed), 10_000)
+    bins = placed_bins(placed, histogram(placed))
     assert bins.low == low
     # beyond 2^53 a double tells every few hundred ticks apart, which nobody will miss
     assert abs(bins.high - (low + span)) <= span >> 50
@@ -44,7 +44,7 @@ def test_the_ends_can_be_bins_of_their_own() -> None:
     placed = OpenBins(0, 10**6, "linear", 20)
     counts = np.full(coarse_grid(placed).cells, 100.0)
     counts[0] = counts[-1] = 10_000
-    edges = placed_bins(placed, histogram(placed, counts), 10**6).edges
+    edges = placed_bins(placed, histogram(placed, counts)).edges
     assert edges[:2] == (0, 1)
     assert edges[-2:] == (10**6, 10**6 + 1)
 
@@ -61,7 +61,7 @@ def test_a_wide_cell_of_a_log_scale_is_drawn_from_by_factors() -> None:
     """Stays from 1 to 365 days of which nothing more is known: evenly, half of them would be above 183 days."""
     placed = OpenBins(0, 364, "log", 20)
     grid = Grid((0.0, 1.0, 364.0, 365.0), "log", 1.0)
-    bins = placed_bins(placed, FineHistogram(grid, np.array([0.0, 100.0, 0.0]), 0.0, 5.0, "discrete gaussian", 0.1), 100)
+    bins = placed_bins(placed, FineHistogram(grid, np.array([0.0, 100.0, 0.0]), 0.0, 5.0, "discrete gaussian", 0.1))
     drawn = bins.draw(bins.assign(np.arange(1, 365))[np.arange(4000) % 364], np.random.default_rng(0))
     whole = Bins((bins.low, bins.high + 1), bins.cells, bins.weights).draw(np.zeros(4000, dtype=int), np.random.default_rng(0))
     assert len(drawn) == 4000
@@ -72,7 +72,7 @@ def test_what_closes_an_interval_is_a_bin_even_if_nothing_does() -> None:
     placed = OpenBins(0, WHOLE, "linear", 20, closes=True)
     counts = np.full(coarse_grid(placed).cells, 100.0)
     counts[-1] = 0
-    assert placed_bins(placed, histogram(placed, counts), 10**6).edges[-2:] == (WHOLE, WHOLE + 1)
+    assert placed_bins(placed, histogram(placed, counts)).edges[-2:] == (WHOLE, WHOLE + 1)
 
 
 @pytest.mark.parametrize(("years", "months"), [(200, 312), (60, 96), (15, 24), (3, 6)])

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mare.codec import LearnedOrder, LearnedScales, LearnedValues, OrdinalCodec, RelativeCodec, ScaledCodec
+from mare.codec import LearnedOrder, LearnedScales, LearnedValues, OrdinalCodec, RelativeCodec, ScaledCodec, table_codec
 from mare.codec.relative import WHOLE
+from mare.fitting.code_lists import code_lists
 from mare.fitting.learning import Learning
 from mare.graph.dag import DatasetDag
 from mare.graph.pdag import column_groups
@@ -90,7 +91,9 @@ def learning(budget: Budget, share: float = 0.5) -> Iterator[Learning]:
     bounds, _ = row_bounds(schema, DatasetDag.of(schema))
     gate = Gate(budget, Ledger(budget, "one person"), SeededBits(1))
     with open_stage(MemorySource.of(rows(), TYPES), tables, gate) as door:
-        yield Learning(schema, {t.name: t.values for t in tables}, door, bounds, float(PEOPLE), share)
+        columns = {t.name: t.values for t in tables}
+        codes = code_lists(schema, {}, [table_codec(schema, name, values) for name, values in columns.items()])
+        yield Learning(schema, columns, door, bounds, share, codes)
 
 
 @pytest.fixture(scope="module")
@@ -165,13 +168,13 @@ def test_every_item_has_its_own_scale(learned) -> None:
     assert spans["crp"][1] < 130
 
 
-def test_rare_codes_go_with_their_kin(learned) -> None:
+def test_codes_that_hardly_occur_share_a_place(learned) -> None:
     icd = learned[1]["people.icd"]
-    assert icd.kept == ("A00", "A01", "A02")
-    assert {frozenset(group) for group in icd.shared} == {frozenset({"B00", "B01", "B02"}), frozenset({"C00"})}
-    assert icd.size <= 6 + 1  # what no list holds is a code of its own
-    drawn = set(icd.decode(np.full(200, 3 + [len(g) for g in icd.shared].index(3)), np.random.default_rng(0)).to_pylist())
-    assert drawn == {"B00", "B01", "B02"}
+    assert set(icd.kept) == {"A00", "A01", "A02", "B00", "B01"}
+    assert [set(group) for group in icd.shared] == [{"B02", "C00"}]
+    assert icd.size == 5 + 1 + 1  # what no list holds is a code of its own
+    drawn = set(icd.decode(np.full(200, 5), np.random.default_rng(0)).to_pylist())
+    assert drawn <= {"B02", "C00"}
 
 
 def test_the_share_is_spent_and_no_more() -> None:
@@ -185,7 +188,7 @@ def test_the_share_is_spent_and_no_more() -> None:
 def test_nothing_is_asked_when_nothing_is_open() -> None:
     with learning(Budget(2, 1e-9)) as phase:
         codecs = phase.run()
-        again = Learning(phase.schema, phase.columns, phase.door, phase.bounds, phase.entities, 0.1, learned=dict(phase.learned))
+        again = Learning(phase.schema, phase.columns, phase.door, phase.bounds, 0.1, learned=dict(phase.learned))
         charges = len(phase.door._gate.ledger.charges)
         assert again.run() == codecs
         assert len(phase.door._gate.ledger.charges) == charges

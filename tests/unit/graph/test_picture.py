@@ -159,7 +159,7 @@ def test_only_marks_that_occur_are_explained() -> None:
     twenty = texts(draw_svg(load_schema(TWENTY)))
     assert "looks at so many previous rows" in twenty
     assert "sees a sibling's context" in twenty
-    assert "refers to a row by time: no history" in twenty
+    assert "looks at the row it refers to, and has its time inside of it" in twenty
 
 
 def test_names_are_escaped_and_long_ones_are_cut_with_a_tooltip() -> None:

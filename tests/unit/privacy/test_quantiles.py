@@ -18,9 +18,13 @@ def histogram(grid: Grid, noisy: list[float], deviation: float = 1.0) -> FineHis
     return FineHistogram(grid, np.array(noisy, dtype=np.float64), 0.0, deviation, "discrete gaussian", 0.1)
 
 
-@pytest.mark.parametrize(("entities", "bins"), [(-3, 6), (1, 6), (10_000, 6), (100_000, 13), (300_000, 20), (10**8, 20)])
-def test_more_entities_allow_more_bins(entities: float, bins: int) -> None:
-    assert quantile_count(entities) == bins
+@pytest.mark.parametrize(
+    ("rows", "deviation", "bins"),
+    [(-3, 1, 6), (1, 1, 6), (10_000, 25, 6), (100_000, 40, 11), (10_000, 4, 11), (300_000, 40, 16), (2000, 0.01, 20), (9, 0, 20)],
+)
+def test_the_number_of_bins_follows_from_noise_against_signal(rows: float, deviation: float, bins: int) -> None:
+    """Ten times less noise is worth as much as ten times more people."""
+    assert quantile_count(histogram(even_grid(0, 2, 2), [rows / 2, rows / 2], deviation)) == bins
 
 
 def test_bins_of_one_mass() -> None:
