@@ -31,6 +31,7 @@ from mare.planning.sensitivity import RowBound
 from mare.privacy.learner import Learner
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema
+from mare.schema.sameness import shared_columns
 from mare.stage_door import Measure, StageDoor
 
 from .bin_placing import (
@@ -107,7 +108,7 @@ class Learning:
             if at in self.codes:
                 values, doubts = learn_codes(self.door, table, name, self.codes[at], codec.most, rows, share)
             else:
-                each = self.rows_each.get(table, 1)
+                each = self.rows_each.get(self._told_by(table, name), 1)
                 values = learn_values(self.door, table, name, codec.most, rows, each, share, lists)
                 doubts = doubt_of_list(at, values)
             self.learned[at] = values
@@ -128,7 +129,7 @@ class Learning:
         for name, ordered in codec.ordered.items():
             placed = ordered.placed
             if isinstance(placed, OpenBins) and None in (placed.low, placed.high):
-                learner = self.door.numbers(table, name, "values", codec, self.bounds[table].rows, share * BOUNDS)
+                learner = self.door.numbers(table, name, "values", codec, self._most_rows(table, name), share * BOUNDS)
                 calendar = calendar_of(ordered)
                 (found,) = looked_at(asking(learner), [open_grid(calendar, placed)], [open_cuts(calendar)], MOST_CELLS)
                 self.learned[f"{table}.{name}"] = learned_order(found, calendar, placed)
@@ -166,19 +167,22 @@ class Learning:
             return
         # How far a sequence has come is looked at, never drawn.
         drawn = measure != "elapsed"
-        rows = self._most_rows(table, measure)
+        rows = self._most_rows(table, column, measure)
         learner = self.door.numbers(table, column, measure, self.codec(table), rows, share, placed.low or 0)
         (found,) = looked_at(asking(learner), [coarse_grid(placed, calendar)], [cuts_of(placed, calendar)], MOST_CELLS)
         bins = placed_bins(placed, tapered(found))
         self.learned[name] = LearnedOrder(before.low, before.high, bins if drawn else Bins(bins.edges))
 
-    def _most_rows(self, table: str, measure: Measure) -> int:
-        """S: sequences begin once for each row above, all else is measured of each row."""
-        if measure != "first":
-            return self.bounds[table].rows
-        link = self.schema.parent(table)
-        above = None if link is None or link.table is None else self.bounds.get(link.table)
-        return 1 if above is None else above.rows
+    def _most_rows(self, table: str, column: str, measure: Measure = "values") -> int:
+        """S: sequences begin once for each row above, and what is the same in many rows stands once for the row above that it is
+        the same for; all else is measured of each row."""
+        told_by = self._told_by(table, column) if measure != "first" else self.schema.parent_name(table)
+        # An entity by column has no table, and stands once for itself.
+        return 1 if told_by is None or told_by not in self.schema.tables else self.bounds[told_by].rows
+
+    def _told_by(self, table: str, column: str) -> str:
+        """The table that has one value of a column for each of its rows: its own, or one above."""
+        return next((s.above for s in shared_columns(self.schema, table) if s.column == column), table)
 
     def _items(self, table: str, name: str, codec: TableCodec, scaled: ScaledCodec) -> ItemColumn:
         return ItemColumn(self.door, table, name, codec, scaled, self.bounds[table].rows)

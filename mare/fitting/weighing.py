@@ -187,7 +187,9 @@ def _seen(stretch: Stretch) -> tuple[int, int]:
     clear = [half for half in stretch.halves or () if half.clear]
     if not clear or stretch.gain <= 0:
         return stretch.first, stretch.last
-    return _seen(clear[0])[0], _seen(clear[-1])[1]
+    # Each half once: asking an only one for both ends would double the work at every step down to an atom.
+    ends = [_seen(half) for half in clear]
+    return ends[0][0], ends[-1][1]
 
 
 def _share_out(stretch: Stretch, rows: float, places: Numbers, seen: tuple[int, int], weights: Numbers) -> None:

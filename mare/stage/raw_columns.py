@@ -181,10 +181,13 @@ def listed_view(staged: Staged, table: str, name: str, cells: Mapping[str, int],
 
 
 def _values(staged: Staged, table: str, name: str, codec: TableCodec, most_rows: int) -> MeasuredColumn:
-    """The rows that have a number, of those that are counted at all."""
+    """The rows that have a number, of those that are counted at all; of what is the same in many rows, those that tell it."""
     read, rows = staged.as_read(table), staged.tables[table]
     reading, column = read.readings[name], codec.columns[name]
     counted = reading.ordinary if rows.unknown is None else reading.ordinary & ~rows.unknown
+    for shared in codec.shared:
+        if shared.column == name:
+            counted = counted & staged.telling(shared)
     at = np.flatnonzero(counted)
     items = column.item_of(read.codes)[at] if isinstance(column, ScaledCodec) else None
     return MeasuredColumn(f"{table}.{name}", most_rows, staged.entities, rows.entity[at], reading.measure[at], items)

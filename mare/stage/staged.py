@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mare.codec import Points, ReadTable, TableCodec
 from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
@@ -20,8 +21,9 @@ from mare.graph.groups import ColumnGroup
 from mare.relational.coding import Links, Uncoded, code_rows, points_above, points_linked, read_rows
 from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, seen_columns
 from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, rank_codes
-from mare.relational.sharing import context_codes, rows_above
+from mare.relational.sharing import context_codes, first_rows, rows_above
 from mare.relational.unrolling import Unrolling
+from mare.schema.sameness import Shared
 
 from .lookups import add_to_vocabulary, find_keys, find_rows
 from .needs import Link
@@ -149,6 +151,13 @@ class Staged:
         unrolling = rows.related.unrolling
         if unrolling is not None and unrolling.rest == "rows" and staged.key is not None:
             self._rest[table] = np.flatnonzero(unrolling.slot[staged.key] < 0).astype(np.int64)
+
+    def telling(self, shared: Shared) -> NDArray[np.bool_]:
+        """Of each row of a table, whether it is the one that tells what is the same in others: the first of them."""
+        around = PlacedTables(self.owners, {name: held.uncoded for name, held in self.tables.items()})
+        above, tells = rows_above(shared, around), np.zeros(around.tables[shared.table].rows, dtype=np.bool_)
+        tells[first_rows(above, len(self.tables[shared.above].parent))[above]] = True
+        return tells
 
     def _share(self, codec: TableCodec) -> None:
         """What is the same in all rows below a row: into the context that holds it, and how many rows contradict it."""

@@ -123,6 +123,13 @@ def test_it_never_changes() -> None:
     assert (labs.groupby("person")["panel"].nunique() == 2).any()
 
 
+def test_it_is_measured_once_for_each_person_so_nothing_has_to_be_scaled_down() -> None:
+    clips = {charge.view: charge.clip for charge in fitted().ledger.charges if charge.what.startswith("counts of")}
+    assert clips["stays.weight"] is None
+    assert clips["stays.age"] is None
+    assert clips["labs.value"] is not None
+
+
 def test_its_share_and_what_it_goes_with_are_kept() -> None:
     for table, column, other in (
         ("stays", "sex", "ward"),
