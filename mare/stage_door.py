@@ -116,10 +116,11 @@ class StageDoor:
         edges: Sequence[Sequence[float]],
         lows: Sequence[int],
         label: str,
+        measure: Measure = "values",
     ) -> Curator:
         """For the items of a column (`ITEM`), and the cells (``label``) that their numbers fall into on the grid of each item,
         counted from its low end."""
-        column = measured_column(self._staged, table, name, "values", codec, most_rows)
+        column = measured_column(self._staged, table, name, measure, codec, most_rows)
         return self._gate.curator(column.by_item(edges, lows, label), share)
 
     # ------------------------------------------------------------------ once everything has a domain

@@ -39,6 +39,8 @@ class Bins:
     """Edges of the fine histogram, among them those of the bins; none where values are drawn evenly."""
     weights: tuple[float, ...] = ()
     """Of each fine cell, what it weighs."""
+    digits: tuple[float, ...] = ()
+    """How usual each ending is, by the rest that a tick leaves (of 10 or 100); none where all are alike."""
 
     def __post_init__(self) -> None:
         if len(self.edges) < 2 or any(a >= b for a, b in pairwise(self.edges)):
@@ -51,6 +53,8 @@ class Bins:
             raise ValueError("every fine cell has a weight, and together they are the bins")
         if not all(0 <= weight < float("inf") for weight in self.weights):
             raise ValueError("the weight of a fine cell is never negative")
+        if len(self.digits) not in (0, 10, 100) or not all(0 <= weight < float("inf") for weight in self.digits):
+            raise ValueError("there are 10 or 100 endings, and none is less than never")
 
     @property
     def count(self) -> int:
@@ -79,7 +83,25 @@ class Bins:
             reached = low + rng.random(len(index)) * (high - low)
             cell = self._ladder.find(reached) - 1
             index = np.clip(cell, starts[index], starts[index + 1] - 1)
-        return rng.integers(edges[index], edges[index + 1], dtype=np.int64)
+        drawn = rng.integers(edges[index], edges[index + 1], dtype=np.int64)
+        return self._ending(drawn, edges[index], edges[index + 1], rng) if self.digits else drawn
+
+    def _ending(self, drawn: Ticks, low: Ticks, high: Ticks, rng: np.random.Generator) -> Ticks:
+        """Ticks of the same cells with usual endings; as drawn where a cell has none of them."""
+        rounds = len(self.digits)
+        reached = np.concatenate([[0.0], np.cumsum(self.digits * 2)])
+        start = low % rounds
+        stop = start + np.minimum(high - low, rounds)
+        wanted = reached[start] + rng.random(len(low)) * (reached[stop] - reached[start])
+        rest = np.clip(np.searchsorted(reached, wanted, side="right") - 1, start, stop - 1)
+        first = low + rest - start
+        ticks = first + rounds * rng.integers(0, (high - 1 - first) // rounds + 1, dtype=np.int64)
+        return np.where(reached[stop] > reached[start], ticks, drawn)
+
+    @cached_property
+    def whole(self) -> Bins:
+        """All of it as one bin."""
+        return Bins((self.edges[0], self.edges[-1]), self.cells, self.weights, self.digits)
 
     @cached_property
     def _inner(self) -> Ticks:

@@ -90,12 +90,18 @@ class ScaledCodec:
         return sum(beyond(item.bins, Reading(reading.measure[at], reading.kinds[at])) for item, at in self._by_item(items))
 
     def draw(self, codes: NDArray[np.integer], items: Items, rng: np.random.Generator) -> tuple[NDArray[np.float64], Kinds]:
-        """A number for every ordinary row, and what each row is. An item with fewer bins takes its last one for the others."""
+        """A number for every ordinary row, and what each row is. An item with fewer bins takes any of its numbers for the others:
+        its last bin would make all of them large."""
         kinds = self.slots.kinds_of(codes, self.count)
         ordinary = np.where(kinds == ORDINARY, codes, 0)
         ticks: Ticks = np.zeros(len(items), dtype=np.int64)
         for item, at in self._by_item(items):
-            ticks[at] = item.bins.draw(np.minimum(ordinary[at], item.bins.count - 1), drawing(rng, "item", at))
+            known = ordinary[at] < item.bins.count
+            drawn = item.bins.draw(np.where(known, ordinary[at], 0), drawing(rng, "item", at))
+            if not known.all():
+                others = item.bins.whole.draw(np.zeros(len(at), dtype=np.int64), drawing(rng, "any of the item", at))
+                drawn = np.where(known, drawn, others)
+            ticks[at] = drawn
         # Dividing by a power of ten is correctly rounded; multiplying by 0.01 would give 0.29000000000000004.
         factors = self._factors[items]
         numbers = np.where(factors >= 1, ticks / np.maximum(factors, 1), ticks * np.rint(1 / np.minimum(factors, 1)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -86,6 +87,22 @@ def learned_order(found: Weighed, calendar: Calendar | None, placed: OpenBins) -
     if placed.high is not None:
         return LearnedOrder(min(first, placed.high), None)
     return LearnedOrder(first, max(first, last))
+
+
+def carried(look: FineHistogram, placed: OpenBins, ratio: Fraction) -> FineHistogram | None:
+    """A look for bounds as one between them, counted from the lower one. ``ratio``: ticks from now on for one of before.
+
+    Cells outside are left out: nothing was seen there. None where an edge is no whole tick from now on.
+    """
+    low, high = _ends(placed)
+    marks = [ratio * int(edge) for edge in look.grid.edges]
+    cells = [cell for cell, (first, last) in enumerate(pairwise(marks)) if last > low and first <= high]
+    edges = [min(max(mark, Fraction(low)), Fraction(high + 1)) - low for mark in marks[cells[0] : cells[-1] + 2]] if cells else []
+    if len(set(edges)) != len(edges) or len(edges) < 2 or any(edge.denominator != 1 for edge in edges):
+        return None
+    edges[0], edges[-1] = Fraction(0), Fraction(high - low + 1)
+    grid = replace(look.grid, edges=tuple(float(edge) for edge in edges))
+    return replace(look, grid=grid, noisy=look.noisy[cells])
 
 
 def coarse_grid(placed: OpenBins, calendar: Calendar | None = None) -> Grid:

@@ -30,6 +30,8 @@ PART, EXPLORE = 6.0, 3.0
 """Deviations of the last look that a cell should hold on average; and while there are looks to come: what they do not tell apart
 is joined again."""
 FEWEST_PARTS, MOST_PARTS = 4, 64
+AHEAD = 3.0
+"""Times as much as the last of the earlier looks had lies ahead, about."""
 
 Cut = Callable[[float, float, int], Sequence[float]]
 """Where to cut a cell, from here to there, into so many parts."""
@@ -37,10 +39,19 @@ Ask = Callable[[Sequence[Grid], float], Sequence[FineHistogram]]
 """Count each column on its grid, all for one charge of this part of the share."""
 
 
-def looked_at(ask: Ask, grids: Sequence[Grid], cuts: Sequence[Cut], most: int) -> list[Weighed]:
-    """Each column on the grid of at most so many cells that the looks lead to."""
-    looks: list[list[FineHistogram]] = [[] for _ in grids]
+def looked_at(
+    ask: Ask, grids: Sequence[Grid], cuts: Sequence[Cut], most: int, known: Sequence[Sequence[FineHistogram]] | None = None
+) -> list[Weighed]:
+    """Each column on the grid of at most so many cells that the looks lead to. ``known`` are earlier looks at it."""
+    looks = [list(before) for before in known] if known is not None else [[] for _ in grids]
     left = 1.0
+    if known is not None:
+        begun = zip(looks, grids, cuts, strict=True)
+        ahead = LOOK * AHEAD
+        grids = [
+            closer_grid(weighed(before, len(looks)), ahead, most, cut, last=False) if before else grid
+            for before, grid, cut in begun
+        ]
     for number in range(1, LOOKS + 1):
         if all(_is_finest(grid) for grid in grids):
             break
@@ -49,14 +60,17 @@ def looked_at(ask: Ask, grids: Sequence[Grid], cuts: Sequence[Cut], most: int) -
         for column, answer in zip(looks, answers, strict=True):
             column.append(answer)
         last = number == LOOKS
-        finer = [closer_grid(weighed(column), left, most, cut, last=last) for column, cut in zip(looks, cuts, strict=True)]
+        finer = [
+            closer_grid(weighed(column, len(looks)), left, most, cut, last=last) for column, cut in zip(looks, cuts, strict=True)
+        ]
         done = all(set(new.edges) <= set(grid.edges) for new, grid in zip(finer, grids, strict=True))
-        grids = finer
+        # Where nothing is told apart, the same cells are counted again, and better.
+        grids = [grid if new.cells == 1 else new for new, grid in zip(finer, grids, strict=True)]
         if done:
             break
     for column, answer in zip(looks, ask(grids, left), strict=True):
         column.append(answer)
-    return [weighed(column) for column in looks]
+    return [weighed(column, len(looks)) for column in looks]
 
 
 def _is_finest(grid: Grid) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from hashlib import sha256
 
 from mare.codec import LearnedOrder, OpenBins, ScaledCodec, TableCodec
@@ -15,9 +16,10 @@ from mare.domain import Marginal
 from mare.privacy.curator import Clip
 from mare.privacy.fine_histograms import FineHistogram
 from mare.privacy.grids import Grid
-from mare.stage_door import ITEM, StageDoor
+from mare.stage_door import ITEM, Measure, StageDoor
 
-from .bin_placing import coarse_grid, cuts_of, equal_bins, learned_order, open_cuts, open_grid, placed_bins
+from . import last_digits
+from .bin_placing import carried, coarse_grid, cuts_of, equal_bins, learned_order, open_cuts, open_grid, placed_bins
 from .coarse_to_fine import Ask, evenly, looked_at
 from .tapering import tapered
 
@@ -41,8 +43,23 @@ class ItemColumn:
         return max(16, min(MOST_CELLS, ALL_CELLS // len(self.scaled.items)))
 
 
-def learn_item_bounds(column: ItemColumn, share: float) -> tuple[LearnedOrder, ...]:
-    """Bounds of every item that the schema gives none."""
+Looks = tuple[Fraction, Sequence[Sequence[FineHistogram]]]
+"""For bounds, of each column or item; and how long a tick was then."""
+
+
+def earlier_looks(looks: Looks | None, placed: Sequence[object], units: Sequence[Fraction]) -> list[list[FineHistogram]] | None:
+    """The looks for bounds as looks between them."""
+    if looks is None:
+        return None
+    unit, every = looks
+    return [
+        [moved for look in own if (moved := carried(look, bins, unit / now)) is not None] if isinstance(bins, OpenBins) else []
+        for own, bins, now in zip(every, placed, units, strict=True)
+    ]
+
+
+def learn_item_bounds(column: ItemColumn, share: float) -> tuple[tuple[LearnedOrder, ...], Sequence[Sequence[FineHistogram]]]:
+    """Bounds of every item that the schema gives none, and what was seen of each."""
     items = column.scaled.items
     open_items = [item.placed if isinstance(item.placed, OpenBins) and item.placed.low is None else None for item in items]
     grids = [_NOTHING if placed is None else open_grid(None, placed) for placed in open_items]
@@ -54,27 +71,34 @@ def learn_item_bounds(column: ItemColumn, share: float) -> tuple[LearnedOrder, .
         min((order.low for order in clear if order.low is not None), default=None),
         max((order.high for order in clear if order.high is not None), default=None),
     )
-    return tuple(
+    orders = tuple(
         LearnedOrder() if placed is None else learned_order(item, None, placed) if item.clear else together
         for placed, item in zip(open_items, found, strict=True)
     )
+    return orders, [() if placed is None else item.looks for placed, item in zip(open_items, found, strict=True)]
 
 
-def learn_item_bins(column: ItemColumn, known: tuple[LearnedOrder, ...], share: float) -> tuple[LearnedOrder, ...]:
+def learn_item_bins(
+    column: ItemColumn, known: tuple[LearnedOrder, ...], share: float, looks: Looks | None = None
+) -> tuple[LearnedOrder, ...]:
     """Bins of every item that has none yet."""
     placed = [item.placed for item in column.scaled.items]
     grids = [coarse_grid(own) if isinstance(own, OpenBins) and own.wanted is None else _NOTHING for own in placed]
     cuts = [cuts_of(own, None) if isinstance(own, OpenBins) else evenly for own in placed]
     lows = [own.low or 0 if isinstance(own, OpenBins) else 0 for own in placed]
-    found = looked_at(asking_by_item(column, lows, share), grids, cuts, column.most_cells)
+    before = earlier_looks(looks, placed, [item.scale.unit for item in column.scaled.items])
+    ask = asking_by_item(column, lows, share * (1 - last_digits.SHARE))
+    found = looked_at(ask, grids, cuts, column.most_cells, before)
+    ask = asking_by_item(column, [0] * len(placed), share * last_digits.SHARE, "digits")
+    ended = last_digits.endings(ask, [_NOTHING if grid is _NOTHING else last_digits.FIRST for grid in grids])
     orders = []
-    for own, seen, order in zip(placed, found, known, strict=True):
+    for own, seen, digits, order in zip(placed, found, ended, known, strict=True):
         if not isinstance(own, OpenBins):
             orders.append(order)
         elif own.wanted is not None:
             orders.append(replace(order, bins=equal_bins(own)))
         else:
-            orders.append(replace(order, bins=placed_bins(own, tapered(seen))))
+            orders.append(replace(order, bins=last_digits.with_endings(placed_bins(own, tapered(seen)), digits)))
     return tuple(orders)
 
 
@@ -82,14 +106,16 @@ _NOTHING = Grid((0.0, 1.0), "linear", 1.0)
 """For items of which nothing is asked."""
 
 
-def asking_by_item(column: ItemColumn, lows: Sequence[int], share: float) -> Ask:
+def asking_by_item(column: ItemColumn, lows: Sequence[int], share: float, measure: Measure = "values") -> Ask:
     """For `looked_at`: all items at once, each row on the grid of its item, counted from the item's low end."""
 
     def ask(grids: Sequence[Grid], part: float) -> list[FineHistogram]:
         fingerprint = sha256(" ".join(grid.words for grid in grids).encode()).hexdigest()[:8]
-        label = f"{column.table}.{column.name} on {max(grid.cells for grid in grids)} cells an item, grids {fingerprint}"
+        name = column.name if measure == "values" else f"{measure}({column.name})"
+        label = f"{column.table}.{name} on {max(grid.cells for grid in grids)} cells an item, grids {fingerprint}"
         edges, rows = [grid.edges for grid in grids], column.most_rows
-        curator = column.door.numbers_by_item(column.table, column.name, column.codec, rows, share * part, edges, lows, label)
+        where = column.table, column.name, column.codec, rows
+        curator = column.door.numbers_by_item(*where, share * part, edges, lows, label, measure)
         (answer,) = curator.counts([Marginal.of(ITEM, label)], 1.0, Clip(1.0) if rows > 1 else None)
         return [
             FineHistogram(grid, own[: grid.cells], 0.0, answer.rows_deviation, answer.mechanism, answer.cost)

@@ -21,10 +21,12 @@ from mare.codec import (
     LearnedScales,
     OpenBins,
     OpenCodec,
+    OrdinalCodec,
     ScaledCodec,
     TableCodec,
     table_codec,
 )
+from mare.codec.scales import TimeScale
 from mare.errors import InternalError
 from mare.planning import Warned
 from mare.planning.sensitivity import RowBound
@@ -34,6 +36,7 @@ from mare.schema import Schema
 from mare.schema.sameness import shared_columns
 from mare.stage_door import Measure, StageDoor
 
+from . import last_digits
 from .bin_placing import (
     Calendar,
     calendar_of,
@@ -47,7 +50,7 @@ from .bin_placing import (
 )
 from .coarse_to_fine import Ask, looked_at
 from .code_lists import CodeList
-from .item_scales import ItemColumn, learn_item_bins, learn_item_bounds
+from .item_scales import ItemColumn, Looks, earlier_looks, learn_item_bins, learn_item_bounds
 from .tapering import tapered
 from .vocabularies import doubt_of_list, learn_codes, learn_values
 
@@ -80,6 +83,8 @@ class Learning:
     other_lists: int = 0
     """Lists beside those of columns that share the δ for learning."""
     learned: dict[str, LearnedDomain] = field(default_factory=dict)
+    looks: dict[str, Looks] = field(default_factory=dict)
+    """What was asked to find bounds: it counts for bins too."""
     doubts: list[Warned] = field(default_factory=list)
     """What did not become known, by noisy answers: it is told with the release."""
 
@@ -133,11 +138,13 @@ class Learning:
                 calendar = calendar_of(ordered)
                 (found,) = looked_at(asking(learner), [open_grid(calendar, placed)], [open_cuts(calendar)], MOST_CELLS)
                 self.learned[f"{table}.{name}"] = learned_order(found, calendar, placed)
+                self.looks[f"{table}.{name}"] = ordered.scale.unit, [found.looks]
                 self.doubts += [] if found.clear else [doubt_of_range(f"{table}.{name}")]
         for name, scaled in _scaled(codec):
             if any(isinstance(item.placed, OpenBins) and item.placed.low is None for item in scaled.items):
-                item_bounds = learn_item_bounds(self._items(table, name, codec, scaled), share * ITEM_BOUNDS)
+                item_bounds, looks = learn_item_bounds(self._items(table, name, codec, scaled), share * ITEM_BOUNDS)
                 self.learned[f"{table}.{name}"] = LearnedScales(item_bounds)
+                self.looks[f"{table}.{name}"] = scaled.items[0].scale.unit, looks
 
     def _bins(self, table: str, share: float) -> None:
         codec = self.codec(table)
@@ -153,25 +160,39 @@ class Learning:
             if any(isinstance(item.placed, OpenBins) for item in scaled.items):
                 known = self.learned.get(f"{table}.{name}")
                 before = known.items if isinstance(known, LearnedScales) else tuple(LearnedOrder() for _ in scaled.items)
-                item_bins = learn_item_bins(self._items(table, name, codec, scaled), before, share * ITEM_BINS)
+                column, looks = self._items(table, name, codec, scaled), self.looks.get(f"{table}.{name}")
+                item_bins = learn_item_bins(column, before, share * ITEM_BINS, looks)
                 self.learned[f"{table}.{name}"] = LearnedScales(item_bins)
 
     def _place(
         self, table: str, column: str, measure: Measure, placed: OpenBins, share: float, calendar: Calendar | None = None
     ) -> None:
         name = f"{table}.{column}" if measure == "values" else f"{table}.{measure}({column})"
-        known = self.learned.get(name)
-        before = known if isinstance(known, LearnedOrder) else LearnedOrder()
+        order = self.learned.get(name)
+        before = order if isinstance(order, LearnedOrder) else LearnedOrder()
         if placed.wanted is not None:
             self.learned[name] = LearnedOrder(before.low, before.high, equal_bins(placed))
             return
         # How far a sequence has come is looked at, never drawn.
         drawn = measure != "elapsed"
-        rows = self._most_rows(table, column, measure)
-        learner = self.door.numbers(table, column, measure, self.codec(table), rows, share, placed.low or 0)
-        (found,) = looked_at(asking(learner), [coarse_grid(placed, calendar)], [cuts_of(placed, calendar)], MOST_CELLS)
+        rows, ends = self._most_rows(table, column, measure), measure == "values" and self._has_digits(table, column, placed)
+        looks = share * (1 - last_digits.SHARE) if ends else share
+        learner = self.door.numbers(table, column, measure, self.codec(table), rows, looks, placed.low or 0)
+        known = earlier_looks(self.looks.get(name), [placed], [self.codec(table).ordered[column].scale.unit])
+        grids, cuts = [coarse_grid(placed, calendar)], [cuts_of(placed, calendar)]
+        (found,) = looked_at(asking(learner), grids, cuts, MOST_CELLS, known)
         bins = placed_bins(placed, tapered(found))
+        if ends:
+            learner = self.door.numbers(table, column, "digits", self.codec(table), rows, share * last_digits.SHARE)
+            (found,) = last_digits.endings(asking(learner), [last_digits.FIRST])
+            bins = last_digits.with_endings(bins, found)
         self.learned[name] = LearnedOrder(before.low, before.high, bins if drawn else Bins(bins.edges))
+
+    def _has_digits(self, table: str, column: str, placed: OpenBins) -> bool:
+        """Whether it is a number that stands for itself, of a wide range."""
+        codec = self.codec(table).columns[column]
+        wide = (placed.high or 0) - (placed.low or 0) >= last_digits.FEWEST_TICKS
+        return wide and isinstance(codec, OrdinalCodec) and not isinstance(codec.scale, TimeScale)
 
     def _most_rows(self, table: str, column: str, measure: Measure = "values") -> int:
         """S: sequences begin once for each row above, and what is the same in many rows stands once for the row above that it is

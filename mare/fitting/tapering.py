@@ -5,8 +5,8 @@ exponentially, so that it holds the rows that it was seen to hold.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import expm1
+from dataclasses import dataclass, replace
+from math import expm1, sqrt
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from .weighing import Stretch, Weighed, pieces, spread
 
 PARTS = 8
 """Cells of one weight that a thinning end is cut into."""
+SURE = 4.0
+"""Deviations of a piece of which one can be sure."""
 STEEP = 0.9
 """Above this part of the density before it, an end is even."""
 
@@ -25,18 +27,29 @@ def tapered(found: Weighed) -> FineHistogram:
     """The weights, with both ends thinning out."""
     histogram = found.histogram
     seen = [piece for piece in pieces(found.tree) if histogram.noisy[piece.first : piece.last].sum() > 0]
-    for order in (seen, seen[::-1]) if len(seen) > 1 else ():
-        histogram = _thinned(histogram, found, order[-1], order[-2::-1])
+    for inwards in (seen, seen[::-1]):
+        # An end reaches to the first piece of which one can be sure.
+        length = next((number for number, piece in enumerate(inwards, 1) if piece.rows > SURE * sqrt(piece.variance)), 0)
+        end, inner = inwards[:length], inwards[length:]
+        if end and inner:
+            histogram = _thinned(histogram, found, _Span(min(p.first for p in end), max(p.last for p in end)), inner)
     return histogram
 
 
-def _thinned(histogram: FineHistogram, found: Weighed, end: Stretch, inner: list[Stretch]) -> FineHistogram:
+@dataclass(frozen=True)
+class _Span:
+    first: int
+    last: int
+
+
+def _thinned(histogram: FineHistogram, found: Weighed, end: _Span, inner: list[Stretch]) -> FineHistogram:
     """With this end cut into cells of one weight. What lies before it says how dense it begins."""
     grid, rows = found.histogram.grid, found.histogram.noisy
     edges = np.asarray(grid.edges)
     places = spread(edges, grid)
     # Only where values were seen; weights beyond are 0.
-    first, last = max(end.first, found.first), min(end.last, found.last)
+    held_in = np.flatnonzero(rows[end.first : end.last]) + end.first
+    first, last = int(held_in[0]), int(held_in[-1]) + 1
     length, held = places[last] - places[first], float(rows[end.first : end.last].sum())
     density = _density(inner, rows, places, grid, held)
     rate = _rate(held, length, density)
@@ -59,16 +72,17 @@ def _thinned(histogram: FineHistogram, found: Weighed, end: Stretch, inner: list
 
 
 def _density(inner: list[Stretch], rows: Numbers, places: Numbers, grid: Grid, held: float) -> float:
-    """Of as many rows next to the end as it has itself, with what is empty between them."""
-    near = 0.0
+    """Of about as many rows next to the end as it has itself, with what is empty between them."""
+    near, density = 0.0, 0.0
     for number, piece in enumerate(inner):
         near += float(rows[piece.first : piece.last].sum())
         # One single value is no neighbour: zeros say nothing of incomes.
-        alone = number == 0 and piece.last - piece.first == 1 and grid.single(piece.first)
-        if near >= held and not alone:
+        if number > 0 or piece.last - piece.first > 1 or not grid.single(piece.first):
             reach = (inner[0].first, inner[0].last, piece.first, piece.last)
-            return near / float(places[max(reach)] - places[min(reach)])
-    return 0.0
+            density = near / float(places[max(reach)] - places[min(reach)])
+            if near >= held:
+                break
+    return density
 
 
 def _rate(held: float, length: float, density: float) -> float:

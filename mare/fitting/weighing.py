@@ -32,6 +32,10 @@ CHANCE = 0.001
 """That somewhere among the stretches of one size an empty one is taken for a full one."""
 PRICE = 4.0
 """What telling two halves apart costs, in squared deviations: noise alone reaches it once in twenty times."""
+UNEVEN = 2.0
+"""A stretch of which some part is surely so many times as dense is no piece."""
+NEAR, WIDENED = 2.0, 0.5
+"""Deviations that a neighbour of such places needs to be one too; and how wide it may be, measured by them."""
 INSIDE = 1.0
 """Between places that stand clear, a stretch with fewer deviations than this is empty."""
 SURE = 3.0
@@ -48,8 +52,10 @@ class Weighed:
     """Whether less than all of it stood clear of the noise."""
     first: int
     last: int
-    """The cells from which to which (exclusive) values were seen: all of them where nothing stood clear."""
+    """The cells from which to which (exclusive) values stood clear: all of them where nothing did."""
     tree: Stretch
+    looks: tuple[FineHistogram, ...]
+    """As they were released."""
 
 
 @dataclass(eq=False)
@@ -64,24 +70,31 @@ class Stretch:
     variance: float = 0.0
     gain: float = 0.0
     """What telling apart anything inside gains."""
+    peak: float = 0.0
+    """How dense it surely is somewhere."""
     clear: bool = False
+    empty: bool = False
 
 
-def weighed(looks: Sequence[FineHistogram]) -> Weighed:
-    """What the looks say together. A look may cut the cells of those before, or join what was one piece to them."""
+def weighed(looks: Sequence[FineHistogram], among: int = 1) -> Weighed:
+    """What the looks say together. A look may cut the cells of those before, or join what was one piece to them.
+
+    ``among``: how many columns are looked at together. The chance of a false value is theirs together.
+    """
     last = looks[-1]
     levels = list(accumulate((np.asarray(look.grid.edges) for look in looks), np.union1d))
     edges = levels[-1]
     own = _measured(_on_one_scale(looks), edges)
     places = spread(edges, last.grid)
     root = _tree(0, len(edges) - 1, 0, [np.searchsorted(edges, level) for level in levels])
-    _sum_up(root, own, places, last.mechanism == "discrete laplace")
+    _sum_up(root, own, places, _Clear(CHANCE / among, last.mechanism == "discrete laplace"))
     seen = _seen(root) if root.clear else (root.first, root.last)
-    weights = np.zeros(root.last)
-    _share_out(root, max(root.rows, 1.0), places, seen, weights)
+    weights, near = np.zeros(root.last), _widened(root, places, *seen)
+    _empty(root, own, near)
+    _share_out(root, max(root.rows, 1.0), places, near, weights)
     grid, cost = replace(last.grid, edges=tuple(edges.tolist())), sum(look.cost for look in looks)
     histogram = replace(last, grid=grid, noisy=weights, cost=cost)
-    return Weighed(histogram, seen != (root.first, root.last), *seen, root)
+    return Weighed(histogram, seen != (root.first, root.last), *seen, root, tuple(looks))
 
 
 def spread(edges: Numbers, grid: Grid) -> Numbers:
@@ -149,36 +162,52 @@ def _tree(first: int, last: int, depth: int, levels: Sequence[NDArray[np.intp]])
     return stretch
 
 
-def _sum_up(stretch: Stretch, own: dict[tuple[int, int], tuple[float, float]], places: Numbers, laplace: bool) -> None:
+def _sum_up(stretch: Stretch, own: dict[tuple[int, int], tuple[float, float]], places: Numbers, clear: _Clear) -> None:
     told, sure = own.get((stretch.first, stretch.last), (0.0, 0.0))
     if stretch.halves is None:
         stretch.rows, stretch.variance = told / sure, 1 / sure
     else:
         low, high = stretch.halves
-        _sum_up(low, own, places, laplace)
-        _sum_up(high, own, places, laplace)
-        rows, variance = low.rows + high.rows, low.variance + high.variance
-        stretch.variance = 1 / (sure + 1 / variance)
-        stretch.rows = stretch.variance * (told + rows / variance)
+        _sum_up(low, own, places, clear)
+        _sum_up(high, own, places, clear)
+        _add_up(stretch, told, sure)
         part = (places[low.last] - places[low.first]) / (places[high.last] - places[low.first])
         apart = (1 - part) * low.rows - part * high.rows
         unsure = (1 - part) ** 2 * low.variance + part**2 * high.variance
         stretch.gain = apart**2 / unsure - PRICE + max(0.0, low.gain) + max(0.0, high.gain)
         stretch.clear = low.clear or high.clear
-    clear = _clear_at(stretch, laplace) * sqrt(stretch.variance)
-    stretch.clear = stretch.clear or stretch.rows > clear
+        stretch.peak = max(low.peak, high.peak)
+    width, deviation = places[stretch.last] - places[stretch.first], sqrt(stretch.variance)
+    surely = stretch.rows - clear.at(stretch.depth, stretch.last - stretch.first) * deviation
+    stretch.clear, stretch.peak = stretch.clear or surely > 0, max(stretch.peak, surely / width)
+    if stretch.peak > UNEVEN * (stretch.rows + 2 * deviation) / width:
+        stretch.gain = max(stretch.gain, PRICE)
 
 
-def _clear_at(stretch: Stretch, laplace: bool) -> float:
-    """Deviations that no empty stretch of this size reaches, but with a small chance."""
-    gaussian, heavier = _quantiles(stretch.depth)
-    # A cell's Laplace noise has a heavier tail; sums of many are nearly Gaussian.
-    return gaussian + (heavier - gaussian) / sqrt(stretch.last - stretch.first) if laplace else gaussian
+def _add_up(stretch: Stretch, told: float, sure: float) -> None:
+    """What was counted of it and what its halves say, each by how sure it is."""
+    low, high = stretch.halves or (stretch, stretch)
+    rows, variance = low.rows + high.rows, low.variance + high.variance
+    stretch.variance = 1 / (sure + 1 / variance)
+    stretch.rows = stretch.variance * (told + rows / variance)
+
+
+@dataclass(frozen=True)
+class _Clear:
+    """Deviations that no empty stretch reaches, but with this chance among all of one size."""
+
+    chance: float
+    laplace: bool
+
+    def at(self, depth: int, cells: int) -> float:
+        gaussian, heavier = _quantiles(self.chance, depth)
+        # A cell's Laplace noise has a heavier tail; sums of many are nearly Gaussian.
+        return gaussian + (heavier - gaussian) / sqrt(cells) if self.laplace else gaussian
 
 
 @cache
-def _quantiles(depth: int) -> tuple[float, float]:
-    each = CHANCE / 2**depth
+def _quantiles(chance: float, depth: int) -> tuple[float, float]:
+    each = chance / 2**depth
     return -NormalDist().inv_cdf(each), log(1 / (2 * each)) / sqrt(2)
 
 
@@ -192,6 +221,46 @@ def _seen(stretch: Stretch) -> tuple[int, int]:
     return ends[0][0], ends[-1][1]
 
 
+def _widened(root: Stretch, places: Numbers, first: int, last: int) -> tuple[int, int]:
+    """Next to where values were seen there are likely more: a neighbour that is not wider needs to stand less clear."""
+    for upwards in (False, True):
+        while near := _next_clear(root, last if upwards else first, upwards=upwards):
+            if places[near.last] - places[near.first] > (places[last] - places[first]) * WIDENED:
+                break
+            first, last = min(first, near.first), max(last, near.last)
+    return first, last
+
+
+def _next_clear(root: Stretch, edge: int, *, upwards: bool) -> Stretch | None:
+    """The smallest neighbour that stands out a little."""
+    return next((near for near in _next_to(root, edge, upwards=upwards) if near.rows > NEAR * sqrt(near.variance)), None)
+
+
+def _next_to(stretch: Stretch, edge: int, *, upwards: bool) -> list[Stretch]:
+    """The stretches that begin (upwards) or end at an edge, small ones first."""
+    here = [stretch] if edge == (stretch.first if upwards else stretch.last) else []
+    inside = [half for half in stretch.halves or () if half.first <= edge <= half.last]
+    return [found for half in inside for found in _next_to(half, edge, upwards=upwards)] + here
+
+
+def _empty(stretch: Stretch, own: dict[tuple[int, int], tuple[float, float]], seen: tuple[int, int]) -> None:
+    """Where one half holds values and the other only noise, that one is empty, and its noise says nothing of the sum."""
+    if stretch.halves is None or stretch.gain <= 0:
+        return
+    kept = [half.clear or _counts(half, seen) for half in stretch.halves]
+    for half, keep in zip(stretch.halves, kept, strict=True):
+        if not keep and any(kept):
+            half.rows, half.variance, half.empty = 0.0, 1e-12, True
+        else:
+            _empty(half, own, seen)
+    _add_up(stretch, *own.get((stretch.first, stretch.last), (0.0, 0.0)))
+
+
+def _counts(half: Stretch, seen: tuple[int, int]) -> bool:
+    inside = seen[0] < half.last and half.first < seen[1]
+    return inside and half.rows > INSIDE * sqrt(half.variance)
+
+
 def _share_out(stretch: Stretch, rows: float, places: Numbers, seen: tuple[int, int], weights: Numbers) -> None:
     """Give the rows of a stretch to its halves, down to cells: as counted where they are told apart, else evenly."""
     if stretch.halves is None or stretch.gain <= 0:
@@ -203,13 +272,7 @@ def _share_out(stretch: Stretch, rows: float, places: Numbers, seen: tuple[int, 
         return
     low, high = stretch.halves
     excess = (low.rows + high.rows - rows) / (low.variance + high.variance)
-    below = min(max(low.rows - excess * low.variance, 0.0), rows)
-    kept = [half.clear or _counts(half, seen) for half in stretch.halves]
-    below = below if kept[0] == kept[1] else rows * kept[0]
-    _share_out(low, below, places, seen, weights)
-    _share_out(high, rows - below, places, seen, weights)
-
-
-def _counts(half: Stretch, seen: tuple[int, int]) -> bool:
-    inside = seen[0] < half.last and half.first < seen[1]
-    return inside and half.rows > INSIDE * sqrt(half.variance)
+    below = 0.0 if low.empty else rows if high.empty else min(max(low.rows - excess * low.variance, 0.0), rows)
+    for half, held in ((low, below), (high, rows - below)):
+        if not half.empty:
+            _share_out(half, held, places, seen, weights)

@@ -76,8 +76,10 @@ def quantile_count(histogram: FineHistogram) -> int:
 
 def cleaned(histogram: FineHistogram) -> Numbers:
     """The same histogram without negative cells. Its total stays what it was, and is at least 1."""
-    total = max(float(histogram.noisy.sum()), 1.0)
-    return norm_subtract(histogram.noisy, total)
+    total = float(histogram.noisy.sum())
+    if total >= 1 and histogram.noisy.min() >= 0:
+        return histogram.noisy
+    return norm_subtract(histogram.noisy, max(total, 1.0))
 
 
 def quantile_bins(histogram: FineHistogram, bins: int, most: int | None = None) -> LearnedBins:

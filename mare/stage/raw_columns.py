@@ -9,7 +9,7 @@ sequence, rows that stand in for a missing one) are not in it: they would only t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -25,8 +25,9 @@ from .staged import Staged
 from .staged_tables import StagedTable
 from .view import StagedView
 
-Measure = Literal["values", "first", "elapsed"]
-"""Of an ordered column: its own numbers, those that its sequences begin with, or how far they have come when a row begins."""
+Measure = Literal["values", "first", "elapsed", "digits"]
+"""Of an ordered column: its own numbers, those that its sequences begin with, how far they have come when a row begins, or the
+last two digits of its numbers, the last one first."""
 
 CODE = "code"
 """The one column of a view of listed values."""
@@ -167,7 +168,17 @@ def measured_column(staged: Staged, table: str, name: str, measure: Measure, cod
     another column. The table has been read."""
     if measure == "elapsed":
         return _elapsed(staged, table, name, most_rows)
-    return _first(staged, table, name, most_rows) if measure == "first" else _values(staged, table, name, codec, most_rows)
+    if measure == "first":
+        return _first(staged, table, name, most_rows)
+    column = _values(staged, table, name, codec, most_rows)
+    if measure == "values":
+        return column
+    return replace(column, name=f"{table}.digits({name})", ticks=last_digits(column.ticks))
+
+
+def last_digits(ticks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0 to 99: the last digit counts tens, so that numbers that end alike are neighbours."""
+    return ticks % 10 * 10 + ticks // 10 % 10
 
 
 def listed_view(staged: Staged, table: str, name: str, cells: Mapping[str, int], most_rows: int) -> StagedView:

@@ -1,0 +1,102 @@
+"""The endings of numbers: incomes in tens, prices in .99, readings to the nearest five, tests without decimals.
+
+A fine histogram rarely resolves single values, and a number drawn evenly inside a cell ends in any digit. So the last two digits
+are looked at by themselves, from coarse to fine, and where some endings are more usual than the histogram says, numbers are drawn
+with these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from mare.codec import Bins
+from mare.privacy.fine_histograms import Numbers
+from mare.privacy.grids import Grid
+
+from .coarse_to_fine import Ask, evenly, looked_at
+from .weighing import Weighed
+
+SHARE = 0.1
+"""Of what a column's bins cost."""
+FEWEST_TICKS = 50
+"""A range of fewer is resolved without."""
+TOLD = 0.05
+"""Total variation distance from what the histogram says, above the noise, from which on endings count."""
+RESTS = 100
+FIRST = Grid(tuple(float(edge) for edge in range(0, RESTS + 1, 10)), "linear", 1.0)
+"""A cell for each last digit."""
+
+
+def endings(ask: Ask, grids: Sequence[Grid]) -> list[Weighed]:
+    """What the last two digits are, of each column that has `FIRST` for its grid."""
+    return looked_at(ask, grids, [lambda low, high, _: evenly(low, high, 10)] * len(grids), RESTS)
+
+
+def with_endings(bins: Bins, found: Weighed) -> Bins:
+    """The same bins with usual endings, where some are."""
+    rows, edges = found.histogram.noisy, np.asarray(found.histogram.grid.edges, dtype=np.int64)
+    if found.tree.gain <= 0 or not bins.cells:
+        return bins
+    # There the last digit counts tens; here it counts ones.
+    seen = np.repeat(rows / np.diff(edges), np.diff(edges)).reshape(10, 10).T.ravel() / rows.sum()
+    noise = 0.4 * found.histogram.deviation * np.count_nonzero(rows) / float(rows.sum())
+    ended = bins
+    for rounds in (10, RESTS):
+        usual, said = _by_rest(seen, rounds), _by_rest(_said(ended), rounds)
+        if np.abs(usual - said).sum() / 2 > TOLD + noise:
+            more = np.divide(usual, said, out=np.zeros(rounds), where=said > 1e-6)
+            digits = np.minimum(_all_rests(ended.digits, rounds) * more, float(rounds))
+            rounded = tuple(float(f"{weight:.4g}") for weight in digits.tolist())
+            ended = replace(bins, digits=rounded, weights=_reweighted(bins, digits)) if any(rounded) else ended
+    return ended
+
+
+def _by_rest(shares: Numbers, rounds: int) -> Numbers:
+    return np.asarray(shares.reshape(-1, rounds).sum(axis=0), dtype=np.float64)
+
+
+def _all_rests(digits: Sequence[float], rounds: int) -> Numbers:
+    return np.tile(np.asarray(digits or (1.0,), dtype=np.float64), rounds // (len(digits) or 1))
+
+
+def _said(bins: Bins) -> Numbers:
+    """How usual each ending is among what is drawn from these bins."""
+    rests, usual = np.zeros(RESTS), _all_rests(bins.digits, RESTS)
+    for (low, high), weight in zip(pairwise(bins.cells), bins.weights, strict=True):
+        held = _ticks(low, high, RESTS)
+        held = held * usual if (held * usual).any() else held
+        rests += weight * held / held.sum()
+    return np.asarray(rests / max(float(rests.sum()), 1e-12))
+
+
+def _ticks(low: int, high: int, rounds: int) -> Numbers:
+    """Of each rest, how many ticks from low to high (exclusive) leave it."""
+    whole, more = divmod(high - low, rounds)
+    held = np.full(rounds, float(whole))
+    held[(low + np.arange(more)) % rounds] += 1
+    return held
+
+
+def _reweighted(bins: Bins, digits: Numbers) -> tuple[float, ...]:
+    """Cells narrower than the endings come round: what neighbours hold together goes to those that have the usual ones."""
+    weights = np.asarray(bins.weights)
+    usual = np.array([_ticks(a, b, len(digits)) @ digits / (b - a) for a, b in pairwise(bins.cells)])
+    for first, last in _rounds(bins.cells, bins.edges, len(digits)):
+        held = weights[first:last] * usual[first:last]
+        if last - first > 1 and held.sum() > 0:
+            weights[first:last] = held * weights[first:last].sum() / held.sum()
+    return tuple(float(f"{weight:.6g}") for weight in weights.tolist())
+
+
+def _rounds(cells: Sequence[int], edges: Sequence[int], rounds: int) -> list[tuple[int, int]]:
+    """Neighbouring cells, as many as it takes for every ending to occur, none across the edge of a bin."""
+    ends, first, found = set(edges), 0, []
+    for last in range(1, len(cells)):
+        if cells[last] - cells[first] >= rounds or cells[last] in ends:
+            found.append((first, last))
+            first = last
+    return found
