@@ -1,9 +1,9 @@
 """The rest of a list is drawn again: a code that stands for all that the list does not hold comes out as one that it holds.
 
 Models look at the code that they have drawn, here and in the tables below: what goes along with the rest stays as it was learned.
-What is written is another matter. The model is asked again for the same row, with the same history, until it draws a listed
-value; where it hardly ever does, or the value came from a context, the noisy counts of the list decide. Numbers whose scale
-depends on the column are written on the scale of the value that is written.
+What is written is another matter. The model is asked a few times more for the same row, with the same history, and the listed
+value is taken that came with most of what the row holds already; where there was none, or the value came from a context, the
+noisy counts of the list decide. Numbers whose scale depends on the column are written on the scale of the value that is written.
 """
 
 from __future__ import annotations
@@ -65,17 +65,21 @@ def _ask_again(
     rows: Index,
     label: str,
 ) -> None:
-    for attempt in range(ATTEMPTS):
-        waiting = np.zeros(len(rows), dtype=np.bool_)
-        for name, rest in rests.items():
-            waiting |= written[name][rows] == rest.code
-        rows = rows[waiting]
-        if not len(rows):
-            return
+    """Of the rows that the model draws instead, the value comes from the one that has most in common with what was drawn."""
+    waiting = np.zeros(len(rows), dtype=np.bool_)
+    for name, rest in rests.items():
+        waiting |= written[name][rows] == rest.code
+    rows = rows[waiting]
+    drawn = {name: codes[rows] for name, codes in run.tables[settled.group.table].codes[settled.group.part].items()}
+    stood = {name: written[name][rows] == rest.code for name, rest in rests.items()}
+    alike = {name: np.full(len(rows), -1) for name in rests}
+    for attempt in range(ATTEMPTS if len(rows) else 0):
         again = run.sample(settled, rows, f"rest {label} {attempt}")
+        common = sum((again[name] == codes).astype(np.int64) for name, codes in drawn.items() if name not in rests)
         for name, rest in rests.items():
-            mine = (written[name][rows] == rest.code) & (again[name] < rest.code)
-            written[name][rows[mine]] = again[name][mine]
+            better = stood[name] & (again[name] < rest.code) & (common > alike[name])
+            written[name][rows[better]] = again[name][better]
+            alike[name] = np.where(better, common, alike[name])
 
 
 def _rests(run: Run, table: str) -> dict[str, Redrawn]:

@@ -96,15 +96,17 @@ tables:
     key: id
     columns:
       x: {type: category, values: [a, b], rest: b}
+      y: {type: category, values: [a, b]}
       n: {type: integer, min: 0, max: 99, bins: 10, nullable: true}
 """
 
 
 def strange_and_missing_values_pass_the_tape() -> None:
     """As many have a as b, half of the numbers are low and half high, and six have neither: whoever leaves tips the scales."""
-    known = [{"x": "ab"[p % 2], "n": 5 if p % 2 else 95} for p in range(8)]
-    rows: Rows = {"p": [{"id": p, **row} for p, row in enumerate([*known, *[{"x": "?", "n": None}] * 6])]}
-    types = {"p": {"id": pa.int64(), "x": pa.string(), "n": pa.int64()}}
+    known = [{"x": "ab"[p % 2], "y": "ab"[p % 2], "n": 5 if p % 2 else 95} for p in range(8)]
+    strange = [{"x": "?", "y": None if p % 2 else "?", "n": None} for p in range(6)]
+    rows: Rows = {"p": [{"id": p, **row} for p, row in enumerate([*known, *strange])]}
+    types = {"p": {"id": pa.int64(), "x": pa.string(), "y": pa.string(), "n": pa.int64()}}
     report = tape_audit(plan(load_schema(STRANGE), BUDGET), MemorySource.of(rows, types), entities=[0, 1, 9])
     assert report.passed, report.render()
 

@@ -59,7 +59,7 @@ def test_a_plan_is_a_table_of_at_most_100_columns_with_all_there_is_to_know(clin
     assert (done.returncode, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 100
-    for text in ("patients.rows", "visits.context", "visits.rows", "8 visits", "race (9)", "No data was read", "verdict"):
+    for text in ("patients.rows", "visits.context", "visits.rows", "8 visits", "race (10)", "No data was read", "verdict"):
         assert text in done.stdout
     assert "tables.visits.columns.ward" in done.stdout
     assert "delta was not given: 1e-09" in done.stdout
