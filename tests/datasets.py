@@ -52,6 +52,15 @@ def dataset(schema: Schema, seed: int = 0, entities: int = 30) -> MemorySource:
     )
 
 
+def strange_keys(schema: Schema, entities: int = 30) -> MemorySource:
+    """Public references (`tests.relations`), one of them to keys that the public table lacks."""
+    tables = dict(dataset(schema, seed=3, entities=entities)._tables)
+    takes = tables["takes"]
+    strangers = pa.array([99 if row % 4 else 98 for row in range(takes.num_rows)], type=takes["other_id"].type)
+    tables["takes"] = takes.set_column(takes.schema.get_field_index("other_id"), "other_id", strangers)
+    return MemorySource(tables)
+
+
 @dataclass
 class _Made:
     schema: Schema

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from mare.audit import tape_audit
@@ -18,8 +17,7 @@ from mare.fitting.public_keys import ChosenKeys
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
 from tests.conftest import examples
-from tests.datasets import dataset
-from tests.memory_source import MemorySource
+from tests.datasets import dataset, strange_keys
 from tests.privacy.seams import change_stage, fit_module
 from tests.relations import EVERY_KIND, related
 
@@ -42,11 +40,7 @@ def test_no_entity_shows_under_pure_epsilon_either(kind: str) -> None:
 def test_no_entity_shows_in_keys_that_a_public_table_lacks() -> None:
     """Where they are clear of the noise they are looked for: which there are is a list that stands in the release."""
     schema = related("public references")
-    tables = dict(dataset(schema, seed=3, entities=30)._tables)
-    takes = tables["takes"]
-    strangers = pa.array([99 if row % 4 else 98 for row in range(takes.num_rows)], type=takes["other_id"].type)
-    tables["takes"] = takes.set_column(takes.schema.get_field_index("other_id"), "other_id", strangers)
-    report = tape_audit(plan(schema, Budget(60, 1e-3)), MemorySource(tables), random=4)
+    report = tape_audit(plan(schema, Budget(60, 1e-3)), strange_keys(schema), random=4)
     assert report.passed, report.render()
     assert any(query.view == "takes.other" and "values that more than" in query.what for query in report.queries)
 
