@@ -26,6 +26,8 @@ FEWEST_TICKS = 50
 """A range of fewer is resolved without."""
 TOLD = 0.05
 """Total variation distance from what the histogram says, above the noise, from which on endings count."""
+PERIODS = 5
+"""Endings come round so often within what was seen, at least: else they only tell again where the values lie."""
 RESTS = 100
 FIRST = Grid(tuple(float(edge) for edge in range(0, RESTS + 1, 10)), "linear", 1.0)
 """A cell for each last digit."""
@@ -44,10 +46,11 @@ def with_endings(bins: Bins, found: Weighed) -> Bins:
     # There the last digit counts tens; here it counts ones.
     seen = np.repeat(rows / np.diff(edges), np.diff(edges)).reshape(10, 10).T.ravel() / rows.sum()
     noise = 0.4 * found.histogram.deviation * np.count_nonzero(rows) / float(rows.sum())
-    ended = bins
+    held = np.flatnonzero(bins.weights)
+    span, ended = bins.cells[held[-1] + 1] - bins.cells[held[0]] if len(held) else 0, bins
     for rounds in (10, RESTS):
         usual, said = _by_rest(seen, rounds), _by_rest(_said(ended), rounds)
-        if np.abs(usual - said).sum() / 2 > TOLD + noise:
+        if span >= PERIODS * rounds and np.abs(usual - said).sum() / 2 > TOLD + noise:
             more = np.divide(usual, said, out=np.zeros(rounds), where=said > 1e-6)
             digits = np.minimum(_all_rests(ended.digits, rounds) * more, float(rounds))
             rounded = tuple(float(f"{weight:.4g}") for weight in digits.tolist())

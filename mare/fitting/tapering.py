@@ -17,19 +17,21 @@ from .weighing import Stretch, Weighed, pieces, spread
 
 PARTS = 8
 """Cells of one weight that a thinning end is cut into."""
-SURE = 4.0
-"""Deviations of a piece of which one can be sure."""
+SURE, MOST = 4.0, 0.25
+"""Deviations of a piece of which one can be sure; and the part of all rows that an end may hold."""
 STEEP = 0.9
 """Above this part of the density before it, an end is even."""
 
 
 def tapered(found: Weighed) -> FineHistogram:
     """The weights, with both ends thinning out."""
-    histogram = found.histogram
-    seen = [piece for piece in pieces(found.tree) if histogram.noisy[piece.first : piece.last].sum() > 0]
+    histogram, rows = found.histogram, found.histogram.noisy
+    seen = [piece for piece in pieces(found.tree) if rows[piece.first : piece.last].sum() > 0]
     for inwards in (seen, seen[::-1]):
-        # An end reaches to the first piece of which one can be sure.
-        length = next((number for number, piece in enumerate(inwards, 1) if piece.rows > SURE * sqrt(piece.variance)), 0)
+        # An end reaches to the first piece of which one can be sure, and leaves most rows outside.
+        length = next((number for number, piece in enumerate(inwards, 1) if piece.rows > SURE * sqrt(piece.variance)), 1)
+        held = sum(float(rows[piece.first : piece.last].sum()) for piece in inwards[:length])
+        length = length if held < MOST * float(rows.sum()) else max(1, length - 1)
         end, inner = inwards[:length], inwards[length:]
         if end and inner:
             histogram = _thinned(histogram, found, _Span(min(p.first for p in end), max(p.last for p in end)), inner)
