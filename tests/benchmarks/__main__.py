@@ -16,6 +16,7 @@ from .skeleton import skeleton_ratios
 from .sparse import sparse_ratios
 from .timing import NO_BAR
 from .whole_job import whole_job_ratios
+from .worlds.ratios import worlds_ratios
 
 
 def main() -> int:
@@ -33,6 +34,7 @@ def main() -> int:
             skeleton_ratios(place),
             whole_job_ratios(place),
             fidelity_ratios(place),
+            worlds_ratios(),
         )
         for ratios in parts:
             for r in ratios:
