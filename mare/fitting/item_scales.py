@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 
+import numpy as np
+
 from mare.codec import LearnedOrder, OpenBins, ScaledCodec, TableCodec
 from mare.domain import Marginal
 from mare.privacy.curator import Clip
@@ -22,9 +24,12 @@ from . import last_digits
 from .bin_placing import carried, coarse_grid, cuts_of, equal_bins, learned_order, open_cuts, open_grid, placed_bins
 from .coarse_to_fine import Ask, evenly, looked_at
 from .tapering import tapered
+from .weighing import Weighed
 
 MOST_CELLS, ALL_CELLS = 256, 1 << 20
 """Cells of an item's own grid at most, and of all items together: there may be many."""
+TOGETHER = 4.0
+"""Deviations at which the rows of all items stand clear: of forty cells none does by chance."""
 
 
 @dataclass(frozen=True)
@@ -58,24 +63,51 @@ def earlier_looks(looks: Looks | None, placed: Sequence[object], units: Sequence
     ]
 
 
-def learn_item_bounds(column: ItemColumn, share: float) -> tuple[tuple[LearnedOrder, ...], Sequence[Sequence[FineHistogram]]]:
-    """Bounds of every item that the schema gives none, and what was seen of each."""
+@dataclass(frozen=True)
+class ItemBounds:
+    """Bounds of every item that the schema gives none, what was seen of each, and how many items stayed unclear."""
+
+    orders: tuple[LearnedOrder, ...]
+    looks: Sequence[Sequence[FineHistogram]]
+    unclear: int
+
+
+def learn_item_bounds(column: ItemColumn, share: float) -> ItemBounds:
+    """An item that stands clear has bounds of its own, the others those of all that do; none leaves where all lie together."""
     items = column.scaled.items
     open_items = [item.placed if isinstance(item.placed, OpenBins) and item.placed.low is None else None for item in items]
     grids = [_NOTHING if placed is None else open_grid(None, placed) for placed in open_items]
     cuts = [open_cuts(None)] * len(items)
     found = looked_at(asking_by_item(column, [0] * len(items), share), grids, cuts, column.most_cells)
-    seen = [(placed, item, learned_order(item, None, placed)) for placed, item in zip(open_items, found, strict=True) if placed]
-    clear = [order for _, item, order in seen if item.clear] or [order for *_, order in seen]
+    low, high = _where_all_lie([item.looks[0] for placed, item in zip(open_items, found, strict=True) if placed])
+
+    def within(item: Weighed, placed: OpenBins) -> LearnedOrder:
+        own = learned_order(item, None, placed)
+        kept = (None if own.low is None else max(own.low, low)), (None if own.high is None else min(own.high, high))
+        # An item that lies elsewhere altogether is one that noise has put there.
+        return LearnedOrder(low, high) if None not in kept and kept[0] > kept[1] else LearnedOrder(*kept)  # type: ignore[operator]
+
+    clear = [within(item, placed) for placed, item in zip(open_items, found, strict=True) if placed and item.clear]
     together = LearnedOrder(
-        min((order.low for order in clear if order.low is not None), default=None),
-        max((order.high for order in clear if order.high is not None), default=None),
+        min((order.low for order in clear if order.low is not None), default=low),
+        max((order.high for order in clear if order.high is not None), default=high),
     )
     orders = tuple(
-        LearnedOrder() if placed is None else learned_order(item, None, placed) if item.clear else together
+        LearnedOrder() if placed is None else within(item, placed) if item.clear else together
         for placed, item in zip(open_items, found, strict=True)
     )
-    return orders, [() if placed is None else item.looks for placed, item in zip(open_items, found, strict=True)]
+    looks = [() if placed is None else item.looks for placed, item in zip(open_items, found, strict=True)]
+    return ItemBounds(orders, looks, sum(1 for placed, item in zip(open_items, found, strict=True) if placed and not item.clear))
+
+
+def _where_all_lie(looks: Sequence[FineHistogram]) -> tuple[int, int]:
+    """The ends of the cells in which the rows of all items together stand clear, at the first look, which all take at one grid:
+    of a thousand cells of single items some stand clear by chance, and one of them may be that of numbers with sixteen digits."""
+    first = looks[0]
+    rows, deviation = sum(look.noisy for look in looks), first.deviation * len(looks) ** 0.5
+    clear = np.flatnonzero(rows > TOGETHER * deviation)
+    cells = clear if len(clear) else np.array([int(np.argmax(rows))])
+    return int(first.grid.edges[cells[0]]), int(first.grid.edges[cells[-1] + 1]) - 1
 
 
 def learn_item_bins(

@@ -142,9 +142,10 @@ class Learning:
                 self.doubts += [] if found.clear else [doubt_of_range(f"{table}.{name}")]
         for name, scaled in _scaled(codec):
             if any(isinstance(item.placed, OpenBins) and item.placed.low is None for item in scaled.items):
-                item_bounds, looks = learn_item_bounds(self._items(table, name, codec, scaled), share * ITEM_BOUNDS)
-                self.learned[f"{table}.{name}"] = LearnedScales(item_bounds)
-                self.looks[f"{table}.{name}"] = scaled.items[0].scale.unit, looks
+                bounds = learn_item_bounds(self._items(table, name, codec, scaled), share * ITEM_BOUNDS)
+                self.learned[f"{table}.{name}"] = LearnedScales(bounds.orders)
+                self.looks[f"{table}.{name}"] = scaled.items[0].scale.unit, bounds.looks
+                self.doubts += [doubt_of_items(f"{table}.{name}", bounds.unclear, len(scaled.items))] if bounds.unclear else []
 
     def _bins(self, table: str, share: float) -> None:
         codec = self.codec(table)
@@ -218,6 +219,12 @@ def doubt_of_range(where: str) -> Warned:
     """Bounds that had to be guessed."""
     what = "no stretch of its values stood clear of the noise, so nothing is known of its range"
     return Warned(where, what, "If its range may be known, declare it (`min`, `max` or `within`); or spend more")
+
+
+def doubt_of_items(where: str, unclear: int, items: int) -> Warned:
+    """Items whose bounds are those of all."""
+    what = f"the ranges of {unclear} of its {items} items did not stand clear of the noise, and are taken to be those of all"
+    return Warned(where, what, "If they may be known, declare them (`ranges`); or spend more")
 
 
 def weight_of(codecs: Iterable[TableCodec]) -> float:

@@ -27,8 +27,10 @@ from mare.schema.columns import DEFAULT_MAX_VALUES
 from mare.schema.links import PublicReference
 from mare.stage_door import KEY, StageDoor
 
-from .descending import TOLD, clear_of_noise
+from .descending import clear_of_noise
 
+STRANGE = 0.01
+"""Rows with keys that a public table lacks are told, and looked for, from this part of all rows on."""
 STRANGERS = 1.0
 """What finding the keys that a public table lacks weighs when the learning share is split; choosing keys weighs 1."""
 
@@ -119,7 +121,7 @@ def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, R
             )
             doubts.append(Warned(choice.name, "no key stood clear of the noise, so nothing is known of it", remedy))
         together = max(float(counts.sum()), 0.0) + strangers
-        if strangers > clear_of_noise(1) * answer.rows_deviation and strangers > TOLD * together:
+        if strangers > clear_of_noise(1) * answer.rows_deviation and strangers > STRANGE * together:
             strange[choice.name] = strangers
             what = f"the public table lacks the keys of about {strangers / together:.0%} of its rows"
             doubts.append(Warned(choice.name, what, "Add them to the public table, if they may be known"))

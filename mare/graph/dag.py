@@ -138,6 +138,13 @@ class DatasetDag:
         order = nx.lexicographical_topological_sort(_generation(self), key=lambda name: place[name])
         return tuple(name for name in order if not self.node(name).virtual)
 
+    @cached_property
+    def order_by_name(self) -> tuple[str, ...]:
+        """The same, otherwise by name: for what must not depend on how a schema lists its tables."""
+        place = {node.name: (node.role not in ("public", "pool"), node.name) for node in self.nodes}
+        order = nx.lexicographical_topological_sort(_generation(self), key=lambda name: place[name])
+        return tuple(name for name in order if not self.node(name).virtual)
+
     def ancestors(self, table: str) -> tuple[str, ...]:
         """Whom a row can be joined to n:1 by ownership, nearest first. With several owners: what all of them share."""
         return self._ancestors[table]

@@ -177,7 +177,7 @@ class _Rules:
     def _earlier_siblings(self) -> list[str]:
         """Tables below an ancestor that are generated before this one, and are neither seen whole nor ancestors themselves."""
         ancestors, seen = self.dag.ancestors(self.table), self.schema.tables[self.table].sees
-        earlier = list(takewhile(lambda table: table != self.table, self.dag.generation_order()))
+        earlier = list(takewhile(lambda table: table != self.table, self.dag.order_by_name))
         return [
             table
             for table in earlier

@@ -14,7 +14,7 @@ from mare.finding import Location
 from tests.privacy.physical_formats import SQLITE, write_sqlite
 from tests.privacy.physical_hospital import ODD, SCHEMA, Rows, hospital, own, planned, with_text_keys, without
 from tests.privacy.physical_servers import MysqlWriter
-from tests.privacy.test_physical_neighbours import folders, nobody_shows, others_are_read_alike
+from tests.privacy.test_physical_neighbours import folders, nobody_shows, others_are_read_alike, read
 from tests.servers import MysqlServer
 
 Write = Callable[[Path, Rows], Location]
@@ -83,7 +83,8 @@ def test_a_key_in_another_spelling_is_nobody_elses(write: Write, name: str, tmp_
         pytest.skip("such a key is one key there: the database refuses the row")
     rows, rest = respelled(name)
     there, gone = (write(folder, content) for folder, content in zip(folders(tmp_path), (rows, rest), strict=True))
-    others_are_read_alike(there, gone, own(with_text_keys(hospital()), ME), planned(NAMED))
+    made = planned(NAMED)
+    others_are_read_alike(read(there, made), read(gone, made), own(with_text_keys(hospital()), ME))
     nobody_shows(there, gone, planned(NAMED))
 
 
@@ -93,5 +94,6 @@ def test_a_key_that_mysql_takes_for_the_same_is_nobody_elses(name: str, either_s
     rows, rest = respelled(name)
     write = MysqlWriter(either_server, text_keys=True)
     there, gone = write(rows), write(rest)
-    others_are_read_alike(there, gone, own(with_text_keys(hospital()), ME), planned(NAMED))
+    made = planned(NAMED)
+    others_are_read_alike(read(there, made), read(gone, made), own(with_text_keys(hospital()), ME))
     nobody_shows(there, gone, planned(NAMED))

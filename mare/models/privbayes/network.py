@@ -163,8 +163,14 @@ class GreedySearch:
         noise = self._settings.noise_penalty * _SHOWN_BY_CHANCE * self._evidence.noise * added
         before, after = (prod(map(self._to_chance, each.parents)) for each in (family, joined))
         freedom = max(0.0, (self._to_chance(family.child) - 1) * (after - before))
-        told_by = max(n, self._candidates.task.told_by.get(parent.column, n))
-        return n * (noise + self._settings.sampling_penalty * _SHOWN_BY_CHANCE * sqrt(freedom / told_by))
+        return n * (noise + self._settings.sampling_penalty * _SHOWN_BY_CHANCE * sqrt(freedom / self._told_by(family, parent)))
+
+    def _told_by(self, family: Family, parent: Axis) -> float:
+        """Rows that tell what a parent does to the child. Rows of one person are alike in what they share with each other, unless
+        the row before is known: what is new in a row then is its own."""
+        task, n = self._candidates.task, self._evidence.entities
+        goes_on = any(axis.column in task.lags for axis in family.parents)
+        return max(n, max(task.told_by.values(), default=n) if goes_on else task.told_by.get(parent.column, n))
 
     def _to_chance(self, axis: Axis) -> float:
         """How many codes an axis has to chance: (Σ√p)², which is all of them where they are equally frequent, and hardly more
