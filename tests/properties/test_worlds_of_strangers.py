@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+import mare
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
@@ -101,3 +102,23 @@ def test_a_key_that_the_public_table_lacks_is_found_from_a_few_rows_in_a_hundred
     )
     true, made = ((rows["item"] == missing).mean() for rows in (frames["rows"], drawn(release)["rows"]))
     assert abs(true - made) < 0.02 < true
+
+
+def test_a_number_that_means_something_else_is_still_a_number() -> None:
+    """Frames tell no types: `specials: [0]` made texts of all doses. Words among numbers do."""
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame({"pid": np.arange(50), "dose": rng.choice([0, 500, 900], 50), "age": rng.choice(["> 89", "40"], 50)})
+    schema = """
+    mare: 1
+    entity: people
+    tables:
+      people:
+        key: pid
+        columns:
+          dose: {type: integer, min: 100, max: 1000, specials: [0]}
+          age: {type: integer, min: 0, max: 89, specials: ["> 89"]}
+    """
+    release = mare.fit(mare.plan(mare.load_schema(schema), mare.Budget(10, 1e-9)), {"people": people}, unsafe_seed=1)
+    made = drawn(release)["people"]
+    assert made["dose"].dtype.kind == "i"
+    assert made["age"].map(lambda value: isinstance(value, str)).all()

@@ -198,8 +198,8 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
 
     @property
     def stored_kind(self) -> StorageKind:
-        # `"> 89"` among numbers: as the file had them
-        return "string" if self.specials else self.fits[0]
+        # `"> 89"` among numbers: as the file had them. A number that means something else is still a number.
+        return "string" if any(isinstance(special, str) for special in self.specials) else self.fits[0]
 
     def promised(self, side: Literal["min", "max"]) -> Bound | None:
         """Of a column that stands for itself, not for a distance from another."""
