@@ -133,17 +133,36 @@ class DatasetDag:
         return self._owners[table]
 
     def generation_order(self) -> tuple[str, ...]:
-        """All real tables, each after what it needs; public ones and pools first, otherwise as the schema lists them."""
+        """All real tables, each after what it needs or looks at; public ones and pools first, else as the schema lists them."""
         place = {node.name: (node.role not in ("public", "pool"), index) for index, node in enumerate(self.nodes)}
+        needed = _generation(self)
+        needed.add_edges_from((earlier, table) for table in self.tables("private") for earlier in self.earlier_siblings(table))
+        order = nx.lexicographical_topological_sort(needed, key=lambda name: place[name])
+        return tuple(name for name in order if not self.node(name).virtual)
+
+    def earlier_siblings(self, table: str) -> tuple[str, ...]:
+        """Tables below an ancestor, not ancestors themselves, whose numbers of rows a table may look at: those before it in an
+        order that depends on what tables need and on their names, not on how a schema lists them."""
+        ancestors, before = self.ancestors(table), self._order_by_name[: self._order_by_name.index(table)]
+        return tuple(
+            other
+            for other in before
+            if self.node(other).role == "private" and other not in ancestors and self._parents[other] & set(ancestors)
+        )
+
+    @cached_property
+    def _order_by_name(self) -> tuple[str, ...]:
+        place = {node.name: (node.role not in ("public", "pool"), node.name) for node in self.nodes}
         order = nx.lexicographical_topological_sort(_generation(self), key=lambda name: place[name])
         return tuple(name for name in order if not self.node(name).virtual)
 
     @cached_property
-    def order_by_name(self) -> tuple[str, ...]:
-        """The same, otherwise by name: for what must not depend on how a schema lists its tables."""
-        place = {node.name: (node.role not in ("public", "pool"), node.name) for node in self.nodes}
-        order = nx.lexicographical_topological_sort(_generation(self), key=lambda name: place[name])
-        return tuple(name for name in order if not self.node(name).virtual)
+    def _parents(self) -> dict[str, set[str]]:
+        above = {node.name: set[str]() for node in self.nodes}
+        for edge in self.edges:
+            if edge.kind == "parent":
+                above[edge.child].add(edge.parent)
+        return above
 
     def ancestors(self, table: str) -> tuple[str, ...]:
         """Whom a row can be joined to n:1 by ownership, nearest first. With several owners: what all of them share."""

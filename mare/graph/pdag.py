@@ -21,7 +21,6 @@ settled here:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import takewhile
 
 import networkx as nx
 
@@ -169,22 +168,11 @@ class _Rules:
             if self.schema.parent_name(sibling) not in ancestors:
                 raise _unseen(self.table, sibling)
             arrows += self._from(sibling, "context", target, "sibling")
-        for sibling in self._earlier_siblings() if self.link is not None else ():
+        seen = self.schema.tables[self.table].sees
+        for sibling in (s for s in self.dag.earlier_siblings(self.table) if s not in seen) if self.link is not None else ():
             others = tuple(c.name for c in self.parts[sibling].context if c.role != "count")
             arrows += self._from(sibling, "context", target, "sibling", without=others)
         return arrows
-
-    def _earlier_siblings(self) -> list[str]:
-        """Tables below an ancestor that are generated before this one, and are neither seen whole nor ancestors themselves."""
-        ancestors, seen = self.dag.ancestors(self.table), self.schema.tables[self.table].sees
-        earlier = list(takewhile(lambda table: table != self.table, self.dag.order_by_name))
-        return [
-            table
-            for table in earlier
-            if self.dag.node(table).role == "private"
-            and table not in (*ancestors, *seen)
-            and self.schema.parent_name(table) in ancestors
-        ]
 
     def _own_context(self, target: Part) -> list[Arrow]:
         # Of a row that has no siblings, how many there are says nothing.

@@ -5,6 +5,7 @@ One connection holds the snapshot, so one table is read at a time: finish or clo
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -45,6 +46,8 @@ class SqlSource(TableSource["Connection"]):
 
     def __enter__(self) -> Self:
         with connecting(self._location):
+            # A stop while rows are fetched is SQLAlchemy's to log, with a traceback on the screen unless somebody else listens.
+            logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
             engine = self._dialect.engine(self._location)
             self._stack.callback(engine.dispose)
             connection: Connection = self._stack.enter_context(engine.connect())
