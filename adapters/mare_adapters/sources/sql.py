@@ -47,7 +47,8 @@ class SqlSource(TableSource["Connection"]):
     def __enter__(self) -> Self:
         with connecting(self._location):
             # A stop while rows are fetched is SQLAlchemy's to log, with a traceback on the screen unless somebody else listens.
-            logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
+            if not (log := logging.getLogger("sqlalchemy")).handlers:
+                log.addHandler(logging.NullHandler())
             engine = self._dialect.engine(self._location)
             self._stack.callback(engine.dispose)
             connection: Connection = self._stack.enter_context(engine.connect())
