@@ -155,8 +155,13 @@ def test_every_kind_of_reference_is_an_edge() -> None:
 
 
 def test_order_follows_the_schema_where_nothing_else_decides() -> None:
-    tables = {"patients": PATIENTS, "zebras": child("patients"), "apples": child("patients"), "cars": child("zebras")}
-    assert DatasetDag.of(schema(tables)).generation_order() == ("patients", "zebras", "apples", "cars")
+    """Siblings look at the numbers of those before them, by name; tables that do not look at each other stand as listed."""
+    public = {"zoos": {"public": True, "key": "id", "rows": 3}, "arks": {"public": True, "key": "id", "rows": 3}}
+    tables = {**public, "patients": PATIENTS, "zebras": child("patients"), "apples": child("patients"), "cars": child("zebras")}
+    dag = DatasetDag.of(schema(tables))
+    assert dag.generation_order() == ("zoos", "arks", "patients", "apples", "zebras", "cars")
+    assert dag.earlier_siblings("zebras") == ("apples",)
+    assert dag.earlier_siblings("cars") == ("apples",)
 
 
 def refusal(tables: dict[str, object], entity: object = "patients") -> SchemaError:
