@@ -42,6 +42,15 @@ def warn_of_epsilon(budget: Budget) -> Warned | None:
     return None if word is None else Warned("budget", word, "Choose a smaller epsilon, or do not rely on the promise.")
 
 
+def warn_of_a_guess(schema: Schema, entities: float) -> Warned:
+    """No verdict is known where nobody said how many entities there are: 91 customers are no 10,000."""
+    return Warned(
+        schema.entity_name or "entities",
+        f"nobody said how many there are, so each verdict is for a guess of {entities:,.0f}",
+        "Say it with --entities N, or with rows: in the schema if the number is public.",
+    )
+
+
 def public_facts(schema: Schema, dag: DatasetDag) -> tuple[str, ...]:
     """What the guarantee does not cover, because it is taken to be known to everybody."""
     facts = ["the schema itself: names, types, values, bounds, caps, which columns may be NULL"]

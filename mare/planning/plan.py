@@ -127,6 +127,10 @@ class Plan:
     """How the budget is split between sizes, learning and the models, for the assumed number of entities."""
     preview: tuple[GroupPreview, ...]
     """One per group, in the same order."""
+    entities: float
+    """How many the preview reckons with."""
+    entities_guessed: bool
+    """Nobody said how many there are, neither the schema nor the caller: the verdicts hold for a guess."""
     assumptions: tuple[str, ...]
     """What the preview takes for granted without having read it."""
     public: tuple[str, ...] = ()
@@ -144,9 +148,13 @@ class Plan:
                 return planned
         raise KeyError(name)
 
+    def to_dict(self) -> dict[str, object]:
+        """The plan in lists and mappings, as JSON has them."""
+        return _plan_to_dict(self)
+
     def to_json(self) -> str:
         """The plan as JSON: the same bytes for the same plan."""
-        return json.dumps(_plan_to_dict(self), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 SIZES = 0.005
@@ -190,6 +198,7 @@ def _plan_to_dict(plan: Plan) -> dict[str, object]:
         "allocation": plan.allocation,
         "phases": asdict(plan.phases),
         "preview": [asdict(seen) for seen in plan.preview],
+        "entities": {"count": plan.entities, "guessed": plan.entities_guessed},
         "assumptions": list(plan.assumptions),
         "public": list(plan.public),
         "peeked": list(plan.peeked),

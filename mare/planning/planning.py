@@ -25,6 +25,7 @@ from .advice import (
     note_on_clipping,
     public_facts,
     vocabulary_notes,
+    warn_of_a_guess,
     warn_of_epsilon,
     warn_of_noise,
     warn_of_peeking,
@@ -100,6 +101,7 @@ def _previewed(
     seen = preview(groups, work, rows, budget, schema.allocation, phases)
     peeked = peeked_paths(schema)
     warnings: list[Warned | None] = [warn_of_epsilon(budget), warn_of_peeking(peeked)]
+    warnings.append(warn_of_a_guess(schema, sizes.entities) if sizes.guessed else None)
     warnings += [warn_of_noise(schema, budget, g, p) for g, p in zip(groups, seen, strict=True)]
     notes: list[str | None] = list(vocabulary_notes(schema, dag))
     notes.append(note_on_clipping(groups, seen, sizes.entities))
@@ -111,6 +113,8 @@ def _previewed(
         allocation=schema.allocation,
         phases=phases,
         preview=seen,
+        entities=sizes.entities,
+        entities_guessed=sizes.guessed,
         assumptions=sizes.assumptions,
         public=public_facts(schema, dag),
         peeked=tuple(".".join(str(step) for step in path) for path in peeked),

@@ -36,6 +36,8 @@ class AssumedRows:
     """Rows per table for the preview, and where every number is from."""
 
     entities: float
+    guessed: bool
+    """Whether nothing at all says how many entities there are."""
     tables: Mapping[str, float]
     assumptions: tuple[str, ...]
 
@@ -67,8 +69,9 @@ def assume_rows(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound],
     means = _per_entity(schema, dag, bounds)
     assumptions: list[str] = []
     count, scale = _entities(schema, means, entities, assumptions)
+    nobody_said = entities is None and all(schema.tables[table].rows is None for table in bounds if table in schema.tables)
     rows: dict[str, float] = {}
-    guessed = False
+    by_caps = False
     for table, bound in bounds.items():
         if table == dag.entity.name:
             rows[table] = count
@@ -79,16 +82,16 @@ def assume_rows(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound],
             assumptions.append(
                 f"{table}: {rows[table]:,.0f} rows, assumed: {means[table]:.3g} per entity of at most {bound.rows:,}."
             )
-            guessed = True
+            by_caps = True
             continue
         wanted = declared * scale
         rows[table] = max(1.0, min(wanted, _kept(schema, dag, table, bound, count, rows)))
         times = f", times {scale:.3g} as for the entities" if scale != 1 else ""
         kept = f"; the caps keep at most {rows[table]:,.0f}" if rows[table] < wanted else ""
         assumptions.append(f"{table}: {wanted:,.0f} rows, declared{times}{kept}.")
-    if guessed:
+    if by_caps:
         assumptions.append("A parent row is assumed to have the square root of its cap in children, where nothing is declared.")
-    return AssumedRows(count, rows, tuple(assumptions))
+    return AssumedRows(count, nobody_said, rows, tuple(assumptions))
 
 
 def _kept(schema: Schema, dag: DatasetDag, table: str, bound: RowBound, entities: float, rows: Mapping[str, float]) -> float:

@@ -37,8 +37,10 @@ tables:
 """
 
 
-def mare(*arguments: str, folder: Path) -> Done:
-    with mock.patch.dict(os.environ, COLUMNS="100"):  # readline, which pytest loads, sets it to the terminal's behind our back
+def mare(*arguments: str, folder: Path, columns: int = 100) -> Done:
+    with mock.patch.dict(
+        os.environ, COLUMNS=str(columns)
+    ):  # readline, which pytest loads, sets it to the terminal's behind our back
         return within(*arguments, folder=folder)
 
 
@@ -77,6 +79,43 @@ def test_more_entities_can_be_reckoned_with(clinic: Path) -> None:
     assert "300,000 entities, as asked for" in done.stdout
 
 
+def test_a_verdict_says_that_nobody_said_how_many_there_are(clinic: Path) -> None:
+    guessed = mare("plan", "clinic.yaml", "--epsilon", "1", folder=clinic)
+    assert "if 10,000" in guessed.stdout
+    assert "nobody said how many there are" in guessed.stdout
+    asked = mare("plan", "clinic.yaml", "--epsilon", "1", "--entities", "91", folder=clinic)
+    assert "if 10,000" not in asked.stdout
+    assert "nobody said" not in asked.stdout
+    assert "drowns" in asked.stdout
+    for options, entities in (([], {"count": 10_000, "guessed": True}), (["--entities", "91"], {"count": 91, "guessed": False})):
+        done = mare("plan", "clinic.yaml", "--epsilon", "1", *options, "--json", folder=clinic)
+        assert json.loads(done.stdout)["entities"] == entities
+
+
+def test_budgets_and_sizes_stand_side_by_side(clinic: Path) -> None:
+    done = mare("plan", "clinic.yaml", "--epsilon", "0.1,2,2,50", "--entities", "100,4000", folder=clinic)
+    assert (done.returncode, done.stderr) == (0, "")
+    heading = next(line for line in done.stdout.splitlines() if line.lstrip().startswith("epsilon"))
+    assert heading.split() == ["epsilon", "0.1", "epsilon", "2", "epsilon", "50"] * 2
+    sizes = next(line for line in done.stdout.splitlines() if line.startswith("group"))
+    assert [word for word in sizes.split() if word[0].isdigit()] == ["100"] * 3 + ["4,000"] * 3
+    verdicts = next(line for line in done.stdout.splitlines() if line.startswith("patients.rows")).split()
+    assert verdicts[1] == "drowns"
+    assert verdicts[-1] in ("fine", "%")
+    each = json.loads(mare("plan", "clinic.yaml", "--epsilon", "0.1,2", "--json", folder=clinic).stdout)["plans"]
+    assert [made["budget"]["epsilon"] for made in each] == [0.1, 2]
+
+
+@pytest.mark.parametrize("options", [["--epsilon", "2"], ["--epsilon", "1,2,5", "--entities", "500,4000"]])
+def test_a_narrow_page_drops_numbers_and_never_names(options: list[str], tmp_path: Path) -> None:
+    done = mare("plan", "omop-cdm-5.4", *options, folder=tmp_path, columns=60)
+    lines = done.stdout.splitlines()
+    assert max(len(line) for line in lines if "SHA" not in line) <= 64  # a hash cannot be folded
+    plan = json.loads(mare("plan", "omop-cdm-5.4", "--epsilon", "2", "--json", folder=tmp_path).stdout)
+    for group in plan["preview"]:
+        assert any(group["name"] in line and ("fine" in line or "noisy" in line or "drowns" in line) for line in lines)
+
+
 @pytest.mark.parametrize("name", names())
 def test_every_ready_schema_can_be_planned(name: str, tmp_path: Path) -> None:
     done = mare("plan", name, "--epsilon", "2", folder=tmp_path)
@@ -93,6 +132,8 @@ def test_every_ready_schema_can_be_planned(name: str, tmp_path: Path) -> None:
         (["--epsilon", "1", "--delta", "0"], r"line 8, tables\.patients\.columns\.race: .*delta = 0.*values"),
         ([], r"--epsilon"),
         (["--epsilon", "much"], r"--epsilon"),
+        (["--epsilon", "1,much"], r"(?s)--epsilon.*1,2,5"),
+        (["--epsilon", "1", "--entities", "3.5"], r"--entities"),
     ],
 )
 def test_a_budget_that_is_none_is_refused(options: list[str], said: str, clinic: Path) -> None:
@@ -139,4 +180,4 @@ def test_the_guide_shows_what_its_commands_print(tmp_path: Path) -> None:
         missing = [line for line in shown if line != "…" and not any(line == other for other in printed)]
         assert missing == [], command
         commands += 1
-    assert commands == 3
+    assert commands == 4

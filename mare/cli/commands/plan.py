@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from mare.cli.app import app
-from mare.cli.options import DEFAULT_DELTA, AsJson, Epsilon, SchemaName
+from mare.cli.options import DEFAULT_DELTA, AsJson, SchemaName
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,77 +17,94 @@ if TYPE_CHECKING:
     from mare.planning import Plan, PlannedGroup
 
 _WIDTH = 100
-_COLOURS = {"fine": "green", "noisy": "yellow", "drowns": "bold red"}
+_Number = TypeVar("_Number", int, float)
 
 
 @app.command()
 def plan(
     schema: SchemaName,
-    epsilon: Epsilon,
+    epsilon: Annotated[str, typer.Option(help="The budget: how much may be told about one entity. Several to compare: 1,2,5.")],
     delta: Annotated[
         float | None,
         typer.Option(help=f"How often epsilon may not hold. {DEFAULT_DELTA:g} unless given; 0: pure epsilon."),
     ] = None,
-    entities: Annotated[int | None, typer.Option(help="Reckon with this many entities in the preview.")] = None,
+    entities: Annotated[
+        str | None, typer.Option(help="Reckon with this many entities in the preview. Several to compare: 500,4000.")
+    ] = None,
     details: Annotated[bool, typer.Option("--details", help="Also list each group's columns, sizes and history.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the groups, sensitivities, shares and noise that a budget gives. Reads no data."""
-    from mare.cli.telling import page_width, print_utf8, with_lines, without_blanks
+    from mare.cli.telling import page_width, print_json, print_utf8, with_lines, without_blanks
     from mare.errors import PlanError, SchemaError
     from mare.planning.planning import plan as make_plan
     from mare.privacy.budget import Budget
     from mare.schema.loading import load_document
 
-    budget = Budget(epsilon, DEFAULT_DELTA if delta is None else delta)
+    budgets = [Budget(one, DEFAULT_DELTA if delta is None else delta) for one in _numbers("--epsilon", epsilon, float)]
+    sizes: Sequence[int | None] = [None] if entities is None else _numbers("--entities", entities, int)
     document = load_document(schema)
     try:
-        made = make_plan(document.schema, budget, entities=entities)
+        plans = [make_plan(document.schema, budget, entities=size) for size in sizes for budget in budgets]
     except (PlanError, SchemaError) as error:
         raise with_lines(error, document) from None
+    if as_json and len(plans) == 1:
+        print_utf8(plans[0].to_json())
+        return
     if as_json:
-        print_utf8(made.to_json())
+        print_json({"plans": [made.to_dict() for made in plans]})
         return
     from rich.console import Console
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else min(page_width(), _WIDTH))
     with console.capture() as page:
-        _show(console, made, document.label, details)
+        if len(plans) == 1:
+            _show(console, plans[0], document.label, details)
+        else:
+            _compare(console, plans, document.label)
         if delta is None:
             _say(console, "Default", [f"delta was not given: {DEFAULT_DELTA:g}. Pure epsilon is --delta 0."])
-        _say(console, "Next", [_next(schema, epsilon, delta)])
+        _say(console, "Next", [_next(schema, plans, delta)])
     text = without_blanks(page.get())
     # a terminal that knows no × gets a question mark, not a traceback
     typer.echo(text.encode(console.encoding, "replace").decode(console.encoding))
 
 
-def _show(console: Console, made: Plan, label: str, details: bool) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+def _numbers(option: str, text: str, kind: Callable[[str], _Number]) -> list[_Number]:
+    """`2`, or `1,2,5` for several, each once."""
+    try:
+        return list(dict.fromkeys(kind(one) for one in text.split(",")))
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is not a number, nor several with commas between them: 1,2,5.", param_hint=option
+        ) from None
 
-    from mare.planning.advice import short
+
+def _compare(console: Console, plans: Sequence[Plan], label: str) -> None:
+    from mare.cli.plan_tables import comparison_tables
+
+    made = plans[0]
+    console.print(f"Plans of {made.schema.name or label}, side by side. No data was read.", markup=False)
+    for table in comparison_tables(plans, console.width):
+        console.print()
+        console.print(table)
+    legend = ["error: what noise alone is expected to add to the largest cross-tab of the group (total-variation distance)"]
+    _say(console, "How to read it", [*legend, "fine: rows per cell are at least 4 times the noise; drowns: below the noise"])
+    _say(console, "Warnings", _said_by_all(plans), style="bold yellow")
+
+
+def _said_by_all(plans: Sequence[Plan]) -> list[str]:
+    """What no budget and no size mends; the rest stands in the page of each plan alone."""
+    common = set.intersection(*({str(warned) for warned in made.warnings} for made in plans))
+    return [str(warned) for warned in plans[0].warnings if str(warned) in common]
+
+
+def _show(console: Console, made: Plan, label: str, details: bool) -> None:
+    from mare.cli.plan_tables import groups_table
 
     console.print(_title(made, label), markup=False)
-    # One model for all is said in the title: at 100 columns every column counts.
-    models = len({group.model for group in made.groups}) > 1
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
-    table.add_column("#", justify="right")
-    table.add_column("group", overflow="fold")
-    for heading in ("cols", "hist", "largest", "S"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    if models:
-        table.add_column("model", overflow="fold")
-    for heading in ("share", "noise", "rows/cell"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    for place, (group, seen) in enumerate(zip(made.groups, made.preview, strict=True), 1):
-        sizes = f"{len(group.columns):,}", f"{len(group.history):,}", _count(seen.largest), _count(group.sensitivity)
-        noise = f"{100 * seen.share:.1f} %", f"±{short(seen.noise)}", short(seen.per_cell)
-        verdict = Text(seen.verdict, style=_COLOURS[seen.verdict])
-        table.add_row(str(place), Text(group.name), *sizes, *([Text(group.model)] if models else []), *noise, verdict)
     console.print()
-    console.print(table)
+    console.print(groups_table(made, console.width))
     _say(console, "How to read it", _legend(made))
     _say(console, "How S came about", _sensitivities(made))
     if details:
@@ -154,10 +171,13 @@ def _detail(group: PlannedGroup) -> list[str]:
     return [*lines, f"options of {group.model}: {options}"] if options else lines
 
 
-def _next(schema: str, epsilon: float, delta: float | None) -> str:
+def _next(schema: str, plans: Sequence[Plan], delta: float | None) -> str:
     from shlex import quote
 
-    budget = f"--epsilon {epsilon:g}" + ("" if delta is None else f" --delta {delta:g}")
+    budget = f"--epsilon {plans[0].budget.epsilon:g}" + ("" if delta is None else f" --delta {delta:g}")
+    if len(plans) > 1:
+        size = "" if plans[0].entities_guessed else f" --entities {plans[0].entities:.0f}"
+        return f"mare plan {quote(schema)} {budget}{size} shows one of them whole"
     return f"mare fit {quote(schema)} --from SOURCE {budget} -o FILE.mare"
 
 
@@ -174,7 +194,3 @@ def _say(console: Console, title: str, lines: Sequence[str], style: str = "bold"
     for line in lines:
         listed.add_row(Text("-"), Text(line))
     console.print(Padding(listed, (0, 0, 0, 2)))
-
-
-def _count(value: int) -> str:
-    return f"{value:,}" if value < 10**7 else f"{value:.1e}"
