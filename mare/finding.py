@@ -1,9 +1,9 @@
 """From a location to the adapter that opens it: mare knows adapters by entry point only.
 
 A location is a URL (`postgresql://…`), a folder, a file whose suffix an adapter has claimed (`ehr.sqlite`),
-or an object in memory (a dictionary of frames). Each maps to an entry-point name: the URL's scheme, ``folder``,
-``suffix-sqlite``, ``frames``. In the group ``mare.dialects`` it names a database family, which gives a source and a sink
-(`Family`); in ``mare.sources``, ``mare.sinks`` and ``mare.copies`` one of these.
+or an object in memory (a dictionary of frames; a connection that is open). Each maps to an entry-point name: the URL's scheme,
+``folder``, ``suffix-sqlite``, ``frames``, ``object``. In the group ``mare.dialects`` it names a database family, which gives a
+source and a sink (`Family`); in ``mare.sources``, ``mare.sinks`` and ``mare.copies`` one of these.
 """
 
 from __future__ import annotations
@@ -95,11 +95,15 @@ def _described(name: str) -> str:
     """An entry point's name as a user writes the location."""
     if name.startswith("suffix-"):
         return f"a .{name.removeprefix('suffix-')} file"
-    return {"folder": "a folder", "frames": "data frames"}.get(name, f"{name}://")
+    return {"folder": "a folder", "frames": "data frames", "object": "an open connection"}.get(name, f"{name}://")
 
 
-def open_source(location: Location) -> Source:
-    """The source at this location. It is opened when entered (`with`)."""
+def open_source(location: Location | Source | object) -> Source:
+    """The source at this location, or behind this object; a source is what it is. It is opened when entered (`with`)."""
+    if hasattr(location, "reflect") and hasattr(location, "read"):
+        return cast(Source, location)
+    if not isinstance(location, str | Path | Mapping):
+        return cast(Source, _adapter(_SOURCES, "object", SourceError)(location))
     name = _entry_name(location, SourceError, must_exist=True)
     return cast(Source, _adapter(_SOURCES, name, SourceError)(location))
 

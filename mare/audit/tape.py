@@ -85,8 +85,8 @@ def opened(plan: Plan, source: Location | Source) -> Iterator[tuple[HeldSource, 
 @contextmanager
 def held(source: Location | Source) -> Iterator[HeldSource]:
     """The source, open for as long as the block lasts."""
-    readable = open_source(source) if isinstance(source, str | Path | dict) else source
-    with readable as reader:  # type: ignore[union-attr]
+    readable = open_source(source)
+    with readable as reader:
         yield HeldSource(reader)
 
 

@@ -36,7 +36,7 @@ app = typer.Typer(
     cls=_Verbs,
     help="Turn a sensitive relational database into a synthetic one, with a privacy guarantee per patient.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 
@@ -70,10 +70,22 @@ def main() -> None:
             app()
     except MareError as error:
         typer.echo(f"mare: {error}", err=True)
+        if "--json" in sys.argv:
+            _print_error(error)
         sys.exit(2)
     except KeyboardInterrupt as stop:
         _say_stopped(stop)
         sys.exit(STOPPED)
+
+
+def _print_error(error: Exception) -> None:
+    """For whoever asked for JSON: the message, and its faults one by one where there are several."""
+    from mare.cli.telling import print_json
+    from mare.schema.faults import Fault
+
+    faults = [fault for fault in getattr(error, "faults", ()) if isinstance(fault, Fault)]
+    told = [{"line": f.line, "path": list(f.path), "what": f.what, "remedy": f.remedy} for f in faults]
+    print_json({"error": str(error), "kind": type(error).__name__, "faults": told})
 
 
 def _say_stopped(stop: KeyboardInterrupt) -> None:

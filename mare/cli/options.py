@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-DEFAULT_DELTA = 1e-9
-"""Far below one in the number of entities of any hospital; `--delta 0` asks for pure ε instead."""
+from mare.privacy.budget import DEFAULT_DELTA as DEFAULT_DELTA
 
 # ---------------------------------------------------------------------- what every verb may be asked
 

@@ -5,6 +5,7 @@ stage ─► sizes ─► learn domains ─► settle ─► encode ─► model
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,7 @@ from .vocabularies import compared_keys, read_public, stage_vocabularies
 if TYPE_CHECKING:
     from mare.schema import Schema
 
+LOG = logging.getLogger("mare")
 Told = Callable[[str], None]
 """Told what the fit is doing: names of phases and groups, never a number from the data."""
 
@@ -74,11 +76,13 @@ class FitOptions:
 
 def fit(
     plan: Plan,
-    source: Location | Source,
+    source: Location | Source | object,
     *,
     budget_file: str | Path | None = None,
     purpose: str = "",
     by: str = "",
+    progress: Told | None = None,
+    notes: Callable[[LocalNotes], None] | None = None,
     unsafe_seed: int | None = None,
     unsafe_peeked: bool = False,
 ) -> Release:
@@ -87,14 +91,22 @@ def fit(
     With a ``budget_file`` the plan's whole budget is first taken out of its cap, for good. ``purpose`` (what the release is for)
     and ``by`` (who makes it) are noted there, and in the ledger, which travels with the release; unless said, the file notes your
     login name and the ledger nobody's.
+    ``source`` is a URL, a file, a folder, a dictionary of tables (pandas, polars, Arrow), or a connection that is open
+    (SQLAlchemy, sqlite3, DuckDB). ``progress`` is told what the fit is doing; the logger ``mare`` too. ``notes`` is handed what
+    was left out, in true numbers: internal, not private.
     ``unsafe_seed`` draws the noise from a seed, so that a test can repeat it; ``unsafe_peeked`` accepts a schema that was
     filled in by looking at the data. Either marks the release NOT PRIVATE, for good.
     """
+    if not isinstance(plan, Plan):
+        raise PlanError(
+            f"fit takes a plan, not a {type(plan).__name__}. Write mare.fit(mare.plan(schema, mare.Budget(2)), source)."
+        )
     bits: BitSource = OsBits() if unsafe_seed is None else SeededBits(unsafe_seed)
     at = datetime.now(UTC)
     reserve = None if budget_file is None else reserve_from(budget_file, purpose or "mare.fit", at, by or login_name())
     occasion = Occasion(utc(at), purpose, by)
-    return run_fit(plan, source, FitOptions(unsafe_peeked=unsafe_peeked, bits=bits, occasion=occasion, reserve=reserve))
+    options = FitOptions(unsafe_peeked, bits, tell=progress, notes=notes, occasion=occasion, reserve=reserve)
+    return run_fit(plan, source, options)
 
 
 def reserve_from(budget_file: str | Path, purpose: str, at: datetime, by: str) -> Callable[[Budget, str], Pledge]:
@@ -110,18 +122,18 @@ def login_name() -> str:
         return f"user {os.getuid()}"
 
 
-def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Release:
+def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions) -> Release:
     """As `fit`, with everything that the command line and the audit need to say."""
-    tell = options.tell or (lambda _: None)
+    tell = _told(options.tell)
     schema = plan.schema
     _refuse_peeked(plan, options.unsafe_peeked)
     _refuse_tables(schema)
     tables = needs(schema, [planned.group for planned in plan.groups])
     unsettled = open_codecs(plan, tables)
     bounds, _ = row_bounds(schema, DatasetDag.of(schema))
-    opened = open_source(source) if isinstance(source, str | Path | dict) else source
+    opened = open_source(source)
     tell("reading")
-    with opened as reader:  # type: ignore[union-attr]
+    with opened as reader:
         reflection = reader.reflect()
         output = output_tables(schema, reflection)
         public = read_public(schema, reader, reflection)
@@ -187,6 +199,17 @@ def run_fit(plan: Plan, source: Location | Source, options: FitOptions) -> Relea
                 rehearsal.know(group, fitted)
                 arrays[group.name] = fitted.arrays()
     return Release(schema, settled, output, arrays, ledger, public)
+
+
+def _told(listener: Told | None) -> Told:
+    """Whoever listens, and the log."""
+
+    def tell(what: str) -> None:
+        LOG.info(what)
+        if listener is not None:
+            listener(what)
+
+    return tell
 
 
 def _unit(schema: Schema) -> str:

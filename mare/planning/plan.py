@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mare.domain import Domain, OptionValue, Task
 from mare.graph.groups import ColumnGroup
+from mare.notebook import page
 from mare.privacy.budget import Budget
 from mare.schema.yaml_writing import dump_schema
 
@@ -147,6 +148,14 @@ class Plan:
             if planned.name == name:
                 return planned
         raise KeyError(name)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        guess = f" if {self.entities:,.0f}" if self.entities_guessed else ""
+        pairs = zip(self.groups, self.preview, strict=True)
+        rows = [(g.name, len(g.columns), g.sensitivity, f"{100 * p.share:.1f} %", p.verdict + guess) for g, p in pairs]
+        title = f"Plan of {self.schema.name or 'a schema'}: ε = {self.budget.epsilon:g}, δ = {self.budget.delta:g}"
+        return page(title, ("group", "columns", "S", "share", "verdict"), rows, map(str, self.warnings))
 
     def to_dict(self) -> dict[str, object]:
         """The plan in lists and mappings, as JSON has them."""

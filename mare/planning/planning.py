@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 
 from mare.domain import OptionValue
 from mare.errors import PlanError
@@ -18,6 +19,7 @@ from mare.privacy.budget import Budget
 from mare.schema import Schema
 from mare.schema.checks import settled_or_raise
 from mare.schema.faults import Fault, Path, describe
+from mare.schema.loading import load_schema
 from mare.schema.schema import ModelChoice, peeked_paths
 
 from .advice import (
@@ -36,11 +38,17 @@ from .preview import assume_rows, preview
 from .sensitivity import RowBound, group_bound, row_bounds
 
 
-def plan(schema: Schema, budget: Budget, *, entities: int | None = None) -> Plan:
-    """The plan of a fit, or a `SchemaError` or `PlanError` that lists every fault.
+def plan(schema: Schema | str | FilePath, budget: Budget, *, entities: int | None = None) -> Plan:
+    """The plan of a fit, or a `SchemaError` or `PlanError` that lists every fault. A schema may be given as its file.
 
     ``entities`` is how many entities the preview assumes, in place of what the schema says; it changes nothing else.
     """
+    if not isinstance(budget, Budget):
+        raise PlanError(f"budget is {budget!r}. Write mare.Budget(epsilon=2), or with a delta of your own: mare.Budget(2, 1e-9).")
+    if isinstance(schema, str | FilePath):
+        schema = load_schema(schema)
+    if not isinstance(schema, Schema):
+        raise PlanError(f"schema is a {type(schema).__name__}. Give what mare.load_schema returns, or the path of its YAML file.")
     if entities is not None and entities < 1:
         raise PlanError(f"entities is {entities}; the preview needs at least 1.")
     settled_or_raise(schema)

@@ -15,6 +15,9 @@ from math import exp, isfinite
 
 from mare.errors import BudgetError
 
+DEFAULT_DELTA = 1e-9
+"""Far below one in the number of entities of any hospital; 0 asks for pure ε instead."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -22,7 +25,7 @@ class Budget:
 
     epsilon: float
     """ε > 0: the factor e^ε by which any outcome may become more or less likely."""
-    delta: float = 0.0
+    delta: float = DEFAULT_DELTA
     """0 ≤ δ < 1: the chance that the factor does not hold. 0 is pure ε (Laplace noise); above it, zCDP (Gaussian noise)."""
 
     def __post_init__(self) -> None:

@@ -89,7 +89,7 @@ class Composed:
         if self.epsilon == 0:
             return None
         cap = self.cap.budget
-        added_up = Budget(min(up(self.epsilon), cap.epsilon))
+        added_up = Budget(min(up(self.epsilon), cap.epsilon), 0.0)
         if cap.pure:
             return added_up
         converted = Budget(min(epsilon_from_rho(up(self.rho), conversion_delta(cap)), cap.epsilon), cap.delta)

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from html import escape
 from math import inf, isclose
 from typing import Literal, cast
 
@@ -160,6 +161,10 @@ class Ledger:
         charge.check(pure=self.budget.pure)
         self._accountant.charge(charge.cost, charge.total_variation, charge.delta)
         self._charges.append(replace(charge, phase=self._phase) if self._phase else charge)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return f"<pre>{escape(self.render())}</pre>"
 
     def render(self, width: int = 100, *, full: bool = False) -> str:
         """The ledger as text for people: status, promise, occasion, what was spent on what, what was taken as public.

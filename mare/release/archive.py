@@ -44,14 +44,16 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """Every member's time: the same release is the same bytes."""
 
 
-def save_release(release: Release, path: Path, *, replace: bool = True) -> None:
+def save_release(release: Release, path: Path, *, replace: bool) -> None:
     """All of it or nothing: a reader never meets half a file. Over another release only where that may be replaced."""
     require_path(path, ReleaseError, "a release file")
     refuse_other_file(path)
     try:
         write_whole(path, _packed(_members(release)), new=not replace)
     except FileExistsError:
-        raise ReleaseError(f"{path} exists already: somebody has just written it. It was left as it was.") from None
+        raise ReleaseError(
+            f"{path} exists already. It was left as it was: give another path, or say that it may be replaced (replace=True)."
+        ) from None
     except OSError as error:
         raise ReleaseError(f"{path} cannot be written ({error.strerror}). Nothing was left there.") from None
 

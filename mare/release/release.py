@@ -19,6 +19,7 @@ from mare.codec import LearnedDomains
 from mare.domain import Domain, OptionValue, Task
 from mare.graph.groups import ColumnGroup
 from mare.models import FittedModel, get_model
+from mare.notebook import page
 from mare.planning import Warned
 from mare.relational.public import PublicTables
 from mare.schema import Schema
@@ -126,11 +127,17 @@ class Release:
         settled = self.plan.group(group)
         return get_model(settled.model).load(settled.task, self.arrays[group])
 
-    def save(self, path: str | Path, *, replace: bool = True) -> None:
-        """Write the release file, over another release unless told not to. It appears complete or not at all."""
+    def save(self, path: str | Path, *, replace: bool = False) -> None:
+        """Write the release file, over another release only if told so. It appears complete or not at all."""
         from .archive import save_release
 
         save_release(self, Path(path), replace=replace)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        sizes = [(group.name, len(group.columns), f"{group.rows:,.0f}") for group in self.plan.groups]
+        facts = [f"{self.plan.entities:,} entities, noisily", *map(str, self.doubts)]
+        return page(str(self)[1:-1], ("group", "columns", "rows, noisily"), sizes, facts)
 
     def __repr__(self) -> str:
         budget = self.ledger.budget

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mare.errors import PlanError
+from mare.errors import PlanError, ReleaseError
 from mare.finding import Location, open_sink
 from mare.ports import Sink, SinkTable, Watch
 from mare.relational.filling import linked_columns
@@ -140,8 +140,11 @@ def sample(
     mare created it: a release knows nothing of its source, so the mark that targets of mare carry decides. ``progress`` is told
     how many of how many entities are done.
     """
-    if not isinstance(release, Release):
+    if isinstance(release, str | Path):
         release = load_release(release)
+    if not isinstance(release, Release):
+        what = type(release).__name__
+        raise ReleaseError(f"sample takes a release, not a {what}. Give what mare.fit returns, or the path of its file.")
     options = SampleOptions(entities, seed, where, threads, given or {})
     if to is None:
         frames: dict[str, pd.DataFrame] = {}

@@ -28,7 +28,7 @@ from tests.privacy.test_noise_distributions import excess, gaussian_weight, lapl
 from tests.raw_columns import listed
 from tests.views import ArrayView, array_view
 
-BUDGETS = (Budget(2, 1e-9), Budget(2))
+BUDGETS = (Budget(2, 1e-9), Budget(2, delta=0))
 
 
 def telling_rows() -> Rows:
@@ -206,7 +206,7 @@ def sparse_cells_tell_nothing() -> None:
     view = array_view(
         np.repeat(np.arange(50), 1), {"cell": np.repeat(cells, 5)}, Domain.of([("cell", 10_000)]), everyone=range(50), cap=1
     )
-    for budget in (Budget(1, 1e-9), Budget(1)):
+    for budget in (Budget(1, 1e-9), Budget(1, delta=0)):
         kept_true, phantoms = 0, 0
         for seed in range(20):
             gate = Gate(budget, Ledger(budget, "one patient"), SeededBits(seed))

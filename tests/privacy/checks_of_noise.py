@@ -67,7 +67,7 @@ def equal_tables_get_unrelated_noise() -> None:
         "clipped counts": lambda curator: curator.counts(tables, 0.2, clip=Clip(1.0)),
         "counts of many": lambda curator: curator.counts(tables, 0.2, minimum=5),
     }
-    for budget in (Budget(60, 1e-9), Budget(60)):
+    for budget in (Budget(60, 1e-9), Budget(60, delta=0)):
         curator = Gate(budget, Ledger(budget, "one patient"), SeededBits(5)).curator(view, 1.0)
         noises: Noises = {}
         for what, ask in asked.items():
@@ -232,7 +232,7 @@ def sparse_cells_follow_dense_noise() -> None:
     """Thirty cells of one row and thirty of none, listed from a minimum of one row on: by the law of dense noise, all of them."""
     cells, runs = 30, 300
     view = array_view(np.arange(cells), {"cell": np.arange(cells)}, Domain.of([("cell", 2 * cells)]), cap=1)
-    for budget, weight in ((Budget(3, 1e-9), gaussian_weight), (Budget(0.5), laplace_weight)):
+    for budget, weight in ((Budget(3, 1e-9), gaussian_weight), (Budget(0.5, delta=0), laplace_weight)):
         gates = (Gate(budget, Ledger(budget, "one patient"), SeededBits(seed)) for seed in range(runs))
         found = [gate.curator(view, 1.0).counts([Marginal.of("cell")], minimum=1)[0] for gate in gates]
         law = {x: weight(found[0].scale)(x) for x in range(-400, 401)}

@@ -23,7 +23,7 @@ from tests.even_grids import even_grid
 from tests.memory_source import HOSPITAL, MemorySource, Rows
 from tests.views import ArrayView, array_view
 
-ZCDP, PURE = Budget(8, 1e-9), Budget(2)
+ZCDP, PURE = Budget(8, 1e-9), Budget(2, delta=0)
 WARD, AGE, BOTH = Marginal.of("ward"), Marginal.of("age"), Marginal.of("ward", "age")
 CANARY, CAP = 0, 6
 

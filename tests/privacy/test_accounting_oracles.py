@@ -138,7 +138,7 @@ def test_of_gaussians_it_is_close_to_the_truth(pld: Any, answers: list[Answer], 
 @settings(max_examples=examples(25))
 @given(st.lists(st.one_of(laplaces, choices), min_size=1, max_size=4))
 def test_pure_epsilon_is_never_below_the_truth(pld: Any, answers: list[Answer]) -> None:
-    totals = account(answers, Budget(50.0)).totals
+    totals = account(answers, Budget(50.0, delta=0)).totals
     assert totals.delta == 0
     assert totals.epsilon >= truth(answers, 1e-12, pld)
 
@@ -180,7 +180,7 @@ releases = st.one_of(
 
 
 @settings(max_examples=examples(60))
-@given(st.sampled_from([Budget(3.0, 1e-6), Budget(1.0, 1e-7), Budget(2.0)]), st.lists(releases, min_size=1, max_size=12))
+@given(st.sampled_from([Budget(3.0, 1e-6), Budget(1.0, 1e-7), Budget(2.0, delta=0)]), st.lists(releases, min_size=1, max_size=12))
 def test_all_releases_under_a_cap_together_keep_it(pld: Any, cap: Budget, wishes: list[Budget]) -> None:
     """Each as bad as its budget lets it be: a Gaussian with all its ρ, or randomised response with all its ε."""
     spent, together = Composed(Cap.of(cap)), None

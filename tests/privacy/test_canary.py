@@ -68,17 +68,17 @@ def test_one_gaussian_count_a_million_times(budget: Budget, cap: int, monkeypatc
 
 @pytest.mark.parametrize("epsilon", [1.0, *(pytest.param(e, marks=pytest.mark.slow) for e in (0.1, 3.0))])
 def test_one_laplace_count_a_million_times(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    correct = mechanism_audit(Budget(epsilon), cap=3, seed=2)
+    correct = mechanism_audit(Budget(epsilon, delta=0), cap=3, seed=2)
     assert correct.unit == "epsilon"
     assert correct.lower > 0.8 * epsilon
     HALVED.plant(monkeypatch)
-    doubled(correct, mechanism_audit(Budget(epsilon), cap=3, seed=2))
+    doubled(correct, mechanism_audit(Budget(epsilon, delta=0), cap=3, seed=2))
 
 
 def test_a_tenth_less_noise_than_claimed_is_seen_too(monkeypatch: pytest.MonkeyPatch) -> None:
     original = Noise.draw
     monkeypatch.setattr(Noise, "draw", lambda self, bits: original(replace(self, scale=self.scale * 0.9), bits))
-    for budget in (USUAL, Budget(1.0)):
+    for budget in (USUAL, Budget(1.0, delta=0)):
         assert not mechanism_audit(budget, cap=5, seed=2).passed
 
 

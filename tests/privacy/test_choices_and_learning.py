@@ -32,7 +32,7 @@ from tests.even_grids import even_grid
 from tests.raw_columns import ListedColumn, listed
 from tests.views import ArrayView, array_view
 
-BUDGETS = {"zcdp": Budget(2.0, 1e-6), "pure": Budget(2.0)}
+BUDGETS = {"zcdp": Budget(2.0, 1e-6), "pure": Budget(2.0, delta=0)}
 DOMAIN = Domain.of([("sex", 2), ("ward", 3), ("age", 4)])
 SEX, WARD, AGE = (Axis(name) for name in DOMAIN)
 Data = TypeVar("Data", ArrayView, ListedColumn)

@@ -26,7 +26,7 @@ def test_no_entity_shows_whatever_the_schema(world: World) -> None:
 
 
 @pytest.mark.slow
-@given(schemas(), st.integers(0, 1000), st.sampled_from([Budget(2, 1e-9), Budget(2)]))
+@given(schemas(), st.integers(0, 1000), st.sampled_from([Budget(2, 1e-9), Budget(2, delta=0)]))
 @settings(max_examples=25)
 def test_no_entity_shows_in_dirty_data_of_any_schema_that_can_be_fitted(schema: Schema, seed: int, budget: Budget) -> None:
     try:

@@ -15,7 +15,7 @@ from mare.schema import Schema
 from tests.memory_source import MemorySource, Rows
 
 _CHILDREN = ("c", "d", "e")
-_BUDGETS = (Budget(2, 1e-9), Budget(2))
+_BUDGETS = (Budget(2, 1e-9), Budget(2, delta=0))
 
 
 @dataclass(frozen=True)

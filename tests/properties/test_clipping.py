@@ -17,7 +17,7 @@ from tests.views import ArrayView, array_view
 
 DOMAIN = Domain.of([("ward", 3), ("age", 4)])
 LEVELS = {"age": (Coarsening(np.array([0, 0, 1, 1]), 2),)}
-BUDGETS = [Budget(2.0), Budget(2.0, 1e-9)]
+BUDGETS = [Budget(2.0, delta=0), Budget(2.0, 1e-9)]
 
 axes = st.one_of(
     st.builds(Axis, st.just("ward"), lag=st.integers(0, 2)),

@@ -56,8 +56,8 @@ def _take_many(path: Path, wishes: list[Budget], start: object, granted: object)
 @pytest.mark.parametrize(
     ("cap", "wishes"),
     [
-        pytest.param(Budget(1.0), [Budget(0.03), Budget(0.011)] * 15, marks=pytest.mark.slow),
-        (Budget(0.9, 1e-7), [Budget(0.31, 1e-9), Budget(0.02), Budget(0.17, 1e-9)] * 10),
+        pytest.param(Budget(1.0, delta=0), [Budget(0.03, delta=0), Budget(0.011, delta=0)] * 15, marks=pytest.mark.slow),
+        (Budget(0.9, 1e-7), [Budget(0.31, 1e-9), Budget(0.02, delta=0), Budget(0.17, 1e-9)] * 10),
     ],
     ids=["pure", "mixed"],
 )
@@ -86,7 +86,7 @@ def test_processes_at_once_never_exceed_the_cap_and_lose_nothing(tmp_path: Path,
     assert len(set(told)) == len(told) < 3 * len(wishes)
     assert account.spent.fits
     if cap.pure:
-        assert account.spent.epsilon == sum((Budget(e).epsilon_written for _, e, _ in told), Fraction(0)) <= 1
+        assert account.spent.epsilon == sum((Budget(e, delta=0).epsilon_written for _, e, _ in told), Fraction(0)) <= 1
     # whoever was refused was refused for want of budget, not because of the others
     assert not account.spent.allows(max(wishes, key=lambda wish: wish.epsilon))
     assert os.listdir(tmp_path) == ["b"]
@@ -100,7 +100,7 @@ from mare.privacy.budget import Budget
 from mare.privacy.budget_file import BudgetFile
 file = BudgetFile(Path(sys.argv[1]))
 while True:
-    pledge = file.reserve(Budget(1e-4), "a test", "one row", datetime(2026, 1, 1, tzinfo=UTC))
+    pledge = file.reserve(Budget(1e-4, delta=0), "a test", "one row", datetime(2026, 1, 1, tzinfo=UTC))
     sys.stdout.write(pledge.id + "\\n")
     sys.stdout.flush()
 """
@@ -109,7 +109,7 @@ while True:
 def kill_loop(folder: Path, kills: int, seed: int) -> tuple[int, int]:
     """Takers are killed after a random number of grants and a random number of their own steps more. Returns told and held."""
     chance = random.Random(seed)
-    file = BudgetFile.create(folder / "b", Budget(1000.0), "b", AT)
+    file = BudgetFile.create(folder / "b", Budget(1000.0, delta=0), "b", AT)
     told: list[str] = []
     for _ in range(kills):
         with subprocess.Popen([sys.executable, "-c", TAKER, str(file.path)], stdout=subprocess.PIPE, text=True) as taker:
@@ -125,7 +125,7 @@ def kill_loop(folder: Path, kills: int, seed: int) -> tuple[int, int]:
         told += [line for line in rest.split("\n")[:-1] if line]
         held = [reservation.id for reservation in file.read().reservations]  # it opens, after every kill
         assert told == [identity for identity in held if identity in set(told)], "a grant is missing, or out of order"
-    file.reserve(Budget(1e-4), "afterwards", "one row", AT)
+    file.reserve(Budget(1e-4, delta=0), "afterwards", "one row", AT)
     assert os.listdir(folder) == ["b"]
     return len(told), len(held)
 
@@ -157,14 +157,14 @@ def step(event, arguments):
         if seen == fatal:
             os.kill(os.getpid(), signal.SIGKILL)
 sys.addaudithook(step)
-file.reserve(Budget(0.1), "a test", "one row", datetime(2026, 1, 1, tzinfo=UTC))
+file.reserve(Budget(0.1, delta=0), "a test", "one row", datetime(2026, 1, 1, tzinfo=UTC))
 os.write(1, b"granted")
 """
 
 
 def test_kill_9_before_every_single_step_of_a_reservation(tmp_path: Path) -> None:
     """Before each system call that Python tells of, in turn, until one run gets through."""
-    file = BudgetFile.create(tmp_path / "b", Budget(1000.0), "b", AT)
+    file = BudgetFile.create(tmp_path / "b", Budget(1000.0, delta=0), "b", AT)
     granted, fatal = False, 0
     while not granted:
         fatal += 1

@@ -146,8 +146,11 @@ def test_a_budget_that_is_none_is_refused(options: list[str], said: str, clinic:
 def test_faults_of_the_plan_name_their_lines_all_at_once(clinic: Path) -> None:
     text = CLINIC.replace("model: independent", "model: crystal-ball").replace("values: [F, M]", "learn: true")
     (clinic / "clinic.yaml").write_text(text, encoding="utf-8")
-    done = mare("plan", "clinic.yaml", "--epsilon", "1", "--delta", "0", "--json", folder=clinic)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = program("plan", "clinic.yaml", "--epsilon", "1", "--delta", "0", "--json", folder=clinic)
+    assert done.returncode == 2
+    told = json.loads(done.stdout)
+    assert (told["kind"], [fault["line"] for fault in told["faults"]]) == ("PlanError", [12, 7, 8])
+    assert all(fault["what"] and fault["remedy"] for fault in told["faults"])
     for line in ("line 7, tables.patients.columns.sex", "line 8, ", "line 12, tables.visits.model"):
         assert line in done.stderr
 

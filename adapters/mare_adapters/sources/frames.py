@@ -1,4 +1,4 @@
-"""`FramesSource`: a dictionary of pandas frames, a table each.
+"""`FramesSource`: a dictionary of tables: frames of pandas, or whatever Arrow reads (polars, Arrow itself, DuckDB's answers).
 
 A dtype is no catalogue: pandas infers it from the values, and one odd value turns a column of whole numbers into objects. So a
 dtype is told as inferred; what comes out has the types of the schema. The categories of a categorical column were collected from
@@ -51,12 +51,12 @@ class FramesSource(TableSource[dict[str, "pd.DataFrame"]]):
         for name, frame in self._given.items():
             if not isinstance(name, str):
                 faults.append(f"{name!r} is the name of a table: write it as text")
-            elif not isinstance(frame, pd.DataFrame):
-                faults.append(f"{name} is a {type(frame).__name__}, not a pandas DataFrame")
+            elif (table := frame if isinstance(frame, pd.DataFrame) else _by_arrow(frame)) is None:
+                faults.append(f"{name} is a {type(frame).__name__}, not a frame of pandas or polars, nor an Arrow table")
             else:
-                faults += _faults(name, frame)
+                faults += _faults(name, table)
                 # A copy that shares the values until somebody changes them: what is read is one state.
-                frames[name] = frame.copy(deep=False)
+                frames[name] = table.copy(deep=False)
         if faults:
             raise SourceError(f"these frames cannot be read: {'; '.join(faults)}.")
         self._opened = frames
@@ -84,6 +84,20 @@ class FramesSource(TableSource[dict[str, "pd.DataFrame"]]):
             arrays = [_array(part[column.name], column) for column in columns]
             batch = pa.RecordBatch.from_arrays(arrays, names=[f"c{number}" for number in range(len(arrays))])
             yield conformed(batch, columns, names, table.name)
+
+
+def _by_arrow(table: object) -> pd.DataFrame | None:
+    """A table of another library, by the interface that all of them share; its values stay where they are."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if not hasattr(table, "__arrow_c_stream__"):
+        return None
+    try:
+        frame: pd.DataFrame = pa.table(table).to_pandas(types_mapper=pd.ArrowDtype)
+    except (TypeError, ValueError, pa.ArrowException):
+        return None
+    return frame
 
 
 def _faults(name: str, frame: pd.DataFrame) -> list[str]:

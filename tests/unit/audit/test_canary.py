@@ -58,7 +58,7 @@ def test_ratios_without_spread_are_no_noise() -> None:
 
 
 def test_the_laplace_event_is_e_to_the_epsilon_likelier_with_the_canary() -> None:
-    report = mechanism_audit(Budget(0.7), cap=4, draws=400_000)
+    report = mechanism_audit(Budget(0.7, delta=0), cap=4, draws=400_000)
     assert (report.unit, report.claimed, report.runs) == ("epsilon", 0.7, 400_000)
     assert exp(report.estimated) == pytest.approx(exp(0.7), rel=0.02)
 
@@ -73,7 +73,7 @@ def test_too_few_runs_are_refused(runs: int) -> None:
     with pytest.raises(PrivacyError, match="at least 2"):
         session_audit(*pair(), runs=runs)
     with pytest.raises(PrivacyError, match="at least 2"):
-        mechanism_audit(Budget(1), draws=runs)
+        mechanism_audit(Budget(1, delta=0), draws=runs)
 
 
 def test_whole_fits_can_be_audited() -> None:

@@ -162,7 +162,7 @@ def test_learned_ranges_do_not_collapse(number: int, years: int) -> None:
     assert np.median(apart) <= years
 
 
-@pytest.mark.parametrize("budget", [Budget(2, 1e-9), Budget(6)])
+@pytest.mark.parametrize("budget", [Budget(2, 1e-9), Budget(6, delta=0)])
 def test_three_prices_come_out_as_three_and_incomes_where_they_are(budget: Budget) -> None:
     table, release = fitted(10_000, 3, budget)
     made = sample(release, entities=10_000, seed=4)

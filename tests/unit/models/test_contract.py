@@ -16,7 +16,7 @@ from tests.views import ArrayView, array_view
 COLUMNS = Domain(("unit", "urgent"), (5, 2))
 HISTORY = Domain(("sex", "visits.unit[-1]"), (2, 6))
 LAGS = {"visits.unit[-1]": ("unit", 1)}
-PURE, APPROXIMATE = Budget(50.0), Budget(50.0, 1e-9)
+PURE, APPROXIMATE = Budget(50.0, delta=0), Budget(50.0, 1e-9)
 
 
 def visits(entities: int = 800, seed: int = 3) -> ArrayView:

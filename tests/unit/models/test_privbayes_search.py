@@ -137,7 +137,7 @@ def test_columns_too_large_for_one_another_stay_alone() -> None:
 
 def test_pure_budgets_are_spent_by_either_search() -> None:
     for search in ("greedy", "noisy_scores"):
-        curator: Curator = curator_over(chain(500), Budget(5.0))[0]
+        curator: Curator = curator_over(chain(500), Budget(5.0, delta=0))[0]
         PrivBayesModel().fit(curator, without_history(search=search))
         assert curator.remaining < 0.01
 

@@ -36,7 +36,7 @@ def test_planning_twice_gives_the_same_bytes() -> None:
 
 
 def test_the_json_holds_what_a_reader_needs() -> None:
-    document = json.loads(planned(hospital(), budget=Budget(1)).to_json())
+    document = json.loads(planned(hospital(), budget=Budget(1, delta=0)).to_json())
     assert document["budget"] == {"epsilon": 1.0, "delta": 0.0}
     assert [f"{g['table']}.{g['part']}" for g in document["groups"]] == [p["name"] for p in document["preview"]]
     assert document["groups"][-1]["sensitivity"] == 100

@@ -21,7 +21,7 @@ def faults_of(error: PlanError) -> dict[str, Fault]:
 
 def test_it_is_the_public_verb() -> None:
     assert mare.plan is plan
-    assert isinstance(mare.plan(schema_of(hospital()), mare.Budget(epsilon=1)), mare.Plan)
+    assert isinstance(mare.plan(schema_of(hospital()), mare.Budget(epsilon=1, delta=0)), mare.Plan)
 
 
 def test_groups_come_after_all_that_they_look_at() -> None:
@@ -80,7 +80,7 @@ def learning() -> dict[str, Any]:
 
 def test_categories_cannot_be_learned_with_delta_zero_and_all_are_named() -> None:
     with pytest.raises(PlanError) as error:
-        planned(learning(), budget=Budget(1))
+        planned(learning(), budget=Budget(1, delta=0))
     assert set(faults_of(error.value)) == {
         "tables.admissions.columns.race",
         "tables.transfers.columns.icd",
@@ -92,7 +92,7 @@ def test_public_keys_are_chosen_with_delta_zero_too_for_everybody_knows_them() -
     tables = hospital()
     tables["units"] = {"public": True, "key": "unit_id", "rows": 50}
     tables["transfers"]["references"] = {"unit_id": {"kind": "public", "table": "units", "max_values": 20}}
-    made = planned(tables, budget=Budget(1))
+    made = planned(tables, budget=Budget(1, delta=0))
     assert made.group("transfers.rows").learned == {"unit_id"}
     assert made.phases.learn > 0
 
@@ -100,7 +100,7 @@ def test_public_keys_are_chosen_with_delta_zero_too_for_everybody_knows_them() -
 def test_numbers_can_be_learned_with_delta_zero() -> None:
     tables = hospital()
     tables["patients"]["columns"]["income"] = {"type": "number", "learn": True}
-    assert planned(tables, budget=Budget(1)).group("patients.rows").learned == {"income"}
+    assert planned(tables, budget=Budget(1, delta=0)).group("patients.rows").learned == {"income"}
 
 
 def test_learning_takes_its_share_of_the_budget() -> None:

@@ -14,7 +14,7 @@ from mare.privacy.conversion import rho_from_budget
 
 from .examples import BUDGET, hospital, planned
 
-PURE = Budget(2)
+PURE = Budget(2, delta=0)
 
 
 def test_gaussian_noise_is_s_times_the_root_of_k_histograms() -> None:

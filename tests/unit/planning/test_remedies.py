@@ -80,7 +80,7 @@ def test_using_no_more_values_than_named_makes_the_group_fine() -> None:
 
 def test_the_epsilon_that_is_named_makes_the_group_fine() -> None:
     tables = noisy_hospital()
-    for budget in (BUDGET, Budget(2)):
+    for budget in (BUDGET, Budget(2, delta=0)):
         warned = warning(planned(tables, budget=budget))
         assert warned is not None
         match = re.search(r"epsilon from 2 to (\d+(?:\.\d+)?)", warned.remedy)

@@ -14,10 +14,10 @@ from mare.privacy.accountant import Accountant, Totals
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import conversion_delta, down, epsilon_from_rho, learning_delta, numeric_delta, rho_from_budget, up
 
-PURE, ZCDP = Budget(1.0), Budget(1.0, 1e-9)
+PURE, ZCDP = Budget(1.0, delta=0), Budget(1.0, 1e-9)
 
 budgets = st.one_of(
-    st.floats(0.01, 20).map(Budget),
+    st.floats(0.01, 20).map(lambda epsilon: Budget(epsilon, 0)),
     st.builds(Budget, st.floats(0.01, 20), st.floats(-15, -2).map(lambda power: 10.0**power)),
 )
 
@@ -123,7 +123,7 @@ def test_the_parts_of_delta_never_exceed_it(delta: float) -> None:
 
 def test_ten_tenths_are_a_whole_as_they_are_written() -> None:
     """Ten budgets of 0.1 together may spend 1, not ten times the float 0.1, which is a hair more."""
-    assert sum(Accountant(Budget(0.1)).total for _ in range(10)) <= 1
+    assert sum(Accountant(Budget(0.1, delta=0)).total for _ in range(10)) <= 1
 
 
 def test_within_a_wider_promise_numerical_error_counts_more() -> None:

@@ -89,7 +89,7 @@ def test_one_that_is_there_is_never_overwritten(file: BudgetFile) -> None:
     take(file)
     before = file.path.read_bytes()
     with pytest.raises(BudgetError, match="exists already, and was left as it is"):
-        BudgetFile.create(file.path, Budget(9.0), "another", AT)
+        BudgetFile.create(file.path, Budget(9.0, delta=0), "another", AT)
     assert file.path.read_bytes() == before
     assert names(file) == ["hospital.budget"]
 
@@ -288,13 +288,13 @@ def test_a_file_made_anew_in_the_meantime_is_left_as_it_is(tmp_path: Path, monke
 
 
 def test_threads_share_the_cap_too(tmp_path: Path) -> None:
-    file = BudgetFile.create(tmp_path / "b", Budget(1.0), "b", AT)
+    file = BudgetFile.create(tmp_path / "b", Budget(1.0, delta=0), "b", AT)
     granted: list[str] = []
 
     def work() -> None:
         for _ in range(5):
             try:
-                granted.append(take(file, Budget(0.1)))
+                granted.append(take(file, Budget(0.1, delta=0)))
             except BudgetError:
                 return
 
@@ -311,7 +311,7 @@ def test_threads_share_the_cap_too(tmp_path: Path) -> None:
 def test_the_page_says_who_took_what_and_what_is_left(file: BudgetFile, width: int) -> None:
     assert "Nothing was taken yet." in file.read().render(width)
     file.reserve(PART, "the first release, for the epidemiologists and their students in three cities", UNIT, AT)
-    file.reserve(Budget(0.2), "the second", UNIT, AT)
+    file.reserve(Budget(0.2, delta=0), "the second", UNIT, AT)
     page = file.read().render(width)
     plain = " ".join(page.split())
     for words in (
@@ -330,9 +330,9 @@ def test_the_page_says_who_took_what_and_what_is_left(file: BudgetFile, width: i
 
 
 def test_the_page_of_a_pure_cap_and_of_one_that_is_used_up(tmp_path: Path) -> None:
-    pure = BudgetFile.create(tmp_path / "pure", Budget(1.0), "pure", AT)
+    pure = BudgetFile.create(tmp_path / "pure", Budget(1.0, delta=0), "pure", AT)
     assert "one more release with epsilon up to 1\n" in pure.read().render()
-    take(pure, Budget(1.0))
+    take(pure, Budget(1.0, delta=0))
     page = pure.read().render()
     assert "Left:              nothing" in page
     assert "by 1 release, never" in page

@@ -27,10 +27,12 @@ def taken(cap: Budget, *budgets: Budget) -> Composed:
 epsilons = st.floats(0.01, 10).map(lambda value: round(value, 3))
 powers = st.integers(-12, -4).map(lambda power: 10.0**power)
 approximate = st.builds(Budget, epsilons, powers)
-any_budget = st.one_of(epsilons.map(Budget), approximate)
+any_budget = st.one_of(epsilons.map(lambda epsilon: Budget(epsilon, 0)), approximate)
 
 
-@pytest.mark.parametrize("cap", [Budget(1.0), Budget(1.0, 1e-9), Budget(0.1, 1e-5), Budget(10.0, 1e-12), Budget(0.3)])
+@pytest.mark.parametrize(
+    "cap", [Budget(1.0, delta=0), Budget(1.0, 1e-9), Budget(0.1, 1e-5), Budget(10.0, 1e-12), Budget(0.3, delta=0)]
+)
 def test_a_release_as_large_as_the_cap_fits_once(cap: Budget) -> None:
     spent = taken(cap, cap)
     assert spent.share == 1
@@ -49,10 +51,10 @@ def test_ten_releases_with_epsilon_one_cost_far_less_than_ten() -> None:
 
 @pytest.mark.parametrize(("whole", "part", "times"), [(1.0, 0.1, 10), (0.3, 0.1, 3), (0.7, 0.07, 10)])
 def test_pure_epsilons_add_up_as_they_are_written(whole: float, part: float, times: int) -> None:
-    spent = taken(Budget(whole), *[Budget(part)] * times)
-    assert spent.promise == Budget(whole)
+    spent = taken(Budget(whole, delta=0), *[Budget(part, delta=0)] * times)
+    assert spent.promise == Budget(whole, delta=0)
     with pytest.raises(BudgetError, match="Nothing is left of it"):
-        require(spent, Budget(1e-9), "the cap")
+        require(spent, Budget(1e-9, delta=0), "the cap")
 
 
 def test_the_deltas_of_releases_add_up() -> None:
@@ -63,15 +65,15 @@ def test_the_deltas_of_releases_add_up() -> None:
 
 
 def test_releases_that_are_all_pure_may_fill_a_cap_that_has_a_delta() -> None:
-    spent = taken(Budget(1.0, 1e-9), *[Budget(0.25)] * 4)
-    assert spent.promise == Budget(1.0)
+    spent = taken(Budget(1.0, 1e-9), *[Budget(0.25, delta=0)] * 4)
+    assert spent.promise == Budget(1.0, delta=0)
     assert spent.share == 1
     with pytest.raises(BudgetError, match="Nothing is left"):
         require(spent, Budget(0.01, 1e-10), "the cap")
 
 
 def test_many_small_pure_releases_cost_less_than_their_sum() -> None:
-    spent = taken(Budget(3.0, 1e-6), *[Budget(0.01)] * 400)
+    spent = taken(Budget(3.0, 1e-6), *[Budget(0.01, delta=0)] * 400)
     assert spent.epsilon == 4
     promise = spent.promise
     assert promise is not None
@@ -81,10 +83,10 @@ def test_many_small_pure_releases_cost_less_than_their_sum() -> None:
 
 def test_pure_releases_are_mixed_in_at_the_cheaper_of_two_prices() -> None:
     cap = Cap.of(Budget(1.0, 1e-9))
-    assert Fraction(cap.rho_of(Budget(0.001))) >= Fraction(1, 2 * 10**6)
-    assert cap.rho_of(Budget(0.001)) == pytest.approx(0.001**2 / 2, rel=1e-9, abs=0)
-    assert cap.rho_of(Budget(0.5)) == pytest.approx(0.5 / cap.order, rel=1e-9, abs=0)
-    spent = taken(Budget(1.0, 1e-9), Budget(0.5, 1e-10), Budget(0.3))
+    assert Fraction(cap.rho_of(Budget(0.001, delta=0))) >= Fraction(1, 2 * 10**6)
+    assert cap.rho_of(Budget(0.001, delta=0)) == pytest.approx(0.001**2 / 2, rel=1e-9, abs=0)
+    assert cap.rho_of(Budget(0.5, delta=0)) == pytest.approx(0.5 / cap.order, rel=1e-9, abs=0)
+    spent = taken(Budget(1.0, 1e-9), Budget(0.5, 1e-10), Budget(0.3, delta=0))
     promise = spent.promise
     assert promise is not None
     assert 0.7 < promise.epsilon < 1
@@ -93,7 +95,7 @@ def test_pure_releases_are_mixed_in_at_the_cheaper_of_two_prices() -> None:
 
 def test_a_pure_cap_pays_for_pure_releases_only() -> None:
     with pytest.raises(BudgetError, match="A cap with delta = 0 pays for pure epsilon only"):
-        require(Composed(Cap.of(Budget(1.0))), Budget(0.1, 1e-12), "the cap")
+        require(Composed(Cap.of(Budget(1.0, delta=0))), Budget(0.1, 1e-12), "the cap")
 
 
 def test_no_single_release_may_say_more_than_the_cap() -> None:

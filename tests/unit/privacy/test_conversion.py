@@ -121,7 +121,7 @@ def test_zcdp_needs_a_delta(delta: float) -> None:
 
 def test_pure_epsilon_has_no_rho() -> None:
     with pytest.raises(BudgetError, match="pure epsilon"):
-        rho_from_budget(Budget(1.0))
+        rho_from_budget(Budget(1.0, delta=0))
 
 
 def test_a_budget_too_small_to_measure_is_refused() -> None:

@@ -25,7 +25,7 @@ from tests.unit.privacy.listed_view import DOMAIN, ROWS, ListedView, visits
 from tests.views import array_view
 
 WARD, AGE, BOTH = Marginal.of("ward"), Marginal.of("age"), Marginal.of("ward", "age")
-PURE, ZCDP = Budget(1.0), Budget(1.0, 1e-9)
+PURE, ZCDP = Budget(1.0, delta=0), Budget(1.0, 1e-9)
 
 
 def gate(budget: Budget = ZCDP, seed: int = 1) -> Gate:
@@ -68,7 +68,7 @@ def test_the_number_of_entities_moves_by_one_whatever_the_cap() -> None:
 
 def test_entities_with_rows_are_those_that_a_view_tells_anything_of() -> None:
     people = array_view([1, 1, 3], {"ward": [0, 1, 1]}, Domain.of([("ward", 2)]), everyone=range(5))
-    door = gate(Budget(2000.0))
+    door = gate(Budget(2000.0, delta=0))
     curator = door.curator(people, 1.0)
     assert (curator.entities(0.5).value, curator.entities(0.5, with_rows=True).value) == (5, 2)
     assert [charge.what for charge in door.ledger.charges] == ["number of entities", "number of entities with rows"]
@@ -85,7 +85,7 @@ def test_how_sharp_a_choice_would_be_is_known_before_it_is_made_and_costs_nothin
     assert (chosen.scale, chosen.sensitivity) == (pytest.approx(blur), 1.0)
 
 
-@pytest.mark.parametrize("budget", [Budget(2000.0, 1e-9), Budget(2000.0)], ids=["gaussian", "laplace"])
+@pytest.mark.parametrize("budget", [Budget(2000.0, 1e-9), Budget(2000.0, delta=0)], ids=["gaussian", "laplace"])
 def test_with_next_to_no_noise_the_answers_are_the_counts(budget: Budget) -> None:
     curator = gate(budget).curator(visits(), 1.0)
     ward, both, total = curator.counts([WARD, BOTH, Marginal.of()], 0.5)
@@ -378,7 +378,7 @@ def test_dp_accounting_never_finds_more_than_the_ledger_reports() -> None:
     pld = pytest.importorskip("dp_accounting.pld", reason="the oracle dp-accounting is not installed")
     from dp_accounting import GaussianDpEvent, LaplaceDpEvent
 
-    for budget in (Budget(2.0, 1e-6), Budget(2.0)):
+    for budget in (Budget(2.0, 1e-6), Budget(2.0, delta=0)):
         door = gate(budget)
         curator = door.curator(visits(), 0.8)
         curator.counts([WARD, AGE], 0.5)

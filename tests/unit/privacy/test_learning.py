@@ -20,7 +20,7 @@ from mare.privacy.ledger import Ledger
 from tests.even_grids import even_grid
 from tests.raw_columns import ListedColumn, listed
 
-PURE, ZCDP, LOUD = Budget(1.0), Budget(1.0, 1e-9), Budget(2000.0, 1e-9)
+PURE, ZCDP, LOUD = Budget(1.0, delta=0), Budget(1.0, 1e-9), Budget(2000.0, 1e-9)
 
 
 def opened(column: ListedColumn, budget: Budget = ZCDP, delta_share: float = 1.0, seed: int = 1) -> tuple[Gate, Learner]:
@@ -117,7 +117,7 @@ def test_a_clip_can_be_given() -> None:
     assert gate.ledger.charges[0].sensitivity == pytest.approx(3.0, rel=1e-4)
 
 
-@pytest.mark.parametrize("budget", [LOUD, Budget(2000.0)])
+@pytest.mark.parametrize("budget", [LOUD, Budget(2000.0, delta=0)])
 def test_dirty_values_have_a_place_and_never_crash(budget: Budget) -> None:
     values = [1.0, 2.0, 2.0, -inf, -7.0, inf, 99.0, nan, None, "text"]
     _, learner = opened(listed({i: [value] for i, value in enumerate(values)}), budget)

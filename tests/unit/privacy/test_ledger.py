@@ -312,7 +312,7 @@ def test_the_page_of_a_release_that_is_not_private_starts_with_that() -> None:
 
 
 def test_an_empty_ledger_and_a_huge_epsilon_still_render() -> None:
-    page = Ledger(Budget(5000.0), UNIT).render()
+    page = Ledger(Budget(5000.0, delta=0), UNIT).render()
     assert "Nothing was measured." in page
     assert "nothing but the schema and the plan" in page
     assert "e^5000 times" in page

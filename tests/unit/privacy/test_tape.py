@@ -18,7 +18,7 @@ from mare.privacy.tape import Entry, Query, Record, Recorder, Replayer, Tape, Ta
 from tests.unit.privacy.listed_view import ROWS, ListedView, visits
 
 WARD, AGE, BOTH = Marginal.of("ward"), Marginal.of("age"), Marginal.of("ward", "age")
-BUDGETS = [Budget(1.0), Budget(1.0, 1e-9)]
+BUDGETS = [Budget(1.0, delta=0), Budget(1.0, 1e-9)]
 
 Fit = Callable[[Gate, ListedView], object]
 

@@ -22,7 +22,7 @@ def till(budget: Budget) -> Till:
     return Till(ledger, SeededBits(1), None, visits(), ledger.total)
 
 
-@pytest.mark.parametrize("budget", [Budget(1.0), Budget(1.0, 1e-9)])
+@pytest.mark.parametrize("budget", [Budget(1.0, delta=0), Budget(1.0, 1e-9)])
 def test_a_quote_charges_nothing(budget: Budget) -> None:
     one = till(budget)
     first, second = one.quote(9, 0.5), one.quote(9, 0.5)
@@ -31,7 +31,7 @@ def test_a_quote_charges_nothing(budget: Budget) -> None:
 
 
 def test_a_charge_for_something_else_is_a_bug() -> None:
-    one = till(Budget(1.0))
+    one = till(Budget(1.0, delta=0))
     quote = one.quote(1, 0.5)
     query = described_query(one, quote, quote.scale, "number of entities", ())
     charge = described_charge(query, 1, 0.0)

@@ -184,20 +184,20 @@ def test_a_failed_save_leaves_nothing_and_keeps_what_was_there(saved: Path, monk
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(ReleaseError, match="No space left"):
-        fitted_hospital().save(saved)
+        fitted_hospital().save(saved, replace=True)
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
 
 
 def test_a_release_is_saved_over_a_release_and_nothing_else(saved: Path, tmp_path: Path) -> None:
-    fitted_hospital().save(saved)
+    fitted_hospital().save(saved, replace=True)
     other, empty = tmp_path / "real.sqlite", tmp_path / "empty"
     other.write_bytes(b"SQLite format 3\0 and all patients")
     with pytest.raises(ReleaseError, match=r"real\.sqlite exists already, and is not a release file"):
-        fitted_hospital().save(other)
+        fitted_hospital().save(other, replace=True)
     assert other.read_bytes() == b"SQLite format 3\0 and all patients"
     empty.touch()
-    fitted_hospital().save(empty)
+    fitted_hospital().save(empty, replace=True)
     assert load_release(empty).id == fitted_hospital().id
 
 

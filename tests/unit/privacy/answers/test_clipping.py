@@ -25,7 +25,7 @@ from tests.unit.privacy.listed_view import DOMAIN, ROWS, ListedView, visits
 from tests.views import ArrayView, array_view
 
 WARD, AGE, BOTH = Marginal.of("ward"), Marginal.of("age"), Marginal.of("ward", "age")
-PURE, ZCDP = Budget(1.0), Budget(1.0, 1e-9)
+PURE, ZCDP = Budget(1.0, delta=0), Budget(1.0, 1e-9)
 BUDGETS = [PURE, ZCDP]
 
 
@@ -236,7 +236,7 @@ def wards(patients: int, rows: int) -> ArrayView:
     return array_view(entity, {"ward": [0] * len(entity), "age": [0] * len(entity)}, DOMAIN, cap=64)
 
 
-@pytest.mark.parametrize("budget", [Budget(2.0), Budget(2.0, 1e-9)])
+@pytest.mark.parametrize("budget", [Budget(2.0, delta=0), Budget(2.0, 1e-9)])
 def test_a_clip_is_chosen_by_how_many_it_cuts(budget: Budget) -> None:
     curator, ledger = opened(budget, wards(2000, 5))
     (none, *_), (half, *_) = (curator.counts([WARD, BOTH], 0.4, Clip.chosen(above=k, portion=0.25)) for k in (0, 2000))
@@ -249,7 +249,7 @@ def test_a_clip_is_chosen_by_how_many_it_cuts(budget: Budget) -> None:
     assert curator.remaining == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize("budget", [Budget(2.0), Budget(2.0, 1e-9)])
+@pytest.mark.parametrize("budget", [Budget(2.0, delta=0), Budget(2.0, 1e-9)])
 def test_where_nothing_is_said_noise_and_bias_are_balanced(budget: Budget) -> None:
     hundred = Domain.of([("ward", 100), ("age", 3)])
     few, many = (

@@ -23,8 +23,8 @@ from mare.privacy.ledger import Ledger
 from mare.privacy.qualities import UNIT, Candidate, Distance, FScore, NormRank, Tvd, TvdToReleased, Weighting
 from tests.views import ArrayView, array_view
 
-PURE, ZCDP = Budget(1.0), Budget(1.0, 1e-9)
-LOUD = {"gaussian": Budget(5000.0, 1e-9), "laplace": Budget(5000.0)}
+PURE, ZCDP = Budget(1.0, delta=0), Budget(1.0, 1e-9)
+LOUD = {"gaussian": Budget(5000.0, 1e-9), "laplace": Budget(5000.0, delta=0)}
 DOMAIN = Domain.of([("sex", 2), ("ward", 3), ("age", 4)])
 SEX, WARD, AGE = (Axis(name) for name in DOMAIN)
 BY_WARD, BY_AGE = Tvd(SEX, (WARD,)), Tvd(SEX, (AGE,))
@@ -46,7 +46,7 @@ def opened(budget: Budget = ZCDP, cap: int = 3, seed: int = 1, data: ArrayView |
 
 def exactly(candidate: Candidate, weighting: Weighting = "entity") -> float:
     """The score with next to no noise."""
-    _, curator = opened(Budget(5000.0))
+    _, curator = opened(Budget(5000.0, delta=0))
     return float(curator.scores([candidate], 1.0, weighting).entities[0])
 
 
@@ -158,9 +158,9 @@ def test_candidates_are_counted_in_batches_and_come_back_in_order(monkeypatch: p
     data = view()
     counting = Counting(**{name: getattr(data, name) for name in data.__dataclass_fields__})
     monkeypatch.setattr(scoring, "MOST_SCORED", 14)
-    _, curator = opened(Budget(5000.0), data=counting)
+    _, curator = opened(Budget(5000.0, delta=0), data=counting)
     answer = curator.scores([BY_WARD, BY_AGE, BY_WARD, Tvd(WARD, (AGE,))])
-    _, plain = opened(Budget(5000.0))
+    _, plain = opened(Budget(5000.0, delta=0))
     monkeypatch.undo()
     assert answer.values.tolist() == plain.scores([BY_WARD, BY_AGE, BY_WARD, Tvd(WARD, (AGE,))]).values.tolist()
     assert asked == [2, 1, 1]
@@ -177,11 +177,11 @@ def test_the_best_is_chosen_when_choosing_is_next_to_exact(budget: Budget) -> No
     assert curator.select([BY_AGE, BY_WARD, None], 0.2, penalties=[0, -5, 0]).index == 1
 
 
-@pytest.mark.parametrize("budget", [Budget(1.5, 1e-9), Budget(1.5)], ids=["exponential", "noisy maximum"])
+@pytest.mark.parametrize("budget", [Budget(1.5, 1e-9), Budget(1.5, delta=0)], ids=["exponential", "noisy maximum"])
 def test_choices_follow_their_distribution(budget: Budget) -> None:
     """χ² of 1,500 choices among scores that are known: 0, and TVD of ward and of age with penalties to keep them near."""
     candidates = [None, BY_WARD, BY_AGE]
-    _, exact = opened(Budget(5000.0))
+    _, exact = opened(Budget(5000.0, delta=0))
     true = [0.0, *exact.scores([BY_WARD, BY_AGE]).entities.tolist()]
     penalties = [0.0, true[1] - 3.0, true[2] + 2.0]
     data = view()

@@ -22,9 +22,9 @@ from tests.unit.privacy.listed_view import DOMAIN, ROWS, ListedView, visits
 from tests.views import array_view
 
 WARD, AGE, BOTH = Marginal.of("ward"), Marginal.of("age"), Marginal.of("ward", "age")
-PURE, ZCDP = Budget(1.0), Budget(1.0, 1e-9)
+PURE, ZCDP = Budget(1.0, delta=0), Budget(1.0, 1e-9)
 BUDGETS = [PURE, ZCDP]
-GENEROUS = [Budget(4000.0), Budget(4000.0, 1e-9)]
+GENEROUS = [Budget(4000.0, delta=0), Budget(4000.0, 1e-9)]
 
 
 def opened(budget: Budget, view: object, seed: int = 1) -> tuple[Curator, Ledger]:
@@ -82,7 +82,7 @@ def test_phantoms_come_as_often_as_they_should(budget: Budget) -> None:
 def test_the_largest_domain_is_answered_and_its_codes_are_read() -> None:
     domain = Domain.of([("ward", 2**31), ("age", 2**32)])
     view = array_view([1, 1, 1, 2], {"ward": [5, 5, 2**31 - 1, 5], "age": [7, 7, 2**32 - 1, 7]}, domain)
-    (answer,) = opened(Budget(4000.0), view)[0].counts([BOTH], minimum=1)
+    (answer,) = opened(Budget(4000.0, delta=0), view)[0].counts([BOTH], minimum=1)
     assert answer.cells.tolist() == [5 * 2**32 + 7, 2**63 - 1]
     assert [codes.tolist() for codes in answer.codes()] == [[5, 2**31 - 1], [7, 2**32 - 1]]
     alone = replace(answer, shape=(2**63,), marginal=WARD)
