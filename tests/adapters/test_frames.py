@@ -139,7 +139,7 @@ def test_a_peek_is_what_it_is_for_other_sources() -> None:
 def test_what_is_no_frame_is_refused_all_at_once() -> None:
     frames: dict[object, object] = {"a": [1], 5: FRAME, "b": pd.DataFrame([[1, 2]], columns=["x", "x"]), "c": pd.DataFrame([[1]])}
     words = (
-        r"a is a list, not a frame of pandas or polars, nor an Arrow table; 5 is the name.*; b has more than one column called x; "
+        r"a is a list, not a frame of pandas or polars, .*; 5 is the name.*; b has more than one column called x; "
         "c has a column called 0"
     )
     with pytest.raises(SourceError, match=words):
