@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from mare.schema.loading import SchemaDocument
 
 
+_SHOWN = 8
+"""Lines that are listed; more are not read."""
+
+
 @contextmanager
 def open_target(to: str, replace: bool, quiet: bool) -> Iterator[Sink]:
     """The target, entered. Leaving it may take its time: indexes are built, constraints are checked, all is made to appear."""
@@ -60,6 +64,16 @@ def tell_doubts(release: Release, quiet: bool) -> None:
     """What the release does not know, on a terminal and in a pipe alike: it follows from noisy answers."""
     for doubt in release.doubts:
         remark(f"mare: {doubt}", quiet)
+
+
+def tell_reviews(document: SchemaDocument, quiet: bool) -> None:
+    """A draft that nobody has looked through gives what it gives: said once more, after the fit."""
+    if lines := document.reviews:
+        shown = ", ".join(map(str, lines[:_SHOWN])) + (", …" if len(lines) > _SHOWN else "")
+        which = (
+            f"{many(len(lines), 'REVIEW comment')} of the draft left in {document.label}, line{'s' * (len(lines) > 1)} {shown}"
+        )
+        remark(f"mare: {which}: what a person has not looked at may be wrong.", quiet)
 
 
 def describe_doubts(release: Release) -> list[dict[str, object]]:

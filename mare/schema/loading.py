@@ -39,6 +39,11 @@ class Examination:
     """Everything that is wrong or open, with lines."""
     lines: Mapping[Location, int]
 
+    @property
+    def reviews(self) -> list[int]:
+        """The lines where a draft still asks a person to look."""
+        return [n for n, line in enumerate(self.text.splitlines(), 1) if "REVIEW:" in line.partition("#")[2]]
+
     def line_of(self, path: Location) -> int | None:
         """The line of this place, or of the nearest thing around it that is written."""
         return nearest_line(self.lines, path)

@@ -51,3 +51,14 @@ def test_doubts_are_in_the_json_of_a_fit_and_quiet_is_quiet(folder: Path) -> Non
     assert [doubt["where"] for doubt in json.loads(as_json.stdout)["doubts"]] == ["people.town"]
     quiet = mare("fit", "schema.yaml", "--from", "data", "--epsilon", 1, "-o", "q.mare", "--quiet", folder=folder)
     assert "people.town" not in quiet.stderr
+
+
+def test_what_a_draft_still_asks_is_said_after_the_fit(folder: Path) -> None:
+    text = SCHEMA.replace("well: {type: boolean}", "well: {type: boolean}  # REVIEW: may it be NULL?")
+    (folder / "draft.yaml").write_text(text + "# REVIEW: is anybody missing?\n")
+    done = mare("synth", "draft.yaml", "--from", "data", "--to", "drafted.sqlite", "--epsilon", 1, folder=folder)
+    assert "2 REVIEW comments of the draft left in draft.yaml, lines 9, 10" in done.stderr
+    fitted = mare("fit", "draft.yaml", "--from", "data", "--epsilon", 1, "-o", "d.mare", "--json", folder=folder)
+    assert json.loads(fitted.stdout)["reviews"] == [9, 10]
+    settled = mare("synth", "schema.yaml", "--from", "data", "--to", "settled.sqlite", "--epsilon", 1, folder=folder)
+    assert "REVIEW" not in settled.stderr

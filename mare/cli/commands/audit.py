@@ -12,7 +12,7 @@ from mare.cli.app import app
 from mare.cli.options import DEFAULT_DELTA, Delta, SchemaName, Source
 from mare.errors import ReleaseError
 
-from .fit import keep_off, make_plan
+from .fit import keep_off
 
 if TYPE_CHECKING:
     from mare.audit import SourceAudit
@@ -43,10 +43,12 @@ def audit(
     from mare.audit import source_audit
     from mare.cli.progress import count_bar
     from mare.fitting import FitOptions
+    from mare.planning.planning import plan
+    from mare.privacy.budget import Budget
 
     if output is not None:
         _check_report(output, replace)
-    made = make_plan(schema, epsilon, delta)
+    made = plan(schema, Budget(epsilon, delta))
     keep_off(source, {"the report": output})
     with count_bar("auditing", quiet) as watch:
         audited = source_audit(

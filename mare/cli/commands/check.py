@@ -92,8 +92,8 @@ def _verdict(examined: Examination, faults: Sequence[Fault], label: str | None, 
 
     counts = {severity: sum(fault.severity == severity for fault in faults) for severity in _ORDER}
     notes = f", {many(counts['info'], 'note')}" if counts["info"] else ""
-    marks = sum(line.count("REVIEW:") for line in examined.text.splitlines() if "#" in line)
-    notes += f", {many(marks, 'REVIEW comment')} of the draft left" if marks else ""
+    reviews = len(examined.reviews)
+    notes += f", {many(reviews, 'REVIEW comment')} of the draft left" if reviews else ""
     against = f" It matches {label}." if label is not None else ""
     if fine and examined.schema is not None:
         return f"{examined.label}: OK{notes}. {_settled(examined.schema)}{against}"

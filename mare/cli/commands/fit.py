@@ -54,11 +54,15 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a schema to a source under a privacy budget, and write the release."""
-    from mare.cli.telling import describe_release, print_json, remark, tell_doubts, warn_status
+    from mare.cli.telling import describe_release, print_json, remark, tell_doubts, tell_reviews, warn_status
+    from mare.planning.planning import plan
+    from mare.privacy.budget import Budget
+    from mare.schema.loading import load_document
 
     check_output(output, replace)
     check_notes(internal_notes, output)
-    made = make_plan(schema, epsilon, delta)
+    document = load_document(schema)
+    made = plan(document.schema, Budget(epsilon, delta))
     keep_off(source, {"the release file": output, "the internal notes": internal_notes})
     occasion = begin(made, schema, purpose, by, budget_file, quiet or as_json)
     unsafe = unsafe_peeked or unsafe_seed is not None
@@ -66,10 +70,11 @@ def fit(
     release = run(made, source, unsafe_peeked, unsafe_seed, quiet or as_json, occasion, reserve, internal_notes)
     save(release, output, replace)
     if as_json:
-        print_json(describe_release(release, str(output)))
+        print_json({**describe_release(release, str(output)), "reviews": document.reviews})
     elif not quiet:
         typer.echo(f"{output}: {release.status}, epsilon = {epsilon:g}, delta = {delta:g}")
     tell_doubts(release, quiet or as_json)
+    tell_reviews(document, quiet or as_json)
     warn_status(release)
     remark(f"Next: mare sample {output} --to synthetic.sqlite", quiet or as_json)
 
@@ -97,15 +102,6 @@ def rescue(release: Release) -> None:
             f"mare: the fit was done: its release is kept in {file}; `mare sample {file} --to …` needs no budget.", err=True
         )
         return
-
-
-def make_plan(schema: str, epsilon: float, delta: float) -> Plan:
-    """The plan from what was typed."""
-    from mare.planning.planning import plan
-    from mare.privacy.budget import Budget
-    from mare.schema.loading import load_schema
-
-    return plan(load_schema(schema), Budget(epsilon, delta))
 
 
 def keep_off(source: str, files: Mapping[str, Path | None]) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mare.ports import Sink
     from mare.release import Release
     from mare.sampling import Poured, SampleOptions
+    from mare.schema.loading import SchemaDocument
 
 
 @app.command()
@@ -63,17 +64,25 @@ def pour_with_progress(release: Release, sink: Sink, options: SampleOptions, qui
         return pour(sampling, sink, progress)
 
 
-def show(release: Release, sink: Sink, poured: Poured, quiet: bool, as_json: bool) -> None:
-    """What was written, what was left out, and the release's status when it is not private."""
-    from mare.cli.telling import describe_doubts, print_json, remark, tell_doubts, warn_status
+def show(
+    release: Release, sink: Sink, poured: Poured, quiet: bool, as_json: bool, document: SchemaDocument | None = None
+) -> None:
+    """What was written, what was left out, what is in doubt, and the release's status when it is not private.
+
+    The schema's ``document`` is there where it was fitted just now: a draft may still ask to be looked at.
+    """
+    from mare.cli.telling import describe_doubts, print_json, remark, tell_doubts, tell_reviews, warn_status
 
     if as_json:
         written = {"target": sink.label, "status": release.status, "rows": dict(poured.rows)}
-        print_json({**written, "left_out": list(sink.notes), "notes": list(poured.notes), "doubts": describe_doubts(release)})
+        told = {"left_out": list(sink.notes), "notes": list(poured.notes), "doubts": describe_doubts(release)}
+        print_json({**written, **told, **({"reviews": document.reviews} if document is not None else {})})
     elif not quiet:
         for table, rows in poured.rows.items():
             typer.echo(f"{sink.label}: {table}, {rows:,} rows")
         for note in (*poured.notes, *sink.notes):
             remark(note)
         tell_doubts(release, quiet)
+        if document is not None:
+            tell_reviews(document, quiet)
     warn_status(release)

@@ -29,7 +29,7 @@ from mare.cli.options import (
     Where,
 )
 
-from .fit import begin, check_notes, check_output, make_plan, rescue, reserving, run, save
+from .fit import begin, check_notes, check_output, rescue, reserving, run, save
 from .sample import pour_with_progress, show
 
 if TYPE_CHECKING:
@@ -63,15 +63,19 @@ def synth(
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
     from mare.cli.telling import open_target
     from mare.finding import open_source
+    from mare.planning.planning import plan
+    from mare.privacy.budget import Budget
     from mare.sampling import SampleOptions
     from mare.sampling.conditions import entity_condition
+    from mare.schema.loading import load_document
     from mare.whereabouts import refuse_files_at, refuse_files_in, refuse_overlap
 
     if output is not None:
         check_output(output, replace)
     check_notes(internal_notes, output)
     options = SampleOptions(entities, seed, where, threads)
-    made = make_plan(schema, epsilon, delta)
+    document = load_document(schema)
+    made = plan(document.schema, Budget(epsilon, delta))
     if where is not None:
         entity_condition(where, made.schema)  # a slip is found before the budget is spent
     release: Release | None = None
@@ -96,4 +100,4 @@ def synth(
         if release is not None and output is None:
             rescue(release)
         raise
-    show(release, sink, poured, quiet, as_json)
+    show(release, sink, poured, quiet, as_json, document)
