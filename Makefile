@@ -55,7 +55,7 @@ bench: $(READY)  ## speed and fidelity as ratios in one run
 	$(BIN)/python -m tests.benchmarks
 
 docs: $(READY)  ## the documentation as a site in build/docs
-	$(BIN)/mkdocs build --quiet --strict --config-file .ci/mkdocs.yml --site-dir ../build/docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file .ci/mkdocs.yml --site-dir ../build/docs
 	@echo "open build/docs/index.html"
 
 schema: $(READY)  ## write schemas/mare.schema.json anew

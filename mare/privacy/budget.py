@@ -1,7 +1,7 @@
 """`Budget`: how much may be told about one entity, in all. Everything behind the gate is paid from one of these.
 
 `Pledge` is what a release says about the budget file that its budget was taken from. `plainly` says what an ε is worth, in words;
-its thresholds stand here and are explained once, in docs/privacy.md ("What ε means").
+its thresholds stand here and are explained once, in docs/guides/for-the-one-who-signs.md ("What ε means").
 
 Who is half sure that somebody is in the data may be 73 % sure after a release at ε = 1, 99.3 % at 5 and 99.995 % at 10
 (e^ε / (1 + e^ε)). At 20 the doubt that is left is one in 500 million: a bound that excludes nothing is no promise.

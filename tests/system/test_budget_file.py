@@ -289,9 +289,12 @@ def test_every_option_of_the_budget_verbs_is_documented() -> None:
 
 
 @pytest.mark.slow
-def test_the_guide_shows_what_its_commands_print(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("page", "how_many"), [("the-ledger", 8), ("nightly-samples-rare-fits", 5), ("handing-over-a-release", 7)]
+)
+def test_the_guide_shows_what_its_commands_print(page: str, how_many: int, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    guide = (ROOT / "docs" / "guides" / "the-ledger.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guides" / f"{page}.md").read_text(encoding="utf-8")
     commands = 0
     for block in re.findall(r"```console\n(.*?)```", guide, flags=re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -302,4 +305,4 @@ def test_the_guide_shows_what_its_commands_print(tmp_path: Path) -> None:
             missing = [line for line in shown if line != "…" and not any(line == other for other in printed)]
             assert missing == [], f"$ {command}\n{done.stdout}{done.stderr}"
             commands += 1
-    assert commands == 8
+    assert commands == how_many

@@ -56,7 +56,8 @@ TUTORIAL = pytest.param("docs/tutorials/first-synthetic-database.md", run, marks
 def test_the_shell_session_works_and_leaves_what_it_says(page: str, run: Run, clone: Path) -> None:
     ran = 0
     for command in commands(page):
-        if command.startswith("make "):  # `make test` is what runs this test
+        # `make test` is what runs this test, and it has installed what it runs with
+        if command.startswith(("make ", "python3 -m venv ")):
             continue
         if command.startswith("sqlite3 "):  # not on every machine: Python's own shell of SQLite reads the same file
             command = command.replace("sqlite3 ", f"{sys.executable} -m tests.sqlite_shell ")
@@ -91,6 +92,19 @@ def test_the_python_works(page: str, clone: Path, monkeypatch: pytest.MonkeyPatc
     assert pieces
     for code in pieces:
         exec(compile(code, page, "exec"), {"__name__": "__main__"})
+
+
+def test_the_picture_is_what_mare_draws() -> None:
+    import mare as library
+
+    drawn = library.picture(library.load_schema(ROOT / "examples" / "oncology.yaml"))
+    assert (ROOT / "docs" / "pictures" / "oncology.svg").read_text(encoding="utf-8") == drawn
+
+
+def test_the_navigation_has_every_page() -> None:
+    site = (ROOT / ".ci" / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [str(page.relative_to(ROOT / "docs")) for page in sorted((ROOT / "docs").rglob("*.md"))]
+    assert [page for page in pages if f": {page}\n" not in site] == []
 
 
 @pytest.mark.parametrize("target", ["demo", "test", "test-all", "check", "bench", "docs"])

@@ -30,7 +30,7 @@ def test_an_epsilon_is_called_what_it_is(epsilon: float, word: str | None) -> No
 
 def test_the_page_for_officers_has_the_right_numbers() -> None:
     """Every row of its table is worked out again: the factor, and how sure an attacker can become who was 1 % or half sure."""
-    text = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8").split("## Notation")[0]
+    text = (ROOT / "docs" / "guides" / "for-the-one-who-signs.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+(?:\.\d+)?) \| ([\d,.]+)(?: million)? \| ([\d.]+) % \| ([\d.]+) % \|", text, flags=re.MULTILINE)
     assert [float(row[0]) for row in rows] == [0.1, 1, 2, 5, 10, 20]
     for epsilon, times, rare, even in rows:
