@@ -41,16 +41,18 @@ class ListedColumn:
             name=self.name,
         )
 
-    def keys(self, most: int, key: bytes) -> Mapping[str, int]:
+    def keys(self, most: int, key: bytes) -> Mapping[int, Mapping[str, int]]:
         held: dict[int, set[str]] = {}
         for entity, value in self.rows:
             if value is not None:
                 held.setdefault(entity, set()).add(str(value))
-        counts: dict[str, int] = {}
+        answer: dict[int, dict[str, int]] = {}
         for entity, values in held.items():
-            for value in sorted(values, key=lambda v: hashlib.sha256(key + f"{entity}:{v}".encode()).digest())[:most]:
+            named = sorted(values, key=lambda v: hashlib.sha256(key + f"{entity}:{v}".encode()).digest())[:most]
+            counts = answer.setdefault(len(named), {})
+            for value in named:
                 counts[value] = counts.get(value, 0) + 1
-        return counts
+        return answer
 
     def without(self, gone: int) -> ListedColumn:
         """The neighbour: the same data, one entity removed."""

@@ -28,6 +28,7 @@ from mare.schema.links import PublicReference
 from mare.stage_door import KEY, StageDoor
 
 from .descending import clear_of_noise
+from .vocabularies import named_values
 
 STRANGE = 0.01
 """Rows with keys that a public table lacks are told, and looked for, from this part of all rows on."""
@@ -147,7 +148,7 @@ def learn_strangers(
     keys, counts, strange = dict(chosen.keys), dict(chosen.counts), dict[str, LearnedValues]()
     for choice in asked:
         learner = door.strange_keys(choice.table, choice.reference or "", bounds[choice.table].rows, share, 1 / lists)
-        found = learner.categories(choice.most, per_entity=min(named[choice.table], choice.most))
+        found = learner.categories(choice.most, per_entity=named_values(named[choice.table], choice.most))
         if not found.values:
             continue
         order = np.argsort(-found.counts, kind="stable")[: max(1, choice.most - len(keys[choice.name]))]

@@ -19,6 +19,7 @@ from mare.errors import PlanError, SourceError
 from mare.planning import Warned
 from mare.ports import Source, compared
 from mare.privacy.curator import Clip, NoisyCounts
+from mare.privacy.learner import MOST_PER_ENTITY
 from mare.relational.public import PublicTable, PublicTables, Texts, Vocabulary, in_order, text
 from mare.relational.relations import Words, relations
 from mare.schema import Schema
@@ -27,6 +28,15 @@ from mare.stage_door import CODE, StageDoor, TableNeeds
 
 from .code_lists import CodeList
 from .descending import TOLD, descend
+
+_TIMES_THE_ROWS = 4
+
+
+def named_values(rows_each: int, most: int) -> int:
+    """How many of its values an entity names, which has so many rows on average and at most ``most`` values. It speaks for all of
+    them together with one voice, so whoever has many need not be silent on some; the threshold rises a little with the number."""
+    return max(1, min(_TIMES_THE_ROWS * rows_each, most, MOST_PER_ENTITY))
+
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,8 +129,7 @@ def learn_values(
     """The values of a column that nobody has listed, most frequent first, ``most`` at most. ``rows_each`` is how many rows an
     entity has on average, ``lists`` how many columns share the δ for learning."""
     learner = door.unlisted(table, name, most_rows, share, 1 / lists)
-    # Each entity names a few of its values: counts grow with their number up to how many it has, the noise with its root.
-    categories = learner.categories(most, per_entity=max(1, min(most_rows, rows_each)))
+    categories = learner.categories(most, per_entity=named_values(rows_each, most_rows))
     order = np.argsort(-categories.counts, kind="stable")
     return LearnedValues(
         tuple(categories.values[place] for place in order), counts=tuple(float(categories.counts[place]) for place in order)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import Marginal
-from mare.errors import InternalError, PrivacyError
+from mare.errors import PrivacyError
 
 from .answers.clipping import AnyClip, Clip
 from .answers.counts import answer_counts
@@ -26,7 +26,7 @@ from .fine_histograms import FineHistogram
 from .grids import Grid
 from .ledger import Charge, Ledger
 from .noise import LARGEST_COUNT, Noise, prepare_noise
-from .stable_keys import as_numbers, as_texts, canonical, identifiers, kept_keys, key_threshold
+from .stable_keys import UNIT, as_numbers, as_texts, canonical, identifiers, kept_keys, key_threshold, weighed
 from .tape import Query, Tape
 from .till import Till, portion_of
 from .view import PrivateColumn, PrivateView
@@ -46,9 +46,9 @@ class LearnedCategories:
     """Values that enough entities hold, in canonical order."""
 
     values: tuple[str, ...]
-    counts: NDArray[np.int64]
-    """Noisy numbers of entities that named the value; above ``threshold``, all of them."""
-    threshold: int
+    counts: NDArray[np.float64]
+    """How many entities speak for each, noisily: one that names t of its values gives each 1/√t. Above ``threshold``, all."""
+    threshold: float
     per_entity: int
     """k₀: an entity named at most so many."""
     scale: float
@@ -92,37 +92,47 @@ class Learner:
         return float((self._granted - self._spent) / self._granted)
 
     def categories(self, most: int = DEFAULT_VALUES, per_entity: int = 1, share: float = 1.0) -> LearnedCategories:
-        """The values that enough entities hold, ``most`` of them at most. An entity names at most ``per_entity`` of its own."""
+        """The values that enough entities hold, ``most`` of them at most. An entity names at most ``per_entity`` of its own, and
+        speaks the softer for each the more it names."""
         _check_whole(self._where, "the number of values to keep", most, MOST_VALUES)
         _check_whole(self._where, "the number of values per entity", per_entity, MOST_PER_ENTITY)
         # who has S rows has at most S distinct values
         named = min(per_entity, self._column.max_rows_per_entity)
         delta = self._delta()
         with self._lent(self._column.binned(_ROWS_ONLY, "rows"), share) as till:
-            quote = till.quote(named, 1.0)
+            quote = till.quote(UNIT * UNIT, 1.0)
             noise = prepare_noise("discrete gaussian", quote.scale, 1, exact=True)
             threshold = key_threshold(noise.scale, named, delta)
+            voices = threshold / UNIT
             till.assert_cap()
             query = Query(
-                what=f"values that more than {threshold} entities hold, at most {most}, at most {named} of an entity",
+                what=f"values that more than {voices:.4f} entities speak for, at most {most}, at most {named} of an entity",
                 view=self.name,
                 marginals=(),
                 mechanism="stable keys",
                 norm="L2",
                 sensitivity=quote.sensitivity,
-                sensitivity_squared=named,
+                sensitivity_squared=quote.sensitivity_squared,
                 scale=noise.scale,
                 cost=quote.cost,
+                denominator=UNIT,
                 listed=True,
             )
             till.pay(query, _keys_charge(query, named, delta), quote.portion)
-            values, counts = canonical(self._column.keys(named, self._secret("stable keys")))
-            if counts.min(initial=1) < 1 or counts.max(initial=1) >= LARGEST_COUNT:
-                raise InternalError(f"{self._where} answered a value that nobody holds, or more than there can be")
+            values, weights = canonical(weighed(self._column.keys(named, self._secret("stable keys")), named))
             texts, released = till.release(
-                query, [identifiers(values), counts], lambda: self._drawn(values, counts, noise, threshold, most)
+                query, [identifiers(values), weights], lambda: self._drawn(values, weights, noise, threshold, most)
             )
-        return LearnedCategories(as_texts(texts), released, threshold, named, noise.scale, quote.sensitivity, quote.cost, delta)
+        return LearnedCategories(
+            values=as_texts(texts),
+            counts=released / UNIT,
+            threshold=voices,
+            per_entity=named,
+            scale=noise.scale / UNIT,
+            sensitivity=quote.sensitivity / UNIT,
+            cost=quote.cost,
+            delta=delta,
+        )
 
     def histogram(self, grid: Grid, share: float = 1.0, clip: AnyClip | None = None) -> FineHistogram:
         """The noisy histogram of the column's rows over a public grid. Without a clip one row per entity counts in full."""
@@ -178,8 +188,8 @@ def _keys_charge(query: Query, named: int, delta: float) -> Charge:
         view=query.view,
         mechanism=query.mechanism,
         norm=query.norm,
-        sensitivity=query.sensitivity,
-        scale=query.scale,
+        sensitivity=query.sensitivity / query.denominator,
+        scale=query.scale / query.denominator,
         cost=query.cost,
         histograms=1,
         cells=named,

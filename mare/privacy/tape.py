@@ -177,13 +177,17 @@ def _moved(position: int, entry: Entry, exact: Sequence[Counts], *, same: bool) 
     allowed = entry.query.sensitivity_squared
     if same and distance:
         return [f"{where}: the answer is another one, although nobody joined or left"]
-    if entry.query.mechanism == "stable keys" and any(abs(step) > 1 for step in _listed_steps(entry.exact, exact)):
+    if entry.query.mechanism == "stable keys" and _speaks_twice(entry, exact):
         # the threshold hides a value that one entity alone holds, if it counts once
         return [f"{where}: one entity counts more than once for one value"]
     if distance <= allowed:
         return []
     norm, moved, paid = entry.query.norm, sqrt(distance), sqrt(allowed)
     return [f"{where}: one entity moves it by {moved:.6g} in {norm}, {paid:.6g} was paid for"]
+
+
+def _speaks_twice(entry: Entry, exact: Sequence[Counts]) -> bool:
+    return any(abs(step) > entry.query.denominator for step in _listed_steps(entry.exact, exact))
 
 
 def distance_squared(query: Query, before: Sequence[Counts], now: Sequence[Counts]) -> int:

@@ -109,8 +109,8 @@ class PrivateColumn(Protocol):
         """
         ...
 
-    def keys(self, most: int, key: bytes) -> Mapping[str, int]:
-        """Of each value that occurs, how many entities hold it, if each entity names at most ``most`` of its distinct values.
+    def keys(self, most: int, key: bytes) -> Mapping[int, Mapping[str, int]]:
+        """Each entity names at most ``most`` of its distinct values: by how many it names, how many entities name each value.
 
         Which ones it names is decided inside the entity, by a hash with this secret key. NULL is no value.
         """

@@ -63,18 +63,24 @@ class StagedColumn:
         coded = {label: codes.astype(smallest_dtype(cells + 1))}
         return StagedView(self.name, Domain((label,), (cells + 1,)), self.max_rows_per_entity, self.staged.entities, owner, coded)
 
-    def keys(self, most: int, key: bytes) -> Mapping[str, int]:
+    def keys(self, most: int, key: bytes) -> Mapping[int, Mapping[str, int]]:
         # ``h`` is the row's own keyed hash: an entity's place in the table would change when another one leaves.
         rows = f"{self._table.relation} p JOIN {self._table.raw} r ON r.rowid = p.row"
         held = (
             f"SELECT entity, CAST({self._value} AS VARCHAR) AS value, min(sha256($1 || CAST(h AS VARCHAR))) AS pick "
             f"FROM {rows} WHERE {self._value} IS NOT NULL{self._only} GROUP BY ALL"
         )
-        ranked = f"SELECT value, row_number() OVER (PARTITION BY entity ORDER BY pick, value) AS rank FROM ({held})"
-        counts = self.staged.connection.execute(
-            f"SELECT value, count(*) FROM ({ranked}) WHERE rank <= $2 GROUP BY value", [key.hex(), most]
+        ranked = (
+            "SELECT value, row_number() OVER (PARTITION BY entity ORDER BY pick, value) AS rank, "
+            f"least(count(*) OVER (PARTITION BY entity), $2) AS named FROM ({held})"
         )
-        return {str(value): int(count) for value, count in counts.fetchall()}
+        counts = self.staged.connection.execute(
+            f"SELECT named, value, count(*) FROM ({ranked}) WHERE rank <= $2 GROUP BY ALL", [key.hex(), most]
+        )
+        answer: dict[int, dict[str, int]] = {}
+        for named, value, entities in counts.fetchall():
+            answer.setdefault(int(named), {})[str(value)] = int(entities)
+        return answer
 
     @property
     def _only(self) -> str:
@@ -154,7 +160,7 @@ class MeasuredColumn:
         domain = Domain((ITEM, label), (len(edges), cells))
         return StagedView(self.name, domain, self.max_rows_per_entity, self.entities, self.owner, coded)
 
-    def keys(self, most: int, key: bytes) -> Mapping[str, int]:
+    def keys(self, most: int, key: bytes) -> Mapping[int, Mapping[str, int]]:
         raise InternalError(f"{self.name} is a number: it has no list of values to learn")
 
 

@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1, log1p
+from math import exp, expm1, log1p, sqrt
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mare.audit.variants import HeldSource
@@ -26,6 +27,7 @@ from mare.privacy.gaussian import GaussianTable
 from mare.privacy.learner import Learner
 from mare.privacy.ledger import Charge, Ledger
 from mare.privacy.qualities import NormRank, Tvd
+from mare.privacy.stable_keys import UNIT
 from mare.privacy.tape import Counts, Query, Recorder, distance_squared
 from mare.schema.loading import load_schema
 from tests.even_grids import even_grid
@@ -83,13 +85,16 @@ def deltas_add_up() -> None:
 
 
 def _gets_out(charge: Charge) -> float:
-    """The chance that any of an entity's own k₀ values gets out, by the law of the noise: 1 + X > T for one of them."""
-    told = re.search(r"more than (\d+) entities hold, .* at most (\d+) of an entity", charge.what)
+    """The chance that any of an entity's own values gets out, however many of k₀ it names, by the law of the noise in units of
+    a voice: 1/√t + X > T for one of t."""
+    told = re.search(r"more than ([\d.]+) entities speak for, .* at most (\d+) of an entity", charge.what)
     assert told is not None, charge.what
-    threshold, named = map(int, told.groups())
-    law = [exp(-x * x / (2 * charge.scale**2)) for x in range(int(60 * charge.scale) + 60)]
-    chance = sum(law[threshold:]) / (2 * sum(law) - 1)
-    return -expm1(named * log1p(-chance))
+    threshold, most = round(float(told[1]) * UNIT), int(told[2])
+    scale = charge.scale * UNIT
+    law = np.exp(-(np.arange(int(40 * scale) + 60) ** 2) / (2 * scale**2))
+    beyond = np.cumsum(law[::-1])[::-1] / (2 * law.sum() - 1)  # P(X ≥ x)
+    voices = ((named, int(UNIT / sqrt(named))) for named in range(1, most + 1))
+    return max(-expm1(named * log1p(-beyond[threshold - voice + 1])) for named, voice in voices)
 
 
 # ---------------------------------------------------------------------- paid before it is looked at

@@ -106,13 +106,14 @@ def rest_by_row_number(patch: pytest.MonkeyPatch) -> None:
 def picked_by_number(patch: pytest.MonkeyPatch) -> None:
     """Which of its values an entity names depends on how many stand before it: one who leaves moves everybody (leak 2)."""
 
-    def keys(self: StagedColumn, most: int, key: bytes) -> dict[str, int]:
+    def keys(self: StagedColumn, most: int, key: bytes) -> dict[int, dict[str, int]]:
         values = self.staged.values(self.table)[self.column].to_pylist()
         held: dict[int, set[str]] = {}
         for entity, value in zip(self.staged.tables[self.table].entity.tolist(), values, strict=True):
             held.setdefault(entity, set()).update([] if value is None else [str(value)])
-        named = (sorted(own, key=lambda v: sha256(key + f"{e}:{v}".encode()).digest())[:most] for e, own in held.items())
-        return dict(Counter(value for own in named for value in own))
+        named = [sorted(own, key=lambda v: sha256(key + f"{e}:{v}".encode()).digest())[:most] for e, own in held.items()]
+        lengths = {len(own) for own in named if own}
+        return {length: dict(Counter(value for own in named if len(own) == length for value in own)) for length in lengths}
 
     patch.setattr(StagedColumn, "keys", keys)
 

@@ -13,10 +13,11 @@ import mare.privacy.curator as curator_module
 from mare.fitting.noisy_sizes import Sizes
 from mare.privacy.answers.counts import NoisySize
 from mare.privacy.curator import Gate
+from mare.privacy.stable_keys import UNIT
 from mare.stage import Staged, StagedView, TableNeeds
 from mare.stage.raw_columns import StagedColumn
 from mare.stage_door import StageDoor
-from tests.privacy import checks
+from tests.privacy import checks, checks_of_learning
 from tests.privacy.planting import planted
 from tests.privacy.seams import change_rows, change_stage, fit_module
 
@@ -176,14 +177,25 @@ def fan_out(patch: pytest.MonkeyPatch) -> None:
 def values_counted_by_rows(patch: pytest.MonkeyPatch) -> None:
     """An entity lifts its own value over the threshold by repeating it (leak 2)."""
 
-    def keys(self: StagedColumn, most: int, key: bytes) -> dict[str, int]:
-        return dict(Counter(str(value) for value in self.staged.values(self.table)[self.column].to_pylist() if value is not None))
+    def keys(self: StagedColumn, most: int, key: bytes) -> dict[int, dict[str, int]]:
+        values = self.staged.values(self.table)[self.column].to_pylist()
+        return {1: dict(Counter(str(value) for value in values if value is not None))}
 
     patch.setattr(StagedColumn, "keys", keys)
 
 
-@planted("learned categories, any number per entity", checks.learning_passes_the_tape, "one entity moves it by")
+@planted("learned categories, any number per entity", checks.learning_passes_the_tape, "where it may name 1 to")
 def any_number_of_values(patch: pytest.MonkeyPatch) -> None:
-    """An entity names more than k₀ values, and moves the list by more than √k₀ (leak 2)."""
+    """An entity names more than k₀ values, and one of them comes through more often than δ says (leak 2)."""
     original = StagedColumn.keys
     patch.setattr(StagedColumn, "keys", lambda self, most, key: original(self, 1000, key))
+
+
+@planted(
+    "learned categories, a full voice for each value",
+    checks_of_learning.lists_two_levels_down_pass_the_tape,
+    "one entity moves it by",
+)
+def full_voices(patch: pytest.MonkeyPatch) -> None:
+    """Whoever names t values speaks for each as if it were the only one, and moves the list by √t (leak 2)."""
+    patch.setattr("mare.privacy.stable_keys.shared_weight", lambda named: UNIT)

@@ -47,17 +47,22 @@ def shared_noise(patch: pytest.MonkeyPatch) -> None:
 
 @planted("k₀ values of each parent row", checks_of_learning.lists_two_levels_down_pass_the_tape, "one entity moves it by")
 def values_by_parent(patch: pytest.MonkeyPatch) -> None:
-    """Each parent row names k₀ values, and an entity has many parent rows: it moves the list by more than √k₀ (leak 2)."""
+    """Each parent row names k₀ values with a voice of its own, and an entity has many: it moves the list too far (leak 2)."""
 
-    def keys(self: StagedColumn, most: int, key: bytes) -> dict[str, int]:
+    def keys(self: StagedColumn, most: int, key: bytes) -> dict[int, dict[str, int]]:
         table, values = self.staged.tables[self.table], self.staged.values(self.table)[self.column].to_pylist()
         named: dict[int, list[str]] = {}
         for parent, value in zip(table.parent.tolist(), values, strict=True):
             own = named.setdefault(parent, [])
             if value is not None and value not in own and len(own) < most:
                 own.append(value)
-        held = {(entity, value) for entity, parent in zip(table.entity, table.parent, strict=True) for value in named[parent]}
-        return dict(Counter(value for _, value in held))
+        held = {
+            (entity, value, len(named[parent]))
+            for entity, parent in zip(table.entity, table.parent, strict=True)
+            for value in named[parent]
+        }
+        lengths = {length for *_, length in held}
+        return {length: dict(Counter(value for _, value, own in held if own == length)) for length in lengths}
 
     patch.setattr(StagedColumn, "keys", keys)
 

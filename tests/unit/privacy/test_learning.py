@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import inf, nan, sqrt
+from math import inf, nan
 
 import pytest
 
@@ -35,20 +35,20 @@ def wards(common: int = 4000, rare: int = 3) -> ListedColumn:
     return listed(values | {-1: ["only mine"]})
 
 
-def test_categories_cost_what_k0_says_and_their_delta() -> None:
+def test_categories_cost_one_voice_and_their_delta() -> None:
     gate, learner = opened(listed({1: ["a", "b", "c", "d", "e"]}, cap=9), delta_share=0.25)
     found = learner.categories(per_entity=4, share=0.5)
     (charge,) = gate.ledger.charges
     assert (charge.mechanism, charge.norm, charge.view, charge.cells) == ("stable keys", "L2", "visits.ward", 4)
-    assert charge.sensitivity == found.sensitivity == 2.0
+    assert charge.sensitivity == found.sensitivity == 1.0
     assert charge.cost == pytest.approx(0.25 * rho_from_budget(ZCDP))
-    assert Fraction(4) / (2 * Fraction(charge.scale) ** 2) <= Fraction(charge.cost)
+    assert Fraction(1) / (2 * Fraction(charge.scale) ** 2) <= Fraction(charge.cost)
     assert charge.delta == found.delta == pytest.approx(0.25 * learning_delta(ZCDP))
     assert charge.total_variation == 0
     assert gate.ledger.totals.delta_learning == charge.delta
     assert gate.ledger.totals.delta <= ZCDP.delta
     assert learner.remaining == 0.5
-    assert str(found.threshold) in charge.what
+    assert f"more than {found.threshold:.4f} entities" in charge.what
 
 
 def test_who_has_two_rows_names_two_values_at_most() -> None:
@@ -217,16 +217,26 @@ def test_a_cap_that_does_not_hold_closes_the_gate() -> None:
 
 
 class Broken(ListedColumn):
-    answer: Mapping[str, int] | None = None
+    answer: Mapping[int, Mapping[str, int]] | None = None
 
-    def keys(self, most: int, key: bytes) -> Mapping[str, int]:
+    def keys(self, most: int, key: bytes) -> Mapping[int, Mapping[str, int]]:
         if self.answer is None:
             raise MareError("the stage broke down")
         return self.answer
 
 
-@pytest.mark.parametrize(("answer", "error"), [(None, MareError), ({"a": 0}, InternalError), ({"a": 2**61}, InternalError)])
-def test_a_breakdown_after_the_charge_gives_nothing_back(answer: Mapping[str, int] | None, error: type[MareError]) -> None:
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (None, MareError),
+        ({1: {"a": 0}}, InternalError),
+        ({1: {"a": 2**61}}, InternalError),
+        ({2: {"a": 1, "b": 1}}, InternalError),
+    ],
+)
+def test_a_breakdown_after_the_charge_gives_nothing_back(
+    answer: Mapping[int, Mapping[str, int]] | None, error: type[MareError]
+) -> None:
     column = Broken(((1, "a"),), (1,), 1)
     object.__setattr__(column, "answer", answer)
     gate, learner = opened(column)
@@ -243,7 +253,12 @@ def test_the_public_facts_of_a_learner_lead_nowhere_else() -> None:
     assert not any(isinstance(value, ListedColumn | Gate) for value in public)
 
 
-def test_sqrt_of_k0_is_what_k0_values_move() -> None:
-    for named in (1, 2, 9):
-        _, learner = opened(listed({1: [str(i) for i in range(20)]}))
-        assert learner.categories(per_entity=named).sensitivity == pytest.approx(sqrt(named))
+def test_whoever_names_many_values_speaks_softly_for_each() -> None:
+    """A value that a hundred hold alone is worth as much as one that four hundred hold beside three others."""
+    alone: dict[int, Sequence[str]] = {i: ["alone"] for i in range(100)}
+    among = {10**6 + i: ["a", "b", "c", "d"] for i in range(400)}
+    _, learner = opened(listed(alone | among), LOUD)
+    found = learner.categories(per_entity=50)
+    assert found.values == ("a", "alone", "b", "c", "d")
+    assert found.counts.tolist() == pytest.approx([200, 100, 200, 200, 200], abs=6 * found.scale + 1)
+    assert found.sensitivity == 1

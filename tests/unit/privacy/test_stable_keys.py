@@ -8,8 +8,18 @@ from math import nan
 import numpy as np
 import pytest
 
-from mare.errors import PrivacyError
-from mare.privacy.stable_keys import as_numbers, as_texts, canonical, identifiers, kept_keys, key_threshold
+from mare.errors import InternalError, PrivacyError
+from mare.privacy.stable_keys import (
+    UNIT,
+    as_numbers,
+    as_texts,
+    canonical,
+    identifiers,
+    kept_keys,
+    key_threshold,
+    shared_weight,
+    weighed,
+)
 
 getcontext().prec = 60
 
@@ -31,20 +41,39 @@ def crossing(threshold: int, sigma: float) -> Decimal:
 @pytest.mark.parametrize("delta", [0.3, 1e-3, 1.6e-11, 1e-40])
 def test_a_value_of_one_entity_gets_out_with_probability_delta_at_most(sigma: float, per_entity: int, delta: float) -> None:
     threshold = key_threshold(sigma, per_entity, delta)
-    hidden = (1 - crossing(threshold, sigma)) ** per_entity
-    assert 1 - hidden <= Decimal(delta)
+    for named in {1, 2, per_entity // 3, per_entity} - {0}:
+        if named <= per_entity:
+            assert leaked(threshold, sigma, named) <= Decimal(delta)
+
+
+def leaked(threshold: int, sigma: float, named: int) -> Decimal:
+    """The chance that any of so many values of one entity gets out: its voice and the noise together are above."""
+    return 1 - (1 - crossing(threshold - shared_weight(named) + 1, sigma)) ** named
 
 
 @pytest.mark.parametrize("sigma", [1.0, 3.7, 25.0])
 @pytest.mark.parametrize("delta", [1e-3, 1.6e-11])
 def test_the_threshold_is_next_to_the_smallest_one(sigma: float, delta: float) -> None:
     threshold = key_threshold(sigma, 3, delta)
-    assert 1 - (1 - crossing(threshold - 2, sigma)) ** 3 > Decimal(delta)
+    assert max(leaked(threshold - 2, sigma, named) for named in (1, 2, 3)) > Decimal(delta)
+
+
+def test_one_entity_has_one_voice_whatever_it_names() -> None:
+    """In whole numbers, so that nothing is lost to rounding; and hardly less than one."""
+    for named in range(1, 1001):
+        assert named * shared_weight(named) ** 2 <= UNIT**2 < named * (shared_weight(named) + 1) ** 2
+
+
+def test_weights_add_up_and_whoever_names_too_many_is_refused() -> None:
+    held = {1: {"a": 3}, 4: {"a": 2, "b": 2, "c": 2, "d": 2}}
+    assert weighed(held, 4) == {"a": 4 * UNIT, "b": UNIT, "c": UNIT, "d": UNIT}
+    with pytest.raises(InternalError, match="names 4 values"):
+        weighed(held, 3)
 
 
 @pytest.mark.parametrize("sigma", [1e5, 1e9])
 def test_large_noise_has_its_threshold_too(sigma: float) -> None:
-    assert 6.5 * sigma < key_threshold(sigma, 1, 1e-11) < 7 * sigma
+    assert 6.5 * sigma < key_threshold(sigma, 1, 1e-11) - UNIT < 7 * sigma
 
 
 @pytest.mark.parametrize("delta", [0.0, -1e-9, 1.0, nan, 1e-300])

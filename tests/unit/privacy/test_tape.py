@@ -247,11 +247,11 @@ def test_factors_that_hang_on_others_are_noticed() -> None:
         audit(clipped, Shared(crowd, 30, visits().domain, 4), 1, BUDGETS[1])
 
 
-@pytest.mark.parametrize(("now", "fits"), [([1, 4], True), ([0, 4], False)])
+@pytest.mark.parametrize(("now", "fits"), [([4, 8], True), ([3, 8], True), ([1, 8], False)])
 def test_one_entity_counts_once_for_a_learned_value(now: list[int], fits: bool) -> None:
-    """√4 was paid for, but a value that one entity holds twice would come through its threshold."""
-    query = Query("values of ward", "visits", (), "stable keys", "L2", 2.0, 4, 1.0, 1.0, listed=True)
-    keys, before = np.array([3, 8]), np.array([2, 4])
+    """Twice as much was paid for, but a value for which one entity speaks twice would come through its threshold."""
+    query = Query("values of ward", "visits", (), "stable keys", "L2", 4.0, 16, 1.0, 1.0, denominator=2, listed=True)
+    keys, before = np.array([3, 8]), np.array([4, 8])
     replayer = Replayer(Record([Entry(query, (keys, before), (keys,))]))
     replayer.answer(query, (keys, np.array(now)), list)
     if fits:
