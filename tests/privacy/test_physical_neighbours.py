@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from mare.audit import physical_audit
@@ -19,7 +20,6 @@ from mare.finding import Location, open_source
 from mare.planning import Plan
 from mare.privacy.tape import Moved
 from mare.stage import needs
-from mare.stage.database import staging_database
 from mare.stage.loading import load_rows, reading_of
 from tests.privacy.physical_formats import WRITERS, Write, write_parquet
 from tests.privacy.physical_hospital import ODD, SCHEMA, Rows, hospital, odd_patient, own, planned, without
@@ -86,14 +86,22 @@ def read(location: Location, made: Plan) -> Read:
     """Of each table, the types of its columns and the hashes of its rows, as staged: before anything is joined or cut."""
     found: Read = {}
     tables = needs(made.schema, [planned.group for planned in made.groups])
-    with open_source(location) as source, staging_database() as connection:
+    connection = _database()
+    with open_source(location) as source:
         for table in tables:
             reading = reading_of(table, tables, source.reflect(), {})
+            connection.execute(f"DROP TABLE IF EXISTS {table.name}")
             load_rows(connection, table.name, table, source.read(table.name, reading.columns(table)), b"key", reading)
             rows = connection.execute(f"SELECT h FROM {table.name}").fetchall()  # of everything that is staged
             types = [described[:2] for described in connection.execute(f"DESCRIBE {table.name}").fetchall()]
             found[table.name] = types, Counter(rows)
     return found
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One for all that is read here: to begin one takes longer than to read a dozen patients."""
+    return duckdb.connect()
 
 
 def others_are_read_alike(with_them: Read, without_them: Read, lost: Rows) -> None:
