@@ -8,6 +8,10 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
+from mare.fitting import fit
+from mare.planning.planning import plan
+from mare.privacy.budget import Budget
+from mare.release import Release
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from tests.memory_source import MemorySource, Rows
@@ -198,3 +202,9 @@ def _labs(labs: list[dict[str, object]], sid: int, begins: datetime, ends: datet
 
 def every_type_source(people: int = 300, seed: int = 4) -> MemorySource:
     return MemorySource.of(every_type_rows(people, seed), TYPES)
+
+
+@cache
+def fitted_every_type() -> Release:
+    """With hardly any noise, for tests of what comes after the fit."""
+    return fit(plan(every_type_schema(), Budget(200, 1e-6)), every_type_source(1500), unsafe_seed=1)

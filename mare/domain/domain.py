@@ -39,10 +39,14 @@ class Domain:
         return len(self.names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return name in self._by_name
+
+    @cached_property
+    def _by_name(self) -> dict[str, int]:
+        return dict(zip(self.names, self.sizes, strict=True))
 
     def size(self, name: str) -> int:
-        return self.sizes[self.names.index(name)]
+        return self._by_name[name]
 
     def cells(self, names: Iterable[str] | None = None) -> int:
         """How many cells a full cross-tab of these columns has (exact: Python integers do not overflow)."""
@@ -50,7 +54,7 @@ class Domain:
 
     def merge(self, other: Domain) -> Domain:
         """The columns of both; a name that both have must have one size."""
-        merged = dict(zip(self.names, self.sizes, strict=True))
+        merged = dict(self._by_name)
         for name, size in zip(other.names, other.sizes, strict=True):
             if merged.setdefault(name, size) != size:
                 raise ValueError(f"column {name!r} has size {merged[name]} on one side and {size} on the other")

@@ -15,6 +15,7 @@ Post-processing of noisy answers, so it costs nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -58,7 +59,7 @@ class Weighed:
     """As they were released."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Stretch:
     """Cells ``first`` … ``last`` - 1, and what is known of them."""
 
@@ -85,9 +86,11 @@ def weighed(looks: Sequence[FineHistogram], among: int = 1) -> Weighed:
     levels = list(accumulate((np.asarray(look.grid.edges) for look in looks), np.union1d))
     edges = levels[-1]
     own = _measured(_on_one_scale(looks), edges)
-    places = spread(edges, last.grid)
-    root = _tree(0, len(edges) - 1, 0, [np.searchsorted(edges, level) for level in levels])
-    _sum_up(root, own, places, _Clear(CHANCE / among, last.mechanism == "discrete laplace"))
+    # A tree is walked node by node: lists are quicker to ask for one number than arrays.
+    places = spread(edges, last.grid).tolist()
+    cuts = [np.searchsorted(edges, level).tolist() for level in levels]
+    clear = _Clear(CHANCE / among, last.mechanism == "discrete laplace")
+    root = _Growing(own, places, cuts, clear).stretch(0, len(edges) - 1, 0)
     seen = _seen(root) if root.clear else (root.first, root.last)
     weights, near = np.zeros(root.last), _widened(root, places, *seen)
     _empty(root, own, near)
@@ -117,14 +120,15 @@ def _on_one_scale(looks: Sequence[FineHistogram]) -> list[FineHistogram]:
     last = looks[-1]
     scaled = [last]
     for look in looks[-2::-1]:
-        shared = np.intersect1d(look.grid.edges, last.grid.edges)
+        shared = np.intersect1d(look.grid.edges, last.grid.edges, assume_unique=True)
         (before, parts), (after, last_parts) = _sums(look, shared), _sums(last, shared)
         heavy = before > 4 * look.deviation * np.sqrt(parts)
         rows, now = float(before[heavy].sum()), float(after[heavy].sum())
         factor = now / rows if rows > 0 < now else 1.0
         variance = last_parts[heavy].sum() * last.deviation**2 + parts[heavy].sum() * (factor * look.deviation) ** 2
         factor = factor if abs(now - rows) > SURE * sqrt(variance) else 1.0
-        scaled.insert(0, replace(look, noisy=look.noisy * factor, deviation=look.deviation * factor))
+        same = factor == 1.0
+        scaled.insert(0, look if same else replace(look, noisy=look.noisy * factor, deviation=look.deviation * factor))
     return scaled
 
 
@@ -146,42 +150,43 @@ def _measured(looks: Sequence[FineHistogram], edges: Numbers) -> dict[tuple[int,
     return own
 
 
-def _tree(first: int, last: int, depth: int, levels: Sequence[NDArray[np.intp]]) -> Stretch:
-    """Halved along the coarsest grid that still cuts it, so that every cell of every look is a stretch."""
-    stretch = Stretch(first, last, depth)
-    if last - first == 1:
+@dataclass(frozen=True)
+class _Growing:
+    """What a tree grows from."""
+
+    own: dict[tuple[int, int], tuple[float, float]]
+    places: Sequence[float]
+    cuts: Sequence[Sequence[int]]
+    """Of each grid, coarse to fine, where it cuts the finest."""
+    clear: _Clear
+
+    def stretch(self, first: int, last: int, depth: int, level: int = 0) -> Stretch:
+        """Halved along the coarsest grid that still cuts it, so that every cell of every look is a stretch; summed up on the way
+        back."""
+        told, sure = self.own.get((first, last), (0.0, 0.0))
+        places = self.places
+        if last - first == 1:
+            stretch = Stretch(first, last, depth, None, told / sure, 1 / sure)
+        else:
+            while (begin := bisect_right(self.cuts[level], first)) >= (end := bisect_left(self.cuts[level], last)):
+                level += 1
+            middle = self.cuts[level][(begin + end) // 2]
+            low = self.stretch(first, middle, depth + 1, level)
+            high = self.stretch(middle, last, depth + 1, level)
+            stretch = Stretch(first, last, depth, (low, high))
+            _add_up(stretch, told, sure)
+            part = (places[middle] - places[first]) / (places[last] - places[first])
+            apart = (1 - part) * low.rows - part * high.rows
+            unsure = (1 - part) ** 2 * low.variance + part**2 * high.variance
+            stretch.gain = apart**2 / unsure - PRICE + max(0.0, low.gain) + max(0.0, high.gain)
+            stretch.clear = low.clear or high.clear
+            stretch.peak = max(low.peak, high.peak)
+        width, deviation = places[last] - places[first], sqrt(stretch.variance)
+        surely = stretch.rows - self.clear.at(depth, last - first) * deviation
+        stretch.clear, stretch.peak = stretch.clear or surely > 0, max(stretch.peak, surely / width)
+        if stretch.peak > UNEVEN * (stretch.rows + 2 * deviation) / width:
+            stretch.gain = max(stretch.gain, PRICE)
         return stretch
-    while True:
-        inner = levels[0]
-        begin, end = np.searchsorted(inner, first, side="right"), np.searchsorted(inner, last)
-        if begin < end:
-            break
-        levels = levels[1:]
-    middle = int(inner[(begin + end) // 2])
-    stretch.halves = _tree(first, middle, depth + 1, levels), _tree(middle, last, depth + 1, levels)
-    return stretch
-
-
-def _sum_up(stretch: Stretch, own: dict[tuple[int, int], tuple[float, float]], places: Numbers, clear: _Clear) -> None:
-    told, sure = own.get((stretch.first, stretch.last), (0.0, 0.0))
-    if stretch.halves is None:
-        stretch.rows, stretch.variance = told / sure, 1 / sure
-    else:
-        low, high = stretch.halves
-        _sum_up(low, own, places, clear)
-        _sum_up(high, own, places, clear)
-        _add_up(stretch, told, sure)
-        part = (places[low.last] - places[low.first]) / (places[high.last] - places[low.first])
-        apart = (1 - part) * low.rows - part * high.rows
-        unsure = (1 - part) ** 2 * low.variance + part**2 * high.variance
-        stretch.gain = apart**2 / unsure - PRICE + max(0.0, low.gain) + max(0.0, high.gain)
-        stretch.clear = low.clear or high.clear
-        stretch.peak = max(low.peak, high.peak)
-    width, deviation = places[stretch.last] - places[stretch.first], sqrt(stretch.variance)
-    surely = stretch.rows - clear.at(stretch.depth, stretch.last - stretch.first) * deviation
-    stretch.clear, stretch.peak = stretch.clear or surely > 0, max(stretch.peak, surely / width)
-    if stretch.peak > UNEVEN * (stretch.rows + 2 * deviation) / width:
-        stretch.gain = max(stretch.gain, PRICE)
 
 
 def _add_up(stretch: Stretch, told: float, sure: float) -> None:
@@ -221,7 +226,7 @@ def _seen(stretch: Stretch) -> tuple[int, int]:
     return ends[0][0], ends[-1][1]
 
 
-def _widened(root: Stretch, places: Numbers, first: int, last: int) -> tuple[int, int]:
+def _widened(root: Stretch, places: Sequence[float], first: int, last: int) -> tuple[int, int]:
     """Next to where values were seen there are likely more: a neighbour that is not wider needs to stand less clear."""
     for upwards in (False, True):
         while near := _next_clear(root, last if upwards else first, upwards=upwards):
@@ -261,14 +266,14 @@ def _counts(half: Stretch, seen: tuple[int, int]) -> bool:
     return inside and half.rows > INSIDE * sqrt(half.variance)
 
 
-def _share_out(stretch: Stretch, rows: float, places: Numbers, seen: tuple[int, int], weights: Numbers) -> None:
+def _share_out(stretch: Stretch, rows: float, places: Sequence[float], seen: tuple[int, int], weights: Numbers) -> None:
     """Give the rows of a stretch to its halves, down to cells: as counted where they are told apart, else evenly."""
     if stretch.halves is None or stretch.gain <= 0:
         # Evenly, but not beyond where values were seen.
         first, last = max(stretch.first, seen[0]), min(stretch.last, seen[1])
         first, last = (first, last) if first < last else (stretch.first, stretch.last)
-        widths = np.diff(places[first : last + 1])
-        weights[first:last] = rows * widths / widths.sum()
+        widths = np.diff(places[first : last + 1]) if last - first > 1 else places[last] - places[first]
+        weights[first:last] = rows * widths / np.sum(widths)
         return
     low, high = stretch.halves
     excess = (low.rows + high.rows - rows) / (low.variance + high.variance)

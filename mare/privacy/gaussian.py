@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import log, sqrt
 
 import numpy as np
@@ -31,13 +31,18 @@ LARGEST_SIGMA = 2.0**30
 
 @dataclass(frozen=True, eq=False)
 class GaussianTable:
-    """Thresholds of |X|: entry k is P(|X| ≤ k)·2^128, rounded down. X beyond the table never comes up."""
+    """Thresholds of |X|. X beyond the table never comes up."""
 
     sigma: float
-    thresholds: list[int]
     tops: Words
+    """The first 64 bits of each threshold: they settle all draws but a few in 2^64."""
     total_variation: Fraction
     """At most this far from the true distribution, per draw: rounding, truncation and all."""
+
+    @cached_property
+    def thresholds(self) -> list[int]:
+        """Entry k is P(|X| ≤ k)·2^128, rounded down."""
+        return _thresholds(*_sums(self.sigma)[:2], WIDTH)
 
     def draw(self, count: int, bits: BitSource) -> NDArray[np.int64]:
         magnitude = thresholds_reached(self.tops, self._enclosure, count, bits)
@@ -56,9 +61,24 @@ def table_size(sigma: float) -> int:
     return int(sigma * sqrt(2 * log(2) * (WIDTH + 8))) + 2
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=128)
 def gaussian_table(sigma: float) -> GaussianTable:
-    """Built by w₀ = 1, w_{k+1} = w_k·r_k, r_{k+1} = r_k·q with q = e^(-1/σ²), r₀ = √q, in fixed point.
+    """The table of this σ, and how far it may be off."""
+    sums, total, weight, bits = _sums(sigma)
+    most, variance = len(sums), Fraction(sigma) ** 2
+    tops = np.array(_thresholds(sums, total, 64), dtype=np.uint64)
+    recurrence = Fraction(most * (most + 1) * (most + 2), 1 << bits)
+    # Σ_{k>K} w_k ≤ w_K·Σ_j e^(-jK/σ²) ≤ w_K·σ²/K, on both sides
+    tail = 2 * Fraction(weight + 2 * most * (most + 1), 1 << bits) * variance / most
+    quantised = Fraction(2 * (most + 1), 1 << WIDTH)
+    # the normaliser is at least 1 (w₀), so an error of E in the weights is a total variation of at most E
+    return GaussianTable(sigma, tops, recurrence + tail + quantised)
+
+
+def _sums(sigma: float) -> tuple[list[int], int, int, int]:
+    """Of each k below the table's size K, Σ_{|j| ≤ k} w_j; the same up to K, w_K, and F, the bits of all of these.
+
+    Built by w₀ = 1, w_{k+1} = w_k·r_k, r_{k+1} = r_k·q with q = e^(-1/σ²), r₀ = √q, in fixed point.
 
     All are rounded down. In units of 2^-F: q and r₀ are less than 2 too low, so r_k is less than 3k + 2 and w_k less than
     3k(k + 1)/2 too low (each factor is at most 1; each product adds one floor). Summed over |k| ≤ K that is less than
@@ -76,14 +96,12 @@ def gaussian_table(sigma: float) -> GaussianTable:
         weight = (weight * r) >> bits
         r = (r * q) >> bits
         total += 2 * weight  # |X| = k stands for k and -k
-    thresholds = [min((value << WIDTH) // total, (1 << WIDTH) - 1) for value in sums]
-    tops = np.array([threshold >> (WIDTH - 64) for threshold in thresholds], dtype=np.uint64)
-    recurrence = Fraction(most * (most + 1) * (most + 2), 1 << bits)
-    # Σ_{k>K} w_k ≤ w_K·Σ_j e^(-jK/σ²) ≤ w_K·σ²/K, on both sides
-    tail = 2 * Fraction(weight + 2 * most * (most + 1), 1 << bits) * variance / most
-    quantised = Fraction(2 * (most + 1), 1 << WIDTH)
-    # the normaliser is at least 1 (w₀), so an error of E in the weights is a total variation of at most E
-    return GaussianTable(sigma, thresholds, tops, recurrence + tail + quantised)
+    return sums, total, weight, bits
+
+
+def _thresholds(sums: list[int], total: int, width: int) -> list[int]:
+    most = (1 << width) - 1
+    return [min((value << width) // total, most) for value in sums]
 
 
 def rejected_gaussian(sigma: float, count: int, bits: BitSource) -> NDArray[np.int64]:

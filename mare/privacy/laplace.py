@@ -93,7 +93,7 @@ def _unbounded(table: GeometricTable, count: int, bits: BitSource, most: int) ->
     return out
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _tables(scale: float | Fraction) -> tuple[list[GeometricTable], GeometricTable]:
     rate = 1 / Fraction(scale)
     digits = []
@@ -104,13 +104,15 @@ def _tables(scale: float | Fraction) -> tuple[list[GeometricTable], GeometricTab
 
 
 def _table(rate: Fraction, size: int, modulus: int | None) -> GeometricTable:
-    powers = powers_down(rate, size + 1, _WORK)
-    one = 1 << _WORK
-    whole = one if modulus is None else _one_minus_exp(rate * modulus, _WORK)[1]
+    powers = powers_down(rate, size + 1, _WORK)[1:]
     # a power is less than 3k + 1 units too low, so 1 - power is taken that much lower: a top is never above the truth
-    lows = (max(0, one - power - 3 * k - 1) for k, power in enumerate(powers) if k)
-    tops = np.array([(low << 64) // whole for low in lows], dtype=np.uint64)
-    return GeometricTable(rate, modulus, tops)
+    lows = [max(0, below - power) for below, power in zip(range((1 << _WORK) - 4, 0, -3), powers, strict=False)]
+    if modulus is None:
+        tops = [low >> (_WORK - 64) for low in lows]
+    else:
+        whole = _one_minus_exp(rate * modulus, _WORK)[1]
+        tops = [(low << 64) // whole for low in lows]
+    return GeometricTable(rate, modulus, np.array(tops, dtype=np.uint64))
 
 
 def _one_minus_exp(exponent: Fraction, width: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ the table, which `in_order` puts into one order whatever the source's was.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -60,6 +60,8 @@ class PublicTable:
     name: str
     rows: pa.Table
     key: tuple[str, ...] = ()
+    _vocabularies: dict[str, Vocabulary] = field(default_factory=dict, init=False, repr=False)
+    """Those that were asked for: each is asked for many times."""
 
     def column(self, name: str) -> pa.ChunkedArray:
         """By name; case does not matter where it is unambiguous."""
@@ -81,9 +83,15 @@ class PublicTable:
         wanted = tuple(columns or self.key)
         if not wanted:
             raise SourceError(f"the public table {self.name!r} is referred to, but has no key. Write `key:` under it.")
+        asked = repr((wanted, where))
+        if asked not in self._vocabularies:
+            self._vocabularies[asked] = self._vocabulary(wanted, where or {})
+        return self._vocabularies[asked]
+
+    def _vocabulary(self, wanted: tuple[str, ...], where: Mapping[str, Sequence[Value]]) -> Vocabulary:
         first: dict[Texts, int] = {}
         wanted_rows = np.ones(self.rows.num_rows, dtype=np.bool_)
-        for column, values in (where or {}).items():
+        for column, values in where.items():
             among = {text(value) for value in values}
             wanted_rows &= np.array([key is not None and key[0] in among for key in self.texts([column])], dtype=np.bool_)
         for place, key in enumerate(self.texts(wanted)):

@@ -114,7 +114,7 @@ def write_document(release: Release, version: int) -> str:
         "learned": {name: {_KIND[type(domain)]: domain} for name, domain in release.plan.learned.items()},
         "doubts": release.plan.doubts,
     }
-    return json.dumps(document, indent=1, allow_nan=False, default=_plain)
+    return json.dumps(document, allow_nan=False, default=_plain)
 
 
 def _fields(noun: object, stored: type[_Strict]) -> dict[str, Any]:

@@ -30,7 +30,13 @@ def test_no_entity_shows_through_a_relation(kind: str) -> None:
     assert report.tightest > 0
 
 
-@pytest.mark.parametrize("kind", ["association, the rest as rows", "rows of one's own", "orphans are entities"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "association, the rest as rows",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("rows of one's own", "orphans are entities")),
+    ],
+)
 def test_no_entity_shows_under_pure_epsilon_either(kind: str) -> None:
     schema = related(kind)
     report = tape_audit(plan(schema, Budget(2, 0)), dataset(schema, seed=4, entities=8), random=2)

@@ -104,14 +104,17 @@ def test_nothing_but_curators_and_learners_crosses_while_a_fit_runs() -> None:
 
 
 def test_a_door_that_lets_a_size_out_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = StageDoor.read
+    original = StageDoor.encode
 
     def telling(self: StageDoor, *args: Any) -> int:
         original(self, *args)
         return self._staged.entities
 
-    monkeypatch.setattr(StageDoor, "read", telling)
-    assert int in {kind for _, _, kind in _fit_watched()}
+    monkeypatch.setattr(StageDoor, "encode", telling)
+    association = related("association, the rest as rows")
+    with crossing() as crossed:
+        run_fit(plan(association, Budget(40, 1e-6)), dataset(association, seed=3, entities=10), FitOptions(bits=SeededBits(1)))
+    assert int in {kind for _, _, kind in crossed}
 
 
 class _Watched(HeldSource):

@@ -63,16 +63,20 @@ class Candidates:
     """Columns that carry their previous value along: the name of that value in the history."""
     drowning: float = inf
     """Cells of a table whose average cell is no more than its noise, or than chance: a larger one may be coarsened."""
+    _sizes: dict[Axis, int] = field(default_factory=dict, init=False, repr=False)
+    """Of the axes that were asked for: each is asked for in every step."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         return self.task.columns.names
 
     def size(self, axis: Axis) -> int:
-        return axis_size(axis, self.task.domain, self.coarsenings)
+        if axis not in self._sizes:
+            self._sizes[axis] = axis_size(axis, self.task.domain, self.coarsenings)
+        return self._sizes[axis]
 
     def cells(self, family: Family) -> int:
-        return prod(self.size(axis) for axis in family.marginal.axes)
+        return prod(map(self.size, (*family.parents, family.child)))
 
     def repeating(self, name: str) -> Family:
         """What the family begins with that says whether a carried column repeats the previous value: that value."""

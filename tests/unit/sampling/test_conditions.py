@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
-from functools import cache
 
 import pandas as pd
 import pytest
@@ -15,29 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mare.errors import PlanError
-from mare.fitting import fit
-from mare.planning.planning import plan
-from mare.privacy.budget import Budget
-from mare.release import Release
 from mare.sampling import SampleOptions, sample, start
 from mare.sampling.conditions import _quantity, entity_condition
 from mare.sampling.randomness import BLOCK
 from mare.schema.columns import Datetime
 from mare.schema.condition_grammar import Among, Comparison, IsNull, Joined, Not, NotACondition, parse_condition
 from tests.conftest import examples
-from tests.every_type import every_type_schema, every_type_source
+from tests.every_type import fitted_every_type
 from tests.fitted_hospital import fitted_hospital
 from tests.integrity import faults
 from tests.relations import related
 
 
-@cache
-def fitted() -> Release:
-    return fit(plan(every_type_schema(), Budget(200, 1e-6)), every_type_source(1500), unsafe_seed=1)
-
-
 def drawn(where: str, entities: int = 80, seed: int = 1) -> dict[str, pd.DataFrame]:
-    found = sample(fitted(), entities=entities, seed=seed, where=where)
+    found = sample(fitted_every_type(), entities=entities, seed=seed, where=where)
     assert found is not None
     return found
 
@@ -79,7 +69,7 @@ def test_so_many_entities_satisfy_it_and_everything_holds(where: str) -> None:
     frames = drawn(where)
     assert len(frames["people"]) == 80
     assert all(CONDITIONS[where](row) for _, row in frames["people"].iterrows())
-    assert faults(fitted().schema, frames) == []
+    assert faults(fitted_every_type().schema, frames) == []
 
 
 def test_it_hangs_on_neither_chunks_nor_threads() -> None:

@@ -10,22 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mare.fitting import fit
-from mare.planning.planning import plan
-from mare.privacy.budget import Budget
-from mare.release import Release, load_release
+from mare.release import load_release
 from mare.sampling import sample
-from tests.every_type import CODES, TYPES, every_type_schema, every_type_source
-
-
-@cache
-def fitted() -> Release:
-    return fit(plan(every_type_schema(), Budget(200, 1e-6)), every_type_source(1500), unsafe_seed=1)
+from tests.every_type import CODES, TYPES, fitted_every_type
 
 
 @cache
 def frames() -> dict[str, pd.DataFrame]:
-    found = sample(fitted(), entities=1200, seed=2)
+    found = sample(fitted_every_type(), entities=1200, seed=2)
     assert found is not None
     return found
 
@@ -136,7 +128,7 @@ def test_positions_count_rows_and_rows_of_an_item() -> None:
 
 
 def test_the_release_alone_gives_the_same_rows_again(tmp_path: Path) -> None:
-    fitted().save(tmp_path / "r.mare")
+    fitted_every_type().save(tmp_path / "r.mare")
     again = sample(load_release(tmp_path / "r.mare"), entities=1200, seed=2)
     assert again is not None
     for name, frame in frames().items():
@@ -147,7 +139,7 @@ def test_types_are_those_of_the_source() -> None:
     from mare.sampling import SampleOptions, start
 
     found = {}
-    for made in start(fitted(), SampleOptions(50, 1)).batches():
+    for made in start(fitted_every_type(), SampleOptions(50, 1)).batches():
         found |= made
     for table, columns in TYPES.items():
         if table in found:

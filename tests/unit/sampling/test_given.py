@@ -24,7 +24,7 @@ from mare.sampling.given import STEPS
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from tests.datasets import dataset
-from tests.every_type import every_type_schema, every_type_source
+from tests.every_type import fitted_every_type
 from tests.fitted_hospital import fitted_hospital
 from tests.integrity import faults
 from tests.relations import EVERY_KIND, givable, related
@@ -39,11 +39,6 @@ def fitted(kind: str) -> Release:
 
 def fitted_schema(schema: Schema) -> Release:
     return run_fit(plan(schema, Budget(200.0, 1e-6)), dataset(schema, 1, 60), FitOptions(bits=SeededBits(1)))
-
-
-@cache
-def every_type() -> Release:
-    return fit(plan(every_type_schema(), Budget(200, 1e-6)), every_type_source(1500), unsafe_seed=1)
 
 
 def drawn(release: Release, **wishes: object) -> Frames:
@@ -120,7 +115,7 @@ tables:
 
 @pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet", "frame", "arrow"])
 def test_rows_come_from_files_and_frames(form: str, tmp_path: Path) -> None:
-    before = drawn(every_type(), entities=60, seed=3)
+    before = drawn(fitted_every_type(), entities=60, seed=3)
     given: dict[str, object] = {}
     for table in ("people", "stays"):
         frame, path = before[table], tmp_path / f"{table}.{form}"
@@ -136,8 +131,8 @@ def test_rows_come_from_files_and_frames(form: str, tmp_path: Path) -> None:
     if form.startswith("csv"):
         # pandas writes the empty text as it writes NULL; what is left out is filled in.
         given = {table: _without_texts(Path(str(path))) for table, path in given.items()}
-    after = drawn(every_type(), given=given, seed=4)
-    assert faults(every_type().schema, after) == []
+    after = drawn(fitted_every_type(), given=given, seed=4)
+    assert faults(fitted_every_type().schema, after) == []
     for table in ("people", "stays"):
         assert same_rows(before[table].drop(columns="memo", errors="ignore"), after[table])
     assert len(after["labs"])
@@ -153,9 +148,9 @@ def _without_texts(path: Path) -> Path:
 
 
 def test_columns_that_can_be_worked_out_may_be_left_out() -> None:
-    before = drawn(every_type(), entities=30, seed=3)["people"]
+    before = drawn(fitted_every_type(), entities=30, seed=3)["people"]
     few = before.drop(columns=["bmi", "double", "note", "remark", "memo", "uid", "diagnosis"])
-    after = drawn(every_type(), given={"people": few})["people"]
+    after = drawn(fitted_every_type(), given={"people": few})["people"]
     assert after["double"].tolist() == before["double"].tolist()
     assert after["diagnosis"].fillna("").tolist() == before["diagnosis"].fillna("").tolist()
     assert after["uid"].is_unique

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +18,28 @@ from .examples import faults_after, full_path, spoiled
 CASES = Path(__file__).parent / "cases"
 
 
-def _cases() -> list[Any]:
-    found = []
-    for file in sorted(CASES.glob("*.yaml")):
-        data = read_nodes(file.read_text(encoding="utf-8")).data
-        assert isinstance(data, list)
-        for case in data:
-            assert isinstance(case, dict)
-            found.append(pytest.param(case, id=f"{file.stem}: {case['case']}"))
-    return found
+def _names() -> list[tuple[str, int, str]]:
+    """Of each case its file, its place there and its name, without reading them all: every worker collects every test."""
+    texts = [(file.stem, file.read_text(encoding="utf-8")) for file in sorted(CASES.glob("*.yaml"))]
+    return [(stem, *case) for stem, text in texts for case in enumerate(re.findall(r'^- case: "?(.*?)"?$', text, re.MULTILINE))]
 
 
-@pytest.mark.parametrize("case", _cases())
-def test_a_fault_is_told_at_its_place_with_what_to_write(case: dict[str, Any]) -> None:
+@cache
+def _cases(stem: str) -> list[Any]:
+    data = read_nodes((CASES / f"{stem}.yaml").read_text(encoding="utf-8")).data
+    assert isinstance(data, list)
+    return data
+
+
+def test_every_case_is_tried() -> None:
+    assert [(stem, case["case"]) for stem in sorted({stem for stem, *_ in _names()}) for case in _cases(stem)] == [
+        (stem, name) for stem, _, name in _names()
+    ]
+
+
+@pytest.mark.parametrize(("stem", "place"), [pytest.param(stem, at, id=f"{stem}: {name}") for stem, at, name in _names()])
+def test_a_fault_is_told_at_its_place_with_what_to_write(stem: str, place: int) -> None:
+    case = _cases(stem)[place]
     faults = faults_after(case["change"])
     where = ".".join(full_path(case["at"]))
     told = [f for f in faults if ".".join(map(str, f.path)) == where]

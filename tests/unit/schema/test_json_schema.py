@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,10 @@ from mare.schema.yaml_writing import dump_schema
 from tests.json_schema import FILE_NAME, json_schema, json_schema_text, main
 from tests.strategies import schemas
 
-VALIDATOR = Draft202012Validator(json_schema())
+
+@cache
+def validator() -> Draft202012Validator:
+    return Draft202012Validator(json_schema())
 
 
 def as_editors_see(text: str) -> Any:
@@ -50,12 +54,12 @@ def test_it_is_itself_valid() -> None:
 @pytest.mark.parametrize("name", names())
 def test_ready_schemas_are_valid(name: str) -> None:
     text = (folder() / f"{name}.yaml").read_text(encoding="utf-8")
-    assert [error.message for error in VALIDATOR.iter_errors(as_editors_see(text))] == []
+    assert [error.message for error in validator().iter_errors(as_editors_see(text))] == []
 
 
 @given(schemas())
 def test_what_mare_writes_is_valid(schema: Schema) -> None:
-    assert [error.message for error in VALIDATOR.iter_errors(as_editors_see(dump_schema(schema)))] == []
+    assert [error.message for error in validator().iter_errors(as_editors_see(dump_schema(schema)))] == []
 
 
 @pytest.mark.parametrize(
@@ -72,11 +76,11 @@ def test_what_mare_writes_is_valid(schema: Schema) -> None:
 )
 def test_an_editor_sees_what_does_not_load(column: str) -> None:
     text = f"mare: 1\nentity: a\ntables:\n  a:\n    columns:\n      x: {column}\n"
-    assert not VALIDATOR.is_valid(as_editors_see(text))
+    assert not validator().is_valid(as_editors_see(text))
 
 
 def test_a_model_may_be_written_as_its_name() -> None:
-    assert VALIDATOR.is_valid(as_editors_see("mare: 1\nentity: a\nmodel: independent\ntables:\n  a: {model: {name: x}}\n"))
+    assert validator().is_valid(as_editors_see("mare: 1\nentity: a\nmodel: independent\ntables:\n  a: {model: {name: x}}\n"))
 
 
 def test_every_field_is_documented_for_editors() -> None:
