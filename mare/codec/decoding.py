@@ -20,7 +20,7 @@ from .relative import Limits, RelativeCodec
 from .room import WIDEST
 from .scaled import ScaledCodec
 from .siblings import Above, Index, Points, Siblings, interval_of, is_open, limits_of, standing, standing_place
-from .slots import FIRST_ROW, NULL, ORDINARY, Kinds
+from .slots import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds
 from .ticks import FURTHEST, Mask, Ticks
 
 if TYPE_CHECKING:
@@ -135,20 +135,20 @@ class Walk:
             column.within is not None
             and column.within.until in self.above
             and column.placing.follows
-            and not column.placing.between
+            and not column.placing.by_parts
         ):
             # Who goes along other rows comes before the next that is referred to is over.
             until = self.above[column.within.until].take(at).bound("before", column.scale)
             limits = replace(limits, high=until if limits.high is None else np.minimum(limits.high, until))
         ticks, kinds = column.place(codes, limits, drawing(rng, name, at)), column.slots.kinds_of(codes, column.bins.count)
-        furthest = None if column.placing.between else column.bins.high
+        furthest = None if column.placing.by_parts else column.bins.high
         lower, upper = standing_place(column.placing, column.scale, self.points, self.above, at, furthest)
         begins = self.siblings.position[at] == 0
         if column.first is not None and firsts is not None and begins.any():
             start = self.start(column, firsts, limits.take(begins), at[begins], drawing(rng, f"first({name})", at[begins]))
             start = into_intervals(name, column, start, self.above, at[begins], rng)
             ticks[begins] = lower[begins] = upper[begins] = start
-        kinds = np.where(kinds == FIRST_ROW, ORDINARY, kinds).astype(np.int16)
+        kinds = np.where((kinds == FIRST_ROW) | (kinds == CLOSING), ORDINARY, kinds).astype(np.int16)
         there = kinds == ORDINARY
         self.drawn[name][0][at], self.drawn[name][1][at] = ticks, kinds
         points = self.points[name]

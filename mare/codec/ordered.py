@@ -44,13 +44,13 @@ def ordered_codec(
     low, high = column.bounds(scale)
     name = next(name for name, other in schema.tables[table].columns.items() if other is column)
     within = _within(schema, table, name)
-    slots = Slots(column.specials, column.nullable, sequence=column.first is not None)
+    slots = Slots(column.specials, column.nullable, column.first is not None, column.closes)
     if after is None and before is None:
         ends = settled(low, known.low, column.decimals, scale), settled(high, known.high, column.decimals, scale)
         return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), (low, high), slots=slots, within=within)
     reach = None if column.within is None else scale.reach(column.within)
-    placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, name))
-    if placing.between:
+    placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, name), column.learn)
+    if placing.by_parts:
         placed = known.bins or _fractions(column)
     else:
         furthest = settled(placing.furthest, known.high, column.decimals, scale)

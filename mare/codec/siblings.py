@@ -104,6 +104,7 @@ def limits_of(
     anchors, or ends a sequence, the nearer one counts. So does the interval of a row that they refer to (``within``).
     """
     low, high = _bound("after", placing, scale, points, above, at), _bound("before", placing, scale, points, above, at)
+    end = high if placing.between else None
     if (interval := interval_of(within, scale, above, at)) is not None:
         begin, end = interval
         low = None if low is None else np.where(is_open(begin) | is_open(low), low, np.maximum(low, begin - placing.strict))
@@ -113,19 +114,20 @@ def limits_of(
         if low is None:
             low = None if placing.after is not None else np.full(len(at), placing.low)
         else:
-            low = np.maximum(low, earliest) if placing.between else np.where(is_open(low), earliest, low)
+            low = np.maximum(low, earliest) if placing.by_parts else np.where(is_open(low), earliest, low)
     if placing.high is not None:
         latest = np.full(len(at), placing.high + (placing.strict and placing.before is not None))
         high = latest if high is None else np.minimum(high, latest)
     known = np.ones(len(at), dtype=np.bool_)
     for side, anchor in ((low, placing.after), (high, placing.before)):
-        if side is not None and anchor is not None:
+        # A distance from the first of two anchors needs no second.
+        if side is not None and anchor is not None and (side is low or placing.after is None or placing.by_parts):
             known &= ~is_open(side)
     remaining = siblings.remaining[at] if placing.follows or (placing.leads and placing.after is not None) else None
     if high is not None and remaining is not None and placing.strict and placing.follows:
         # Each of the later rows needs a tick of its own before the end.
         high = high - remaining
-    return Limits(low, high, remaining), known
+    return Limits(low, high, remaining, end), known
 
 
 def interval_of(within: Within | None, scale: TickScale, above: Above, at: Index) -> tuple[Ticks, Ticks] | None:
