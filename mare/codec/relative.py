@@ -119,6 +119,13 @@ class Placing:
         return None if self.reach is None else max(0, self.reach - self.strict)
 
     @property
+    def longest(self) -> int | None:
+        """The same of what is left between the declared bounds: a distance begins no earlier than the first of them."""
+        if self.after is None or self.low is None or self.high is None or self.furthest is None:
+            return self.furthest
+        return min(self.furthest, max(0, self.high - self.low))
+
+    @property
     def ends_above(self) -> bool:
         """Whether a sequence has an end that a row above sets."""
         return self.follows and any(anchor.scope not in (SAME_ROW, PREVIOUS_ROW) for anchor in self.anchors)
