@@ -208,6 +208,11 @@ class Placing:
         smallest = ends[0] if self.low is None else max(self.low, ends[0])
         return smallest, ends[1] if self.high is None else min(self.high, ends[1])
 
+    def past(self, ticks: Ticks, limits: Limits) -> Mask:
+        """Which values lie beyond what nothing may: the declared end, and of a sequence the row above that ends it."""
+        past = np.zeros(len(ticks), dtype=np.bool_) if self.high is None else ticks > self.high
+        return past if limits.end is None or not self.follows else past | (ticks > limits.end - self.strict)
+
     def ends(self, limits: Limits) -> tuple[Ticks | None, Ticks | None]:
         """The first and the last tick that the anchors allow."""
         low = None if limits.low is None else limits.low + (self.strict and self.after is not None)

@@ -77,6 +77,9 @@ def test_a_rhythm_is_kept_by_those_who_die_and_by_those_who_do_not(how: str) -> 
     # Counted from an entry many years ago, a death of this year lies nowhere in particular.
     assert deaths_against_sessions(true) > 0.99
     assert deaths_against_sessions(made) > 0.9
+    # Of more sessions than there are days, the last are left out.
+    days = made["sessions"].merge(made["patients"], on="pid")
+    assert not (pd.to_datetime(days["day"]) > pd.to_datetime(days["died"]).fillna(pd.Timestamp(END))).any()
 
 
 STAYS = """
