@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from mare.errors import SchemaError
 from mare.schema import Fault, Parent, Schema, Table
 from mare.schema.columns import Ordinal
+from mare.schema.conditions import ending_by_codes
 from mare.schema.faults import describe
 from mare.schema.relative import Relative
 from mare.schema.sameness import shared_columns
@@ -119,7 +120,9 @@ def _context(schema: Schema, name: str, table: Table, link: Parent | None) -> tu
         for name, column in table.columns.items()
         if isinstance(column, Relative) and column.first is not None and column.determined is None
     ]
-    return (count, *firsts, *shared)
+    known = {column: kind for column, kind in table.columns.items() if column in _values(schema, name, table, link)}
+    ends = [GroupColumn("ends", "ends")] if ending_by_codes(known, None if table.ends is None else table.ends.when) else []
+    return (count, *ends, *firsts, *shared)
 
 
 def _unrolled(schema: Schema, table: Table, link: Parent, count: GroupColumn) -> tuple[GroupColumn, ...]:

@@ -67,6 +67,8 @@ class _Sizes:
         table = group.table
         if column.role == "count":
             return self.cap(table) + 1
+        if column.role == "ends":
+            return 2
         if column.role == "exists":
             return 1 + (self.link(table).multiplicity if group.part == "context" else 1)
         if column.column is None:

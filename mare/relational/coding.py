@@ -144,6 +144,8 @@ def code_rows(rows: Uncoded, read: ReadTable, most: int | None) -> tuple[Placed,
     if most is not None:
         counts = np.minimum(np.bincount(placed.parent, minlength=siblings.parents), most).astype(smallest_dtype(most + 1))
         context = {**{f"first({name})": codes for name, codes in encoded.firsts.items()}, "count": counts}
+        if (ending := related.coded_ending(rows.codec)) is not None:
+            context = {**context, "ends": ending.context(coded, placed.parent, siblings.parents)}
         for shared in rows.codec.shared:
             if shared.holder == rows.table:
                 size = rows.codec.columns[shared.column].size

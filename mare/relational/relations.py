@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.codec import LearnedDomain, LearnedDomains, LearnedValues
+from mare.codec import LearnedDomain, LearnedDomains, LearnedValues, TableCodec
 from mare.codec.building import Labels
 from mare.codec.category import Redrawn
 from mare.domain import CodeArray, smallest_dtype
@@ -22,8 +22,11 @@ from mare.graph.dag import DatasetDag
 from mare.graph.modelled import table_parts
 from mare.planning.sensitivity import row_bounds
 from mare.schema import Schema
+from mare.schema.columns import AnyColumn
+from mare.schema.condition_grammar import Condition, parse_condition
 from mare.schema.links import EarlierReference, PublicReference, SameEntityReference
 
+from .ending import CodedEnding
 from .placing import NOWHERE, STRANGER, Index
 from .public import PublicTables, Texts, Vocabulary
 from .unrolling import Unrolling, unrolling
@@ -105,6 +108,13 @@ class TableRelations:
     """What `history_by` tells items apart by."""
     exists: tuple[str, ...] = ()
     """References to a row of one's own that may be missing."""
+    ending: Condition | None = None
+    """What ends a sequence, where that stands in the context."""
+    columns: Mapping[str, AnyColumn] | None = None
+    """Those that it may be about."""
+
+    def coded_ending(self, codec: TableCodec) -> CodedEnding | None:
+        return None if self.ending is None else CodedEnding(self.ending, self.columns or {}, codec)
 
     def reference(self, name: str) -> Reference | None:
         return (self.references or {}).get(name)
@@ -143,7 +153,9 @@ def relations(
             elif isinstance(declared, EarlierReference):
                 references[reference] = Stepped(declared.back, declared.itself, declared.nullable)
         exists = tuple(r for r, declared in described.references.items() if declared.kind == "owned" and declared.nullable)
-        related[name] = TableRelations(unrolling(schema, name, public, chosen.get(name)), references, parts.items, exists)
+        ending = parse_condition(described.ends.when) if described.ends and any(c.role == "ends" for c in parts.context) else None
+        unrolled = unrolling(schema, name, public, chosen.get(name))
+        related[name] = TableRelations(unrolled, references, parts.items, exists, ending, described.columns)
     return related
 
 

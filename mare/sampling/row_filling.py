@@ -128,7 +128,7 @@ def shared_codes(run: Run, table: str) -> dict[str, CodeArray]:
 
 def _end_of_sequences(run: Run, table: str, groups: list[SettledGroup]) -> EndOfSequences | None:
     """Where the schema says what ends a sequence, and the rows' own codes tell."""
-    ending, placed = run.made.endings.get(table), run.tables[table]
+    ending, placed = run.related(table).coded_ending(run.made.codecs[table]), run.tables[table]
     rows = next((g for g in groups if g.group.part == "rows"), None)
     if ending is None or rows is None or not all(test.column in rows.columns for test in comparisons_in(ending.condition)):
         return None
@@ -137,7 +137,7 @@ def _end_of_sequences(run: Run, table: str, groups: list[SettledGroup]) -> EndOf
     def draw(index: Index, label: str) -> None:
         run.draw(settled, placed.codes["rows"], index, label)
 
-    return EndOfSequences(ending, placed, draw)
+    return EndOfSequences(ending, placed, draw, RowDraws(run.keys[table], purpose_of(f"ends {table}")))
 
 
 def _last_of_item(run: Run, table: str, groups: list[SettledGroup]) -> LastOfItem | None:
