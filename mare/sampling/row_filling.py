@@ -76,7 +76,8 @@ def fill_rows(run: Run, table: str) -> None:
     for name in ranked:
         targets[name] = np.full(placed.rows, NOWHERE, dtype=np.int64)
     growing = _growing_history(run.made, run.chunk, table)
-    free = {**placed.free, **growing.free}
+    along = {pace_name(name): name for name, reference in ranked.items() if reference.onward}
+    free = {**placed.free, **growing.free, **{known: np.zeros(placed.rows, dtype=np.uint8) for known in along}}
     run.tables[table] = placed = Placed(
         placed.rows, placed.parent, placed.position, placed.siblings, codes, placed.owner, free, targets, same_item
     )
@@ -87,10 +88,12 @@ def fill_rows(run: Run, table: str) -> None:
         run.resolve(table, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
     last, ends = _last_of_item(run, table, groups), _end_of_sequences(run, table, groups)
     steps = [np.arange(placed.rows, dtype=np.int64)]
-    if growing.advances or _look_back(groups) or any(reference.onward for reference in ranked.values()):
+    if growing.advances or _look_back(groups) or along:
         steps = by_position(placed.position)
     for step, index in enumerate(steps):
         growing.begin(index)
+        for known, name in along.items():
+            free[known][index] = run.pace(table, name, ranked[name], index)
         for settled in groups:
             run.draw(settled, codes[settled.group.part], index, str(step))
             if settled.group.part == "head":
