@@ -20,7 +20,7 @@ from .relative import Limits, RelativeCodec
 from .room import WIDEST
 from .scaled import ScaledCodec
 from .siblings import Above, Index, Points, Siblings, interval_of, is_open, limits_of, standing, standing_place
-from .slots import FIRST_ROW, NULL, ORDINARY, Kinds
+from .slots import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds
 from .ticks import FURTHEST, Mask, Ticks
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class DecodedTable:
     """Of each ordered column, for the tables below."""
     quantities: Mapping[str, pa.Array]
     """Numbers and times without their special values, which are no quantities: NULL there."""
+    past: Mask | None = None
+    """Rows that there was no room for: what they follow lies past the end of the data, or of what they lie in."""
 
 
 def decode_table(
@@ -87,7 +89,7 @@ def decode_table(
         values[name] = column.values.write(ticks, kinds)
         if column.slots.specials:
             quantities[name] = column.scale.to_values(ticks, kinds != ORDINARY)
-    return DecodedTable({name: values[name] for name in codec.columns}, walk.points, quantities)
+    return DecodedTable({name: values[name] for name in codec.columns}, walk.points, quantities, walk.past)
 
 
 class Walk:
@@ -103,6 +105,7 @@ class Walk:
     ) -> None:
         self.codec, self.siblings, self.above, self.drawn, self.ordered_by = codec, siblings, above, drawn, ordered_by
         self.points: dict[str, Points] = {}
+        self.past = np.zeros(siblings.rows, dtype=np.bool_)
         for name, column in codec.ordered.items():
             if isinstance(column, OrdinalCodec):
                 ticks, kinds = drawn[name]
@@ -135,21 +138,22 @@ class Walk:
             column.within is not None
             and column.within.until in self.above
             and column.placing.follows
-            and not column.placing.between
+            and not column.placing.by_parts
         ):
             # Who goes along other rows comes before the next that is referred to is over.
             until = self.above[column.within.until].take(at).bound("before", column.scale)
             limits = replace(limits, high=until if limits.high is None else np.minimum(limits.high, until))
         ticks, kinds = column.place(codes, limits, drawing(rng, name, at)), column.slots.kinds_of(codes, column.bins.count)
-        furthest = None if column.placing.between else column.bins.high
+        furthest = None if column.placing.by_parts else column.bins.high
         lower, upper = standing_place(column.placing, column.scale, self.points, self.above, at, furthest)
         begins = self.siblings.position[at] == 0
         if column.first is not None and firsts is not None and begins.any():
             start = self.start(column, firsts, limits.take(begins), at[begins], drawing(rng, f"first({name})", at[begins]))
-            start = into_intervals(name, column, start, self.above, at[begins], rng)
+            start = into_intervals(name, column, start, self.above, at[begins], rng, limits.take(begins).high)
             ticks[begins] = lower[begins] = upper[begins] = start
-        kinds = np.where(kinds == FIRST_ROW, ORDINARY, kinds).astype(np.int16)
+        kinds = np.where((kinds == FIRST_ROW) | (kinds == CLOSING), ORDINARY, kinds).astype(np.int16)
         there = kinds == ORDINARY
+        self.past[at] |= there & column.placing.past(ticks, limits)
         self.drawn[name][0][at], self.drawn[name][1][at] = ticks, kinds
         points = self.points[name]
         points.lower[at], points.upper[at] = np.where(there, ticks, lower), np.where(there, ticks, upper)
@@ -200,13 +204,19 @@ class Walk:
 
 
 def into_intervals(
-    name: str, column: OrdinalCodec | RelativeCodec, ticks: Ticks, above: Above, at: Index, rng: np.random.Generator
+    name: str,
+    column: OrdinalCodec | RelativeCodec,
+    ticks: Ticks,
+    above: Above,
+    at: Index,
+    rng: np.random.Generator,
+    last: Ticks | None = None,
 ) -> Ticks:
     """Values that depend on nothing before them, of rows that refer to another row: those outside that row's interval are drawn
-    evenly from it."""
+    evenly from it, up to the ``last`` that they may be."""
     if (interval := interval_of(column.within, column.scale, above, at)) is None:
         return ticks
-    low, high = interval
+    low, high = interval if last is None else (interval[0], np.minimum(interval[1], last))
     outside = ~is_open(low) & (low <= high) & ((ticks < low) | (ticks > high))
     width = np.clip(high - low, 0, WIDEST)
     part = drawing(rng, f"within({name})", at).random(len(ticks))

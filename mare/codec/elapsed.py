@@ -54,8 +54,10 @@ def elapsed_ticks(
         measured = np.abs((0 if end is None else end) - start)
         there = there if end is None else there & ~is_open(end)
     else:
-        limits, there = limits_of(first.placing, first.scale, points, above, siblings, at)
-        measured, _ = first.measure(start, limits)
+        # From the anchor itself, however long before the data begins: an age.
+        since = replace(first.placing, low=None) if first.placing.anchors else first.placing
+        limits, there = limits_of(since, first.scale, points, above, siblings, at)
+        measured, _ = replace(first, placing=since).measure(start, limits)
     # Where a row begins is not known: it counts as the start of the range.
     return np.where(there & ~is_open(start), measured, -FURTHEST)
 

@@ -21,7 +21,7 @@ from .ordinal import OrdinalCodec
 from .relative import FirstCodec, RelativeCodec
 from .scaled import ScaledCodec
 from .siblings import Above, Index, Points, Siblings, limits_of, standing, standing_place
-from .slots import FIRST_ROW, NULL, ORDINARY, Kinds, Reading, beyond, unreadable
+from .slots import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds, Reading, beyond, unreadable
 from .ticks import FURTHEST, Mask, Ticks
 
 if TYPE_CHECKING:
@@ -194,6 +194,8 @@ class _Walk:
         if column.first is not None:
             absent = kinds == NULL if not column.nullable else np.zeros(len(kinds), dtype=np.bool_)
             kinds[self.is_first & ((kinds == ORDINARY) | absent)] = FIRST_ROW
+        if column.slots.closes:
+            kinds[(kinds == ORDINARY) & known & ~outside & column.placing.closing(self.ticks[name], limits)] = CLOSING
         ordinary = kinds == ORDINARY
         # What follows something that is nowhere is taken to follow it at once.
         return Reading(np.where(known, measure, 0), kinds, unread + int((ordinary & known & outside).sum()))

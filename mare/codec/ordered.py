@@ -44,16 +44,16 @@ def ordered_codec(
     low, high = column.bounds(scale)
     name = next(name for name, other in schema.tables[table].columns.items() if other is column)
     within = _within(schema, table, name)
-    slots = Slots(column.specials, column.nullable, sequence=column.first is not None)
+    slots = Slots(column.specials, column.nullable, column.first is not None, column.closes)
     if after is None and before is None:
         ends = settled(low, known.low, column.decimals, scale), settled(high, known.high, column.decimals, scale)
         return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), (low, high), slots=slots, within=within)
     reach = None if column.within is None else scale.reach(column.within)
-    placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, name))
-    if placing.between:
+    placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, name), column.learn)
+    if placing.by_parts:
         placed = known.bins or _fractions(column)
     else:
-        furthest = settled(placing.furthest, known.high, column.decimals, scale)
+        furthest = settled(placing.longest, known.high, column.decimals, scale)
         placed = _placed(column, scale, (0, None if furthest is None else max(0, furthest)), known.bins)
     if column.first is None:
         return RelativeCodec(scale, placed, placing, slots=slots, within=within)
@@ -139,7 +139,7 @@ def _first(
     if first.within is not None:
         placing = Placing(anchors.get("first.after"), anchors.get("first.before"), scale.reach(first.within), False, *ends)
         # The column's own scale is about the distance from the previous row, not about this one.
-        return FirstCodec(scale, learned or cut(0, placing.furthest or 0, None, "mixed", most), placing)
+        return FirstCodec(scale, learned or cut(0, placing.longest or 0, None, "mixed", most), placing)
     low, high = scale.tick(first.min, up=True), scale.tick(first.max)
     placing = Placing(low=ends[0], high=ends[1])
     return FirstCodec(scale, learned or cut(min(low, high), high, None, "linear", most), placing)
@@ -147,7 +147,7 @@ def _first(
 
 def _lasting(first: FirstCodec, placing: Placing) -> OpenBins:
     """Where a sequence can be when a row begins: what lies further on counts as the end of that range."""
-    low, high = first.placed.low or 0, first.placed.high or 0
+    low, high = first.placed.low or 0, first.placing.furthest or first.placed.high or 0
     if placing.ends_above and not first.placing.anchors:
         return OpenBins(0, high - low, "mixed", DEFAULT_BINS)
     if first.placing.before is None and (placing.reach is None or placing.ends_above):

@@ -1,8 +1,9 @@
 """`RelativeCodec`: a value by where it lies between its anchors, so that order holds by construction (mare-2024, III.C).
 
-After one anchor, or before one: the distance from it. Between two: the fraction of the time that is left, with an atom at 1
-that closes the interval (recipe, step 4). Where a value follows the previous row, the first value of the sequence lives in
-the context, and the first row's code says so.
+After one anchor, or before one: the distance from it. Between two: the distance from the first where something says how far that
+may be, held before the second, with a code of its own for a value that is the second; else the fraction of the time that is
+left, with an atom at 1 that closes the interval (recipe, step 4). Where a value follows the previous row, the first value of the
+sequence lives in the context, and the first row's code says so.
 
 A fraction is exact: the k-th of n ticks is a place from 0 to WHOLE, and comes back. Whatever is drawn, it stays inside. 0 is the
 start itself, WHOLE the end: "this closes the interval" is an atom of its own.
@@ -11,7 +12,7 @@ start itself, WHOLE the end: "this closes the interval" is an atom of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 from .bins import Bins, OpenBins
 from .ordinal import Binned, BinnedCodec, settled_bins
 from .room import Draws, Room, fitted
-from .slots import ORDINARY
+from .slots import CLOSING, ORDINARY
 from .ticks import Mask, Ticks
 
 if TYPE_CHECKING:
@@ -75,9 +76,11 @@ class Limits:
     high: Ticks | None = None
     remaining: Ticks | None = None
     """How many rows of the sequence still have to find room below ``high``; None where none follows."""
+    end: Ticks | None = None
+    """Of two anchors, where the second is."""
 
     def take(self, index: Mask) -> Limits:
-        return Limits(*(None if side is None else side[index] for side in (self.low, self.high, self.remaining)))
+        return Limits(*(None if side is None else side[index] for side in (self.low, self.high, self.remaining, self.end)))
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ class Placing:
     high: int | None = None
     leads: bool = False
     """Whether the next row follows it (a discharge, before the next admission)."""
+    learns: bool = False
+    """Whether the furthest distance is learned, where ``reach`` is None."""
 
     @property
     def anchors(self) -> tuple[Anchor, ...]:
@@ -104,9 +109,21 @@ class Placing:
         return self.after is not None and self.before is not None
 
     @property
+    def by_parts(self) -> bool:
+        """Whether nothing says how far between its two anchors a value may lie: then it is a part of what is between them."""
+        return self.between and self.reach is None and not self.learns
+
+    @property
     def furthest(self) -> int | None:
         """The largest distance from the first tick that the anchor allows."""
         return None if self.reach is None else max(0, self.reach - self.strict)
+
+    @property
+    def longest(self) -> int | None:
+        """The same of what is left between the declared bounds: a distance begins no earlier than the first of them."""
+        if self.after is None or self.low is None or self.high is None or self.furthest is None:
+            return self.furthest
+        return min(self.furthest, max(0, self.high - self.low))
 
     @property
     def ends_above(self) -> bool:
@@ -124,13 +141,18 @@ class Placing:
 
     def measure(self, ticks: Ticks, limits: Limits) -> tuple[Ticks, Mask]:
         """Distances, or fractions of what is left; and where the value is outside what its anchors allow."""
-        low, high = self._ends(limits)
-        if self.between:
+        low, high = self.ends(limits)
+        beyond: Mask | np.bool_ = ticks > _all(high) if self.between else np.False_
+        if self.by_parts:
             left = _all(high) - _all(low)
-            outside = (ticks < _all(low)) | (ticks > _all(high))
-            return fractions_of(ticks - _all(low), left), outside
+            return fractions_of(ticks - _all(low), left), (ticks < _all(low)) | beyond
         away = ticks - _all(low) if self.after is not None else _all(high) - ticks
-        return away, (away < 0) | (away > self.furthest if self.furthest is not None else np.False_)
+        return away, (away < 0) | beyond | (away > self.furthest if self.furthest is not None else np.False_)
+
+    def closing(self, ticks: Ticks, limits: Limits) -> Mask:
+        """Which values are their second anchor, as near as they may come to it."""
+        there: Mask = ticks == _all(limits.end) - self.strict
+        return there
 
     def place(
         self,
@@ -142,9 +164,9 @@ class Placing:
         asked: Mask | None = None,
     ) -> Ticks:
         """Values again: never outside the anchors, and inside the declared range where the anchors leave room for that."""
-        low, high = self._ends(limits)
+        low, high = self.ends(limits)
         edges = np.asarray(bins.edges, dtype=np.int64)
-        if self.between:
+        if self.by_parts:
             left = np.maximum(_all(high) - _all(low), 0)
             ticks = _all(low) + drawn_parts(bins.draw(codes, rng), edges[codes], edges[codes + 1], left)
             return self.held(ticks, Limits(low, high), ends)
@@ -155,7 +177,7 @@ class Placing:
 
         paced = (self.follows or self.leads) and self.after is not None and high is not None
         nearest = _all(low) + edges[codes] if paced else None
-        return self.inside(draw, Limits(low, high, limits.remaining), ends, rng, asked, nearest)
+        return self.inside(draw, replace(limits, low=low, high=high), ends, rng, asked, nearest)
 
     def inside(
         self,
@@ -186,7 +208,12 @@ class Placing:
         smallest = ends[0] if self.low is None else max(self.low, ends[0])
         return smallest, ends[1] if self.high is None else min(self.high, ends[1])
 
-    def _ends(self, limits: Limits) -> tuple[Ticks | None, Ticks | None]:
+    def past(self, ticks: Ticks, limits: Limits) -> Mask:
+        """Which values lie beyond what nothing may: the declared end, and of a sequence the row above that ends it."""
+        past = np.zeros(len(ticks), dtype=np.bool_) if self.high is None else ticks > self.high
+        return past if limits.end is None or not self.follows else past | (ticks > limits.end - self.strict)
+
+    def ends(self, limits: Limits) -> tuple[Ticks | None, Ticks | None]:
         """The first and the last tick that the anchors allow."""
         low = None if limits.low is None else limits.low + (self.strict and self.after is not None)
         high = None if limits.high is None else limits.high - (self.strict and self.before is not None)
@@ -248,7 +275,17 @@ class RelativeCodec(BinnedCodec):
         """A value for every row that has one of its own; the others are set by the caller."""
         kinds = self.slots.kinds_of(codes, self.bins.count)
         index = np.where(kinds == ORDINARY, codes, 0).astype(np.int64)
-        return self.placing.place(self.bins, index, limits, self.scale.limits, rng, kinds == ORDINARY)
+        if not self.slots.closes:
+            return self.placing.place(self.bins, index, limits, self.scale.limits, rng, kinds == ORDINARY)
+        away = _all(limits.end) - _all(limits.low) - 2 * self.placing.strict
+        closes = (kinds == CLOSING) & (away >= 0) & (away <= self.bins.high)
+        # An end that is nowhere, or too far, cannot be meant: any of the usual distances.
+        usual = self.bins.assign(self.bins.whole.draw(np.zeros(len(codes), dtype=np.int64), rng))
+        index = np.where(kinds == CLOSING, usual, index)
+        asked = ((kinds == ORDINARY) | (kinds == CLOSING)) & ~closes
+        ticks = self.placing.place(self.bins, index, limits, self.scale.limits, rng, asked)
+        ticks[closes] = (_all(limits.end) - self.placing.strict)[closes]
+        return self.placing.held(ticks, Limits(*self.placing.ends(limits)), self.scale.limits)
 
 
 def whole_bins(count: int) -> Bins:

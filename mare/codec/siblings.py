@@ -100,10 +100,12 @@ def limits_of(
 ) -> tuple[Limits, Mask]:
     """What the rows ``at`` may be, and where every anchor that they have is somewhere, or a declared bound in its place.
 
-    A declared bound is one as any other: it takes the place of an anchor that is NULL, and where a value lies between two
-    anchors, or ends a sequence, the nearer one counts. So does the interval of a row that they refer to (``within``).
+    A declared bound is one as any other: it takes the place of an anchor that is NULL, and of the two the nearer one counts. Who
+    was born long before the data begins dies some time after that, which tells more than an age. So does the interval of a
+    row that they refer to (``within``).
     """
     low, high = _bound("after", placing, scale, points, above, at), _bound("before", placing, scale, points, above, at)
+    end = high if placing.between else None
     if (interval := interval_of(within, scale, above, at)) is not None:
         begin, end = interval
         low = None if low is None else np.where(is_open(begin) | is_open(low), low, np.maximum(low, begin - placing.strict))
@@ -113,19 +115,23 @@ def limits_of(
         if low is None:
             low = None if placing.after is not None else np.full(len(at), placing.low)
         else:
-            low = np.maximum(low, earliest) if placing.between else np.where(is_open(low), earliest, low)
+            if placing.reach is not None and not placing.follows:
+                furthest = np.where((low < earliest) & ~is_open(low), low + placing.reach, FURTHEST)
+                high = furthest if high is None else np.minimum(high, furthest)
+            low = np.maximum(low, earliest)
     if placing.high is not None:
         latest = np.full(len(at), placing.high + (placing.strict and placing.before is not None))
         high = latest if high is None else np.minimum(high, latest)
     known = np.ones(len(at), dtype=np.bool_)
     for side, anchor in ((low, placing.after), (high, placing.before)):
-        if side is not None and anchor is not None:
+        # A distance from the first of two anchors needs no second.
+        if side is not None and anchor is not None and (side is low or placing.after is None or placing.by_parts):
             known &= ~is_open(side)
     remaining = siblings.remaining[at] if placing.follows or (placing.leads and placing.after is not None) else None
     if high is not None and remaining is not None and placing.strict and placing.follows:
         # Each of the later rows needs a tick of its own before the end.
         high = high - remaining
-    return Limits(low, high, remaining), known
+    return Limits(low, high, remaining, end), known
 
 
 def interval_of(within: Within | None, scale: TickScale, above: Above, at: Index) -> tuple[Ticks, Ticks] | None:
@@ -151,7 +157,8 @@ def standing_place(
         lower = np.full(len(at), -FURTHEST)
     upper = np.full(len(at), FURTHEST) if before is None else before
     if after is not None and reach is not None:
-        upper = np.minimum(upper, np.where(is_open(after), FURTHEST, after + reach))
+        begins = after if placing.low is None or placing.reach is not None else np.maximum(after, placing.low)
+        upper = np.minimum(upper, np.where(is_open(after), FURTHEST, begins + reach))
     if placing.low is not None:
         lower = np.where(is_open(lower), placing.low, lower)
     if placing.high is not None:

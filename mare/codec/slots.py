@@ -1,6 +1,6 @@
 """`Slots`: how the codes of an ordered column are laid out, and what a value is before it becomes a code.
 
-    bins ─ special values ─ "first row of its sequence" ─ NULL
+    bins ─ special values ─ "first row of its sequence" ─ "where the second anchor is" ─ NULL
 
 A `Reading` holds no code yet: bins may still be open when values are read. What it holds follows from the schema alone.
 """
@@ -25,7 +25,7 @@ from .ticks import Mask, TickArray, Ticks, TickScale, null_mask
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ORDINARY, NULL, FIRST_ROW = -1, -2, -3
+ORDINARY, NULL, FIRST_ROW, CLOSING = -1, -2, -3, -4
 """What a row is, other than the number of a special value."""
 
 Kinds = NDArray[np.int16]
@@ -54,10 +54,12 @@ class Slots:
     nullable: bool = False
     sequence: bool = False
     """Whether there is a code for the first row of a sequence, whose value is in the context."""
+    closes: bool = False
+    """Whether there is a code for a value that is its second anchor (the last transfer ends with the stay)."""
 
     @property
     def extra(self) -> int:
-        return len(self.specials) + self.sequence + self.nullable
+        return len(self.specials) + self.sequence + self.closes + self.nullable
 
     def first_row(self, bins: int) -> int:
         if not self.sequence:
@@ -76,6 +78,8 @@ class Slots:
         codes[special] = bins + reading.kinds[special]
         if self.sequence:
             codes[reading.kinds == FIRST_ROW] = self.first_row(bins)
+        if self.closes:
+            codes[reading.kinds == CLOSING] = bins + len(self.specials) + self.sequence
         if self.nullable:
             codes[reading.kinds == NULL] = self.null(bins)
         return codes.astype(smallest_dtype(bins + self.extra))
@@ -88,6 +92,8 @@ class Slots:
         kinds[special] = beyond[special]
         if self.sequence:
             kinds[beyond == len(self.specials)] = FIRST_ROW
+        if self.closes:
+            kinds[beyond == len(self.specials) + self.sequence] = CLOSING
         if self.nullable:
             kinds[beyond == self.extra - 1] = NULL
         return kinds

@@ -124,6 +124,8 @@ def _repeats(column: GroupColumn, links: TableRelations) -> int:
 def _size(planned: PlannedGroup, column: GroupColumn, codec: TableCodec, cap: int, links: TableRelations) -> int:
     if column.role == "count":
         return cap + 1
+    if column.role == "ends":
+        return 2
     if column.role == "exists":
         return 1 + (links.unrolling.multiplicity if planned.group.part == "context" and links.unrolling is not None else 1)
     name = column.column

@@ -15,10 +15,10 @@ Part = Literal["context", "head", "rows"]
 rest of it, because these columns pick another row that the rest may look at: the item of `history_by` (its previous
 row), the position of a same-entity reference (the row referred to), the key of an association kept as ordinary rows."""
 
-Role = Literal["value", "count", "first", "same", "exists", "derived"]
-"""What a group column encodes: a column of the table; the number of children; the first value of a
-sequence; what is the same in all rows below (`same_for`); whether a public key occurs under the parent; a derived value of that
-key."""
+Role = Literal["value", "count", "ends", "first", "same", "exists", "derived"]
+"""What a group column encodes: a column of the table; the number of children; whether one of them ends their sequence (`ends`);
+the first value of a sequence; what is the same in all rows below (`same_for`); whether a public key occurs under the parent; a
+derived value of that key."""
 
 HistoryKind = Literal["ancestor", "context", "head", "previous", "same_item", "reference", "sibling", "free"]
 """Why a column may be looked at: joined upwards; the table's own context; the head of the same row; a previous row;

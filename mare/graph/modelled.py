@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from mare.errors import SchemaError
 from mare.schema import Fault, Parent, Schema, Table
 from mare.schema.columns import Ordinal
+from mare.schema.conditions import ending_by_codes
 from mare.schema.faults import describe
+from mare.schema.links import Reference
 from mare.schema.relative import Relative
 from mare.schema.sameness import shared_columns
 
@@ -29,7 +31,8 @@ class TableParts:
     rows: tuple[GroupColumn, ...] = ()
     free: tuple[str, ...] = ()
     """Free history of the rows. Of a sequence: `position`, `remaining`, how far it has come (`elapsed(admittime)`), what is left
-    for each row until the calendar's end (`pace(admittime)`). Of an unrolled row: its key and derived values."""
+    for each row until the calendar's end (`pace(admittime)`), or of the rows that it refers to and goes along (`pace(visit_id)`).
+    Of an unrolled row: its key and derived values."""
     items: tuple[str, ...] = ()
     """Names of the head's columns that `history_by` tells items apart by."""
     references: tuple[str, ...] = ()
@@ -51,7 +54,8 @@ def table_parts(schema: Schema, dag: DatasetDag, name: str) -> TableParts:
     if link is not None and link.type == "sequential":
         begun = [(c.column or "", table.columns[c.column or ""]) for c in context if c.role == "first"]
         paced = [column for column, described in begun if isinstance(described, Ordinal) and described.is_paced]
-        free = ("position", "remaining", *(f"elapsed({c})" for c, _ in begun), *(f"pace({c})" for c in paced))
+        along = [r for r, reference in table.references.items() if r in values and goes_along(link, reference)]
+        free = ("position", "remaining", *(f"elapsed({c})" for c, _ in begun), *(f"pace({c})" for c in (*paced, *along)))
     if len(dag.owners(name)) > 1:
         free = ("reference",)
 
@@ -73,6 +77,13 @@ def table_parts(schema: Schema, dag: DatasetDag, name: str) -> TableParts:
     head = tuple(values[c] for c in values if c in first)
     rows = tuple(v for c, v in values.items() if c not in first)
     return TableParts(context, head, rows, free, items, positions)
+
+
+def goes_along(link: Parent, reference: Reference) -> bool:
+    """Whether the rows of a sequence come in the order of the rows that they refer to."""
+    if reference.kind != "same_entity" or reference.by != "interval" or link.type != "sequential":
+        return False
+    return reference.time == next(iter(link.order_by or ()), None)
 
 
 def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dict[str, GroupColumn]:
@@ -119,7 +130,9 @@ def _context(schema: Schema, name: str, table: Table, link: Parent | None) -> tu
         for name, column in table.columns.items()
         if isinstance(column, Relative) and column.first is not None and column.determined is None
     ]
-    return (count, *firsts, *shared)
+    known = {column: kind for column, kind in table.columns.items() if column in _values(schema, name, table, link)}
+    ends = [GroupColumn("ends", "ends")] if ending_by_codes(known, None if table.ends is None else table.ends.when) else []
+    return (count, *ends, *firsts, *shared)
 
 
 def _unrolled(schema: Schema, table: Table, link: Parent, count: GroupColumn) -> tuple[GroupColumn, ...]:

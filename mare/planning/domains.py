@@ -67,6 +67,8 @@ class _Sizes:
         table = group.table
         if column.role == "count":
             return self.cap(table) + 1
+        if column.role == "ends":
+            return 2
         if column.role == "exists":
             return 1 + (self.link(table).multiplicity if group.part == "context" else 1)
         if column.column is None:
@@ -166,9 +168,9 @@ class _Sizes:
             return len(self.dag.owners(table))
         if name in _elapsed(self.schema.tables[table]):
             return DEFAULT_BINS
-        if name in {f"pace({column})" for column in self.schema.tables[table].columns}:
-            return PACES
         described = self.schema.tables[table]
+        if name in {f"pace({column})" for column in (*described.columns, *described.references)}:
+            return PACES
         known = name in described.columns or name in described.references
         return self.value(table, name) if known else self.vocabulary(table)
 

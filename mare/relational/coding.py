@@ -40,6 +40,8 @@ class Links:
     """Of each row, the place it leads to."""
     key: Index | None = None
     """Of an association: of each row, the code of its public key."""
+    free: Mapping[str, CodeArray] = field(default_factory=dict)
+    """What is known of them without a model: how many rows there are still to go along."""
     strangers: Mapping[str, int] = field(default_factory=dict)
     """Of references, how many rows have a key that the public table does not have. True, hence secret."""
 
@@ -139,11 +141,13 @@ def code_rows(rows: Uncoded, read: ReadTable, most: int | None) -> tuple[Placed,
     siblings, unrolling = siblings_in(rows.around, rows.table), related.unrolling
     encoded = code_table(rows.codec, read, siblings)
     coded = {**links.codes, **encoded.rows}
-    free = dict(encoded.free)
+    free = {**encoded.free, **links.free}
     context: Mapping[str, CodeArray] = {}
     if most is not None:
         counts = np.minimum(np.bincount(placed.parent, minlength=siblings.parents), most).astype(smallest_dtype(most + 1))
         context = {**{f"first({name})": codes for name, codes in encoded.firsts.items()}, "count": counts}
+        if (ending := related.coded_ending(rows.codec)) is not None:
+            context = {**context, "ends": ending.context(coded, placed.parent, siblings.parents)}
         for shared in rows.codec.shared:
             if shared.holder == rows.table:
                 size = rows.codec.columns[shared.column].size

@@ -14,16 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.codec import LearnedDomain, LearnedDomains, LearnedValues
+from mare.codec import LearnedDomain, LearnedDomains, LearnedValues, TableCodec
 from mare.codec.building import Labels
 from mare.codec.category import Redrawn
 from mare.domain import CodeArray, smallest_dtype
 from mare.graph.dag import DatasetDag
-from mare.graph.modelled import table_parts
+from mare.graph.modelled import goes_along, table_parts
 from mare.planning.sensitivity import row_bounds
 from mare.schema import Schema
+from mare.schema.columns import PACES, AnyColumn
+from mare.schema.condition_grammar import Condition, parse_condition
 from mare.schema.links import EarlierReference, PublicReference, SameEntityReference
 
+from .ending import CodedEnding
 from .placing import NOWHERE, STRANGER, Index
 from .public import PublicTables, Texts, Vocabulary
 from .unrolling import Unrolling, unrolling
@@ -105,6 +108,13 @@ class TableRelations:
     """What `history_by` tells items apart by."""
     exists: tuple[str, ...] = ()
     """References to a row of one's own that may be missing."""
+    ending: Condition | None = None
+    """What ends a sequence, where that stands in the context."""
+    columns: Mapping[str, AnyColumn] | None = None
+    """Those that it may be about."""
+
+    def coded_ending(self, codec: TableCodec) -> CodedEnding | None:
+        return None if self.ending is None else CodedEnding(self.ending, self.columns or {}, codec)
 
     def reference(self, name: str) -> Reference | None:
         return (self.references or {}).get(name)
@@ -138,22 +148,16 @@ def relations(
                 strangers = (learned or {}).get(at)
                 references[reference] = _words(declared, public, chosen.get(at), (counts or {}).get(at, ()), strangers)
             elif isinstance(declared, SameEntityReference):
-                size, onward = bounds[declared.table].rows + declared.nullable, _goes_along(schema, name, declared)
+                link = schema.parent(name)
+                size, onward = bounds[declared.table].rows + declared.nullable, link is not None and goes_along(link, declared)
                 references[reference] = Ranked(declared.table, size, declared.nullable, onward)
             elif isinstance(declared, EarlierReference):
                 references[reference] = Stepped(declared.back, declared.itself, declared.nullable)
         exists = tuple(r for r, declared in described.references.items() if declared.kind == "owned" and declared.nullable)
-        related[name] = TableRelations(unrolling(schema, name, public, chosen.get(name)), references, parts.items, exists)
+        ending = parse_condition(described.ends.when) if described.ends and any(c.role == "ends" for c in parts.context) else None
+        unrolled = unrolling(schema, name, public, chosen.get(name))
+        related[name] = TableRelations(unrolled, references, parts.items, exists, ending, described.columns)
     return related
-
-
-def _goes_along(schema: Schema, table: str, reference: SameEntityReference) -> bool:
-    """Whether the rows of a sequence come in the order of the rows that they refer to."""
-    link = schema.parent(table)
-    ordered = (
-        link is not None and link.type == "sequential" and bool(link.order_by) and (link.order_by or ())[0] == reference.time
-    )
-    return reference.by == "interval" and ordered
 
 
 def _words(
@@ -182,6 +186,20 @@ def rank_codes(target: Index, entity: Index, there: Index, size: int, nullable: 
     none = size - 1 if nullable else 0
     codes = np.where(target < 0, none, np.minimum(ranks, size - 1 - nullable))
     return codes.astype(smallest_dtype(size))
+
+
+def pace_codes(ahead: Index, remaining: Index) -> CodeArray:
+    """How many rows a sequence still has to go along for each of its own that is to come, by powers; the first code: none."""
+    power = np.round(2 * np.log2(np.maximum(ahead, 1) / (remaining + 1.0))).astype(np.int64)
+    return np.where(ahead <= 0, 0, np.clip(power + PACES // 2, 1, PACES - 1)).astype(smallest_dtype(PACES))
+
+
+def paces_along(target: Index, entity: Index, there: Index, parent: Index) -> CodeArray:
+    """The same of rows that are all there; ``there`` holds the entity of each target row."""
+    first, counts = np.searchsorted(there, entity), np.bincount(parent)
+    reached = _reached(np.where(target < 0, NOWHERE, target - first), parent)
+    position = np.arange(len(parent), dtype=np.int64) - (np.cumsum(counts) - counts)[parent]
+    return pace_codes(np.searchsorted(there, entity, side="right") - first - 1 - reached, counts[parent] - 1 - position)
 
 
 def _reached(ranks: Index, parent: Index) -> Index:

@@ -1,5 +1,5 @@
-"""Rows that cannot be: a key that stayed alike after many draws, what comes after the end of its sequence, or a reference that
-must hold and leads to such a row.
+"""Rows that cannot be: a key that stayed alike after many draws, what comes after the end of its sequence or of the data, or a
+reference that must hold and leads to such a row.
 
 They are few, and they go with all that depends on them. Everything else of the block stays as it is.
 """
@@ -36,6 +36,9 @@ def living_rows(block: ChunkValues) -> dict[str, Mask]:
     for table, sets in block.writer.distinct.items():
         for columns in sets if table not in block.chunk.given else ():
             alive[table][_still_alike(block, table, columns)] = False
+    for table in alive:
+        if block.placed.owners[table] and table not in block.chunk.given and (past := block.decoded(table).past) is not None:
+            alive[table][past] = False
     for table, condition in block.writer.endings.items():
         if table in alive and table not in block.chunk.given:
             alive[table][after_the_end(block, table, condition, alive[table])] = False

@@ -1,34 +1,29 @@
 """Rows that end their sequence (`ends: {when: …}`): nobody is admitted again after a death.
 
-How many rows a sequence has is drawn before them. So a row that ends it comes last: one that is drawn earlier is drawn once more,
-where codes tell, and the last one ends the sequence in its place, so that neither rows nor ends are lost. What still ends a
-sequence too early, by its values as they come out, ends it: the rows after it go, with all that depends on them.
+How many rows a sequence has is drawn before them, and, where codes tell, whether it ends (`relational/ending`). So the row that
+ends it comes last, and neither rows nor ends are lost. What still ends a sequence too early, by its values as they come out,
+ends it: the rows after it go, with all that depends on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.codec import OrdinalCodec, RelativeCodec, TableCodec
-from mare.codec.building import ValueCodec
-from mare.codec.slots import NULL
-from mare.domain import CodeArray
+from mare.domain import RowDraws
+from mare.relational.ending import CodedEnding
+from mare.relational.judging import judged
 from mare.relational.placing import Index, Placed
 from mare.schema import Schema
-from mare.schema.columns import AnyColumn
-from mare.schema.condition_grammar import Condition, IsNull, comparisons_in, parse_condition
+from mare.schema.condition_grammar import Condition, parse_condition
 
-from .conditions import OwnColumns, judged
+from .conditions import OwnColumns
 from .possible_codes import REDRAWS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .writing import ChunkValues
 
 Mask = NDArray[np.bool_]
@@ -39,51 +34,24 @@ def endings(schema: Schema) -> dict[str, Condition]:
     return {name: parse_condition(table.ends.when) for name, table in schema.tables.items() if table.ends is not None}
 
 
-@dataclass(frozen=True, eq=False)
-class CodedEnding:
-    """The condition where codes alone tell whether it holds."""
-
-    condition: Condition
-    columns: Mapping[str, AnyColumn]
-    codec: TableCodec
-
-    @classmethod
-    def of(cls, condition: Condition, schema: Schema, codec: TableCodec) -> CodedEnding | None:
-        """None where values have to be decoded first."""
-        for test in comparisons_in(condition):
-            known = (OrdinalCodec, RelativeCodec, ValueCodec) if isinstance(test, IsNull) else ValueCodec
-            if not isinstance(codec.columns.get(test.column), known):
-                return None
-        return cls(condition, schema.tables[codec.table].columns, codec)
-
-    def holds(self, codes: Mapping[str, CodeArray], index: Index) -> Mask:
-        """Of these rows, which would be the last."""
-        return judged(self.condition, _Coded(self, codes, index)).true
-
-
 class EndOfSequences:
-    """The sequences of one table while their rows are drawn. A row that would end one too early is drawn again, and the end is
-    kept for the last row: who was to die dies, after as many rows as were to be."""
+    """The sequences of one table while their rows are drawn. The context says which of them end: there the last row does, and
+    nobody else. So who was to die dies, after as many rows as were to be, and no noise in a row's model kills anybody."""
 
-    def __init__(self, ending: CodedEnding, placed: Placed, draw: Callable[[Index, str], None]) -> None:
-        self.ending, self.placed, self.draw, self.codes = ending, placed, draw, placed.codes["rows"]
-        self.columns = [test.column for test in comparisons_in(ending.condition)]
-        parents = int(placed.parent.max(initial=-1)) + 1
-        self.kept = {name: np.zeros(parents, dtype=self.codes[name].dtype) for name in self.columns}
-        self.ends = np.zeros(parents, dtype=np.bool_)
+    def __init__(self, ending: CodedEnding, placed: Placed, draw: Callable[[Index, str], None], draws: RowDraws) -> None:
+        self.ending, self.placed, self.draw, self.draws = ending, placed, draw, draws
+        self.codes, self.ends = placed.codes["rows"], placed.codes["context"]["ends"] == 1
 
     def mend(self, index: Index, label: str) -> None:
         """The rows ``index``, which have just been drawn."""
-        parent, last = self.placed.parent, self.placed.position[index] + 1 == self.placed.siblings[index]
-        early = index[~last]
-        early = early[self.ending.holds(self.codes, early)]
-        self.ends[parent[early]] = True
-        for name, kept in self.kept.items():
-            kept[parent[early]] = self.codes[name][early]
-        self._until(early, f"{label} goes on", ends=False)
-        due = index[last & self.ends[parent[index]]]
-        for name, kept in self.kept.items() if len(due := self._until(due, f"{label} ends", ends=True)) else ():
-            self.codes[name][due] = kept[parent[due]]
+        last = self.placed.position[index] + 1 == self.placed.siblings[index]
+        ends = last & self.ends[self.placed.parent[index]]
+        self._until(index[~ends], f"{label} goes on", ends=False)
+        due = self._until(index[ends], f"{label} ends", ends=True)
+        if ways := len(next(iter(self.ending.ways.values()), ())):
+            way = self.draws.at(f"{label} ends", due).integers(0, ways)
+            for name, codes in self.ending.ways.items():
+                self.codes[name][due] = codes[way]
 
     def _until(self, rows: Index, label: str, *, ends: bool) -> Index:
         """Ask the model again, until rows end their sequence or do not; those that still do not do as they should."""
@@ -94,28 +62,6 @@ class EndOfSequences:
             self.draw(rows, f"{label} {attempt}")
         wrong: Index = rows[self.ending.holds(self.codes, rows) != ends]
         return wrong
-
-
-@dataclass(frozen=True, eq=False)
-class _Coded:
-    ending: CodedEnding
-    codes: Mapping[str, CodeArray]
-    index: Index
-
-    def described(self, column: str) -> AnyColumn:
-        return self.ending.columns[column]
-
-    def held(self, column: str) -> pa.Array:
-        import pyarrow as pa
-
-        codec, codes = self.ending.codec.columns[column], self.codes[column][self.index]
-        if isinstance(codec, OrdinalCodec | RelativeCodec):
-            return pa.array(np.zeros(len(codes)), mask=codec.slots.kinds_of(codes, codec.bins.count) == NULL)
-        assert isinstance(codec, ValueCodec)
-        return pa.array(codec.labels, type=pa.string()).take(pa.array(codes.astype(np.int64)))
-
-    def quantities(self, column: str) -> pa.Array:
-        return self.held(column)
 
 
 def after_the_end(block: ChunkValues, table: str, condition: Condition, alive: Mask) -> Mask:

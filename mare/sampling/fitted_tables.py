@@ -22,7 +22,6 @@ from mare.relational.relations import Relations, Stepped, TableRelations
 from mare.relational.uniqueness import Distinct
 from mare.release import SettledPlan
 
-from .ending import CodedEnding
 from .given import GivenTables
 from .sharing import one_value_each
 
@@ -65,8 +64,6 @@ class FittedTables:
     distinct: Mapping[str, tuple[Distinct, ...]]
     ordered_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of sequences, the columns that order them."""
-    endings: Mapping[str, CodedEnding] = field(default_factory=dict)
-    """Of sequences, when a row is the last, where codes tell."""
     never_empty: frozenset[str] = frozenset()
     """Tables that every entity has a row in: it is by such a row that an entity by column is known."""
     given: GivenTables | None = None

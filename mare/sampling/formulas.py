@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mare.codec.category import canonical
 from mare.codec.ordered import named_table
 from mare.codec.ticks import null_mask
+from mare.relational.judging import judged
 from mare.relational.placing import NOWHERE, Index
 from mare.schema import Schema
 from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
@@ -29,7 +30,6 @@ from mare.schema.strict import Value
 
 from .arithmetic import Column as NumberColumn
 from .arithmetic import evaluate
-from .conditions import judged
 from .run import by_position
 from .shaping import shaped
 from .storing import as_text

@@ -20,7 +20,7 @@ from mare.schema.caps import link_cap
 from mare.schema.links import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
-from .ending import CodedEnding, endings
+from .ending import endings
 from .fitted_tables import FittedTables
 from .pools import make_pools, pool_sizes
 from .writing import Writer
@@ -78,7 +78,6 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
         },
         apart,
         ordered_by,
-        {name: ending for name, condition in last.items() if (ending := CodedEnding.of(condition, schema, codecs[name]))},
         frozenset([schema.entity_holder] if schema.entity_holder is not None else []),
     )
     by_name = {table.name: table for table in release.tables}

@@ -369,7 +369,7 @@ def _standing(
             first = ordered.first if step == 0 else None
             placing = ordered.placing if first is None else first.placing
             if placing.anchors:
-                furthest = None if first is not None or placing.between else ordered.bins.high
+                furthest = None if first is not None or placing.by_parts else ordered.bins.high
                 held.lower[absent], held.upper[absent] = standing_place(placing, ordered.scale, points, above, absent, furthest)
             elif first is not None:
                 held.lower[absent], held.upper[absent] = first.bins.low, first.bins.high

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mare.codec.elapsed import pace_name
 from mare.codec.ticks import null_mask
 from mare.domain import CodeArray, smallest_dtype
 from mare.errors import SourceError
@@ -15,7 +16,7 @@ from mare.relational.coding import Links
 from mare.relational.filling import VIA, Constant, Filling, FromAbove, Linked
 from mare.relational.placing import Index
 from mare.relational.public import PublicTables, Vocabulary
-from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, rank_codes
+from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, paces_along, rank_codes
 from mare.schema import Schema
 
 from .given_columns import Columns, key_texts, places_of
@@ -51,6 +52,7 @@ def given_links(
     """The references of a table's rows, or an error that says which lead nowhere."""
     columns, schema = around.columns[table], around.schema
     codes: dict[str, CodeArray] = {}
+    free: dict[str, CodeArray] = {}
     targets: dict[str, Index] = {}
     leads: dict[str, str] = {}
     key: Index | None = None
@@ -61,6 +63,7 @@ def given_links(
             if link.way == "interval" and isinstance(described, Ranked):
                 # It is found by the row's time; what looks at it meets none.
                 codes[reference] = np.full(len(parent), described.size - 1, dtype=smallest_dtype(described.size))
+                free |= {pace_name(reference): np.zeros(len(parent), dtype=np.uint8)} if described.onward else {}
             continue
         wanted = key_texts(columns, names)
         if link.way == "via":
@@ -88,11 +91,13 @@ def given_links(
                 targets[reference], leads[reference] = places, link.table
                 mine, theirs, onward = around.entities[table], around.entities[link.table], parent if described.onward else None
                 codes[reference] = rank_codes(places, mine, theirs, described.size, described.nullable, onward)
+                if onward is not None:
+                    free[pace_name(reference)] = paces_along(places, mine, theirs, onward)
             elif isinstance(described, Stepped):
                 targets[reference], leads[reference] = places, table
                 codes[reference] = back_codes(_within(places, parent), described.back, described.itself)
     _check_unfilled(around, table, filled, schema)
-    return GivenLinks(codes, targets, key, leads=leads)
+    return GivenLinks(codes, targets, key, free, leads=leads)
 
 
 def _links(filled: Mapping[str, Filling]) -> dict[str, list[tuple[str, Linked]]]:

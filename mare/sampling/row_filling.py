@@ -76,7 +76,8 @@ def fill_rows(run: Run, table: str) -> None:
     for name in ranked:
         targets[name] = np.full(placed.rows, NOWHERE, dtype=np.int64)
     growing = _growing_history(run.made, run.chunk, table)
-    free = {**placed.free, **growing.free}
+    along = {pace_name(name): name for name, reference in ranked.items() if reference.onward}
+    free = {**placed.free, **growing.free, **{known: np.zeros(placed.rows, dtype=np.uint8) for known in along}}
     run.tables[table] = placed = Placed(
         placed.rows, placed.parent, placed.position, placed.siblings, codes, placed.owner, free, targets, same_item
     )
@@ -87,10 +88,12 @@ def fill_rows(run: Run, table: str) -> None:
         run.resolve(table, codes["head"], targets, np.arange(placed.rows, dtype=np.int64))
     last, ends = _last_of_item(run, table, groups), _end_of_sequences(run, table, groups)
     steps = [np.arange(placed.rows, dtype=np.int64)]
-    if growing.advances or _look_back(groups) or any(reference.onward for reference in ranked.values()):
+    if growing.advances or _look_back(groups) or along:
         steps = by_position(placed.position)
     for step, index in enumerate(steps):
         growing.begin(index)
+        for known, name in along.items():
+            free[known][index] = run.pace(table, name, ranked[name], index)
         for settled in groups:
             run.draw(settled, codes[settled.group.part], index, str(step))
             if settled.group.part == "head":
@@ -128,7 +131,7 @@ def shared_codes(run: Run, table: str) -> dict[str, CodeArray]:
 
 def _end_of_sequences(run: Run, table: str, groups: list[SettledGroup]) -> EndOfSequences | None:
     """Where the schema says what ends a sequence, and the rows' own codes tell."""
-    ending, placed = run.made.endings.get(table), run.tables[table]
+    ending, placed = run.related(table).coded_ending(run.made.codecs[table]), run.tables[table]
     rows = next((g for g in groups if g.group.part == "rows"), None)
     if ending is None or rows is None or not all(test.column in rows.columns for test in comparisons_in(ending.condition)):
         return None
@@ -137,7 +140,7 @@ def _end_of_sequences(run: Run, table: str, groups: list[SettledGroup]) -> EndOf
     def draw(index: Index, label: str) -> None:
         run.draw(settled, placed.codes["rows"], index, label)
 
-    return EndOfSequences(ending, placed, draw)
+    return EndOfSequences(ending, placed, draw, RowDraws(run.keys[table], purpose_of(f"ends {table}")))
 
 
 def _last_of_item(run: Run, table: str, groups: list[SettledGroup]) -> LastOfItem | None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mare.domain import CodeArray, Codes, EvenDraws, Keys, RowDraws, child_keys, purpose_of, smallest_dtype
 from mare.graph.groups import Part
 from mare.relational.placing import Index, Placed, PlacedTables, place_children
-from mare.relational.relations import Ranked, Stepped, TableRelations
+from mare.relational.relations import Ranked, Stepped, TableRelations, pace_codes
 from mare.release import SettledGroup
 
 from .fitted_tables import Chunk, FittedTables
@@ -137,6 +137,11 @@ class Run:
         if ranks is None:
             return np.zeros(len(index), dtype=np.int64)
         return np.where(position > 0, ranks[np.maximum(index - 1, 0)], 0)
+
+    def pace(self, table: str, name: str, reference: Ranked, index: Index) -> CodeArray:
+        """Where rows begin whose reference goes onward: how many rows there are still to go along, for each that is to come."""
+        placed, ahead = self.tables[table], self.crowd(reference.table).count[self.whose(table, index)] - 1
+        return pace_codes(ahead - self.reached(table, name, index), placed.siblings[index] - 1 - placed.position[index])
 
     def resolve(self, table: str, codes: Mapping[str, CodeArray], targets: Mapping[str, Index], index: Index) -> None:
         """The rows that the references of these rows lead to, now that their codes are drawn."""

@@ -53,7 +53,7 @@ def _copied(decoded: DecodedTable, name: str, firsts: Index) -> DecodedTable:
         points[name] = points[name].take(firsts)
     quantities = {name: decoded.quantities[name].take(at)} if name in decoded.quantities else {}
     values = {**decoded.values, name: decoded.values[name].take(at)}
-    return DecodedTable(values, points, {**decoded.quantities, **quantities})
+    return replace(decoded, values=values, points=points, quantities={**decoded.quantities, **quantities})
 
 
 def _drifted(

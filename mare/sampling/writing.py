@@ -7,7 +7,7 @@ key, an owner the key of the row that was made for it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -155,10 +155,11 @@ class ChunkValues:
         there = kinds == ORDINARY
         points = standing(codec.scale, ticks, there, codec.bins.low, codec.bins.high)
         quantities = {name: codec.scale.to_values(ticks, ~there)} if name in held.quantities else {}
-        self.chunk.decoded[table] = DecodedTable(
-            {**held.values, name: codec.values.write(ticks, kinds)},
-            {**held.points, name: points},
-            {**held.quantities, **quantities},
+        self.chunk.decoded[table] = replace(
+            held,
+            values={**held.values, name: codec.values.write(ticks, kinds)},
+            points={**held.points, name: points},
+            quantities={**held.quantities, **quantities},
         )
         self._columns.pop((table, name), None)
         for at in self.writer.finders:

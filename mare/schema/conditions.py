@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .columns import AnyColumn, Category, Listed, Ordinal
 from .columns.category import canonical
-from .condition_grammar import Among, Comparison, IsNull
+from .condition_grammar import Among, Comparison, Condition, IsNull, comparisons_in, parse_condition
 from .strict import Value
 from .wording import listed
 
@@ -16,6 +18,21 @@ def has_order(described: AnyColumn) -> bool:
             isinstance(v, int | float) and not isinstance(v, bool) for v in described.values or ()
         )
     return isinstance(described, Ordinal)
+
+
+def ending_by_codes(columns: Mapping[str, AnyColumn], when: str | None) -> Condition | None:
+    """What ends a sequence, where the codes of its rows tell; None where values have to come out first, or nothing ends it."""
+    if when is None:
+        return None
+    condition = parse_condition(when)
+    for test in comparisons_in(condition):
+        described = columns.get(test.column)
+        told = isinstance(described, Listed) or (
+            isinstance(test, IsNull) and isinstance(described, Ordinal) and not described.depends_on_items
+        )
+        if described is None or not told or described.determined is not None or described.same_for is not None:
+            return None
+    return condition
 
 
 def cannot_be_asked(test: Comparison | Among | IsNull, described: AnyColumn) -> tuple[str, str] | None:

@@ -73,7 +73,7 @@ class Relative(Strict):
     """Never before this anchor: `column`, `previous.column`, `parent.column` or `ancestor.column`."""
     before: str | None = None
     """Never after this anchor, the first row of a sequence included.
-    With `after`, the value is a fraction of the time between the two."""
+    With `after` and `within` (or `learn`), the value is the distance from `after`; without, a fraction of the time between."""
     during: tuple[str, str] | None = None
     """Shorthand for `after` and `before`: stays within the interval between these two anchors."""
     within: Span | int | float | None = None

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import Points, ReadTable, TableCodec
+from mare.codec.elapsed import pace_name
 from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup
 from mare.relational.coding import Links, Uncoded, code_rows, points_above, points_linked, read_rows
 from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, seen_columns
-from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, rank_codes
+from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, paces_along, rank_codes
 from mare.relational.sharing import context_codes, first_rows, rows_above
 from mare.relational.unrolling import Unrolling
 from mare.schema.sameness import Shared
@@ -176,7 +177,7 @@ class Staged:
 
     def _links(self, staged: StagedTable, related: TableRelations) -> Links:
         """Where references lead, and what the models are to know of it."""
-        codes, targets, strangers = dict[str, CodeArray](), dict[str, Index](), dict[str, int]()
+        codes, free, targets, strangers = dict[str, CodeArray](), dict[str, CodeArray](), dict[str, Index](), dict[str, int]()
         for number, link in enumerate(staged.needs.links):
             coding = related.reference(link.name)
             if isinstance(coding, Words):
@@ -188,6 +189,8 @@ class Staged:
                 targets[link.name] = rows
                 onward = staged.parent if coding.onward else None
                 codes[link.name] = rank_codes(rows, staged.entity, there.entity, coding.size, coding.nullable, onward)
+                if coding.onward:
+                    free[pace_name(link.name)] = paces_along(rows, staged.entity, there.entity, staged.parent)
             elif isinstance(coding, Stepped):
                 rows = find_rows(self.connection, staged.relation, number, link, staged.relation, within="parent")
                 codes[link.name] = back_codes(rows, coding.back, coding.itself)
@@ -198,7 +201,7 @@ class Staged:
                 has = np.zeros(len(staged.parent), dtype=np.uint8)
                 has[mine] = 1
                 codes[f"exists({link.name})"] = has
-        return Links(codes, targets, staged.key, strangers)
+        return Links(codes, targets, staged.key, free, strangers)
 
     def _public_keys(self, staged: StagedTable, number: int, link: Link) -> Index:
         columns = [f"r{number}_{i}" for i in range(len(link.columns))]

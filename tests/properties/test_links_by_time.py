@@ -106,7 +106,7 @@ def test_the_link_is_as_often_there_as_in_the_data_and_its_time_agrees(parent: s
     assert (ours["pid"] == ours["pid_there"])[linked].all()
     assert abs(len(ours) / len(theirs) - 1) < 0.05
     for count in (0, 1, 2, 3):
-        assert abs((per_visit(made) == count).mean() - (per_visit(true) == count).mean()) < 0.16, count
+        assert abs((per_visit(made) == count).mean() - (per_visit(true) == count).mean()) < 0.05, count
     if parent is SEQUENCE:
         assert (made["conditions"].groupby("pid")["noted"].apply(lambda times: times.is_monotonic_increasing)).all()
 

@@ -148,3 +148,52 @@ def test_a_sequence_ends_with_the_data_without_a_pile_on_its_last_day(seen: str)
     assert within_days(made, 1) < 0.01
     assert within_days(made, 30) < 2.5 * within_days(true, 30)
     assert 0.8 < within_days(made, 365) / within_days(true, 365) < 1.25
+
+
+RENEWALS = """
+mare: 1
+entity: people
+calendar: {min: 2020-01-01, max: 2024-12-31}
+tables:
+  people: {key: pid, columns: {joined: {type: date}}}
+  policies:
+    key: id
+    parent: {table: people, column: pid, type: sequential, order_by: begins, max_rows: 6}
+    columns:
+      begins: {type: date, after: previous.expires, within: 1d, strict: true, first: {after: parent.joined, within: 60d}}
+      expires: {type: date, after: begins, within: 364d, max: 2025-12-31}
+  claims:
+    key: cid
+    parent: {table: policies, column: id, max_rows: 2}
+    columns: {made: {type: date, after: parent.expires, within: 30d}}
+"""
+
+
+def renewals() -> Frames:
+    """Policies of a year, renewed until the data ends or somebody leaves; the last one may expire after that."""
+    rng = np.random.default_rng(3)
+    joined = np.datetime64("2020-01-01") + rng.integers(0, 1800, 400)
+    rows: list[tuple[int, np.datetime64]] = []
+    for person, begins in enumerate(joined):
+        while begins <= END:
+            rows.append((person, begins))
+            begins += 365 if rng.random() > 0.12 else 9999
+    policies = numbered(rows, "begins")
+    policies["expires"] = dates(np.array([day for _, day in rows]) + 364)
+    claimed = policies[rng.random(len(policies)) < 0.3]
+    made = pd.to_datetime(claimed["expires"]) + pd.to_timedelta(rng.integers(0, 30, len(claimed)), unit="D")
+    claims = pd.DataFrame({"cid": np.arange(len(claimed)), "id": claimed["id"].to_numpy(), "made": dates(made.to_numpy())})
+    claims = claims[pd.to_datetime(claims["made"]) <= pd.Timestamp(END)]
+    return {"people": pd.DataFrame({"pid": np.arange(400), "joined": dates(joined)}), "policies": policies, "claims": claims}
+
+
+def test_no_row_begins_past_the_end_though_what_it_follows_lies_there() -> None:
+    true = renewals()
+    made = synthesised(RENEWALS, true)
+    for table, column in (("policies", "begins"), ("claims", "made")):
+        assert not (pd.to_datetime(made[table][column]) > pd.Timestamp(END)).any()
+        wanted = len(true[table]) * PEOPLE / 400
+        assert 0.85 < len(made[table]) / wanted < 1.05
+    assert set(made["claims"]["id"]) <= set(made["policies"]["id"])
+    # Half of the true ones are there to be past: what follows them is not.
+    assert (pd.to_datetime(made["policies"]["expires"]) > pd.Timestamp(END)).mean() > 0.2

@@ -78,10 +78,8 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
     @property
     def steps(self) -> int | None:
         """How many different values the declared domain has; None where it is learned or depends on other values."""
-        if self.before is not None or self.during is not None:
-            return None
         try:
-            if self.after is not None:
+            if self.anchors:
                 return None if self.within is None else self.ticks().reach(self.within) - int(self.strict) + 1
             low, high = self.bounds(self.ticks())
         except TypeError:  # a span for a number, or the other way round: the checks say so
@@ -103,6 +101,16 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
     def is_paced(self) -> bool:
         """Whether it is a sequence of gaps that nothing but the calendar (`max`) ends: its rows share what is left."""
         return self.first is not None and self.max is not None and self.before is None and self.during is None
+
+    @property
+    def closes(self) -> bool:
+        """Whether it is a distance from the first of its two anchors, and may be the second."""
+        return self.is_between and (self.within is not None or self.learn)
+
+    @property
+    def is_between(self) -> bool:
+        """Whether it has two anchors."""
+        return self.during is not None or (self.after is not None and self.before is not None)
 
     # ---- sizes
 
@@ -131,7 +139,7 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
 
     @property
     def most_codes(self) -> int | None:
-        return self.most_bins + len(self.specials) + self.nullable
+        return self.most_bins + len(self.specials) + self.closes + self.nullable
 
     @property
     def distinct_values(self) -> int | None:
