@@ -91,7 +91,7 @@ class Run:
         if draws_row_by_row(model):
             keys = self.keys[space][rows]
             # What stands once for an entity decides how much there will be of everything else: no noise that can be spared.
-            if group.part == "context" and space == self.made.tables[0]:
+            if space == self.made.tables[0]:
                 return ask(model, history, EvenDraws(keys, self.entities[rows], purpose_of(purpose), self.seed))
             return ask(model, history, RowDraws(keys, purpose_of(purpose)))
         entities = self.entities[self.whose(space, rows)]

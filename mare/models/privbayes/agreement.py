@@ -1,8 +1,8 @@
 """Tables that agree on every column they share, at every level of it (NIST 2018, section 3.2 and Algorithm 5; recipe, step 12).
 
 Every table says something about the distribution of each of its axes. What they say is brought together by inverse-variance
-weights, coarse levels are brought together with fine ones, and the tables are raked to it. Where earlier
-models have rehearsed the history, it is taken as they draw it.
+weights, coarse levels are brought together with fine ones, and the tables are raked to it. Parents are taken
+as they are drawn (`rehearsed`), wherever that is known.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from mare.domain import Axis, Coarsenings, Task, norm_subtract, settled_children
 
 from .candidates import Family
 from .noisy_tables import Measured, Table, conditional, one_axis, rake, shrink, strongest_first, weighted_mean
+from .pairs import from_pairs
+from .rehearsed import Rehearsed
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -33,25 +35,32 @@ def agreed_conditionals(
     coarsenings: Coarsenings,
     families: Sequence[Family],
     singles: Sequence[Measured],
-    counted: Sequence[Measured],
+    counted: Sequence[Sequence[Measured]],
 ) -> dict[Axis, Table]:
-    """By what it draws, each family's conditional table."""
+    """By what it draws, each family's conditional table. A family is counted by one table, or by one for each of its parents."""
     estimates: Estimates = {}
     for single in singles:
         estimates.setdefault(single.counts.marginal.axes[0], []).append((single.fractions, single.variance))
-    for family, table in zip(families, counted, strict=True):
-        for place, axis in enumerate(family.marginal.axes):
+    for table in (part for parts in counted for part in parts):
+        for place, axis in enumerate(table.counts.marginal.axes):
             cells = table.fractions.size / table.fractions.shape[place]
             estimates.setdefault(axis, []).append((one_axis(table.fractions, place), cells * table.variance))
     rehearsed = Rehearsed(task, coarsenings)
     margins = settled_margins(estimates, coarsenings, task.counts)
     margins |= {axis: rehearsed.table((axis,)) for axis in estimates if rehearsed.knows((axis,))}
-    return {
-        family.child: _carried(table.counts)
-        if family.repeats or family.child.new_since
-        else _conditional(settings, family, table, margins, rehearsed)
-        for family, table in zip(families, counted, strict=True)
-    }
+    conditionals: dict[Axis, Table] = {}
+    for family, parts in zip(families, counted, strict=True):
+        if family.repeats or family.child.new_since:
+            conditionals[family.child] = _carried(parts[0].counts)
+            continue
+        if len(parts) > 1:
+            child = margins[family.child]
+            pairs = [_believed(part.counts.rows, part.counts.rows_deviation, child) for part in parts]
+            conditionals[family.child] = from_pairs(rehearsed.table(family.parents), pairs, child, settings.raking)
+        else:
+            conditionals[family.child] = _conditional(settings, family, parts[0], margins, rehearsed)
+        rehearsed.draw(family, conditionals[family.child])
+    return conditionals
 
 
 def settled_margins(estimates: Estimates, coarsenings: Coarsenings, counts: frozenset[str]) -> dict[Axis, Table]:
@@ -123,35 +132,3 @@ def _believed(table: Table, deviation: float, child: Table) -> Table:
     """The conditionals, whatever the order in which the parents were found."""
     order = [*strongest_first(table, deviation, child), table.ndim - 1]
     return np.asarray(shrink(table.transpose(order), deviation, child).transpose(np.argsort(order)))
-
-
-_HARDLY_EVER = 0.01
-"""Of a row."""
-
-
-class Rehearsed:
-    """Distributions of history as it was drawn. What is measured of it again, with other noise, says nothing more."""
-
-    def __init__(self, task: Task, coarsenings: Coarsenings) -> None:
-        self._codes, self._domain, self._coarsenings = task.rehearsed, task.history, coarsenings
-
-    def knows(self, axes: Sequence[Axis]) -> bool:
-        plain = all(not (axis.new_since or axis.same_as_lag) for axis in axes)
-        return plain and self._codes is not None and all(axis.column in self._codes.columns for axis in axes)
-
-    def table(self, axes: Sequence[Axis]) -> Table:
-        """The joint distribution of these axes, each known."""
-        if self._codes is None:
-            raise KeyError("nothing was rehearsed")
-        codes, shape = [], []
-        for axis in axes:
-            column, size = self._codes[axis.column].astype(np.int64), self._domain.size(axis.column)
-            if axis.level:
-                level = self._coarsenings[axis.column][axis.level - 1]
-                column, size = level.codes[column].astype(np.int64), level.size
-            codes.append(column)
-            shape.append(size)
-        seen = np.bincount(np.ravel_multi_index(codes, shape), minlength=int(np.prod(shape))).astype(np.float64)
-        # Hardly ever is not never: what was not drawn this time keeps its conditionals.
-        seen += _HARDLY_EVER
-        return np.asarray(seen.reshape(shape) / seen.sum())

@@ -63,6 +63,8 @@ class Candidates:
     """Columns that carry their previous value along: the name of that value in the history."""
     drowning: float = inf
     """Cells of a table whose average cell is no more than its noise, or than chance: a larger one may be coarsened."""
+    apart_above: float = inf
+    """A family with more cells than this is counted pair by pair: the child with each parent (`pairs`)."""
     _sizes: dict[Axis, int] = field(default_factory=dict, init=False, repr=False)
     """Of the axes that were asked for: each is asked for in every step."""
 
@@ -77,6 +79,19 @@ class Candidates:
 
     def cells(self, family: Family) -> int:
         return prod(map(self.size, (*family.parents, family.child)))
+
+    def apart(self, family: Family) -> bool:
+        return len(family.parents) > 1 and self.cells(family) > self.apart_above
+
+    def parts(self, family: Family) -> tuple[Marginal, ...]:
+        """The tables that a family is counted by: its own, or one for each parent."""
+        if not self.apart(family):
+            return (family.marginal,)
+        return tuple(Marginal((parent, family.child)) for parent in family.parents)
+
+    def counted_cells(self, family: Family) -> int:
+        """Of all its tables together."""
+        return sum(prod(map(self.size, part.axes)) for part in self.parts(family))
 
     def repeating(self, name: str) -> Family:
         """What the family begins with that says whether a carried column repeats the previous value: that value."""

@@ -32,6 +32,9 @@ MOST_PARENTS = 6
 CELLS_A_PARENT = 16
 """One parent more is worth trying for each factor of so many cells that stand clear of the noise (measured: two parents where a
 table may have 500 cells, three where it may have 5,000)."""
+PARENTS_IN_PAIRS, HEARD_IN_PAIRS = 2, 10.0
+"""Pair by pair a parent adds cells and does not multiply them: so many more are worth trying. But pairs are read as they are,
+where a large table is drawn towards smaller ones: their noise counts so many times as much."""
 WORTH_SEEING = 0.15
 """A choice is worth paying for where a dependence of this TVD stands out among all that are offered."""
 DOUBT = 0.3
@@ -75,7 +78,8 @@ class GreedySearch:
 
     def __init__(self, curator: Curator, candidates: Candidates, settings: Settings, evidence: Evidence) -> None:
         self._curator, self._candidates, self._settings, self._evidence = curator, candidates, settings, evidence
-        self._most = settings.parents or evidence.parents
+        in_pairs = PARENTS_IN_PAIRS if candidates.apart_above < evidence.clear_cells else 0
+        self._most = settings.parents or min(evidence.parents + in_pairs, MOST_PARENTS)
         self._left = self._sharp_picks((len(candidates.columns) + len(candidates.carried)) * self._most)
         self._pick = settings.structure / max(1, self._left)
         self._varied: dict[Axis, float] = {}
@@ -159,8 +163,9 @@ class GreedySearch:
 
     def _penalty(self, family: Family, parent: Axis) -> float:
         n, joined = self._evidence.entities, family.joined(parent)
-        added = self._candidates.cells(joined) - self._candidates.cells(family)
-        noise = self._settings.noise_penalty * _SHOWN_BY_CHANCE * self._evidence.noise * added
+        added = self._candidates.counted_cells(joined) - self._candidates.counted_cells(family)
+        heard = HEARD_IN_PAIRS if self._candidates.apart(joined) else 1.0
+        noise = self._settings.noise_penalty * heard * _SHOWN_BY_CHANCE * self._evidence.noise * max(added, 0)
         before, after = (prod(map(self._to_chance, each.parents)) for each in (family, joined))
         freedom = max(0.0, (self._to_chance(family.child) - 1) * (after - before))
         return n * (noise + self._settings.sampling_penalty * _SHOWN_BY_CHANCE * sqrt(freedom / self._told_by(family, parent)))
