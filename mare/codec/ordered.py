@@ -150,9 +150,10 @@ def _lasting(first: FirstCodec, placing: Placing) -> OpenBins:
     low, high = first.placed.low or 0, first.placing.furthest or first.placed.high or 0
     if placing.ends_above and not first.placing.anchors:
         return OpenBins(0, high - low, "mixed", DEFAULT_BINS)
-    if first.placing.before is None and (placing.reach is None or placing.ends_above):
+    backwards = first.placing.after is None and first.placing.before is not None
+    if not backwards and (placing.reach is None or placing.ends_above):
         high = max(1, high) * MUCH_LONGER
-    elif first.placing.before is None:
+    elif not backwards:
         high += placing.reach or 0
     limits = first.scale.limits
     return OpenBins(low, min(high, limits[1] - limits[0]), "mixed" if first.placing.anchors else "linear", DEFAULT_BINS)

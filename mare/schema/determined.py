@@ -83,9 +83,9 @@ class Determined(Strict):
     """Case by case, the first that holds: `[{if: "bmi >= 30", then: obese}, …]`."""
     else_: Value | Formula | None = Field(None, alias="else")
     """With `when`: the result where no case holds. NULL if left out."""
-    first: Value | None = None
+    first: Value | Formula | None = None
     """Where the previous row is looked at: what the first row of a sequence has. A number or another constant; a text names a
-    column (`copy_of`) or is arithmetic (`expression`)."""
+    column (`copy_of`) or is arithmetic (`expression`). Beside `when`, as a result of it: `{expression: …}`, `{copy_of: …}`."""
     part: DatePart | None = None
     """A part of a date: `{of: admittime, unit: year}`."""
     lookup: Lookup | None = None

@@ -41,7 +41,7 @@ class Anchor:
 class FirstValue(Strict):
     """The first value of a sequence, kept in the context: later ones are gaps from their anchor.
 
-    Absolute (`min` and `max`: a patient's first admission), or relative to a row above (`after` or `before`, with
+    Absolute (`min` and `max`: a patient's first admission), or relative to a row above (`after`, `before` or both, with
     `within`: the first transfer begins around its admission).
     """
 
@@ -54,15 +54,15 @@ class FirstValue(Strict):
     before: str | None = None
     """Never after this anchor: `parent.column` or `ancestor.column`."""
     within: Span | int | float | None = None
-    """Furthest distance from that anchor: a span (`2d`) for dates and times, a number for numbers."""
+    """Furthest distance from that anchor (of two, from `after`): a span (`2d`) for dates and times, a number for numbers."""
 
     @model_validator(mode="after")
     def _absolute_or_relative(self) -> FirstValue:
         absolute = self.min is not None and self.max is not None and self.within is None
         relative = self.within is not None and self.min is None and self.max is None
         anchors = (self.after is not None) + (self.before is not None)
-        if not (absolute and anchors == 0) and not (relative and anchors == 1):
-            raise ValueError("say min and max, or one of after and before together with within")
+        if not (absolute and anchors == 0) and not (relative and anchors > 0):
+            raise ValueError("say min and max, or after, before or both together with within")
         return self
 
 

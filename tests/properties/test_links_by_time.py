@@ -111,6 +111,19 @@ def test_the_link_is_as_often_there_as_in_the_data_and_its_time_agrees(parent: s
         assert (made["conditions"].groupby("pid")["noted"].apply(lambda times: times.is_monotonic_increasing)).all()
 
 
+def test_where_every_row_has_one_the_link_is_always_there() -> None:
+    true = clinic()
+    true["conditions"] = true["conditions"].dropna(subset="vid").reset_index(drop=True)
+    tables = {table: pa.Table.from_pandas(frame, preserve_index=False) for table, frame in true.items()}
+    schema = SCHEMA.replace("PARENT", SEQUENCE).replace("NOTED", GAPS).replace(", nullable: true}", "}")
+    release = run_fit(plan(load_schema(schema), Budget(1e6, 1e-6)), MemorySource(tables), FitOptions(bits=SeededBits(2)))
+    made = sample(release, seed=3)
+    assert made is not None
+    rows = joined(made)
+    assert ((rows["noted"] >= rows["begins"]) & (rows["noted"] <= rows["ends"])).all()
+    assert abs(len(rows) / len(true["conditions"]) - 1) < 0.08
+
+
 def test_rows_that_are_given_keep_their_link_or_are_found_by_their_time() -> None:
     true = clinic()
     tables = {table: pa.Table.from_pandas(frame, preserve_index=False) for table, frame in true.items()}

@@ -66,7 +66,9 @@ def deaths_against_sessions(frames: Frames) -> float:
     return float(frames["sessions"].groupby("pid").size().reindex(died.index, fill_value=0).corr(died))
 
 
-@pytest.mark.parametrize("how", ["within: 60d", "learn: true", "within: 60d, first: {after: parent.entered, within: 14y}"])
+@pytest.mark.parametrize(
+    "how", ["within: 60d", "learn: true", "within: 60d, first: {after: parent.entered, before: parent.died, within: 14y}"]
+)
 def test_a_rhythm_is_kept_by_those_who_die_and_by_those_who_do_not(how: str) -> None:
     true = sessions()
     made = synthesised(SESSIONS.replace("HOW", how), true)

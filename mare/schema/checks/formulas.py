@@ -80,7 +80,7 @@ def _result(
             remedy = f"Write a result here, or `nullable: true` for {column}"
             yield Fault(path, f"it is NULL here, and {column} is not nullable", remedy)
     elif (why := _no_constant(result, described)) is not None:
-        remedy = "Write a value that it can have, or {copy_of: column}"
+        remedy = "Write a value that it can have, {copy_of: column}, or {expression: arithmetic}"
         yield Fault(path, f"{column} {why}", remedy)
 
 

@@ -304,9 +304,6 @@ def _interval(layout: Layout, name: str, link: SameEntityReference, path: Path) 
         if column not in there:
             what = f"{column} is not a date or datetime of {link.table}"
             yield Fault((*path, "interval"), what, f"Name two of {listed(there)}")
-    if not link.nullable:
-        what = f"a time may fall into no interval of {link.table}, and then there is no row to refer to"
-        yield Fault((*path, "nullable"), what, "Write `nullable: true`")
 
 
 def _times(layout: Layout, table: str) -> list[str]:
