@@ -129,7 +129,7 @@ def _family(links: list[Link], families: Mapping[str, Family], node: str) -> Fam
     ancestors = (parent.target, *above.ancestors)
     notes = []
     if not firm:
-        notes.append(review(f"{', '.join(parent.columns)} may be NULL: such rows are dropped; or write orphans: entity"))
+        notes.append(review(f"{', '.join(parent.columns)} may be NULL: such rows are dropped; or write orphans: entity", "nulls"))
     rivals = [link for link in firm if link is not parent and link.target not in ancestors]
     if rivals:
         others = ", ".join(f"{'+'.join(link.columns)} → {link.target}" for link in rivals)
@@ -140,10 +140,12 @@ def _family(links: list[Link], families: Mapping[str, Family], node: str) -> Fam
 
 def _beyond(link: Link, parent: Link, ancestors: tuple[str, ...], node: str) -> Beyond:
     if link.target == node and parent.target == node:
-        note = review(f"a second reference to {node}: another one than the owner? It is never learned")
+        note = review(f"a second reference to {node}: another one than the owner? It is never learned", "second")
         return Beyond(link, "other_entity", (note,))
     if link.target == parent.target:
-        return Beyond(link, "same_entity", (review(f"a second reference to {link.target}, taken for one of the same {node}"),))
+        return Beyond(
+            link, "same_entity", (review(f"a second reference to {link.target}, taken for one of the same {node}", "second"),)
+        )
     if link.target in ancestors:
         note = Note(f"implied by {', '.join(parent.columns)}")
         return Beyond(link, "ancestor", (note,))
@@ -192,7 +194,10 @@ def link_fields(survey: Survey, link: Link) -> dict[str, FieldValue]:
 
 def guessed(link: Link) -> tuple[Note, ...]:
     """How the link came about, where the catalogue does not declare it: a name alone proves nothing."""
-    return () if link.declared or not link.why else (review(f"guessed: {', '.join(link.columns)} {link.why}"),)
+    if link.declared or not link.why:
+        return ()
+    columns = ", ".join(link.columns)
+    return (review(f"guessed: {columns} {link.why}", "links", f"{columns} → {link.target}"),)
 
 
 def _place(survey: Survey, link: Link) -> int:

@@ -10,6 +10,7 @@ from mare.schema.reflection import ReflectedColumn
 from .drafted import Note, RoleGuess, review
 from .families import Family
 from .survey import Link, Survey
+from .twins import twins
 from .words import is_elapsed, is_position, is_time, words
 
 _TIME_KINDS = ("date", "datetime", "time")
@@ -77,6 +78,7 @@ def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | N
     """The column that siblings are ordered by: a part of the key, a time, a number in the sequence."""
     described = survey.table(table)
     linked = {name for link in survey.links_of(table) for name in link.columns} | set(parent)
+    linked |= set(twins(described))
     free = [column for column in described.columns if column.name not in linked and not column.generated]
     rest = [column for column in free if column.name in survey.keys[table]]
     if len(survey.keys[table]) > 1:

@@ -9,7 +9,7 @@ from .drafted import Entry, FieldValue, review
 from .families import Family
 from .relationships import Relationship
 from .survey import Survey
-from .words import singular, stem, words
+from .words import is_age, singular, stem, words
 
 _TRAITS = frozenset(("sex", "gender", "race", "ethnicity", "ethnic", "dob", "yob", "birthdate", "birthday", "birthyear"))
 _OF_BIRTH = frozenset(("date", "year", "month", "day", "dt", "place", "country"))
@@ -41,14 +41,14 @@ def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship
         if above is not None or ordering is None or ordering.kind not in ("date", "datetime"):
             return entry
         drift: dict[str, FieldValue] = {"same_for": "entity", "drift": {"by": ordering.name, "unit": "years"}}
-        return entry.with_fields(drift).with_notes(review(f"one person, whose age follows {ordering.name}?"))
+        return entry.with_fields(drift).with_notes(review(f"one person, whose age follows {ordering.name}?", "facts"))
     if not is_trait(entry.name):
         return entry
     if above is not None:
         kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
-        note = review("the same as there, by its name?")
+        note = review("the same as there, by its name?", "facts")
         return Entry(entry.name, kept).with_fields({"determined": {"copy_of": above}}).with_notes(note)
-    return entry.with_fields({"same_for": "entity"}).with_notes(review("never changes for one person, by its name?"))
+    return entry.with_fields({"same_for": "entity"}).with_notes(review("never changes for one person, by its name?", "facts"))
 
 
 def _said_above(survey: Survey, name: str, family: Family) -> str | None:
@@ -69,7 +69,7 @@ def _running(survey: Survey, table: str, entry: Entry) -> Entry:
         return entry
     how = f'{{expression: "previous.{entry.name} + {amount}", first: {amount}}}'
     signs = f"if(type = 'debit', -{amount}, {amount}) tells signs apart"
-    return entry.with_notes(review(f"goes on from row to row? determined: {how}; {signs}"))
+    return entry.with_notes(review(f"goes on from row to row? determined: {how}; {signs}", "worked out"))
 
 
 def _total(survey: Survey, table: str, entry: Entry) -> Entry:
@@ -82,10 +82,10 @@ def _total(survey: Survey, table: str, entry: Entry) -> Entry:
             continue
         below = link.table
         if _COUNTS & {parts[0], parts[-1]} and stem(below).endswith(singular(parts[-1] if parts[0] in _COUNTS else parts[0])):
-            return entry.with_notes(review(f"how many {below} there are? determined: {{count: {below}}}"))
+            return entry.with_notes(review(f"how many {below} there are? determined: {{count: {below}}}", "worked out"))
         amount = _amount(survey, below, "") if _TOTALS & set(parts) else None
         if amount is not None:
-            return entry.with_notes(review(f"adds up {below}? determined: {{sum: {below}.{amount}}}"))
+            return entry.with_notes(review(f"adds up {below}? determined: {{sum: {below}.{amount}}}", "worked out"))
     return entry
 
 
@@ -99,8 +99,3 @@ def is_trait(column: str) -> bool:
     """A fact about a person that hardly ever changes."""
     parts = set(words(column))
     return bool(parts & _TRAITS or "".join(words(column)) in _TRAITS or ("birth" in parts and parts & _OF_BIRTH))
-
-
-def is_age(column: str) -> bool:
-    parts = words(column)
-    return "age" in (parts[:1] + parts[-1:]) and "gestational" not in parts and "group" not in parts

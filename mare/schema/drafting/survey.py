@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
+from .public_facts import PublicFacts
 from .words import id_stem, is_code_ending, is_vocabulary, names_of, names_person, personal_traits, singular, stem, words
 
 KEYLIKE = ("integer", "string", "uuid", "unknown")
@@ -50,6 +51,7 @@ class Survey:
     links: tuple[Link, ...]
     key_reasons: Mapping[str, str]
     """Why, for keys that the source does not declare."""
+    facts: PublicFacts
     tells_nullability: bool
     """False where every column may be NULL: a folder of files does not tell."""
 
@@ -68,16 +70,16 @@ class Survey:
         return (link for link in self.links if link.target == table)
 
     def with_links(self, links: tuple[Link, ...]) -> Survey:
-        return Survey(self.reflection, self.keys, links, self.key_reasons, self.tells_nullability)
+        return replace(self, links=links)
 
 
-def take_survey(reflection: Reflection) -> Survey:
+def take_survey(reflection: Reflection, facts: PublicFacts) -> Survey:
     """Keys first, then the links that refer to them."""
     keys, reasons = guess_keys(reflection)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(reflection, keys, tells)
     inferred = inferred_links(reflection, keys, declared, tells)
-    return Survey(reflection, keys, (*declared, *inferred), reasons, tells)
+    return Survey(reflection, keys, (*declared, *inferred), reasons, facts, tells)
 
 
 def guess_keys(reflection: Reflection) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
@@ -329,4 +331,4 @@ def _without_prefix(table: str) -> str:
 
 def _fits(column: ReflectedColumn, key: ReflectedColumn) -> bool:
     kinds = {column.kind, key.kind}
-    return len(kinds) == 1 or "unknown" in kinds or kinds == {"string", "uuid"}
+    return len(kinds) == 1 or "unknown" in kinds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn
 
@@ -13,7 +14,7 @@ from .relationships import KEYS, Relationship, guess_relationship, item_column, 
 from .repeats import with_repeats
 from .survey import Link, Survey
 from .time_order import main_interval, relative_times, start_of
-from .words import is_position
+from .words import is_beside_calendar, is_money, is_position, is_time, names_person, personal_traits
 
 _UNMODELLED = ("binary", "json", "other")
 LARGE = 500
@@ -28,7 +29,7 @@ def draft_member(
     if family.parent is None:
         references = draft_references(survey, table, family, roles, None, None)
         drafted = _table(survey, table, "entity", _columns(survey, table, roles, None, None), references)
-        return drafted, 1
+        return replace(drafted, rows=survey.facts.entities), 1
     relationship = guess_relationship(survey, table, family, roles)
     order = relationship.order_by[0] if relationship.order_by else None
     references = draft_references(survey, table, family, roles, order, relationship.via)
@@ -44,18 +45,33 @@ def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[
     if guess.role == "public":
         return _public(survey, table, guess, roles, references)
     if guess.role == "pool":
-        made_up = (Note(guess.why), review(f"{_POOL_ROWS} made-up rows are referred to at random; how many are plausible?"))
-        entries = (*_key_columns(survey, table), *(draft_pool_column(column) for column in _free(survey, table)))
+        made_up = (
+            Note(guess.why),
+            review(f"{_POOL_ROWS} made-up rows are referred to at random; how many are plausible?", "pools"),
+        )
+        entries = (*_key_columns(survey, table), *(draft_pool_column(column, survey.facts) for column in _free(survey, table)))
         return _table(survey, table, "pool", entries, references, notes=made_up, pool=_POOL_ROWS)
     columns = _columns(survey, table, roles, None, None)
     if guess.role == "owned":
-        return _table(survey, table, "owned", columns, references, notes=(review(f"{guess.why}: regenerated with it"),))
-    text = f"{guess.why}. Write public: true (copied verbatim), ignore: true (left out), pool: {{rows: 20}} or a parent"
+        return _table(survey, table, "owned", columns, references, notes=(review(f"{guess.why}: regenerated with it", "owned"),))
+    left_out = any(other.role == "entity" for other in roles.values())
     notes = (
-        review(text),
+        review(f"{guess.why}{': left out' if left_out else ''}. {_offer(survey, table, roles)}", "left out"),
         *(Note(f"{link.label} is not drafted as long as this is open") for link in _open(survey, table, roles)),
     )
-    return _table(survey, table, "unsettled", columns, references, notes=notes)
+    return _table(survey, table, "unsettled", columns, references, notes=notes, ignore=left_out)
+
+
+def _offer(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> str:
+    """What could be written instead. Copying is never offered for what may be about people: dates, sums, traits, made-up rows."""
+    described = survey.table(table)
+    names = [c.name for c in described.columns if not is_beside_calendar(c.name)]
+    told = any(is_time(name) or is_money(name) or names_person(name) for name in names) or personal_traits(names)
+    kinds = {c.kind for c in described.columns if c.name in names}
+    made_up = any(roles[link.target].role not in ("public", "unsettled") for link in survey.links_of(table))
+    if told or made_up or kinds & {"date", "datetime", "number"}:
+        return "It may hold facts about people: to keep it, say whom its rows belong to (parent:), or pool: {rows: 20}"
+    return "Is it about nobody? Then public: true copies it verbatim; or say whom its rows belong to (parent:)"
 
 
 def _open(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> list[Link]:
@@ -77,7 +93,7 @@ def _table(
         name=table,
         role=role,  # type: ignore[arg-type]
         key=key,
-        key_notes=(review(f"guessed: {reason}"),) if reason and key else (),
+        key_notes=(review(f"guessed: {reason}", "keys"),) if reason and key else (),
         unique=tuple(u for u in described.uniques if set(u) != set(key)),
         columns=columns,
         references=references,
@@ -110,12 +126,22 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
     notes = [Note(relationship.why)]
     if relationship.max_rows > 1:
         notes.append(
-            review(f"max_rows: {relationship.max_rows} is a round guess; more rows are cut, and the noise grows with it")
+            review(
+                f"max_rows: {relationship.max_rows} is a round guess; more rows are cut, and the noise grows with it",
+                "caps",
+                str(relationship.max_rows),
+            )
         )
     if rows > LARGE:
         fields["max_per_entity"] = LARGE
         caps = f"{rows:,}".replace(",", " ")
-        notes.append(review(f"max_per_entity is a guess too: by the caps above, one entity could have {caps} rows here"))
+        notes.append(
+            review(
+                f"max_per_entity is a guess too: by the caps above, one entity could have {caps} rows here",
+                "per entity",
+                str(LARGE),
+            )
+        )
     return Entry(
         "parent",
         fields,
@@ -167,7 +193,7 @@ def _columns(
         if relationship is not None and is_position(column.name) and column.kind == "integer":
             entry = _position(column, survey.keys[table], order)
         else:
-            entry = draft_column(column, unique=column.name in alone, in_key=column.name in survey.keys[table])
+            entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
         if column.name in times:
             entry = _tied(entry, *times[column.name])
         if not survey.tells_nullability and (column.name == order or column.name in survey.keys[table]):
@@ -185,10 +211,10 @@ def _times(
 ) -> dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]:
     parent = family.parent if family is not None else None
     if family is None or parent is None:
-        return relative_times(survey.table(table), order, 0)
+        return relative_times(survey.table(table), order, 0, survey.facts)
     key = survey.keys[table]
     strict = order in key and set(parent.columns) <= set(key)
-    return relative_times(survey.table(table), order, family.depth, _time_above(survey, family), strict)
+    return relative_times(survey.table(table), order, family.depth, survey.facts, _time_above(survey, family), strict)
 
 
 def _time_above(survey: Survey, family: Family) -> str | None:
@@ -216,6 +242,8 @@ def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...
         if entry.fields["type"] == "position":
             return entry
         return entry.with_notes(Note(f"probably after: {fields['after']}"))
+    if "determined" in fields:
+        return Entry(entry.name, {"type": entry.fields["type"], **fields}, notes)
     kept = dict(entry.fields)
     nullable = kept.pop("nullable", None)
     learned = kept.pop("learn", None)
@@ -233,7 +261,7 @@ def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, Rol
     if entry.name in value_columns(survey, table) and entry.fields["type"] in ("integer", "number"):
         item = item_column(survey, table)
         if item is not None and "learn" in entry.fields:
-            note = review(f"its scale depends on {item}; ranges: {{…}} declares some of them")
+            note = review(f"its scale depends on {item}; ranges: {{…}} declares some of them", "ranges")
             return entry.with_fields({"by": item}).with_notes(note)
     if entry.fields["type"] in ("text", "category", "integer", "number") and "values" not in entry.fields:
         for link in survey.links_of(table):
@@ -241,7 +269,7 @@ def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, Rol
             source = target.column(entry.name) if target is not None else None
             if len(link.columns) == 1 and source is not None and source.name not in survey.keys[link.target]:
                 lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
-                note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}")
+                note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}", "worked out")
                 return Entry(entry.name, entry.fields, (note,))
     names = {column.name.casefold() for column in described.columns}
     if entry.fields["type"] == "identifier" and entry.name not in survey.keys[table]:
@@ -251,7 +279,7 @@ def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, Rol
         return entry.with_notes(Note(f"also in {', '.join(shared[:4])}: does one of them own it?"))
     if entry.name.casefold() == "bmi" and {"weight", "height"} <= names:
         return entry.with_notes(
-            review('worked out from weight and height? determined: {expression: "weight / (height / 100) ** 2"}')
+            review('worked out from weight and height? determined: {expression: "weight / (height / 100) ** 2"}', "worked out")
         )
     return entry
 
@@ -273,22 +301,23 @@ def _public(
 ) -> DraftedTable:
     described = survey.table(table)
     linked = _linked(survey, table)
-    notes = [Note(guess.why), review("copied verbatim: make sure that it holds nothing about anybody")]
+    notes = [Note(guess.why), review("copied verbatim: make sure that it holds nothing about anybody", "public")]
     free = [column for column in described.columns if column.name not in (*survey.keys[table], *linked)]
-    for column in free:
-        if column.kind in ("integer", "number"):
-            notes.append(review(f"{column.name} ({column.kind}) may be an aggregate over people; ignore_columns leaves it out"))
+    if numbers := [column.name for column in free if column.kind in ("integer", "number")]:
+        doubt = "may be an aggregate over people; ignore_columns leaves it out"
+        notes.append(review(f"{', '.join(numbers)} {doubt}", "aggregates", ", ".join(numbers)))
     if untyped := [column.name for column in free if column.kind == "unknown"]:
-        notes.append(review(f"if one of them is a number, it may be an aggregate over people: {', '.join(untyped)}"))
+        doubt = "if one of them is a number, it may be an aggregate over people"
+        notes.append(review(f"{doubt}: {', '.join(untyped)}", "aggregates", ", ".join(untyped)))
     private = [link for link in survey.links_of(table) if roles[link.target].role in ("pool", "owned")]
-    lost = tuple(name for link in private for name in link.columns)
+    lost = tuple(dict.fromkeys(name for link in private for name in link.columns))
     ignored_notes = tuple(review(f"{link.label} would lead to rows that are made up") for link in private)
     return DraftedTable(
         name=table,
         role="public",
         notes=tuple(notes),
         key=survey.keys[table],
-        key_notes=(review(f"guessed: {survey.key_reasons[table]}"),) if table in survey.key_reasons else (),
+        key_notes=(review(f"guessed: {survey.key_reasons[table]}", "keys"),) if table in survey.key_reasons else (),
         references=tuple(entry for entry in references if entry.fields["kind"] == "public"),
         ignored=lost,
         ignored_notes=ignored_notes,

@@ -12,8 +12,10 @@ def _set(text: str) -> frozenset[str]:
 
 
 PERSONS = (
-    "patient", "person", "subject", "participant", "beneficiary", "member", "donor", "client", "customer", "resident", "enrollee",
-    "student", "respondent", "individual", "user", "account",
+    "patient", "person", "people", "subject", "participant", "beneficiary", "member", "donor", "client", "customer", "resident",
+    "enrollee", "student", "pupil", "learner", "respondent", "individual", "policyholder", "insured", "citizen", "tenant",
+    "passenger", "guest", "player", "voter", "applicant", "borrower", "holder", "subscriber", "buyer", "driver", "user",
+    "account",
 )  # fmt: skip
 """Words for the people whose data this is, the most telling first."""
 
@@ -35,6 +37,9 @@ VOCABULARY = _set(
 
 OWNED = _set("address contact")
 """Words of rows that belong to whoever refers to them."""
+
+HELD = _set("account policy contract household family portfolio subscription mortgage lease membership deposit wallet")
+"""Words of what people hold, alone or together: its rows are about them, whoever refers to whom."""
 
 PERSONAL_TRAITS = _set(
     """
@@ -113,7 +118,7 @@ def stem(name: str) -> str:
 def id_stem(name: str) -> str | None:
     """What an id is the id of: `hadm_id` → `hadm`, `InvoiceId` → `invoice`, `id` → ``""``; None for what is no id."""
     parts = words(name)
-    if not parts:
+    if not parts or (parts[-1] == "id" and parts[-2:-1] and parts[-2] in _UNITS):
         return None
     if parts[-1] in ("id", "key", "uuid", "guid", "pk") or (parts[-1] in _CODE_ENDINGS and len(parts) <= 2):
         return "".join((*parts[:-2], *map(singular, parts[-2:-1])))
@@ -122,6 +127,8 @@ def id_stem(name: str) -> str | None:
     return "mrn" if parts == ("mrn",) else None
 
 
+_UNITS = _set("year month week day quarter season hour")
+"""`yearID` is a year, whatever it is called."""
 _NO_IDS = _set(
     """
     fluid covid steroid thyroid opioid lipid acid rapid valid invalid paid said void avoid hybrid grid solid
@@ -148,6 +155,14 @@ def is_vocabulary(table: str) -> bool:
 
 def is_staff(table: str) -> bool:
     return any(singular(word) in STAFF for word in words(table))
+
+
+def is_money(column: str) -> bool:
+    return bool(set(words(column)) & {"amount", "balance", "amt", "sum", "charge", "payment", "paid"})
+
+
+def is_held(table: str) -> bool:
+    return bool(words(table)) and singular(words(table)[-1]) in HELD
 
 
 def is_owned(table: str) -> bool:
@@ -178,7 +193,7 @@ def names_stay(column: str) -> bool:
 
 def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
     """The columns that describe a person: evidence for who the entity is."""
-    return tuple(name for name in columns if PERSONAL_TRAITS & {*words(name), "".join(words(name))})
+    return tuple(name for name in columns if PERSONAL_TRAITS & {*words(name), "".join(words(name))} or is_birth(name))
 
 
 def is_free_text(column: str) -> bool:
@@ -220,6 +235,17 @@ def is_time(column: str) -> bool:
     )
 
 
+def is_beside_calendar(column: str) -> bool:
+    """A date that may well lie before or after what the data is about: when a row was stored, until when something holds."""
+    return any(word.startswith(_BESIDE) for word in words(column))
+
+
+_BESIDE = (
+    "updat", "modif", "load", "insert", "etl", "extract", "import", "expir", "valid", "due", "schedul", "plan", "matur", "until",
+    "hire", "hiring", "founded", "since", "thru",
+)  # fmt: skip
+
+
 def is_elapsed(column: str) -> bool:
     """A number that counts time: `days`, `chartoffset`."""
     parts = words(column)
@@ -233,3 +259,19 @@ def is_flag(column: str) -> bool:
 def is_code_ending(column: str) -> bool:
     parts = words(column)
     return bool(parts) and parts[-1] in _CODE_ENDINGS
+
+
+def is_age(column: str) -> bool:
+    """An age of a person, in years."""
+    parts = words(column)
+    other = {"gestational", "group", "band", "class", "category", *_AGES} - {"year", "years"}
+    return "age" in (parts[:1] + parts[-1:]) and not other & set(parts)
+
+
+def is_birth(column: str) -> bool:
+    """When somebody was born, or a part of that date."""
+    parts = set(words(column))
+    return bool(parts & _BIRTHS or any(part.startswith(("birthd", "birthy")) for part in parts))
+
+
+_BIRTHS = _set("birth born dob yob bday")
