@@ -17,7 +17,7 @@ from mare.schema.structure import build_schema
 
 from .draft_text import plain_draft
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, review
-from .families import Family, guess_families
+from .families import Family, guess_families, with_doubted_links
 from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
 from .public_facts import PublicFacts
 from .reviewing import gathered
@@ -38,7 +38,7 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
     typed = peeked_kinds(reflection, peeks)
     survey = take_survey(typed, facts)
     guess = guess_entity(survey, entity)
-    survey = _with_entity_links(survey, guess)
+    survey = with_doubted_links(_with_entity_links(survey, guess), guess)
     roles = guess_roles(survey, guess)
     families = guess_families(survey, guess, roles)
     tables: list[DraftedTable] = []
@@ -49,7 +49,8 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
         drafted, rows[table] = draft_member(survey, table, guess, family, roles, above)
         tables.append(drafted)
     for role in ("owned", "pool", "unsettled", "public"):
-        tables += [draft_outsider(survey, t.name, roles[t.name], roles) for t in typed if roles[t.name].role == role]
+        outside = [table.name for table in typed if roles[table.name].role == role]
+        tables += [draft_outsider(survey, name, roles[name], roles) for name in outside]
     filled, kind = with_peeks(tables, reflection, peeks)
     made = gathered(mend(Draft(reflection.label, guess, tuple(filled), facts, tuple(_header(survey)), kind, roles)))
     return made if typed == reflection else with_marked_structure(made, make_draft(reflection, facts, entity))
@@ -98,10 +99,7 @@ def _header(survey: Survey) -> Iterator[Note]:
         for check in table.unread_checks:
             yield review(f"a constraint of {table.name} was not understood and is not kept: {check}")
     if not survey.tells_nullability:
-        yield review(
-            "the source does not say which columns may be NULL. Rows whose parent is NULL are dropped: where that loses much, "
-            "make the ancestor the parent, and the column a reference {kind: same_entity, table: …, nullable: true}"
-        )
+        yield Note("the source does not say which columns may be NULL, so nearly all of them are drafted as if they might be")
 
 
 _MOST_ROUNDS = 50

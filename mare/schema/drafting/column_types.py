@@ -19,6 +19,7 @@ from .words import (
     is_elapsed,
     is_flag,
     is_free_text,
+    is_number_of,
     is_position,
     is_time,
     names_person,
@@ -87,6 +88,9 @@ def draft_key_part(column: ReflectedColumn) -> Entry | None:
     if column.kind == "string":
         if column.max_length is not None and column.max_length >= 36 and words(column.name)[-1:] in (("uuid",), ("guid",)):
             return Entry(column.name, {"type": "identifier", "generate": "uuid"})
+        if {"email", "mail"} & set(words(column.name)) and (column.max_length or 99) >= len("user12345678@example.org"):
+            made_up = Note("fresh ones of this form, for a domain that nobody has")
+            return Entry(column.name, {"type": "identifier", "generate": "pattern", "pattern": "user{n}@example.org"}, (made_up,))
         width = min(8, (column.max_length or 9) - 1)
         letter = (words(column.name) or ("k",))[0][0].upper()
         pattern = f"{letter}{{n:0{width}d}}" if width > 0 else "{n}"
@@ -173,10 +177,12 @@ def _string(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]
         return _code(column)
     if id_stem(column.name) is not None and words(column.name)[-1] not in ("code", "cd"):
         return _identifier(column)
+    if is_number_of(column.name):
+        return _identifier(column)
     if is_free_text(column.name):
         return {"type": "text"}, [review("dropped as free text or personal, by its name", "dropped")]
     if is_time(column.name):
-        note = review("a date stored as text? Then type: date (or datetime) with its format")
+        note = review("a time stored as text? Then type: time (or datetime) with its format", "texts")
         return {"type": "category", "learn": True}, [note]
     return {"type": "category", "learn": True}, []
 

@@ -214,6 +214,10 @@ def _unnamed(survey: Survey) -> EntityGuess:
         ):
             why = f"{_led(-ranked[0][0])}, and it describes people ({', '.join(traits[:3])})"
             return EntityGuess(name, why, rivals=tuple(n for b, n in ranked[1:] if b))
+    if len(staff := [t.name for t in survey.reflection if is_staff(t.name) and reach(survey, t.name)]) == 1:
+        return EntityGuess(
+            staff[0], f"it holds the only people there are, and {_led(reach(survey, staff[0]))}", rivals=candidates
+        )
     return EntityGuess(None, "no table is called after people", rivals=candidates or tuple(t.name for t in tables)[:8])
 
 

@@ -13,7 +13,20 @@ from dataclasses import dataclass, replace
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
 from .public_facts import PublicFacts
-from .words import id_stem, is_code_ending, is_vocabulary, names_of, names_person, personal_traits, singular, stem, words
+from .text_dates import Formats, read_text_dates
+from .words import (
+    id_stem,
+    is_code_ending,
+    is_elapsed,
+    is_position,
+    is_vocabulary,
+    names_of,
+    names_person,
+    personal_traits,
+    singular,
+    stem,
+    words,
+)
 
 KEYLIKE = ("integer", "string", "uuid", "unknown")
 """Stored kinds that a key may have."""
@@ -52,6 +65,8 @@ class Survey:
     key_reasons: Mapping[str, str]
     """Why, for keys that the source does not declare."""
     facts: PublicFacts
+    formats: Formats
+    """How dates are written that are stored as text."""
     tells_nullability: bool
     """False where every column may be NULL: a folder of files does not tell."""
 
@@ -75,11 +90,12 @@ class Survey:
 
 def take_survey(reflection: Reflection, facts: PublicFacts) -> Survey:
     """Keys first, then the links that refer to them."""
+    reflection, formats = read_text_dates(reflection)
     keys, reasons = guess_keys(reflection)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(reflection, keys, tells)
     inferred = inferred_links(reflection, keys, declared, tells)
-    return Survey(reflection, keys, (*declared, *inferred), reasons, facts, tells)
+    return Survey(reflection, keys, (*declared, *inferred), reasons, facts, formats, tells)
 
 
 def guess_keys(reflection: Reflection) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
@@ -118,7 +134,9 @@ def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, st
             traits = ", ".join(personal_traits(c.name for c in table.columns)[:3])
             return (first.name,), f"other tables share this column, and this one describes people ({traits}); no key is declared"
         return (), ""
-    if words(first.name) in (("id",), ("row", "id"), ("key",), ("uuid",), ("code",)):
+    if (meant := _referred_to(table, reflection)) is not None and words(first.name) in _BARE:
+        return (meant,), "other tables hold it, and the column before it only counts rows; the source declares no key"
+    if words(first.name) in _BARE:
         return (first.name,), "by its name; the source declares no key"
     people = any(names_person(column.name) for column in table.columns)
     if is_vocabulary(table.name) and not people and not _owned_elsewhere(reflection, table, first.name):
@@ -128,6 +146,22 @@ def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, st
     if _is_prefixed_id(first, table) and _holders(reflection, first.name) > 1:
         return (first.name,), "it begins with the table's name, and other tables share it; the source declares no key"
     return (), ""
+
+
+def _referred_to(table: ReflectedTable, reflection: Reflection) -> str | None:
+    """The id by which others refer to a vocabulary, whatever it counts its rows with: `d_items.itemid` beside `row_id`."""
+    own = _without_prefix(table.name)
+    for column in table.columns:
+        of = id_stem(column.name)
+        if (
+            of
+            and column.kind in KEYLIKE
+            and own.endswith(of)
+            and is_vocabulary(table.name)
+            and _holders(reflection, column.name) > 1
+        ):
+            return column.name
+    return None
 
 
 def _owned_elsewhere(reflection: Reflection, table: ReflectedTable, column: str) -> bool:
@@ -176,12 +210,15 @@ def _shared_ids(reflection: Reflection) -> dict[str, str | None]:
     for column, tables in holders.items():
         if len(tables) < 2:
             continue
-        described = sorted(
-            ((len(personal_traits(c.name for c in t.columns)), t.name) for t in tables), key=lambda x: (-x[0], x[1])
-        )
-        alone = described[0][0] > 0 and described[0][0] > described[1][0]
-        shared[column] = described[0][1] if alone else None
+        # Of two that describe people alike, the one without a time that goes on holds each of them once.
+        described = sorted((-len(personal_traits(c.name for c in t.columns)), _goes_on(t), t.name) for t in tables)
+        alone = described[0][0] < 0 and described[0][:2] < described[1][:2]
+        shared[column] = described[0][2] if alone else None
     return shared
+
+
+def _goes_on(table: ReflectedTable) -> bool:
+    return any(is_elapsed(column.name) or is_position(column.name) for column in table.columns)
 
 
 Keys = Mapping[str, tuple[str, ...]]
@@ -215,7 +252,7 @@ def declared_links(reflection: Reflection, keys: Keys, tells_nullability: bool) 
 def inferred_links(reflection: Reflection, keys: Keys, declared: tuple[Link, ...], tells_nullability: bool) -> tuple[Link, ...]:
     """Links by name, in tables without a single declared foreign key."""
     settled = {link.table for link in declared}
-    owners = [(table, key) for table in reflection if len(keys[table.name]) == 1 and (key := table.column(keys[table.name][0]))]
+    owners = [(table, key) for table in reflection for key in _single_keys(table, keys, reflection)]
     links = []
     for table in reflection:
         if table.name not in settled:
@@ -227,6 +264,15 @@ def inferred_links(reflection: Reflection, keys: Keys, declared: tuple[Link, ...
     return tuple(links)
 
 
+def _single_keys(table: ReflectedTable, keys: Keys, reflection: Reflection) -> Iterator[ReflectedColumn]:
+    """Columns that rows may be referred to by: the key, what the catalogue says is unique, the code of a vocabulary."""
+    names = [keys[table.name][0]] if len(keys[table.name]) == 1 else []
+    names += [unique[0] for unique in table.uniques if len(unique) == 1 and id_stem(unique[0])]
+    if names and words(names[0]) in _BARE and (meant := _referred_to(table, reflection)) is not None:
+        names.append(meant)
+    yield from (column for name in dict.fromkeys(names) if (column := table.column(name)) is not None)
+
+
 def _nullable(table: ReflectedTable, columns: tuple[str, ...], keys: Keys) -> bool:
     if set(columns) <= set(keys[table.name]):
         return False
@@ -235,18 +281,19 @@ def _nullable(table: ReflectedTable, columns: tuple[str, ...], keys: Keys) -> bo
 
 def _link(table: ReflectedTable, column: ReflectedColumn, owners: Owners, keys: Keys, tells: bool) -> Link | None:
     for targets, why in (
-        (list(_same_name(table, column, owners, keys)), "is called as the key of"),
-        (list(_called_after(table, column, owners)), "is called after"),
+        (dict(_same_name(table, column, owners, keys)), "is called as the key of"),
+        (dict(_called_after(table, column, owners)), "is called after"),
     ):
-        target = _best(table, column, targets)
+        target = _best(table, column, [owner for owner, _ in owners if owner.name in targets])
         if target is not None:
             nullable = tells and _nullable(table, (column.name,), keys)
             why = f"{why} {target.name}"
-            return Link(table.name, (column.name,), target.name, keys[target.name], nullable, declared=False, why=why)
+            return Link(table.name, (column.name,), target.name, (targets[target.name],), nullable, declared=False, why=why)
     return None
 
 
-def _same_name(table: ReflectedTable, column: ReflectedColumn, owners: Owners, keys: Keys) -> Iterator[ReflectedTable]:
+def _same_name(table: ReflectedTable, column: ReflectedColumn, owners: Owners, keys: Keys) -> Iterator[tuple[str, str]]:
+    """Tables that a column may refer to, and by which of their columns."""
     own = keys[table.name] == (column.name,)
     named_by = names_of(id_stem(column.name) or "-")
     mine = words(column.name)
@@ -259,14 +306,14 @@ def _same_name(table: ReflectedTable, column: ReflectedColumn, owners: Owners, k
         mistaken |= _is_common(mine) and stem(target.name) != mine[0]
         mistaken |= column.autoincrement  # its own number, whatever else is part of its key
         if same and not mistaken and target.name != table.name and _fits(column, key):
-            yield target
+            yield target.name, key.name
 
 
 def _is_common(name: tuple[str, ...]) -> bool:
     return len(name) == 1 and singular(name[0]) in _COMMON
 
 
-def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners) -> Iterator[ReflectedTable]:
+def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners) -> Iterator[tuple[str, str]]:
     of = id_stem(column.name)
     parts = words(column.name)
     if of is None and (not parts or parts[-1].endswith(("name", "type", "time", "date"))):
@@ -279,7 +326,7 @@ def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners
         if named_by and words(key.name) in _BARE and target.name != table.name and _fits(column, key):
             names = {stem(target.name), _without_prefix(target.name)}
             if names & named_by or last in names:
-                yield target
+                yield target.name, key.name
 
 
 def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells: bool) -> list[Link]:
@@ -305,9 +352,13 @@ def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells:
 def _best(table: ReflectedTable, column: ReflectedColumn | None, targets: list[ReflectedTable]) -> ReflectedTable | None:
     """One of several vocabularies with such a key: the one that shares a word with this table. A vocabulary for
     something else (`d_labitems` for `outputevents`) is worse than none."""
+    targets = list(dict.fromkeys(targets))
     called = [t for t in targets if column is None or stem(t.name) in names_of(id_stem(column.name) or "-")]
     if len(called) == 1:
         return called[0]
+    meant = [t for t in targets if (narrowed := _qualifier(t, column)) and narrowed in stem(table.name)]
+    if len(meant) == 1:
+        return meant[0]
     fitting = [t for t in targets if not _qualifier(t, column) or _qualifier(t, column) in stem(table.name)]
     if len(fitting) > 1:
         mine = {singular(word) for word in words(table.name)}

@@ -49,7 +49,8 @@ def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[
             Note(guess.why),
             review(f"{_POOL_ROWS} made-up rows are referred to at random; how many are plausible?", "pools"),
         )
-        entries = (*_key_columns(survey, table), *(draft_pool_column(column, survey.facts) for column in _free(survey, table)))
+        made = (draft_pool_column(column, survey.facts) for column in _free(survey, table))
+        entries = (*_key_columns(survey, table), *(_spelled(survey, table, entry) for entry in made))
         return _table(survey, table, "pool", entries, references, notes=made_up, pool=_POOL_ROWS)
     columns = _columns(survey, table, roles, None, None)
     if guess.role == "owned":
@@ -203,7 +204,16 @@ def _columns(
     entries = [_suggested(survey, table, entry, roles) for entry in entries]
     entries = [_during(survey, entry, family, order) for entry in entries]
     entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
-    return (*_key_columns(survey, table), *entries)
+    return (*_key_columns(survey, table), *(_spelled(survey, table, entry) for entry in entries))
+
+
+def _spelled(survey: Survey, table: str, entry: Entry) -> Entry:
+    """How a date is written that is stored as text."""
+    written = survey.formats.get((table, entry.name))
+    if written is None or entry.fields["type"] not in ("date", "datetime"):
+        return entry
+    note = review("a date stored as text, by its name: written in this form?", "texts")
+    return entry.with_fields({"format": written}).with_notes(note)
 
 
 def _times(

@@ -165,6 +165,11 @@ def is_held(table: str) -> bool:
     return bool(words(table)) and singular(words(table)[-1]) in HELD
 
 
+def is_once(table: str) -> bool:
+    """What happens to a person once: `death`."""
+    return bool({singular(word) for word in words(table)} & {"death", "deceased", "mortality"})
+
+
 def is_owned(table: str) -> bool:
     return any(singular(word) in OWNED for word in words(table))
 
@@ -204,6 +209,14 @@ def is_free_text(column: str) -> bool:
             len(words(column)) == 1 or bool(parts & _NAMED_PEOPLE) or bool({singular(w) for w in parts} & (STAFF | set(PERSONS)))
         )
     return words(column) in (("first",), ("last",)) or (bool(parts & _FREE_TEXT) and not parts & _TEXT_EXCEPTIONS)
+
+
+def is_number_of(column: str) -> bool:
+    """A text that names one thing or person: `birth_number`, `iban`, `account_to`."""
+    return bool(set(words(column)) & _NAMING) and not set(words(column)) & _TEXT_EXCEPTIONS
+
+
+_NAMING = _set("number nr iban account phone plate serial passport token hash username login mrn password licence license")
 
 
 def is_code(column: str) -> bool:
