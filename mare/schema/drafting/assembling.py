@@ -22,6 +22,7 @@ from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
 from .public_facts import PublicFacts
 from .reviewing import gathered
 from .roles import guess_entity, guess_roles
+from .siblings import with_siblings
 from .survey import Link, Survey, take_survey
 from .tables import draft_member, draft_outsider
 
@@ -51,7 +52,7 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
     for role in ("owned", "pool", "unsettled", "public"):
         outside = [table.name for table in typed if roles[table.name].role == role]
         tables += [draft_outsider(survey, name, roles[name], roles) for name in outside]
-    filled, kind = with_peeks(tables, reflection, peeks)
+    filled, kind = with_peeks(with_siblings(tables), reflection, peeks)
     made = gathered(mend(Draft(reflection.label, guess, tuple(filled), facts, tuple(_header(survey)), kind, roles)))
     return made if typed == reflection else with_marked_structure(made, make_draft(reflection, facts, entity))
 
@@ -150,6 +151,8 @@ def _mended(table: DraftedTable, fault: Fault) -> DraftedTable:
             return replace(
                 table, key=(), notes=(*table.notes, review(f"key: [{', '.join(table.key)}] {note.text}")), key_notes=()
             )
+        case ("sees", *_):
+            return replace(table, sees=(), notes=(*table.notes, note))
         case ("unique", *_):
             return replace(table, unique=(), notes=(*table.notes, note))
         case ("ignore_columns", int(place), *_):

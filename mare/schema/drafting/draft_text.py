@@ -170,6 +170,8 @@ def plain_table(table: DraftedTable) -> dict[Plain, Plain]:
         fields["unique"] = [_names(names) for names in table.unique]
     if table.parent is not None:
         fields["parent"] = _plain(table.parent.fields)
+    if table.sees:
+        fields["sees"] = list(table.sees)
     for title, entries in (("columns", table.columns), ("references", table.references)):
         if entries:
             fields[title] = {entry.name: _plain(entry.fields) for entry in entries}

@@ -103,6 +103,7 @@ class DraftedTable:
     parent: Entry | None = None
     columns: tuple[Entry, ...] = ()
     references: tuple[Entry, ...] = ()
+    sees: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     ignored_notes: tuple[Note, ...] = ()
 

@@ -35,20 +35,34 @@ def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship
     order = relationship.order_by[0] if relationship.order_by else None
     if entry.fields["type"] not in _DRAWN or entry.name == order or "after" in entry.fields:
         return entry
-    above = _said_above(survey, entry.name, family)
+    above = _said_above(survey, entry.name, family) if is_trait(entry.name) or is_age(entry.name) else None
     if is_age(entry.name) and entry.fields["type"] == "integer":
         ordering = survey.table(table).column(order) if order is not None else None
         if above is not None or ordering is None or ordering.kind not in ("date", "datetime"):
             return entry
         drift: dict[str, FieldValue] = {"same_for": "entity", "drift": {"by": ordering.name, "unit": "years"}}
         return entry.with_fields(drift).with_notes(review(f"one person, whose age follows {ordering.name}?", "facts"))
-    if not is_trait(entry.name):
+    above = above or _prefixed(survey, entry.name, family)
+    if not is_trait(entry.name) and above is None:
         return entry
     if above is not None:
         kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
         note = review("the same as there, by its name?", "facts")
         return Entry(entry.name, kept).with_fields({"determined": {"copy_of": above}}).with_notes(note)
     return entry.with_fields({"same_for": "entity"}).with_notes(review("never changes for one person, by its name?", "facts"))
+
+
+def _prefixed(survey: Survey, name: str, family: Family) -> str | None:
+    """`customer_segment` of an order is the segment of its customer."""
+    for above in family.ancestors:
+        parts, called = words(name), words(above)
+        held = survey.reflection.table(above)
+        if held is None or not called or len(parts) < 2 or singular(called[-1]) != parts[0]:
+            continue
+        same = [column for column in held.columns if words(column.name) == parts[1:] and column.name not in survey.keys[above]]
+        if same:
+            return f"{above}.{same[0].name}"
+    return None
 
 
 def _said_above(survey: Survey, name: str, family: Family) -> str | None:

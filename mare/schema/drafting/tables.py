@@ -13,7 +13,7 @@ from .families import Family, draft_references, guessed
 from .relationships import KEYS, Relationship, guess_relationship, item_column, order_column, value_columns
 from .repeats import with_repeats
 from .survey import Link, Survey
-from .time_order import main_interval, relative_times, start_of
+from .time_order import after_above, main_interval, relative_times, start_of
 from .words import is_beside_calendar, is_money, is_position, is_time, names_person, personal_traits
 
 _UNMODELLED = ("binary", "json", "other")
@@ -224,7 +224,12 @@ def _times(
         return relative_times(survey.table(table), order, 0, survey.facts)
     key = survey.keys[table]
     strict = order in key and set(parent.columns) <= set(key)
-    return relative_times(survey.table(table), order, family.depth, survey.facts, _time_above(survey, family), strict)
+    above = _time_above(survey, family)
+    times = relative_times(survey.table(table), order, family.depth, survey.facts, above, strict)
+    first = order_column(survey, table, parent.columns) if order is None else None
+    if above is not None and first is not None and first not in times:
+        times[first] = after_above(above, survey.facts)
+    return times
 
 
 def _time_above(survey: Survey, family: Family) -> str | None:
@@ -328,7 +333,12 @@ def _public(
         notes=tuple(notes),
         key=survey.keys[table],
         key_notes=(review(f"guessed: {survey.key_reasons[table]}", "keys"),) if table in survey.key_reasons else (),
-        references=tuple(entry for entry in references if entry.fields["kind"] == "public"),
+        references=tuple(entry for entry in references if entry.fields["kind"] == "public" and not _uses(entry, lost)),
         ignored=lost,
         ignored_notes=ignored_notes,
     )
+
+
+def _uses(reference: Entry, columns: tuple[str, ...]) -> bool:
+    own = reference.fields.get("columns", (reference.name,))
+    return bool(set(own if isinstance(own, tuple) else (str(own),)) & set(columns))

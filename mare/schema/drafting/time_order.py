@@ -173,6 +173,12 @@ def _in_sequence(
     return fields, tuple(notes)
 
 
+def after_above(above: str, facts: PublicFacts) -> tuple[Fields, tuple[Note, ...]]:
+    """The time of a row that stands alone under its parent: a death after a birth."""
+    reach = "120y" if any(word in above.casefold() for word in _LIFE) else _longest_gap(facts, 1)
+    return {"after": above, "within": reach}, (review(f"taken to follow {above}, within {reach}", "times"),)
+
+
 def _longest_gap(facts: PublicFacts, depth: int) -> str:
     """Between two rows of a person: as long as the data goes, up to 20 years; further down, a year."""
     first, last = facts.calendar
