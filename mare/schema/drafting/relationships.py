@@ -43,8 +43,24 @@ _MEASURES = (
     "numeric_value", "value_numeric", "value_num", "score", "level", "result_numeric",
 )  # fmt: skip
 
-_OFTEN = ("trans", "payment", "rental", "reading", "movement", "attendance", "booking", "purchase", "sale", "click", "vital")
+_OFTEN = (
+    "trans",
+    "payment",
+    "rental",
+    "reading",
+    "movement",
+    "attendance",
+    "booking",
+    "purchase",
+    "sale",
+    "click",
+    "vital",
+    "occurrence",
+    "exposure",
+)
 """Words of what one person has many of."""
+_SELDOM = ("admission", "stay", "hospital", "surger", "pregnan", "loan", "contract", "polic", "enrol", "card", "period")
+"""Words of what one person has a few of."""
 KEYS = 50
 """Public keys that get a context column of their own, where the catalogue does not tell how many there are."""
 EVENTS, CHILDREN, FEW, ONE = 100, 20, 10, 1
@@ -80,8 +96,9 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
     order = order_column(survey, table, parent)
     item = item_column(survey, table)
     if order is not None:
+        seldom = family.depth == 1 and any(word in table.casefold() for word in _SELDOM)
         often = item is not None or any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and _is_event(table))
-        cap = EVENTS if often else FEW if family.depth == 1 else CHILDREN
+        cap = EVENTS if often else FEW if seldom else CHILDREN
         return Relationship("sequential", cap, f"rows follow each other by {order}", (order,), history_by=item)
     return Relationship("independent", EVENTS if _is_event(table) else CHILDREN, "no column gives an order")
 
@@ -144,7 +161,9 @@ def _order_rank(column: ReflectedColumn) -> tuple[int, int]:
 def _association(survey: Survey, table: str, parent: tuple[str, ...], roles: Mapping[str, RoleGuess]) -> Link | None:
     """The link to a public table that, with the parent, is the key; or the only thing in the table."""
     described = survey.table(table)
-    public = [link for link in survey.links_of(table) if roles[link.target].role == "public"]
+    # Rows are joined by the public key: a vocabulary that is referred to by another column is looked up.
+    keyed = [link for link in survey.links_of(table) if link.references in ((), survey.keys.get(link.target))]
+    public = [link for link in keyed if roles[link.target].role == "public"]
     rest = set(survey.keys[table]) - set(parent)
     for link in public:
         if rest and set(link.columns) == rest and set(survey.keys[table]) & set(parent):

@@ -199,6 +199,9 @@ def _table_or_column(survey: Survey, table: str, why: str, rivals: tuple[str, ..
 
 def _unnamed(survey: Survey) -> EntityGuess:
     tables = [t for t in survey.reflection if not is_staff(t.name) and not is_vocabulary(t.name)]
+    staff = [t.name for t in survey.reflection if is_staff(t.name) and reach(survey, t.name) >= _CONVINCING_REACH * len(tables)]
+    if len(staff) == 1 and tables:
+        return EntityGuess(staff[0], f"it holds the only people there are, and {_led(reach(survey, staff[0]))}")
     if len(tables) == 1:
         return EntityGuess(tables[0].name, "it is the only table: one row must be one person")
     ranked = sorted((-reach(survey, t.name), t.name) for t in tables)
@@ -214,10 +217,6 @@ def _unnamed(survey: Survey) -> EntityGuess:
         ):
             why = f"{_led(-ranked[0][0])}, and it describes people ({', '.join(traits[:3])})"
             return EntityGuess(name, why, rivals=tuple(n for b, n in ranked[1:] if b))
-    if len(staff := [t.name for t in survey.reflection if is_staff(t.name) and reach(survey, t.name)]) == 1:
-        return EntityGuess(
-            staff[0], f"it holds the only people there are, and {_led(reach(survey, staff[0]))}", rivals=candidates
-        )
     return EntityGuess(None, "no table is called after people", rivals=candidates or tuple(t.name for t in tables)[:8])
 
 

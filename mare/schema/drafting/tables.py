@@ -14,7 +14,7 @@ from .relationships import KEYS, Relationship, guess_relationship, item_column, 
 from .repeats import with_repeats
 from .survey import Link, Survey
 from .time_order import after_above, main_interval, relative_times, start_of
-from .words import is_beside_calendar, is_money, is_position, is_time, names_person, personal_traits
+from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, names_person, personal_traits
 
 _UNMODELLED = ("binary", "json", "other")
 LARGE = 500
@@ -188,6 +188,7 @@ def _columns(
 ) -> tuple[Entry, ...]:
     order = relationship.order_by[0] if relationship and relationship.order_by else None
     times = _times(survey, table, family, order)
+    item = item_column(survey, table) if relationship is not None else None
     alone = {names[0] for names in survey.table(table).uniques if len(names) == 1}
     entries = []
     for column in _free(survey, table):
@@ -195,6 +196,8 @@ def _columns(
             entry = _position(column, survey.keys[table], order)
         else:
             entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
+        if column.name == item and entry.fields["type"] == "identifier":
+            entry = Entry(entry.name, {"type": "category", "learn": True, **({"nullable": True} if column.nullable else {})})
         if column.name in times:
             entry = _tied(entry, *times[column.name])
         if not survey.tells_nullability and (column.name == order or column.name in survey.keys[table]):
@@ -226,6 +229,11 @@ def _times(
     strict = order in key and set(parent.columns) <= set(key)
     above = _time_above(survey, family)
     times = relative_times(survey.table(table), order, family.depth, survey.facts, above, strict)
+    if order is not None and counts_visits(order):
+        # Numbered by the source: their dates go on with the numbers.
+        day = order_column(survey, table, (*parent.columns, order))
+        if day is not None and day not in times:
+            times[day] = relative_times(survey.table(table), day, family.depth, survey.facts, above)[day]
     first = order_column(survey, table, parent.columns) if order is None else None
     if above is not None and first is not None and first not in times:
         times[first] = after_above(above, survey.facts)
@@ -318,12 +326,16 @@ def _public(
     linked = _linked(survey, table)
     notes = [Note(guess.why), review("copied verbatim: make sure that it holds nothing about anybody", "public")]
     free = [column for column in described.columns if column.name not in (*survey.keys[table], *linked)]
-    if numbers := [column.name for column in free if column.kind in ("integer", "number")]:
+    if numbers := [column.name for column in free if column.kind in ("integer", "number") and id_stem(column.name) is None]:
         doubt = "may be an aggregate over people; ignore_columns leaves it out"
         notes.append(review(f"{', '.join(numbers)} {doubt}", "aggregates", ", ".join(numbers)))
     if untyped := [column.name for column in free if column.kind == "unknown"]:
         doubt = "if one of them is a number, it may be an aggregate over people"
         notes.append(review(f"{doubt}: {', '.join(untyped)}", "aggregates", ", ".join(untyped)))
+    own = survey.keys[table]
+    referred = tuple(dict.fromkeys(link.references for link in survey.links_to(table) if link.references not in ((), own)))
+    if undeclared := [", ".join(columns) for columns in referred if columns not in described.uniques]:
+        notes.append(review(f"others refer to {', '.join(undeclared)}: is it unique?", "keys", ", ".join(undeclared)))
     private = [link for link in survey.links_of(table) if roles[link.target].role in ("pool", "owned")]
     lost = tuple(dict.fromkeys(name for link in private for name in link.columns))
     ignored_notes = tuple(review(f"{link.label} would lead to rows that are made up") for link in private)
@@ -333,6 +345,7 @@ def _public(
         notes=tuple(notes),
         key=survey.keys[table],
         key_notes=(review(f"guessed: {survey.key_reasons[table]}", "keys"),) if table in survey.key_reasons else (),
+        unique=referred,
         references=tuple(entry for entry in references if entry.fields["kind"] == "public" and not _uses(entry, lost)),
         ignored=lost,
         ignored_notes=ignored_notes,

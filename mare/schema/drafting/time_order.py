@@ -24,6 +24,7 @@ _LATER = (
     "decid", "decision", "require", "dropoff", "checkout", "thru", "left", "leav", "withdraw",
 )  # fmt: skip
 """Words of what happens to a thing once it has begun: nothing comes back before it was lent."""
+_STAGES = (("ship", "dispatch", "sent"), ("deliver", "receiv", "arriv"), ("return", "refund"))
 _LIFE = ("birth", "dob", "born")
 _BEGINNINGS = (
     "diagnos", "enrol", "regist", "inclu", "consent", "index", "baseline", "entry", "entered", "admit", "admission", "start",
@@ -32,6 +33,11 @@ _BEGINNINGS = (
 """Words of a person's dates that what happens to them hardly precedes."""
 _ENDINGS = ("end", "last", "exit", "stop", "disch", "clos", "updat", "modif")
 _DEATHS = ("death", "dod", "deceased", "died")
+_LASTING = (
+    "period", "era", "coverage", "enrol", "member", "employ", "contract", "polic", "subscri", "account", "loan", "lease",
+    "treatment", "therap", "marriage", "residen", "job", "insur", "study", "trial",
+)  # fmt: skip
+"""Words of what goes on for years."""
 _MOVES = ("transfer", "movement", "bed", "ward")
 
 
@@ -80,7 +86,7 @@ def relative_times(
         if birth is not None and any(word in column.name.casefold() for word in _DEATHS):
             tied[column.name] = ({"after": birth, "within": "120y"}, (Note(f"never before {birth}"),))
         elif begins is not None and _comes_later(table, begins, column):
-            tied[column.name] = _after(table, begins, column.name, None, depth, facts)
+            tied[column.name] = _after(table, _stage_before(table, column) or begins, column.name, None, depth, facts)
     for twin in twins(table).values():
         tied[twin.name] = (twin.fields, (Note(f"the day of {twin.of}, by its name" if twin.is_day else f"within {twin.of}"),))
     return tied
@@ -93,6 +99,18 @@ def _comes_later(table: ReflectedTable, start: str, column: ReflectedColumn) -> 
     if begins is None or begins.kind not in ("date", "datetime") or is_birth(start) or column.kind not in ("date", "datetime"):
         return False
     return late and not any(part.startswith(_LATER) for part in words(start))
+
+
+def _stage_before(table: ReflectedTable, column: ReflectedColumn) -> str | None:
+    """Of a thing that goes through stages, the column of the one before: nothing is delivered before it was shipped."""
+    stage = _stage(column.name)
+    earlier = [(_stage(other.name), other.name) for other in _moments(table) if other.kind == column.kind]
+    before = [(at, name) for at, name in earlier if 0 <= at < stage]
+    return max(before)[1] if before else None
+
+
+def _stage(name: str) -> int:
+    return next((at for at, stage in enumerate(_STAGES) if any(part.startswith(stage) for part in words(name))), -1)
 
 
 def _beginning(table: ReflectedTable) -> str | None:
@@ -123,7 +141,9 @@ def _after(
     if not numeric:
         life = any(word in start.casefold() for word in _LIFE)
         future = is_beside_calendar(end)
-        fields["within"] = "120y" if life else "10y" if future else "365d" if depth <= 2 else "30d"
+        long = any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
+        near = _longest_gap(facts, 1) if long else "365d" if depth <= 2 else "30d"
+        fields["within"] = "120y" if life else "10y" if future else near
         if future:
             last = facts.calendar[1]
             fields["max"] = date(last.year + 10, last.month, min(last.day, 28))

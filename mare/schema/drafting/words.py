@@ -22,7 +22,9 @@ PERSONS = (
 STAFF = _set(
     """
     employee provider caregiver staff doctor physician practitioner clinician nurse surgeon worker operator
-    technician prescriber therapist pharmacist operator personnel
+    technician prescriber therapist pharmacist personnel teacher instructor professor lecturer tutor trainer coach agent clerk
+    manager salesperson seller adviser advisor officer judge lawyer librarian cashier consultant investigator psychologist
+    counselor counsellor dentist midwife broker adjuster
     """
 )
 """Words for people who are not the entity: they are replaced by a pool."""
@@ -44,7 +46,7 @@ HELD = _set("account policy contract household family portfolio subscription mor
 PERSONAL_TRAITS = _set(
     """
     gender sex male female age birthdate birthday dob race ethnicity marital surname lastname firstname maiden ssn
-    passport gestational
+    passport gestational email phone mobile salary hired nationality
     """
 )
 """Words of columns that describe a person."""
@@ -233,6 +235,11 @@ def is_position(column: str) -> bool:
     return bool(set(parts) & _POSITIONS) or (
         parts[-1] in _NUMBERINGS and len(parts) > 1 and bool({parts[0], parts[-2]} & _NUMBERED)
     )
+
+
+def counts_visits(column: str) -> bool:
+    """A number that goes on with time: `visit_no`, `cycle`; a line of an invoice has no time of its own."""
+    return is_position(column) and bool(set(words(column)) & (_NUMBERED - {"line", "row", "item"}))
 
 
 def is_time(column: str) -> bool:
