@@ -76,7 +76,7 @@ def init(
 
 def _asked(facts: PublicFacts, draft: Draft) -> PublicFacts:
     """On a terminal, what was not said is asked for; no answer leaves it open. A pipe is never asked."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not _is_terminal():
         return facts
     if facts.between is None and _has_dates(draft):
         typer.echo("Between which days was the data collected? It bounds every date. Enter leaves it open.", err=True)
@@ -87,6 +87,10 @@ def _asked(facts: PublicFacts, draft: Draft) -> PublicFacts:
         count = _prompted(f"About how many {draft.entity.node} are there, if that is public? Enter leaves it open", int)
         facts = facts if count is None else replace(facts, entities=count)
     return facts
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _prompted(question: str, read: Callable[[str], Answer]) -> Answer | None:
@@ -163,7 +167,7 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
         ("owned", "owned"),
         ("pool", "pools"),
         ("public", "public"),
-        ("unsettled", "to settle"),
+        ("unsettled", "left out" if draft.entity.table is not None else "to settle"),
     ):
         names = [drafted.name for drafted in draft.tables if drafted.role == role]
         if names:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import cast
 
+from mare.schema.ready import JSON_SCHEMA
 from mare.schema.yaml_nodes import Plain
 from mare.schema.yaml_writing import inline, scalar
 
@@ -37,6 +38,7 @@ def write_draft(draft: Draft, next_command: str = "mare check FILE --from SOURCE
 
 
 def _header(draft: Draft, next_command: str) -> Iterator[str]:
+    yield f"# yaml-language-server: $schema={JSON_SCHEMA}"
     yield f"# A draft by `mare init`, from {_printable(draft.source)}."
     if draft.peeked == "types":
         yield "# VALUES WERE READ to find out types. What they filled in is marked `peeked: true`: `mare fit` refuses it"
@@ -50,6 +52,7 @@ def _header(draft: Draft, next_command: str) -> Iterator[str]:
     things = "1 thing" if count == 1 else f"{count} things"
     yield f"# {things} to review: look for REVIEW, mend or accept it, and delete the comment."
     yield f"# Next: {_printable(next_command)}"
+    yield f"# For editors that complete and check: mare schemas --json-schema > {JSON_SCHEMA}"
     for note in draft.header:
         yield from (f"# {line}" for line in _wrapped(f"- {_text(note)}", 2))
 

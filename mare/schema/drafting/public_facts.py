@@ -39,5 +39,5 @@ class PublicFacts:
     def births(self) -> tuple[date, date]:
         """Whoever lives while the data was collected was born within a lifetime before it began."""
         first, last = self.calendar
-        earliest = first.year - _LIFE
-        return date(_CENTURY if earliest < _CENTURY <= first.year else max(1, earliest), 1, 1), last
+        lived = _CENTURY <= first.year <= self.today.year
+        return date(_CENTURY if lived else max(1, first.year - _LIFE), 1, 1), last

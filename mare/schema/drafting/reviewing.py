@@ -30,6 +30,7 @@ TOPICS: Mapping[str, str] = {
     "codes": "taken for codes, by their names",
     "flags": "taken for 0 and 1 alone",
     "texts": "dates stored as text, read as their format says: is it this one?",
+    "positions": "taken for the row's number within its parent; does it count anew? within: […]",
     "ranges": "the scale depends on what is measured; ranges: {…} declares some",
     "made up": "made-up ranges of pools",
     "worked out": "may follow from other values; how to say so stands there",
@@ -50,7 +51,15 @@ def gathered(draft: Draft) -> Draft:
         if len(places) > 1:
             asked.append(review(f"{text}: {_listed(places)}", topic))
             tables = [_quiet(table, topic) for table in tables]
-    return replace(draft, tables=tuple(tables), header=(*asked, *draft.header))
+    return replace(draft, tables=tuple(_unasked(table) for table in tables), header=(*asked, *draft.header))
+
+
+def _unasked(table: DraftedTable) -> DraftedTable:
+    """What is left out asks for one thing alone: whether it should be."""
+    if not table.ignore:
+        return table
+    plain = tuple(Entry(entry.name, entry.fields) for entry in table.columns)
+    return replace(table, columns=plain, references=tuple(Entry(entry.name, entry.fields) for entry in table.references))
 
 
 def _places(table: DraftedTable, topic: str) -> Iterator[tuple[str, str]]:
@@ -58,7 +67,8 @@ def _places(table: DraftedTable, topic: str) -> Iterator[tuple[str, str]]:
     for note in (*table.notes, *table.key_notes, *table.ignored_notes):
         if note.topic == topic and note.review:
             yield table.name, ", ".join(table.key) if topic == "keys" else note.about
-    for entry in (*((table.parent,) if table.parent is not None else ()), *table.columns, *table.references):
+    entries = () if table.ignore else (*table.columns, *table.references)
+    for entry in (*((table.parent,) if table.parent is not None else ()), *entries):
         for note in entry.notes:
             if note.topic == topic and note.review:
                 yield table.name, note.about or entry.name

@@ -255,7 +255,9 @@ def _time_above(survey: Survey, family: Family) -> str | None:
 
 def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None) -> Entry:
     sure = column.name in key or column.name == order
-    notes = () if sure else (review("taken for the row's number within its parent; does it count anew? within: […]"),)
+    notes = (
+        () if sure else (review("taken for the row's number within its parent; does it count anew? within: […]", "positions"),)
+    )
     return Entry(column.name, {"type": "position"}, notes)
 
 

@@ -142,7 +142,8 @@ def _after(
         life = any(word in start.casefold() for word in _LIFE)
         future = is_beside_calendar(end)
         long = any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
-        near = _longest_gap(facts, 1) if long else "365d" if depth <= 2 else "30d"
+        dies = depth == 0 and any(word in end.casefold() for word in _DEATHS)
+        near = _longest_gap(facts, 1) if long or dies else "365d" if depth <= 2 else "30d"
         fields["within"] = "120y" if life else "10y" if future else near
         if future:
             last = facts.calendar[1]

@@ -10,7 +10,9 @@ from tests.reflections import ADMISSIONS, NOTHING_KNOWN, PATIENTS, comment_on, d
 
 def test_the_header_says_what_it_was_drafted_from_and_that_nothing_was_read() -> None:
     text = draft(reflect(PATIENTS, ADMISSIONS, label="postgresql://me@host/ehr"), NOTHING_KNOWN)
-    assert text.startswith("# A draft by `mare init`, from postgresql://me@host/ehr.\n")
+    first, second, *_ = text.splitlines()
+    assert first == "# yaml-language-server: $schema=mare.schema.json"
+    assert second == "# A draft by `mare init`, from postgresql://me@host/ehr."
     assert "Only the catalogue was read, no value" in text
     assert "# Next: mare check" in text
 
