@@ -14,6 +14,7 @@ from mare.errors import InternalError
 from .drafted import EntityGuess, Entry, FieldValue, Note, RoleGuess, review
 from .survey import Link, Survey
 from .time_order import main_interval
+from .words import names_stay_of_unit
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,11 @@ def _is_doubted(survey: Survey, link: Link, entity: EntityGuess) -> bool:
     interval = main_interval(survey.table(link.target))
     times = [column.name for column in survey.table(link.table).columns if column.kind in ("date", "datetime")]
     in_key = bool(set(link.columns) & set(survey.keys[link.table]))
-    return bool(times) and interval is not None and _are_moments(survey, link, times[0], interval) and not in_key
+    # What others are part of is itself a part of what is above it, and what is charted in a stay belongs to that stay.
+    spell = main_interval(survey.table(link.table)) is not None and any(True for _ in survey.links_to(link.table))
+    if spell or names_stay_of_unit(link.target) or in_key:
+        return False
+    return bool(times) and interval is not None and _are_moments(survey, link, times[0], interval)
 
 
 def break_cycles(links: list[Link], node: str) -> list[Link]:

@@ -198,6 +198,11 @@ def names_stay(column: str) -> bool:
     return any(word in column.casefold() for word in _STAY_WORDS)
 
 
+def names_stay_of_unit(table: str) -> bool:
+    """A stay on one ward, within which everything of it is charted: `icustays`, `edstays`."""
+    return stem(table).endswith("stay")
+
+
 def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
     """The columns that describe a person: evidence for who the entity is."""
     return tuple(name for name in columns if PERSONAL_TRAITS & {*words(name), "".join(words(name))} or is_birth(name))
