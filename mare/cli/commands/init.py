@@ -27,7 +27,7 @@ _MAX_VALUES = 100
 @app.command()
 def init(
     source: Annotated[
-        str, typer.Argument(help="A database URL, a database file, a folder of CSV or Parquet files, or one such file.")
+        str, typer.Argument(help="A database URL, a database file, a folder of CSV or Parquet files, or one file.")
     ],
     entity: Annotated[
         str | None, typer.Option(help="The table whose rows are the people to protect, or TABLE.COLUMN that tells them apart.")

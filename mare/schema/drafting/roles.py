@@ -12,7 +12,8 @@ from mare.errors import SourceError
 from mare.schema.reflection import ReflectedTable
 
 from .drafted import EntityGuess, RoleGuess, review
-from .survey import KEYLIKE, Link, Survey
+from .keys import KEYLIKE
+from .survey import Link, Survey
 from .words import (
     is_held,
     is_money,
