@@ -87,7 +87,7 @@ def test_an_editor_sees_what_does_not_load(column: str) -> None:
     ],
 )
 def test_a_mistyped_word_is_one_message_that_lists_the_words_there_are(line: str, words: list[str]) -> None:
-    [error] = VALIDATOR.iter_errors(as_editors_see(f"mare: 1\nentity: a\ntables:\n  a:\n    {line}\n"))
+    [error] = validator().iter_errors(as_editors_see(f"mare: 1\nentity: a\ntables:\n  a:\n    {line}\n"))
     assert "is not one of" in error.message
     assert all(word in error.message for word in words)
 
