@@ -127,7 +127,8 @@ def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...
             return entry
         return entry.with_notes(Note(f"probably after: {fields['after']}"))
     if "determined" in fields:
-        return Entry(entry.name, {"type": entry.fields["type"], **fields}, notes)
+        nullable = {"nullable": True} if "nullable" in entry.fields else {}
+        return Entry(entry.name, {"type": entry.fields["type"], **fields, **nullable}, notes)
     kept = dict(entry.fields)
     nullable = kept.pop("nullable", None)
     learned = kept.pop("learn", None)

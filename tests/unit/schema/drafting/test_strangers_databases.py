@@ -72,6 +72,13 @@ def test_a_date_and_its_moment_are_one_thing() -> None:
     assert columns["visit_end_datetime"].after == "visit_start_datetime"  # type: ignore[union-attr]
 
 
+def test_the_day_of_a_moment_that_may_be_null_may_be_too() -> None:
+    deaths = table(
+        "visits", "id integer, subject_id integer, seen_date date?, seen_datetime datetime?", key="id", refers=TO_PATIENT
+    )
+    assert drafted(PATIENTS, deaths).tables["visits"].columns["at_date"].nullable
+
+
 def test_a_moment_that_may_be_null_lies_in_the_day_that_never_is() -> None:
     events = table("events", "id integer, subject_id integer, chartdate date, charttime datetime?", key="id", refers=TO_PATIENT)
     schema = drafted(PATIENTS, events)
