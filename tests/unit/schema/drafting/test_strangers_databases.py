@@ -76,7 +76,7 @@ def test_the_day_of_a_moment_that_may_be_null_may_be_too() -> None:
     deaths = table(
         "visits", "id integer, subject_id integer, seen_date date?, seen_datetime datetime?", key="id", refers=TO_PATIENT
     )
-    assert drafted(PATIENTS, deaths).tables["visits"].columns["at_date"].nullable
+    assert drafted(PATIENTS, deaths).tables["visits"].columns["seen_date"].nullable
 
 
 def test_a_moment_that_may_be_null_lies_in_the_day_that_never_is() -> None:
