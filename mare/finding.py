@@ -45,7 +45,7 @@ def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool)
     refuse_file_url(text, fault)
     if match := _URL.match(text):
         return match[1].lower()
-    path = Path(text)
+    path = Path(text.partition("?encoding=")[0] if must_exist else text)  # files may say how their letters are written
     if not must_exist and not is_there(path):
         path = Path(text.partition("?format=")[0])  # a folder to be written may say what its files are to be
         require_path(path, fault, f"the name of a new file or folder ({_GIVE})")

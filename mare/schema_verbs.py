@@ -5,6 +5,7 @@ None of them reads a row: a source is asked for its catalogue only.
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Literal
 
@@ -12,12 +13,19 @@ from mare.finding import Location, open_source
 from mare.schema import Fault, Schema
 
 
-def draft(source: Location, *, entity: str | None = None) -> str:
-    """A schema for this source as YAML text, with a REVIEW comment next to everything that a person should look at."""
+def draft(
+    source: Location, *, entity: str | None = None, between: tuple[date, date] | None = None, entities: int | None = None
+) -> str:
+    """A schema for this source as YAML text, with a REVIEW comment next to everything that a person should look at.
+
+    ``between``: the first and the last day of the data; ``entities``: roughly how many there are. Both, if they are public.
+    """
+    from mare.schema.drafting import PublicFacts
     from mare.schema.drafting import draft as draft_reflection
 
+    facts = PublicFacts(date.today(), between, entities)
     with open_source(source) as opened:
-        return draft_reflection(opened.reflect(), entity)
+        return draft_reflection(opened.reflect(), facts, entity)
 
 
 def check(schema: Schema | str | Path, source: Location | None = None) -> tuple[Fault, ...]:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mare.schema.ready import folder
+from mare.schema.ready import JSON_SCHEMA, folder
 from mare.schema.schema import Schema
-
-FILE_NAME = "mare.schema.json"
 
 Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
 
@@ -19,7 +17,7 @@ Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
 def json_schema() -> dict[str, Json]:
     """JSON Schema (draft 2020-12) of a schema file."""
     made: Json = Schema.model_json_schema(mode="validation")
-    made = _without_titles(made)
+    made = _told_apart(_without_titles(made))
     assert isinstance(made, dict)
     definitions = made["$defs"]
     assert isinstance(definitions, dict)
@@ -40,9 +38,30 @@ def _without_titles(value: Json) -> Json:
     return [_without_titles(item) for item in value] if isinstance(value, list) else value
 
 
+def _told_apart(value: Json) -> Json:
+    """One of several that a word tells apart (`type`, `kind`): the word decides which one is checked, so that an editor says
+    which words there are, and not that nothing of all of them fits."""
+    if isinstance(value, list):
+        return [_told_apart(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    told = {name: _told_apart(item) for name, item in value.items()}
+    discriminator = told.pop("discriminator", None)
+    if not isinstance(discriminator, dict):
+        return told
+    word, mapping = discriminator["propertyName"], discriminator["mapping"]
+    assert isinstance(word, str)
+    assert isinstance(mapping, dict)
+    del told["oneOf"]
+    cases: list[Json] = [
+        {"if": {"properties": {word: {"const": name}}, "required": [word]}, "then": {"$ref": to}} for name, to in mapping.items()
+    ]
+    return {**told, "type": "object", "required": [word], "properties": {word: {"enum": [*mapping]}}, "allOf": cases}
+
+
 def main(target: Path | None = None) -> Path:
     """Write the file beside the ready schemas."""
-    path = target or folder() / FILE_NAME
+    path = target or folder() / JSON_SCHEMA
     path.write_text(json_schema_text(), encoding="utf-8")
     return path
 

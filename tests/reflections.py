@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 
 from mare.schema import Schema
-from mare.schema.drafting import draft
+from mare.schema.drafting import PublicFacts, draft
 from mare.schema.loading import load_document
 from mare.schema.reflection import (
     ColumnOrder,
@@ -59,14 +60,24 @@ def reflect(*tables: ReflectedTable, label: str = "a source", left_out: tuple[Le
     return Reflection(label, tables, left_out)
 
 
-def drafted(*tables: ReflectedTable, entity: str | None = None, peeks: Mapping[tuple[str, str], Peek] | None = None) -> Schema:
+NOTHING_KNOWN = PublicFacts(date(2025, 6, 30))
+SIX_YEARS = PublicFacts(date(2025, 6, 30), (date(2019, 1, 1), date(2024, 12, 31)), 4000)
+"""What a person may know of the data."""
+
+
+def drafted(
+    *tables: ReflectedTable,
+    entity: str | None = None,
+    peeks: Mapping[tuple[str, str], Peek] | None = None,
+    facts: PublicFacts = NOTHING_KNOWN,
+) -> Schema:
     """The schema that the draft of these tables loads as."""
-    return load_document(draft(reflect(*tables), entity, peeks)).schema
+    return load_document(draft(reflect(*tables), facts, entity, peeks)).schema
 
 
-def written(*tables: ReflectedTable, entity: str | None = None) -> str:
+def written(*tables: ReflectedTable, entity: str | None = None, facts: PublicFacts = NOTHING_KNOWN) -> str:
     """The draft as text."""
-    return draft(reflect(*tables), entity)
+    return draft(reflect(*tables), facts, entity)
 
 
 def comment_on(text: str, line_start: str) -> str:

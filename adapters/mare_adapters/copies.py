@@ -20,7 +20,7 @@ from mare.ports import RemovedRows
 
 from .engine import open_duckdb, quoted
 from .locations import file_location, sql_location
-from .sources.csv_files import fields_of_any_length, read_header
+from .sources.csv_files import UTF_8, fields_of_any_length, read_header, split_encoding
 from .sources.duckdb import reflect_duckdb
 from .sources.folder import DataFile, find_files
 
@@ -104,8 +104,14 @@ def _check(table: str, removed: RemovedRows, rows: int) -> None:
 def copy_folder(location: Location, folder: Path, removed: Mapping[str, RemovedRows]) -> Location:
     """The files under the names that they have: every other row is written as it stood, and a part that is left with none is not.
     Tables that lose nothing are linked, not copied."""
-    source = Path(str(location))
-    for file in find_files(source)[0]:
+    source, encoding = split_encoding(location)
+    if encoding != UTF_8:
+        raise SourceError(
+            f"an audit copies the rows of files in UTF-8 alone, and {source} is read as {encoding}. Save it in UTF-8."
+        )
+    files, _ = find_files(source)
+    source = source.parent if source.is_file() else source
+    for file in files:
         rows = removed.get(file.label, _NONE)
         counted = _copied_parts(file, source, folder, rows) if rows.places else _linked(file, source, folder, rows)
         if counted != rows.rows:

@@ -90,6 +90,10 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
     return wanted
 
 
+UNCLEAR = 20
+"""Keys that are kept where none stands clear of the noise."""
+
+
 @dataclass(frozen=True)
 class ChosenKeys:
     """Keys by who refers to them, their noisy counts, and what is doubtful about them."""
@@ -112,8 +116,8 @@ def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, R
         counts, strangers = answer.rows[:-2], float(answer.rows[-2])
         order = np.argsort(-counts, kind="stable")[: choice.most]
         clear = order if choice.exactly else order[counts[order] > clear_of_noise(choice.keys) * answer.rows_deviation]
-        # Something has to be there to refer to: the key that was counted most, be it noise.
-        found = np.sort(clear if len(clear) or choice.nullable else order[:1])
+        # Something has to be there to refer to: those that were counted most, be it noise. One alone would look like knowledge.
+        found = np.sort(clear if len(clear) or choice.nullable else order[:UNCLEAR])
         keys[choice.name] = tuple(int(key) for key in found)
         weights[choice.name] = tuple(float(count) for count in np.maximum(counts[found], 0.0))
         if not len(clear) and choice.reference is not None:

@@ -199,7 +199,10 @@ class DatasetDag:
 def _generation(dag: DatasetDag) -> nx.DiGraph[str]:
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(node.name for node in dag.nodes)
-    graph.add_edges_from((e.before, e.after) for e in dag.edges if e.kind not in UNORDERED)
+    public = {node.name for node in dag.nodes if node.role == "public"}
+    # Public tables are copied, so none of them waits for another: what refers in a circle there is no circle.
+    waiting = (e for e in dag.edges if e.kind not in UNORDERED and not {e.before, e.after} <= public)
+    graph.add_edges_from((e.before, e.after) for e in waiting)
     return graph
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from mare.codec.category import Redrawn
 from mare.domain import CodeArray, RowDraws, purpose_of
 from mare.relational.placing import Index
+from mare.relational.sharing import rows_above
 from mare.release import SettledGroup
 
 from .run import Run
@@ -50,11 +51,16 @@ def _redraw(run: Run, table: str, groups: Sequence[SettledGroup], rests: Mapping
     for settled in groups:
         own = {name: rest for name, rest in rests.items() if name in settled.columns}
         _ask_again(run, settled, own, written, rows, label)
-    draws = RowDraws(run.keys[table], purpose_of(f"rest of {table} {label}"))
+    shared = {held.column: held for held in run.made.codecs[table].shared}
     for name, rest in rests.items():
         left = rows[written[name][rows] == rest.code]
-        if len(left):
-            written[name][left] = rest.pick(draws.at(name, left).random()).astype(written[name].dtype)
+        if not len(left):
+            continue
+        # What is the same in many rows is drawn once for all of them.
+        held = shared.get(name)
+        home, index = (table, left) if held is None else (held.above, rows_above(held, run.placed)[left])
+        draws = RowDraws(run.keys[home], purpose_of(f"rest of {table} {label}")).at(name, index)
+        written[name][left] = rest.pick(draws.random()).astype(written[name].dtype)
 
 
 def _ask_again(
@@ -71,11 +77,13 @@ def _ask_again(
         waiting |= written[name][rows] == rest.code
     rows = rows[waiting]
     drawn = {name: codes[rows] for name, codes in run.tables[settled.group.table].codes[settled.group.part].items()}
+    # What is the same in many rows stands here too, but a context has drawn it.
+    others = [name for name in drawn if name in settled.columns and name not in rests]
     stood = {name: written[name][rows] == rest.code for name, rest in rests.items()}
     alike = {name: np.full(len(rows), -1) for name in rests}
     for attempt in range(ATTEMPTS if len(rows) else 0):
         again = run.sample(settled, rows, f"rest {label} {attempt}")
-        common = sum((again[name] == codes).astype(np.int64) for name, codes in drawn.items() if name not in rests)
+        common = sum((again[name] == codes).astype(np.int64) for name, codes in drawn.items() if name in others)
         for name, rest in rests.items():
             better = stood[name] & (again[name] < rest.code) & (common > alike[name])
             written[name][rows[better]] = again[name][better]

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SUFFIX = ".yaml"
+JSON_SCHEMA = "mare.schema.json"
+"""The file beside them that tells editors the language."""
 
 
 @dataclass(frozen=True)

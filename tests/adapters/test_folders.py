@@ -113,15 +113,29 @@ def test_every_bad_file_is_told_at_once_with_what_to_do(tmp_path: Path) -> None:
         assert wanted in line
 
 
-@pytest.mark.parametrize("first", ["17,F,F,1950-01-02", "1;2;3", "1950-01-02,Smith", "4711", "1,5;x;02.01.1950"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "17,F,F,1950-01-02",
+        "1;2;3",
+        "1950-01-02,Smith",
+        "4711",
+        "1,5;x;02.01.1950",
+        "Smith,Anna,1950-01-02,F",
+        "Smith,F,smith@hospital.org",
+        "Smith,F,-1",
+        "Smith,F,0049301234",
+        "Smith,de305d54-75b4-431b-adb2-eb6b9e546014",
+    ],
+)
 def test_a_file_without_a_header_is_refused_before_a_row_becomes_one(tmp_path: Path, first: str) -> None:
     (tmp_path / "t.csv").write_text(f"{first}\n{first}\n")
     with pytest.raises(SourceError, match="looks like a row, not like a header") as refused:
         reflect(tmp_path)
-    assert not any(value in str(refused.value) for value in ("1950", "Smith", "F,", "4711"))
+    assert not any(value in str(refused.value) for value in ("1950", "Smith", "F,", "4711", "hospital.org", "0049", "de305d54"))
 
 
-@pytest.mark.parametrize("header", ["id,2019,2020,2021", "1st,a,b", "id", "1,name,sex"])
+@pytest.mark.parametrize("header", ["id,2019,2020,2021", "1st,a,b", "id", "1,name,sex", "id,1.1,1.2,1.2.3"])
 def test_names_of_years_and_numbers_are_names(tmp_path: Path, header: str) -> None:
     (tmp_path / "t.csv").write_text(f"{header}\n")
     assert [column.name for column in reflect(tmp_path).tables[0].columns] == header.split(",")
@@ -282,3 +296,32 @@ def test_lines_that_end_as_on_old_macs_are_told(tmp_path: Path) -> None:
     write(tmp_path / "t.csv", b"a,b\r1,2\r3,4\r")
     with pytest.raises(SourceError, match="CR alone"):
         rows(tmp_path, "t", "a")
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.tsv", "people.csv.gz", "people.tsv.gz", "people.parquet"])
+def test_one_file_is_a_source_of_one_table(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    sign = "\t" if ".tsv" in name else ","
+    if name.endswith("parquet"):
+        pq.write_table(pa.table({"id": ["1"], "sex": ["F"]}), path)
+    else:
+        text = f"id{sign}sex\n1{sign}F\n".encode()
+        path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    (tmp_path / "other.csv").write_text("x\n1\n")
+    assert names(path) == ["people"]
+    assert rows(path, "people", "id", "sex") == [{"id": "1", "sex": "F"}]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le"])
+def test_letters_are_read_as_the_location_says(tmp_path: Path, encoding: str) -> None:
+    write(tmp_path / "t.csv", 'größe;wert\nklein;é\n"a;b";\n'.encode(encoding))
+    location = f"{tmp_path}?encoding={encoding}"
+    with open_source(location) as source:
+        found = pa.Table.from_batches(source.read("t", ("größe", "wert"))).to_pylist()
+    assert found == [{"größe": "klein", "wert": "é"}, {"größe": "a;b", "wert": None}]
+
+
+def test_an_encoding_that_is_none_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    write(tmp_path / "t.csv", "a\n1\n")
+    with pytest.raises(SourceError, match=r"there is no such encoding. Write utf-8, latin-1"):
+        open_source(f"{tmp_path}?encoding=latin9000")

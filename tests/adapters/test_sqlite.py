@@ -244,3 +244,10 @@ def test_a_url_names_the_file_with_three_slashes_and_a_path_with_four(made: Path
     for url in (f"sqlite:///{made.name}", f"sqlite:///{made}"):
         with open_source(url) as source:
             assert [table.name for table in source.reflect()] == ["t"]
+
+
+def test_a_unique_column_is_known_whatever_its_type_says(made: Path) -> None:
+    """SQLAlchemy reads the words of a table, and misses those behind a length."""
+    run(made, "CREATE TABLE t (id INTEGER PRIMARY KEY, email VARCHAR(200) NOT NULL UNIQUE, a INT, b INT, UNIQUE (a, b))")
+    with open_source(made) as source:
+        assert source.reflect().tables[0].uniques == (("a", "b"), ("email",))

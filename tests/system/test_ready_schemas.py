@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mare.schema.ready import find, names
+from mare.schema.ready import find, folder, names
 from tests.command_line import mare
 from tests.published_tables import as_csv_folder, as_sqlite
 
@@ -118,3 +118,11 @@ def test_a_built_wheel_holds_them(tmp_path: Path) -> None:
         check=True,
     ).stdout.split()
     assert listed == ["installed", *names()]
+
+
+def test_the_language_is_printed_for_editors() -> None:
+    printed = mare("schemas", "--json-schema").stdout
+    assert json.loads(printed) == json.loads((folder() / "mare.schema.json").read_text(encoding="utf-8"))
+    refused = mare("schemas", "medonc", "--json-schema")
+    assert refused.returncode == 2
+    assert "of the language, not of one schema" in " ".join(refused.stderr.replace("│", "").split())

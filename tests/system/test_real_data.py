@@ -21,17 +21,17 @@ from mare.schema import Schema
 from mare.schema.columns import Date, Datetime
 from mare.schema.loading import load_schema
 from tests.command_line import mare as command
-from tests.draft_edits import CHINOOK, CHINOOK_POSTGRES, MIMIC, NAFLD, Edit, edited
+from tests.draft_edits import CHINOOK, CHINOOK_FACTS, CHINOOK_POSTGRES, MIMIC_FACTS, NAFLD_FACTS, Edit, edited
 from tests.integrity import faults
 from tests.servers import PostgresServer, chinook_postgres
 
 CHINOOK_FILE = Path(__file__).parents[1] / "fixtures" / "chinook" / "chinook.sqlite"
 
 
-def reviewed(source: object, edits: tuple[Edit, ...], folder: Path) -> Path:
+def reviewed(source: object, facts: tuple[str, ...], edits: tuple[Edit, ...], folder: Path) -> Path:
     """The draft as a person leaves it: checked against the source, and planned."""
     schema = folder / "schema.yaml"
-    assert command("init", source, "-o", folder / "draft.yaml").returncode == 0
+    assert command("init", source, "-o", folder / "draft.yaml", *facts).returncode == 0
     schema.write_text(edited((folder / "draft.yaml").read_text(), edits))
     for arguments in (("check", schema, "--from", source), ("plan", schema, "--epsilon", 2)):
         done = command(*arguments)
@@ -69,14 +69,14 @@ def with_times(schema: Schema, table: str, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_chinook(tmp_path: Path) -> None:
-    run_whole(CHINOOK_FILE, reviewed(CHINOOK_FILE, CHINOOK, tmp_path), tmp_path)
+    run_whole(CHINOOK_FILE, reviewed(CHINOOK_FILE, CHINOOK_FACTS, CHINOOK, tmp_path), tmp_path)
 
 
 @pytest.mark.shared
 @pytest.mark.slow
 def test_nafld(shared_data: Path, tmp_path: Path) -> None:
     source = shared_data / "nafld"
-    run_whole(source, reviewed(source, NAFLD, tmp_path), tmp_path, "--entities", 2000)
+    run_whole(source, reviewed(source, NAFLD_FACTS, (), tmp_path), tmp_path, "--entities", 2000)
 
 
 @pytest.mark.shared
@@ -84,7 +84,7 @@ def test_nafld(shared_data: Path, tmp_path: Path) -> None:
 def test_mimic(shared_data: Path, tmp_path: Path) -> None:
     """A hundred patients, twenty tables: noise drowns what is in it. What must hold holds all the same."""
     source = shared_data / "mimic4_demo_partial"
-    run_whole(source, reviewed(source, MIMIC, tmp_path), tmp_path, "--entities", 5)
+    run_whole(source, reviewed(source, MIMIC_FACTS, (), tmp_path), tmp_path, "--entities", 5)
 
 
 @pytest.mark.shared
@@ -100,7 +100,7 @@ def test_mimic_with_the_ready_schema(shared_data: Path, tmp_path: Path) -> None:
 
 def test_chinook_from_postgres_into_postgres_with_every_constraint(postgres_server: PostgresServer, tmp_path: Path) -> None:
     source, target = chinook_postgres(postgres_server), postgres_server.create_database()
-    schema = reviewed(source, CHINOOK_POSTGRES, tmp_path)
+    schema = reviewed(source, CHINOOK_FACTS, CHINOOK_POSTGRES, tmp_path)
     done = command("synth", schema, "--from", source, "--to", target, "--epsilon", 2, "--quiet", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     kinds = "SELECT contype::text, count(*) FROM pg_constraint WHERE connamespace = 'public'::regnamespace GROUP BY 1"

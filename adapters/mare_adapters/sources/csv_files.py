@@ -4,11 +4,13 @@ No row ends the read, because a refusal tells everybody that there is such a row
 left out, and what is not UTF-8 is read with a mark in its place. The exception is a quote that is opened and never closed: it
 swallows rows of others, and to go on without them would be worse.
 
-UTF-8, with or without a byte-order mark; separated by a comma, semicolon, tab or bar, whichever the header holds most.
+UTF-8, with or without a byte-order mark, unless the location says otherwise (`export/?encoding=latin-1`); separated by a comma,
+semicolon, tab or bar, whichever the header holds most.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -37,11 +39,29 @@ _BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
 
 _VALUE = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)*\s*|\s*\d{1,4}[-./]\d\d?[-./]\d{1,4}(?:[ T].*)?")
 """A number or a date."""
+_SURELY_A_VALUE = re.compile(
+    r"\s*(?:\d{4}[-./]\d\d?[-./]\d\d?|\d\d?[-./]\d\d?[-./]\d{4})(?:[ T].*)?|\s*[-+]\d+(?:[.,]\d+)*\s*|\s*\d{5,}\s*|\s*0\d+\s*"
+    r"|[^@\s]+@[^@\s]+\.\w+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+)
+"""What no column is called: a date, a number with a sign, a leading zero or many digits, an e-mail address, a UUID."""
+_SAY_ENCODING = "Save it in UTF-8, or say how it is written, after its place: export/?encoding=latin-1 (or cp1252, utf-16)."
 
 
-def read_header(path: Path) -> tuple[tuple[ReflectedColumn, ...], str]:
+UTF_8 = "utf-8"
+
+
+def split_encoding(location: object) -> tuple[Path, str]:
+    """A folder or file, and how its letters are written: UTF-8, or as the location says after a question mark."""
+    text, _, said = str(location).partition("?encoding=")
+    try:
+        return Path(text), codecs.lookup(said).name if said else UTF_8
+    except LookupError:
+        raise SourceError(f"?encoding={said}: there is no such encoding. Write utf-8, latin-1, cp1252 or utf-16.") from None
+
+
+def read_header(path: Path, encoding: str = UTF_8) -> tuple[tuple[ReflectedColumn, ...], str]:
     """The columns that a file's first line names, and its separator. Their kinds are unknown: no other line is read."""
-    line = _first_line(path)
+    line = _first_line(path, encoding)
     separator = max(_SEPARATORS, key=lambda sign: (_outside_quotes(line).count(sign), -_SEPARATORS.index(sign)))
     try:
         names = next(csv.reader([line], delimiter=separator), [])
@@ -51,10 +71,10 @@ def read_header(path: Path) -> tuple[tuple[ReflectedColumn, ...], str]:
         ) from None
     if not line.strip() or not names:
         raise SourceError(f"{path}: the file is empty. A CSV file begins with a line of column names.")
-    if _VALUE.fullmatch(names[0]) and 2 * sum(_VALUE.fullmatch(name) is not None for name in names) >= len(names):
+    if place := _looks_like_a_row(names):
         # Names are public, and go into the schema and the release: a row of somebody's must not become them.
         raise SourceError(
-            f"{path}: the first line looks like a row, not like a header: it begins with a number or a date. "
+            f"{path}: the first line looks like a row, not like a header: its field {place} is a number, a date or an address. "
             "A CSV file begins with a line of column names: add one."
         )
     unnamed = [str(number) for number, name in enumerate(names, 1) if not name.strip()]
@@ -66,16 +86,28 @@ def read_header(path: Path) -> tuple[tuple[ReflectedColumn, ...], str]:
     return tuple(ReflectedColumn(name, "unknown") for name in names), separator
 
 
-def stream_rows(path: Path, header: Sequence[str], separator: str, names: Sequence[str]) -> Generator[pa.RecordBatch, None, int]:
+def _looks_like_a_row(names: Sequence[str]) -> int | None:
+    """Which field no column would be called by, counted from one. Years and numbers that go on are names of columns too (`2019`,
+    `2020`; `1`, `2`, `3`), so a plain number says so only where it stands first and most are values."""
+    for number, name in enumerate(names, 1):
+        if _SURELY_A_VALUE.fullmatch(name):
+            return number
+    most = 2 * sum(_VALUE.fullmatch(name) is not None for name in names) >= len(names)
+    return 1 if most and _VALUE.fullmatch(names[0]) else None
+
+
+def stream_rows(
+    path: Path, header: Sequence[str], separator: str, names: Sequence[str], encoding: str = UTF_8
+) -> Generator[pa.RecordBatch, None, int]:
     """These columns of every row, as text; in the end, how many rows have not the header's fields and were left out."""
     import pyarrow as pa
 
-    _refuse_open_quote(path, separator)
+    _refuse_open_quote(path, separator, encoding)
     block, read = _BLOCK, 0
     while True:
         odd, again = _OddRows(), read
         try:
-            for batch in _blocks(path, header, separator, names, odd, block):
+            for batch in _blocks(path, header, separator, names, odd, block, encoding):
                 new, again = batch.slice(min(again, len(batch))), max(0, again - len(batch))
                 if len(new):
                     read += len(new)
@@ -107,13 +139,13 @@ class _OddRows:
 
 
 def _blocks(
-    path: Path, header: Sequence[str], separator: str, names: Sequence[str], odd: _OddRows, block: int
+    path: Path, header: Sequence[str], separator: str, names: Sequence[str], odd: _OddRows, block: int, encoding: str
 ) -> Iterator[pa.RecordBatch]:
     """The rows, as bytes."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    with _opened(path) as file:
+    with _opened(path, encoding) as file:
         yield from arrow_csv.open_csv(
             file,
             read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block),
@@ -133,9 +165,9 @@ def _blocks(
         )
 
 
-def _refuse_open_quote(path: Path, separator: str) -> None:
+def _refuse_open_quote(path: Path, separator: str, encoding: str) -> None:
     """A file that ends within quotes: its last field has swallowed the rows before. Only an odd number of quotes can do that."""
-    with _opened(path) as file:
+    with _opened(path, encoding) as file:
         try:
             if not sum(block.count(b'"') for block in iter(partial(cast(IO[bytes], file).read, _BLOCK), b"")) % 2:
                 return
@@ -143,7 +175,7 @@ def _refuse_open_quote(path: Path, separator: str) -> None:
             raise _fault(path, error) from None
     with (
         fields_of_any_length(),
-        _opened(path) as file,
+        _opened(path, encoding) as file,
         io.TextIOWrapper(cast(IO[bytes], file), encoding="latin-1", newline="") as text,
     ):
         try:
@@ -182,9 +214,9 @@ def _texts(column: pa.Array) -> pa.Array:
         return pa.array([None if raw is None else letters(raw) for raw in column.to_pylist()], type=pa.string())
 
 
-def _first_line(path: Path) -> str:
+def _first_line(path: Path, encoding: str) -> str:
     try:
-        with _opened(path) as file:
+        with _opened(path, encoding) as file:
             raw = cast(IO[bytes], file).readline(_HEADER_LIMIT)
     except (OSError, EOFError, zlib.error) as error:
         raise _fault(path, error) from None
@@ -193,15 +225,18 @@ def _first_line(path: Path) -> str:
     if raw.startswith(b"\x1f\x8b"):
         raise SourceError(f"{path} is compressed. Rename it to end in .csv.gz.")
     if b"\0" in raw:
-        raise SourceError(f"{path} is not a CSV file, or not in UTF-8. Save it as CSV in UTF-8.")
+        raise SourceError(f"{path} is not a CSV file, or not in UTF-8. {_SAY_ENCODING}")
     try:
         return raw.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError:
-        raise SourceError(f"{path}: the header is not in UTF-8. Save the file in UTF-8.") from None
+        raise SourceError(f"{path}: the header is not in UTF-8. {_SAY_ENCODING}") from None
 
 
-def _opened(path: Path) -> io.BufferedIOBase:
-    return cast(io.BufferedIOBase, gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb"))
+def _opened(path: Path, encoding: str) -> io.BufferedIOBase:
+    """The bytes of a file, in UTF-8 whatever it is written in. What cannot be read has a mark in its place."""
+    zipped = path.name.lower().endswith(".gz")
+    file = cast(io.BufferedIOBase, gzip.GzipFile(path) if zipped else path.open("rb"))
+    return file if encoding == UTF_8 else cast(io.BufferedIOBase, codecs.EncodedFile(file, UTF_8, encoding, errors="replace"))
 
 
 def _outside_quotes(line: str) -> str:

@@ -1,6 +1,6 @@
 """`FolderSource`: a folder of CSV or Parquet files, one table a file.
 
-patients.parquet, patients.csv, patients.csv.gz     one table, called after the file
+patients.parquet, patients.csv, patients.csv.gz     one table, called after the file (also .tsv and .tsv.gz); or such a file alone
 hosp/patients.csv.gz                                a folder one level down (MIMIC's hosp, icu): plain names too,
                                                     ``hosp.patients`` where two folders hold the same name
 patients.parquet/part-0.parquet, …/part-1.parquet   a folder of parts, as Spark writes it: one table
@@ -29,7 +29,7 @@ from mare_adapters.boundary import reading
 
 from .arrow_kinds import conformed, reflected_field
 from .columnar import BATCH_ROWS
-from .csv_files import read_header, stream_rows
+from .csv_files import UTF_8, read_header, split_encoding, stream_rows
 from .table_source import TableSource, find_table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _FRAME_INDEX = "__index_level_"
 """pandas writes the index of a frame under such a name."""
 _HEAD = 1 << 18
 """Bytes of a CSV file that stand for the rest of it."""
-_SUFFIX = re.compile(r"(?P<stem>.+)\.(?P<suffix>csv|csv\.gz|parquet|pq)", re.IGNORECASE)
+_SUFFIX = re.compile(r"(?P<stem>.+)\.(?P<suffix>[ct]sv|[ct]sv\.gz|parquet|pq)", re.IGNORECASE)
 _PART = re.compile(r"part[-_.]?\d.*", re.IGNORECASE)
 
 
@@ -62,17 +62,15 @@ class FolderSource(TableSource[dict[str, DataFile]]):
 
     def __init__(self, location: str | Path) -> None:
         super().__init__()
-        self._folder = Path(location)
+        self._folder, self._encoding = split_encoding(location)
         self._left_out: list[LeftOut] = []
         self._stamps: dict[Path, tuple[int, int]] = {}
 
     @property
     def label(self) -> str:
-        return shown(self._folder)
+        return shown(self._folder) if self._encoding == UTF_8 else f"{shown(self._folder)}?encoding={self._encoding}"
 
     def __enter__(self) -> Self:
-        if not self._folder.is_dir():
-            raise SourceError(f"{shown(self._folder)} is not a folder that is there.")
         files, self._left_out = find_files(self._folder)
         self._opened = {file.label: file for file in files}
         self._stamps = {path: _stamp(path) for file in files for path in file.paths}
@@ -103,9 +101,9 @@ class FolderSource(TableSource[dict[str, DataFile]]):
         return folder_place(self._folder, [path for file in self._open.values() for path in file.paths])
 
     def _reflect_file(self, file: DataFile) -> tuple[ReflectedColumn, ...]:
-        columns = _columns(file.format, file.paths[0])
+        columns = _columns(file.format, file.paths[0], self._encoding)
         for part in file.paths[1:]:
-            others = _columns(file.format, part)
+            others = _columns(file.format, part, self._encoding)
             if [column.name for column in others] != [column.name for column in columns]:
                 raise SourceError(f"{part} has other columns than {file.paths[0].name}, though both are parts of one table.")
             for mine, other in zip(columns, others, strict=True):
@@ -136,8 +134,8 @@ class FolderSource(TableSource[dict[str, DataFile]]):
 
     def _stored(self, file: DataFile, path: Path, asked: Sequence[str], table: str) -> Batches:
         if file.format == "csv":
-            columns, separator = read_header(path)
-            skipped = yield from stream_rows(path, [column.name for column in columns], separator, asked)
+            columns, separator = read_header(path, self._encoding)
+            skipped = yield from stream_rows(path, [column.name for column in columns], separator, asked, self._encoding)
             if skipped:
                 self.unread[table] += skipped
             return
@@ -147,9 +145,9 @@ class FolderSource(TableSource[dict[str, DataFile]]):
             yield from opened.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(asked)))
 
 
-def _columns(form: str, path: Path) -> tuple[ReflectedColumn, ...]:
+def _columns(form: str, path: Path, encoding: str) -> tuple[ReflectedColumn, ...]:
     if form == "csv":
-        return read_header(path)[0]
+        return read_header(path, encoding)[0]
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -197,7 +195,11 @@ def _rows_of_file(path: Path, form: str) -> int | None:
 
 
 def find_files(folder: Path) -> tuple[list[DataFile], list[LeftOut]]:
-    """The tables of a folder, and what in it is not one. Looks at names only, never into a file."""
+    """The tables of a folder, and what in it is not one; or a single file. Looks at names only, never into a file."""
+    if folder.is_file() and (alone := _as_table([folder])) is not None:
+        return [alone], []
+    if not folder.is_dir():
+        raise SourceError(f"{shown(folder)} is not a folder that is there.")
     left_out: list[LeftOut] = []
     stems: list[tuple[str, str, DataFile]] = []
     for entry in _entries(folder):
@@ -244,7 +246,9 @@ def _as_table(paths: Sequence[Path]) -> DataFile | None:
     match = _SUFFIX.fullmatch(paths[0].name)
     if match is None:
         return None
-    formats: set[Literal["csv", "parquet"]] = {"csv" if ".csv" in path.name.lower()[-7:] else "parquet" for path in paths}
+    formats: set[Literal["csv", "parquet"]] = {
+        "parquet" if path.name.lower().endswith((".parquet", ".pq")) else "csv" for path in paths
+    }
     if len(formats) > 1:
         raise SourceError(f"{paths[0].parent} holds parts in CSV and in Parquet. Keep those of one format.")
     return DataFile(match["stem"], formats.pop(), tuple(paths))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -12,8 +15,10 @@ from mare.cli.app import app
 
 if TYPE_CHECKING:
     from mare.ports import Source
-    from mare.schema.drafting import Draft
+    from mare.schema.drafting import Draft, PublicFacts
     from mare.schema.reflection import Peek, Reflection
+
+Answer = TypeVar("Answer")
 
 _MAX_VALUES = 100
 """A column with more values than this is learned, also with --peek: a list of them would be nobody's to review."""
@@ -21,11 +26,18 @@ _MAX_VALUES = 100
 
 @app.command()
 def init(
-    source: Annotated[str, typer.Argument(help="A database URL, a database file, or a folder of CSV or Parquet files.")],
+    source: Annotated[
+        str, typer.Argument(help="A database URL, a database file, a folder of CSV or Parquet files, or one file.")
+    ],
     entity: Annotated[
         str | None, typer.Option(help="The table whose rows are the people to protect, or TABLE.COLUMN that tells them apart.")
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write here instead of to the terminal.")] = None,
+    between: Annotated[
+        tuple[datetime, datetime] | None,
+        typer.Option(formats=["%Y-%m-%d"], help="The first and the last day of the data: 2019-01-01 2024-12-31. If public."),
+    ] = None,
+    entities: Annotated[int | None, typer.Option(help="Roughly how many entities there are. If that is public.")] = None,
     peek_types: Annotated[
         bool, typer.Option("--peek-types", help="Read values to find out types (CSV). Marked `peeked`.")
     ] = False,
@@ -40,17 +52,21 @@ def init(
     from mare.cli.telling import print_utf8
     from mare.errors import SinkError
     from mare.finding import open_source
-    from mare.schema.drafting import make_draft, write_draft
+    from mare.schema.drafting import PublicFacts, make_draft, write_draft
 
     if output is not None:
         check_path(output, "the file of a schema", SinkError, overwrite=force, option="--force")
         check_like(output, "a schema", SinkError, _is_schema)
+    days = None if between is None else (between[0].date(), between[1].date())
+    facts = PublicFacts(date.today(), days, entities)
     with open_source(source) as opened:
         with wait_bar("reading the catalogue"):
             reflection = opened.reflect()
-        draft = make_draft(reflection, entity)
+        draft = make_draft(reflection, facts, entity)
+        if (facts := _asked(facts, draft)) != draft.facts:
+            draft = make_draft(reflection, facts, entity)
         if peek or peek_types:
-            draft = make_draft(reflection, entity, _peeks(opened, reflection, entity, domains=peek))
+            draft = make_draft(reflection, facts, entity, _peeks(opened, draft, reflection, entity, domains=peek))
     command = _next_command(draft, output)
     text = write_draft(draft, command)
     if output is None:
@@ -60,7 +76,43 @@ def init(
     _summarise(draft, output, command)
 
 
-def _peeks(opened: Source, reflection: Reflection, entity: str | None, *, domains: bool) -> dict[tuple[str, str], Peek]:
+def _asked(facts: PublicFacts, draft: Draft) -> PublicFacts:
+    """On a terminal, what was not said is asked for; no answer leaves it open. A pipe is never asked."""
+    if not _is_terminal():
+        return facts
+    if facts.between is None and _has_dates(draft):
+        typer.echo("Between which days was the data collected? It bounds every date. Enter leaves it open.", err=True)
+        first = _prompted("  first day, as in 2019-01-01", date.fromisoformat)
+        last = _prompted("  last day", date.fromisoformat) if first is not None else None
+        facts = facts if first is None or last is None else replace(facts, between=(first, last))
+    if facts.entities is None and draft.entity.table is not None:
+        count = _prompted(f"About how many {draft.entity.node} are there, if that is public? Enter leaves it open", int)
+        facts = facts if count is None else replace(facts, entities=count)
+    return facts
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _prompted(question: str, read: Callable[[str], Answer]) -> Answer | None:
+    while True:
+        answer = str(typer.prompt(question, default="", show_default=False, err=True)).strip()
+        if not answer:
+            return None
+        try:
+            return read(answer)
+        except ValueError:
+            typer.echo(f"  {answer} cannot be read.", err=True)
+
+
+def _has_dates(draft: Draft) -> bool:
+    return any(entry.fields["type"] in ("date", "datetime") for table in draft.tables for entry in table.columns)
+
+
+def _peeks(
+    opened: Source, blind: Draft, reflection: Reflection, entity: str | None, *, domains: bool
+) -> dict[tuple[str, str], Peek]:
     """Types first, because what is drafted as a category depends on them; then the domains of what would be learned."""
     from mare.cli.progress import count_bar
     from mare.schema.drafting import make_draft, undeclared, untyped
@@ -72,7 +124,7 @@ def _peeks(opened: Source, reflection: Reflection, entity: str | None, *, domain
         for number, place in enumerate(types):
             tell(number, len(types))
             peeks[place] = Peek(kind=opened.peek(*place, max_values=1).kind)
-        open_domains = list(undeclared(make_draft(reflection, entity, peeks))) if domains else []
+        open_domains = list(undeclared(make_draft(reflection, blind.facts, entity, peeks))) if domains else []
         for number, place in enumerate(open_domains):
             tell(number, len(open_domains))
             peeks[place] = opened.peek(*place, max_values=_MAX_VALUES)
@@ -117,7 +169,7 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
         ("owned", "owned"),
         ("pool", "pools"),
         ("public", "public"),
-        ("unsettled", "to settle"),
+        ("unsettled", "left out" if draft.entity.table is not None else "to settle"),
     ):
         names = [drafted.name for drafted in draft.tables if drafted.role == role]
         if names:

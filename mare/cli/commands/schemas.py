@@ -14,12 +14,20 @@ from mare.cli.options import AsJson
 def schemas(
     name: Annotated[str | None, typer.Argument(help="Print this one: `mare schemas mimic-iv-core > my.yaml`.")] = None,
     as_json: AsJson = False,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="Print the language itself as JSON Schema, for editors.")
+    ] = False,
 ) -> None:
     """List the ready schemas, or print one of them. A name works wherever a path does."""
     from mare.cli.telling import print_utf8
     from mare.errors import SchemaError
-    from mare.schema.ready import find, names
+    from mare.schema.ready import JSON_SCHEMA, find, folder, names
 
+    if json_schema:
+        if name is not None:
+            raise typer.BadParameter("the JSON Schema is of the language, not of one schema. Leave out the name.")
+        print_utf8((folder() / JSON_SCHEMA).read_text(encoding="utf-8"))
+        return
     if name is None:
         _list(as_json)
         return

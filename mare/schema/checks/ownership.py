@@ -81,9 +81,12 @@ def _parents(layout: Layout, name: str) -> str:
 
 
 def _open(layout: Layout, name: str) -> Fault:
+    # Whoever takes the offer copies every row: it is none where things have happened, which is to somebody.
+    happens = any(column.type in ("date", "datetime") for column in layout.schema.tables[name].columns.values())
+    copied = "" if happens else "or `public: true` if it is a vocabulary about nobody; "
     remedy = (
-        f"Write `parent: {{table: …, column: …}}` (one of {_parents(layout, name)}); or `public: true` if it is a vocabulary "
-        "about nobody; or `pool: {rows: 50}` if it is staff; or let the table that it describes own it (a reference with "
+        f"Write `parent: {{table: …, column: …}}` (one of {_parents(layout, name)}); {copied}"
+        "or `pool: {rows: 50}` if it is staff; or let the table that it describes own it (a reference with "
         "`kind: owned`); or `ignore: true`"
     )
     return unsettled(("tables", name), _OPEN, remedy)

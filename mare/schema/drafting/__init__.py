@@ -11,10 +11,11 @@ from .assembling import make_draft
 from .draft_text import write_draft
 from .drafted import Draft
 from .peeking import Peeks, undeclared, untyped
+from .public_facts import PublicFacts
 
-__all__ = ["Draft", "draft", "make_draft", "undeclared", "untyped", "write_draft"]
+__all__ = ["Draft", "PublicFacts", "draft", "make_draft", "undeclared", "untyped", "write_draft"]
 
 
-def draft(reflection: Reflection, entity: str | None = None, peeks: Peeks | None = None) -> str:
+def draft(reflection: Reflection, facts: PublicFacts, entity: str | None = None, peeks: Peeks | None = None) -> str:
     """The draft as YAML text that `load_schema` reads."""
-    return write_draft(make_draft(reflection, entity, peeks))
+    return write_draft(make_draft(reflection, facts, entity, peeks))

@@ -17,14 +17,17 @@ from mare.schema.structure import build_schema
 
 from .draft_text import plain_draft
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, review
-from .families import Family, guess_families
+from .families import Family, guess_families, with_doubted_links
 from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
+from .public_facts import PublicFacts
+from .reviewing import gathered
 from .roles import guess_entity, guess_roles
+from .siblings import with_siblings
 from .survey import Link, Survey, take_survey
 from .tables import draft_member, draft_outsider
 
 
-def make_draft(reflection: Reflection, entity: str | None = None, peeks: Peeks | None = None) -> Draft:
+def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = None, peeks: Peeks | None = None) -> Draft:
     """The draft as a value. ``peeks`` holds what was read from columns on the user's explicit request."""
     if not reflection.tables:
         left_out = "; ".join(f"{left.name}: {left.reason}" for left in reflection.left_out[:5])
@@ -34,9 +37,9 @@ def make_draft(reflection: Reflection, entity: str | None = None, peeks: Peeks |
         )
     peeks = peeks or {}
     typed = peeked_kinds(reflection, peeks)
-    survey = take_survey(typed)
+    survey = take_survey(typed, facts)
     guess = guess_entity(survey, entity)
-    survey = _with_entity_links(survey, guess)
+    survey = with_doubted_links(_with_entity_links(survey, guess), guess)
     roles = guess_roles(survey, guess)
     families = guess_families(survey, guess, roles)
     tables: list[DraftedTable] = []
@@ -47,10 +50,11 @@ def make_draft(reflection: Reflection, entity: str | None = None, peeks: Peeks |
         drafted, rows[table] = draft_member(survey, table, guess, family, roles, above)
         tables.append(drafted)
     for role in ("owned", "pool", "unsettled", "public"):
-        tables += [draft_outsider(survey, t.name, roles[t.name], roles) for t in typed if roles[t.name].role == role]
-    filled, kind = with_peeks(tables, reflection, peeks)
-    made = mend(Draft(reflection.label, guess, tuple(filled), tuple(_header(survey)), kind, roles))
-    return made if typed == reflection else with_marked_structure(made, make_draft(reflection, entity))
+        outside = [table.name for table in typed if roles[table.name].role == role]
+        tables += [draft_outsider(survey, name, roles[name], roles) for name in outside]
+    filled, kind = with_peeks(with_siblings(tables), reflection, peeks)
+    made = gathered(mend(Draft(reflection.label, guess, tuple(filled), facts, tuple(_header(survey)), kind, roles)))
+    return made if typed == reflection else with_marked_structure(made, make_draft(reflection, facts, entity))
 
 
 def _with_entity_links(survey: Survey, entity: EntityGuess) -> Survey:
@@ -95,13 +99,8 @@ def _header(survey: Survey) -> Iterator[Note]:
     for table in survey.reflection:
         for check in table.unread_checks:
             yield review(f"a constraint of {table.name} was not understood and is not kept: {check}")
-    if any(not link.declared for link in survey.links):
-        yield review("links between tables were guessed from column names where the source declares no foreign keys")
     if not survey.tells_nullability:
-        yield review(
-            "the source does not say which columns may be NULL. Rows whose parent is NULL are dropped: where that loses much, "
-            "make the ancestor the parent, and the column a reference {kind: same_entity, table: …, nullable: true}"
-        )
+        yield Note("the source does not say which columns may be NULL, so nearly all of them are drafted as if they might be")
 
 
 _MOST_ROUNDS = 50
@@ -152,6 +151,8 @@ def _mended(table: DraftedTable, fault: Fault) -> DraftedTable:
             return replace(
                 table, key=(), notes=(*table.notes, review(f"key: [{', '.join(table.key)}] {note.text}")), key_notes=()
             )
+        case ("sees", *_):
+            return replace(table, sees=(), notes=(*table.notes, note))
         case ("unique", *_):
             return replace(table, unique=(), notes=(*table.notes, note))
         case ("ignore_columns", int(place), *_):

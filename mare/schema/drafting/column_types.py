@@ -9,8 +9,22 @@ from collections.abc import Callable, Mapping
 
 from mare.schema.reflection import ReflectedColumn
 
+from .bounds import known_bounds
 from .drafted import Entry, FieldValue, Note, review
-from .words import id_stem, is_code, is_elapsed, is_flag, is_free_text, is_position, is_time, names_person, words
+from .public_facts import PublicFacts
+from .words import (
+    id_stem,
+    is_beside_calendar,
+    is_code,
+    is_elapsed,
+    is_flag,
+    is_free_text,
+    is_number_of,
+    is_position,
+    is_time,
+    names_person,
+    words,
+)
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("icd", (1, 3)),
@@ -28,10 +42,13 @@ _CODED = frozenset(
 )  # fmt: skip
 """Words of ids that mean something: codes rather than names."""
 
+_CODED_NUMBERS = (("status",), ("type",), ("category",), ("class",), ("kind",), ("code",), ("cd",), ("state",), ("version",))
+"""Whole numbers that count nothing."""
+
 _Kind = Callable[[ReflectedColumn], tuple[dict[str, FieldValue], list[Note]]]
 
 
-def draft_column(column: ReflectedColumn, *, unique: bool = False, in_key: bool = False) -> Entry:
+def draft_column(column: ReflectedColumn, facts: PublicFacts, *, unique: bool = False, in_key: bool = False) -> Entry:
     """A column that is neither a foreign key nor a key by itself. ``unique``: no two rows may have the same value."""
     fields, notes = _KINDS.get(column.kind, _opaque)(column)
     if unique and column.kind in ("integer", "string", "uuid") and column.values is None:
@@ -40,9 +57,28 @@ def draft_column(column: ReflectedColumn, *, unique: bool = False, in_key: bool 
         # What is dropped cannot tell rows apart; what cannot be modelled is for a person to settle.
         fields = {"type": "category", "learn": True} if column.kind == "string" else {"type": "unknown"}
         notes = [] if column.kind == "string" else notes
+    elif fields.get("learn"):
+        fields, notes = _with_known_bounds(column, facts, fields, notes)
     if column.nullable:
         fields["nullable"] = True
     return Entry(column.name, fields, tuple(notes))
+
+
+def _with_known_bounds(
+    column: ReflectedColumn, facts: PublicFacts, fields: dict[str, FieldValue], notes: list[Note]
+) -> tuple[dict[str, FieldValue], list[Note]]:
+    """Nothing has to be learned where everybody knows the bounds: an age, a date within the calendar."""
+    if fields["type"] not in ("integer", "number", "date", "datetime"):
+        return fields, notes
+    known = known_bounds(column, facts)
+    without = {name: value for name, value in fields.items() if name not in ("learn", "min", "max")}
+    if known is not None:
+        return {**without, **known[0]}, [*notes, Note(known[1])]
+    if fields["type"] in ("date", "datetime") and facts.between is not None and column.min is None and column.max is None:
+        if is_beside_calendar(column.name):
+            return fields, [*notes, Note("may lie outside the calendar, by its name: learned")]
+        return without, notes
+    return fields, notes
 
 
 def draft_key_part(column: ReflectedColumn) -> Entry | None:
@@ -52,6 +88,9 @@ def draft_key_part(column: ReflectedColumn) -> Entry | None:
     if column.kind == "string":
         if column.max_length is not None and column.max_length >= 36 and words(column.name)[-1:] in (("uuid",), ("guid",)):
             return Entry(column.name, {"type": "identifier", "generate": "uuid"})
+        if {"email", "mail"} & set(words(column.name)) and (column.max_length or 99) >= len("user12345678@example.org"):
+            made_up = Note("fresh ones of this form, for a domain that nobody has")
+            return Entry(column.name, {"type": "identifier", "generate": "pattern", "pattern": "user{n}@example.org"}, (made_up,))
         width = min(8, (column.max_length or 9) - 1)
         letter = (words(column.name) or ("k",))[0][0].upper()
         pattern = f"{letter}{{n:0{width}d}}" if width > 0 else "{n}"
@@ -60,21 +99,20 @@ def draft_key_part(column: ReflectedColumn) -> Entry | None:
     return None
 
 
-def draft_pool_column(column: ReflectedColumn) -> Entry:
+def draft_pool_column(column: ReflectedColumn, facts: PublicFacts) -> Entry:
     """A column of a pool: nothing is learned there, so every domain is declared or made up."""
-    made_up = review("a made-up range, not read from the data")
+    made_up = review("a made-up range, not read from the data", "made up")
     declared = column.values is not None or (column.min is not None and column.max is not None)
-    entry = draft_column(column)
+    entry = draft_column(column, facts)
     kind = entry.fields["type"]
     if kind == "text":
         return Entry(entry.name, entry.fields)
-    if declared or kind in ("text", "identifier", "boolean", "unknown", "time", "position"):
+    if declared or "min" in entry.fields or kind in ("text", "identifier", "boolean", "unknown", "time", "position"):
         return entry
     fields: dict[str, FieldValue]
     if kind in ("date", "datetime"):
-        from datetime import date
-
-        fields = {"type": kind, "min": date(1950, 1, 1), "max": date(2020, 12, 31)}
+        first, last = facts.calendar
+        fields = {"type": kind, "min": first, "max": last}
     elif column.kind in ("integer", "number"):
         fields = {"type": "number" if kind == "number" else "integer", "min": 0, "max": 100}
     elif kind == "duration":
@@ -100,10 +138,10 @@ def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
         return {"type": "category", "values": tuple(column.values)}, []
     if id_stem(column.name) is not None:
         return _identifier(column)
-    if "version" in words(column.name):
+    if words(column.name)[-1:] in _CODED_NUMBERS:
         return {"type": "category", "learn": True}, []
     if is_flag(column.name) and not _bounded(column):
-        return {"type": "boolean", "true": 1, "false": 0}, [review("0 and 1 only? Otherwise type: category")]
+        return {"type": "boolean", "true": 1, "false": 0}, [review("0 and 1 only? Otherwise type: category", "flags")]
     return {"type": "integer", **_bounds(column)}, []
 
 
@@ -139,10 +177,12 @@ def _string(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]
         return _code(column)
     if id_stem(column.name) is not None and words(column.name)[-1] not in ("code", "cd"):
         return _identifier(column)
+    if is_number_of(column.name):
+        return _identifier(column)
     if is_free_text(column.name):
-        return {"type": "text"}, [review("dropped as free text or personal, by its name")]
+        return {"type": "text"}, [review("dropped as free text or personal, by its name", "dropped")]
     if is_time(column.name):
-        note = review("a date stored as text? Then type: date (or datetime) with its format")
+        note = review("a time stored as text? Then type: time (or datetime) with its format", "texts")
         return {"type": "category", "learn": True}, [note]
     return {"type": "category", "learn": True}, []
 
@@ -151,7 +191,7 @@ def _code(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
     parts = "".join(words(column.name))
     levels = next((levels for word, levels in _HIERARCHIES if word in parts), (1, 3))
     fields: dict[str, FieldValue] = {"type": "code", "learn": True, "hierarchy": {"prefix": levels}}
-    return fields, [review("a code by its name; are these its levels?")]
+    return fields, [review("a code by its name; are these its levels?", "codes")]
 
 
 def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
@@ -160,8 +200,8 @@ def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[No
         return {"type": "identifier", **_generated(column)}, [Note("an id of a person: regenerated, its values never come out")]
     parts = {word.removesuffix("id") for word in words(column.name)} | set(words(column.name))
     if parts & _CODED:
-        return {"type": "category", "learn": True}, [review("taken for a code; or type: identifier")]
-    note = review("an id that leads to no table: regenerated, equal ones come apart")
+        return {"type": "category", "learn": True}, [review("taken for a code; or type: identifier", "codes")]
+    note = review("an id that leads to no table: regenerated, equal ones come apart", "ids")
     return {"type": "identifier", **_generated(column)}, [note]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import cast
 
+from mare.schema.ready import JSON_SCHEMA
 from mare.schema.yaml_nodes import Plain
 from mare.schema.yaml_writing import inline, scalar
 
-from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note
+from .drafted import GUESSED_CALENDAR, Draft, DraftedTable, Entry, Note
 
 WIDTH = 120
 """A comment that would make its line longer than this stands above it."""
@@ -16,14 +18,14 @@ WIDTH = 120
 _SECTIONS = {
     "owned": "rows that belong to whoever refers to them",
     "pool": "pools: fresh, made-up rows that are referred to at random",
-    "unsettled": "to be settled: nothing says what these are",
+    "unsettled": "left out: nothing says whose these are",
     "public": "public vocabularies, copied verbatim",
 }
 
 
 def write_draft(draft: Draft, next_command: str = "mare check FILE --from SOURCE") -> str:
     """The draft as YAML text that `load_schema` reads."""
-    lines = [*_header(draft, next_command), "", "mare: 1", *_entity(draft), "tables:"]
+    lines = [*_header(draft, next_command), "", "mare: 1", *_entity(draft), *_calendar(draft), "tables:"]
     section = None
     for i, table in enumerate(draft.tables):
         if i:
@@ -36,6 +38,7 @@ def write_draft(draft: Draft, next_command: str = "mare check FILE --from SOURCE
 
 
 def _header(draft: Draft, next_command: str) -> Iterator[str]:
+    yield f"# yaml-language-server: $schema={JSON_SCHEMA}"
     yield f"# A draft by `mare init`, from {_printable(draft.source)}."
     if draft.peeked == "types":
         yield "# VALUES WERE READ to find out types. What they filled in is marked `peeked: true`: `mare fit` refuses it"
@@ -49,6 +52,7 @@ def _header(draft: Draft, next_command: str) -> Iterator[str]:
     things = "1 thing" if count == 1 else f"{count} things"
     yield f"# {things} to review: look for REVIEW, mend or accept it, and delete the comment."
     yield f"# Next: {_printable(next_command)}"
+    yield f"# For editors that complete and check: mare schemas --json-schema > {JSON_SCHEMA}"
     for note in draft.header:
         yield from (f"# {line}" for line in _wrapped(f"- {_text(note)}", 2))
 
@@ -61,13 +65,21 @@ def _entity(draft: Draft) -> Iterator[str]:
         yield f"# Candidates: {_printable(', '.join(guess.rivals))}."
         yield "# Run `mare init` again with --entity TABLE, or --entity TABLE.COLUMN where no table holds one row each."
         return
-    yield from _with_comments(f"entity: {inline(_plain_entity(guess))}", [f"{guess.why}{rivals}"], 0)
+    comments = [f"{guess.why}{rivals}", *(_text(doubt) for doubt in guess.doubts)]
+    yield from _with_comments(f"entity: {inline(_plain_entity(draft))}", comments, 0)
+
+
+def _calendar(draft: Draft) -> Iterator[str]:
+    if draft.calendar is None:
+        return
+    comments = [] if draft.facts.between is not None else [_text(GUESSED_CALENDAR)]
+    yield from _with_comments(f"calendar: {inline(_plain_calendar(draft.calendar))}", comments, 0)
 
 
 def _table(table: DraftedTable) -> Iterator[str]:
     fields = plain_table(table)
     yield f"  {scalar(table.name)}:{'' if fields else ' {}'}"
-    for first in [field for field in ("public", "pool") if field in fields]:
+    for first in [field for field in ("public", "pool", "ignore") if field in fields]:
         yield f"    {first}: {inline(fields.pop(first))}"
     for note in table.notes:
         yield from (f"    # {line}" for line in _wrapped(_text(note), 4))
@@ -125,15 +137,23 @@ def plain_draft(draft: Draft) -> Plain:
     """As a YAML reader would give it: what the checks look at before anything is written."""
     page: dict[Plain, Plain] = {"mare": 1}
     if draft.entity.table is not None:
-        page["entity"] = _plain_entity(draft.entity)
+        page["entity"] = _plain_entity(draft)
+    if draft.calendar is not None:
+        page["calendar"] = _plain_calendar(draft.calendar)
     page["tables"] = {table.name: plain_table(table) for table in draft.tables}
     return page
 
 
-def _plain_entity(guess: EntityGuess) -> Plain:
+def _plain_entity(draft: Draft) -> Plain:
+    guess = draft.entity
     if guess.by is None:
         return guess.table
-    return {"table": guess.table, "by": guess.by, **({"name": guess.name} if guess.name is not None else {})}
+    named = {"name": guess.name, "rows": draft.facts.entities}
+    return {"table": guess.table, "by": guess.by, **{field: value for field, value in named.items() if value is not None}}
+
+
+def _plain_calendar(calendar: tuple[date, date]) -> Plain:
+    return {"min": calendar[0], "max": calendar[1]}
 
 
 def plain_table(table: DraftedTable) -> dict[Plain, Plain]:
@@ -143,12 +163,18 @@ def plain_table(table: DraftedTable) -> dict[Plain, Plain]:
         fields["public"] = True
     if table.pool is not None:
         fields["pool"] = {"rows": table.pool}
+    if table.ignore:
+        fields["ignore"] = True
+    if table.rows is not None:
+        fields["rows"] = table.rows
     if table.key:
         fields["key"] = _names(table.key)
     if table.unique:
         fields["unique"] = [_names(names) for names in table.unique]
     if table.parent is not None:
         fields["parent"] = _plain(table.parent.fields)
+    if table.sees:
+        fields["sees"] = list(table.sees)
     for title, entries in (("columns", table.columns), ("references", table.references)):
         if entries:
             fields[title] = {entry.name: _plain(entry.fields) for entry in entries}

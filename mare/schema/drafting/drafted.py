@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal
 
+from .public_facts import PublicFacts
+
 Role = Literal["entity", "private", "owned", "pool", "public", "unsettled"]
 """What a table is drafted as. ``unsettled``: nothing decides it, a person must."""
 
@@ -19,15 +21,22 @@ Fields = Mapping[str, FieldValue]
 
 @dataclass(frozen=True)
 class Note:
-    """A comment next to what it is about. ``review``: a person should look before trusting it."""
+    """A comment next to what it is about. ``review``: a person should look before trusting it. ``topic``: what it is about, where
+    many notes may be alike: they are asked for once, at the top."""
 
     text: str
     review: bool = False
+    topic: str = ""
+    about: str = ""
+    """What it is about, where that is not the line it stands at."""
 
 
-def review(text: str) -> Note:
+def review(text: str, topic: str = "", about: str = "") -> Note:
     """A note that asks for a person's eye."""
-    return Note(text, review=True)
+    return Note(text, True, topic, about)
+
+
+GUESSED_CALENDAR = review("guessed: between which days was the data collected? What lies outside is moved to the nearest day")
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,7 @@ class EntityGuess:
     """What an entity by column is called, where a table has the column's name already."""
     rivals: tuple[str, ...] = ()
     """Other tables that could be meant."""
+    doubts: tuple[Note, ...] = ()
 
     @property
     def node(self) -> str | None:
@@ -85,12 +95,15 @@ class DraftedTable:
     role: Role
     notes: tuple[Note, ...] = ()
     pool: int | None = None
+    ignore: bool = False
+    rows: int | None = None
     key: tuple[str, ...] = ()
     key_notes: tuple[Note, ...] = ()
     unique: tuple[tuple[str, ...], ...] = ()
     parent: Entry | None = None
     columns: tuple[Entry, ...] = ()
     references: tuple[Entry, ...] = ()
+    sees: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     ignored_notes: tuple[Note, ...] = ()
 
@@ -102,14 +115,24 @@ class Draft:
     source: str
     entity: EntityGuess
     tables: tuple[DraftedTable, ...]
+    facts: PublicFacts
     header: tuple[Note, ...] = ()
     peeked: Literal["", "types", "domains"] = ""
     roles: Mapping[str, RoleGuess] = field(default_factory=dict)
 
     @property
+    def calendar(self) -> tuple[date, date] | None:
+        """As it was said; a guess where nobody said it, and a sequence of dates has nothing else to begin with."""
+        if self.facts.between is None and not any(_begins_anywhere(entry) for t in self.tables for entry in t.columns):
+            return None
+        return self.facts.calendar
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """Every note of the draft."""
-        notes = [*self.header]
+        notes = [*self.header, *self.entity.doubts]
+        if self.calendar is not None and self.facts.between is None:
+            notes.append(GUESSED_CALENDAR)
         for table in self.tables:
             notes += [*table.notes, *table.key_notes, *table.ignored_notes]
             for entry in (*((table.parent,) if table.parent else ()), *table.columns, *table.references):
@@ -120,3 +143,8 @@ class Draft:
     def to_review(self) -> int:
         """How many things a person should look at."""
         return sum(note.review for note in self.notes)
+
+
+def _begins_anywhere(entry: Entry) -> bool:
+    follows = str(entry.fields.get("after", "")).startswith("previous.") and "first" not in entry.fields
+    return follows and entry.fields.get("type") in ("date", "datetime")

@@ -7,13 +7,14 @@ itself below patients. What the parent implies becomes `ancestor`, what may be N
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mare.errors import InternalError
 
 from .drafted import EntityGuess, Entry, FieldValue, Note, RoleGuess, review
 from .survey import Link, Survey
 from .time_order import main_interval
+from .words import names_stay_of_unit
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,8 @@ def guess_families(survey: Survey, entity: EntityGuess, roles: Mapping[str, Role
         if not ready:
             raise InternalError(f"the links of {', '.join(waiting)} go round in circles")
         for table in ready:
-            families[table] = _family(
-                [link for link in inner if link.table == table and link not in broken], families, entity.node
-            )
+            upward = [link for link in inner if link.table == table and link not in broken]
+            families[table] = _family(upward, families, entity.node, survey.tells_nullability)
             waiting.remove(table)
     for link in broken:
         here = families[link.table]
@@ -65,6 +65,35 @@ def guess_families(survey: Survey, entity: EntityGuess, roles: Mapping[str, Role
             beyond = (*here.beyond, _self_reference(link, entity))
             families[link.table] = Family(here.parent, here.depth, here.ancestors, beyond, here.notes)
     return families
+
+
+def with_doubted_links(survey: Survey, entity: EntityGuess) -> Survey:
+    """Where a source does not tell what may be NULL: an event with the person and a time of its own need not be part of a stay.
+
+    To drop such rows would lose many, so the person is their parent, and the stay is found by its time.
+    """
+    if survey.tells_nullability or entity.node is None:
+        return survey
+    named = {link.table for link in survey.links if link.target == entity.node}
+    return survey.with_links(
+        tuple(
+            replace(link, nullable=True) if link.table in named and _is_doubted(survey, link, entity) else link
+            for link in survey.links
+        )
+    )
+
+
+def _is_doubted(survey: Survey, link: Link, entity: EntityGuess) -> bool:
+    if link.target == entity.node or link.is_self or survey.reflection.table(link.target) is None:
+        return False
+    interval = main_interval(survey.table(link.target))
+    times = [column.name for column in survey.table(link.table).columns if column.kind in ("date", "datetime")]
+    in_key = bool(set(link.columns) & set(survey.keys[link.table]))
+    # What others are part of is itself a part of what is above it, and what is charted in a stay belongs to that stay.
+    spell = main_interval(survey.table(link.table)) is not None and any(True for _ in survey.links_to(link.table))
+    if spell or names_stay_of_unit(link.target) or in_key:
+        return False
+    return bool(times) and interval is not None and _are_moments(survey, link, times[0], interval)
 
 
 def break_cycles(links: list[Link], node: str) -> list[Link]:
@@ -121,7 +150,7 @@ def _follow(table: str, outgoing: dict[str, list[Link]], path: list[Link], seen:
     return []
 
 
-def _family(links: list[Link], families: Mapping[str, Family], node: str) -> Family:
+def _family(links: list[Link], families: Mapping[str, Family], node: str, tells: bool) -> Family:
     firm = [link for link in links if not link.nullable]
     # The deepest is the most specific; where two are as deep, the first in the table.
     parent = max(firm or links, key=lambda link: families[link.target].depth)
@@ -129,7 +158,13 @@ def _family(links: list[Link], families: Mapping[str, Family], node: str) -> Fam
     ancestors = (parent.target, *above.ancestors)
     notes = []
     if not firm:
-        notes.append(review(f"{', '.join(parent.columns)} may be NULL: such rows are dropped; or write orphans: entity"))
+        notes.append(review(f"{', '.join(parent.columns)} may be NULL: such rows are dropped; or write orphans: entity", "nulls"))
+    elif not tells and parent.target != node and any(link.target == node for link in links):
+        columns = ", ".join(parent.columns)
+        other = f"{{kind: same_entity, table: {parent.target}, nullable: true}}"
+        notes.append(
+            review(f"rows where {columns} is NULL are dropped; if many, the parent is {node}, and {columns} {other}", "nulls")
+        )
     rivals = [link for link in firm if link is not parent and link.target not in ancestors]
     if rivals:
         others = ", ".join(f"{'+'.join(link.columns)} → {link.target}" for link in rivals)
@@ -140,14 +175,16 @@ def _family(links: list[Link], families: Mapping[str, Family], node: str) -> Fam
 
 def _beyond(link: Link, parent: Link, ancestors: tuple[str, ...], node: str) -> Beyond:
     if link.target == node and parent.target == node:
-        note = review(f"a second reference to {node}: another one than the owner? It is never learned")
+        note = review(f"a second reference to {node}: another one than the owner? It is never learned", "second")
         return Beyond(link, "other_entity", (note,))
     if link.target == parent.target:
-        return Beyond(link, "same_entity", (review(f"a second reference to {link.target}, taken for one of the same {node}"),))
+        return Beyond(
+            link, "same_entity", (review(f"a second reference to {link.target}, taken for one of the same {node}", "second"),)
+        )
     if link.target in ancestors:
         note = Note(f"implied by {', '.join(parent.columns)}")
         return Beyond(link, "ancestor", (note,))
-    text = "may be NULL, so it cannot be the parent" if link.nullable else f"drafted within the same {node}; is it?"
+    text = "may be NULL, so it is not the parent" if link.nullable else f"drafted within the same {node}; is it?"
     return Beyond(link, "same_entity", (Note(text, review=not link.nullable),))
 
 
@@ -192,7 +229,10 @@ def link_fields(survey: Survey, link: Link) -> dict[str, FieldValue]:
 
 def guessed(link: Link) -> tuple[Note, ...]:
     """How the link came about, where the catalogue does not declare it: a name alone proves nothing."""
-    return () if link.declared or not link.why else (review(f"guessed: {', '.join(link.columns)} {link.why}"),)
+    if link.declared or not link.why:
+        return ()
+    columns = ", ".join(link.columns)
+    return (review(f"guessed: {columns} {link.why}", "links", f"{columns} → {link.target}"),)
 
 
 def _place(survey: Survey, link: Link) -> int:

@@ -10,7 +10,8 @@ from mare.schema.reflection import ReflectedColumn
 from .drafted import Note, RoleGuess, review
 from .families import Family
 from .survey import Link, Survey
-from .words import is_elapsed, is_position, is_time, words
+from .twins import twins
+from .words import is_elapsed, is_once, is_position, is_time, words
 
 _TIME_KINDS = ("date", "datetime", "time")
 _STARTS = ("start", "begin", "admit", "intime", "chart", "from", "event", "onset", "order", "visit", "invoice", "transfer")
@@ -32,9 +33,34 @@ _ENDS = (
     "birth",
     "dob",
 )
-_ITEMS = ("item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code")
-_MEASURES = ("value", "valuenum", "value_as_number", "result", "result_value", "labresult", "amount", "val")
+_ITEMS = (
+    "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",
+    "attribute", "measure", "metric", "sensor", "channel", "question", "indicator", "vital_sign", "vital", "sign", "component",
+    "marker", "assay",
+)  # fmt: skip
+_MEASURES = (
+    "value", "valuenum", "value_as_number", "result", "result_value", "labresult", "amount", "val", "reading", "measured_value",
+    "numeric_value", "value_numeric", "value_num", "score", "level", "result_numeric",
+)  # fmt: skip
 
+_OFTEN = (
+    "trans",
+    "payment",
+    "rental",
+    "reading",
+    "movement",
+    "attendance",
+    "booking",
+    "purchase",
+    "sale",
+    "click",
+    "vital",
+    "occurrence",
+    "exposure",
+)
+"""Words of what one person has many of."""
+_SELDOM = ("admission", "stay", "hospital", "surger", "pregnan", "loan", "contract", "polic", "enrol", "card", "period")
+"""Words of what one person has a few of."""
 KEYS = 50
 """Public keys that get a context column of their own, where the catalogue does not tell how many there are."""
 EVENTS, CHILDREN, FEW, ONE = 100, 20, 10, 1
@@ -62,13 +88,17 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
     uniques = survey.table(table).uniques
     if parent and (set(key) == set(parent) or any(set(unique) == set(parent) for unique in uniques)):
         return Relationship("independent", ONE, "its key is the parent's: at most one row (1:0..1)")
+    if is_once(table):
+        return Relationship("independent", ONE, "by its name, at most once for each of them")
     via = _association(survey, table, parent, roles)
     if via is not None:
         return _associative(via)
     order = order_column(survey, table, parent)
     item = item_column(survey, table)
     if order is not None:
-        cap = EVENTS if item is not None or (family.depth > 1 and _is_event(table)) else FEW if family.depth == 1 else CHILDREN
+        seldom = family.depth == 1 and any(word in table.casefold() for word in _SELDOM)
+        often = item is not None or any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and _is_event(table))
+        cap = EVENTS if often else FEW if seldom else CHILDREN
         return Relationship("sequential", cap, f"rows follow each other by {order}", (order,), history_by=item)
     return Relationship("independent", EVENTS if _is_event(table) else CHILDREN, "no column gives an order")
 
@@ -77,6 +107,7 @@ def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | N
     """The column that siblings are ordered by: a part of the key, a time, a number in the sequence."""
     described = survey.table(table)
     linked = {name for link in survey.links_of(table) for name in link.columns} | set(parent)
+    linked |= set(twins(described))
     free = [column for column in described.columns if column.name not in linked and not column.generated]
     rest = [column for column in free if column.name in survey.keys[table]]
     if len(survey.keys[table]) > 1:
@@ -102,7 +133,8 @@ def value_columns(survey: Survey, table: str) -> tuple[str, ...]:
 
 def _is_item(name: str, word: str) -> bool:
     folded = name.casefold()
-    return folded in (word, f"{word}id", f"{word}_id", f"{word}_name", f"{word}_concept_id", f"{word}_code")
+    endings = ("", "id", "_id", "_name", "_concept_id", "_code", "_type", "_key")
+    return folded in {f"{word}{ending}" for ending in endings}
 
 
 def _orders(column: ReflectedColumn) -> bool:
@@ -129,7 +161,9 @@ def _order_rank(column: ReflectedColumn) -> tuple[int, int]:
 def _association(survey: Survey, table: str, parent: tuple[str, ...], roles: Mapping[str, RoleGuess]) -> Link | None:
     """The link to a public table that, with the parent, is the key; or the only thing in the table."""
     described = survey.table(table)
-    public = [link for link in survey.links_of(table) if roles[link.target].role == "public"]
+    # Rows are joined by the public key: a vocabulary that is referred to by another column is looked up.
+    keyed = [link for link in survey.links_of(table) if link.references in ((), survey.keys.get(link.target))]
+    public = [link for link in keyed if roles[link.target].role == "public"]
     rest = set(survey.keys[table]) - set(parent)
     for link in public:
         if rest and set(link.columns) == rest and set(survey.keys[table]) & set(parent):
@@ -148,5 +182,6 @@ def _associative(via: Link) -> Relationship:
 def _is_event(table: str) -> bool:
     folded = table.casefold()
     return any(
-        word in folded for word in ("event", "measurement", "observation", "lab", "vital", "chart", "log", "result", "emar")
+        word in folded
+        for word in ("event", "measurement", "observation", "lab", "vital", "chart", "log", "result", "emar", *_OFTEN)
     )

@@ -9,7 +9,7 @@ from .drafted import Entry, FieldValue, review
 from .families import Family
 from .relationships import Relationship
 from .survey import Survey
-from .words import singular, stem, words
+from .words import is_age, singular, stem, words
 
 _TRAITS = frozenset(("sex", "gender", "race", "ethnicity", "ethnic", "dob", "yob", "birthdate", "birthday", "birthyear"))
 _OF_BIRTH = frozenset(("date", "year", "month", "day", "dt", "place", "country"))
@@ -35,20 +35,34 @@ def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship
     order = relationship.order_by[0] if relationship.order_by else None
     if entry.fields["type"] not in _DRAWN or entry.name == order or "after" in entry.fields:
         return entry
-    above = _said_above(survey, entry.name, family)
+    above = _said_above(survey, entry.name, family) if is_trait(entry.name) or is_age(entry.name) else None
     if is_age(entry.name) and entry.fields["type"] == "integer":
         ordering = survey.table(table).column(order) if order is not None else None
         if above is not None or ordering is None or ordering.kind not in ("date", "datetime"):
             return entry
         drift: dict[str, FieldValue] = {"same_for": "entity", "drift": {"by": ordering.name, "unit": "years"}}
-        return entry.with_fields(drift).with_notes(review(f"one person, whose age follows {ordering.name}?"))
-    if not is_trait(entry.name):
+        return entry.with_fields(drift).with_notes(review(f"one person, whose age follows {ordering.name}?", "facts"))
+    above = above or _prefixed(survey, entry.name, family)
+    if not is_trait(entry.name) and above is None:
         return entry
     if above is not None:
         kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
-        note = review("the same as there, by its name?")
+        note = review("the same as there, by its name?", "facts")
         return Entry(entry.name, kept).with_fields({"determined": {"copy_of": above}}).with_notes(note)
-    return entry.with_fields({"same_for": "entity"}).with_notes(review("never changes for one person, by its name?"))
+    return entry.with_fields({"same_for": "entity"}).with_notes(review("never changes for one person, by its name?", "facts"))
+
+
+def _prefixed(survey: Survey, name: str, family: Family) -> str | None:
+    """`customer_segment` of an order is the segment of its customer."""
+    for above in family.ancestors:
+        parts, called = words(name), words(above)
+        held = survey.reflection.table(above)
+        if held is None or not called or len(parts) < 2 or singular(called[-1]) != parts[0]:
+            continue
+        same = [column for column in held.columns if words(column.name) == parts[1:] and column.name not in survey.keys[above]]
+        if same:
+            return f"{above}.{same[0].name}"
+    return None
 
 
 def _said_above(survey: Survey, name: str, family: Family) -> str | None:
@@ -69,7 +83,7 @@ def _running(survey: Survey, table: str, entry: Entry) -> Entry:
         return entry
     how = f'{{expression: "previous.{entry.name} + {amount}", first: {amount}}}'
     signs = f"if(type = 'debit', -{amount}, {amount}) tells signs apart"
-    return entry.with_notes(review(f"goes on from row to row? determined: {how}; {signs}"))
+    return entry.with_notes(review(f"goes on from row to row? determined: {how}; {signs}", "worked out"))
 
 
 def _total(survey: Survey, table: str, entry: Entry) -> Entry:
@@ -82,10 +96,10 @@ def _total(survey: Survey, table: str, entry: Entry) -> Entry:
             continue
         below = link.table
         if _COUNTS & {parts[0], parts[-1]} and stem(below).endswith(singular(parts[-1] if parts[0] in _COUNTS else parts[0])):
-            return entry.with_notes(review(f"how many {below} there are? determined: {{count: {below}}}"))
+            return entry.with_notes(review(f"how many {below} there are? determined: {{count: {below}}}", "worked out"))
         amount = _amount(survey, below, "") if _TOTALS & set(parts) else None
         if amount is not None:
-            return entry.with_notes(review(f"adds up {below}? determined: {{sum: {below}.{amount}}}"))
+            return entry.with_notes(review(f"adds up {below}? determined: {{sum: {below}.{amount}}}", "worked out"))
     return entry
 
 
@@ -99,8 +113,3 @@ def is_trait(column: str) -> bool:
     """A fact about a person that hardly ever changes."""
     parts = set(words(column))
     return bool(parts & _TRAITS or "".join(words(column)) in _TRAITS or ("birth" in parts and parts & _OF_BIRTH))
-
-
-def is_age(column: str) -> bool:
-    parts = words(column)
-    return "age" in (parts[:1] + parts[-1:]) and "gestational" not in parts and "group" not in parts

@@ -5,13 +5,27 @@ And, from there, what each table is: the entity, below it, owned by it, a pool o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from mare.errors import SourceError
+from mare.schema.reflection import ReflectedTable
 
-from .drafted import EntityGuess, RoleGuess
-from .survey import KEYLIKE, Link, Survey
-from .words import is_owned, is_staff, is_vocabulary, names_person, names_stay, person_rank, personal_traits
+from .drafted import EntityGuess, RoleGuess, review
+from .keys import KEYLIKE
+from .survey import Link, Survey
+from .words import (
+    is_held,
+    is_money,
+    is_owned,
+    is_staff,
+    is_time,
+    is_vocabulary,
+    names_person,
+    names_stay,
+    person_rank,
+    personal_traits,
+)
 
 
 def guess_roles(survey: Survey, entity: EntityGuess) -> dict[str, RoleGuess]:
@@ -25,8 +39,16 @@ def guess_roles(survey: Survey, entity: EntityGuess) -> dict[str, RoleGuess]:
     used = _used_by(survey, private)
     for table in survey.reflection:
         if table.name not in roles:
-            roles[table.name] = _outside(survey, table.name, used.get(table.name), private)
+            roles[table.name] = _outside(survey, table.name, used.get(table.name), private, entity)
+    for name in [name for name, guess in roles.items() if guess.role == "public" and _is_keyed_by_people(survey, name, roles)]:
+        roles[name] = RoleGuess("unsettled", "its key leads to rows that are made up")
     return roles
+
+
+def _is_keyed_by_people(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> bool:
+    """Whether its rows are told apart by whom they are about: without that column nothing is left of them."""
+    key = set(survey.keys[table])
+    return any(key & set(link.columns) and roles[link.target].role in ("pool", "owned") for link in survey.links_of(table))
 
 
 def _below(survey: Survey, node: str) -> dict[str, str]:
@@ -54,13 +76,18 @@ def _used_by(survey: Survey, private: set[str]) -> dict[str, Link]:
     return first_links
 
 
-def _outside(survey: Survey, table: str, used: Link | None, private: set[str]) -> RoleGuess:
+def _outside(survey: Survey, table: str, used: Link | None, private: set[str], entity: EntityGuess) -> RoleGuess:
     if is_staff(table):
         return RoleGuess("pool", "its name says staff: fresh rows instead of real people")
     traits = personal_traits(c.name for c in survey.table(table).columns)
     users = {link.table for link in survey.links_to(table)}
-    if used is not None and is_owned(table) and users == {used.table} and used.table in private and survey.keys[table]:
-        return RoleGuess("owned", f"{used.table} refers to it, and its name says that each row belongs to somebody")
+    if used is not None and users == {used.table} and used.table in private and survey.keys[table]:
+        if is_owned(table):
+            return RoleGuess("owned", f"{used.table} refers to it, and its name says that each row belongs to somebody")
+        if entity.table is not None and is_held(entity.table) and person_rank(table) is not None:
+            return RoleGuess("owned", f"{used.table} joins them with {entity.table}: one {table} for each of its rows")
+    if used is not None and _is_shared(survey, table, private):
+        return RoleGuess("pool", f"{used.table} refers to it, and what hangs on it is about people: nothing of it is copied")
     if used is not None and (traits or is_owned(table)):
         # Fresh rows are safe whoever these people are; copying or learning them would not be.
         sign = f"{', '.join(traits[:3])} describe people" if traits else "its name says that it is about people"
@@ -72,6 +99,17 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str]) -
     if used is not None:
         return RoleGuess("public", f"{used.table} refers to it, and nothing leads from it to the entity")
     return RoleGuess("unsettled", "nothing leads from it to the entity, and no table of the entity refers to it")
+
+
+def _is_shared(survey: Survey, table: str, private: set[str]) -> bool:
+    """What people hold, or what sums of money are booked on: copying it would copy facts about them."""
+    booked = [survey.table(link.table) for link in survey.links_to(table) if link.table not in private]
+    return is_held(table) or any(_is_booking(other) for other in booked)
+
+
+def _is_booking(table: ReflectedTable) -> bool:
+    dated = any(column.kind in ("date", "datetime") or is_time(column.name) for column in table.columns)
+    return dated and any(is_money(column.name) and column.kind in ("integer", "number", "unknown") for column in table.columns)
 
 
 _CONVINCING_REACH = 0.5
@@ -97,9 +135,27 @@ def _guess(survey: Survey, asked: str | None) -> EntityGuess:
     if named:
         _, below, table = named[0]
         rivals = tuple(name for _, _, name in named[1:])
+        if (held := _held_by(survey, table)) is not None:
+            doubt = review(f"each {held[0]} is protected by itself: is that enough for a {table} who has several?")
+            return EntityGuess(*held, rivals=(table, *(name for name in rivals if name != held[0])), doubts=(doubt,))
         why = f"it is called after people, and {_led(-below)}"
         return _table_or_column(survey, table, why, rivals)
     return _unnamed(survey)
+
+
+def _held_by(survey: Survey, people: str) -> tuple[str, str] | None:
+    """What people hold together, joined with them by a table between (an account with two holders), and everything that is about
+    them hangs on: then it is what can be protected as a whole."""
+    below = set(_below(survey, people))
+    for link in survey.links_to(people):
+        for other in survey.links_of(link.table):
+            held = other.target
+            if held in (people, *below) or not is_held(held):
+                continue
+            led = set(_below(survey, held))
+            if below <= led and led - below:
+                return held, f"{link.table} joins it with {people}, and {_led(len(led))}"
+    return None
 
 
 def reach(survey: Survey, table: str) -> int:
@@ -144,6 +200,9 @@ def _table_or_column(survey: Survey, table: str, why: str, rivals: tuple[str, ..
 
 def _unnamed(survey: Survey) -> EntityGuess:
     tables = [t for t in survey.reflection if not is_staff(t.name) and not is_vocabulary(t.name)]
+    staff = [t.name for t in survey.reflection if is_staff(t.name) and reach(survey, t.name) >= _CONVINCING_REACH * len(tables)]
+    if len(staff) == 1 and tables:
+        return EntityGuess(staff[0], f"it holds the only people there are, and {_led(reach(survey, staff[0]))}")
     if len(tables) == 1:
         return EntityGuess(tables[0].name, "it is the only table: one row must be one person")
     ranked = sorted((-reach(survey, t.name), t.name) for t in tables)

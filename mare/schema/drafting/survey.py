@@ -6,16 +6,22 @@ is taken for a link to it, and the draft says so.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
-from .words import id_stem, is_code_ending, is_vocabulary, names_of, names_person, personal_traits, singular, stem, words
-
-KEYLIKE = ("integer", "string", "uuid", "unknown")
-"""Stored kinds that a key may have."""
+from .keys import BARE, guess_keys, referred_to, without_prefix
+from .public_facts import PublicFacts
+from .text_dates import Formats, read_text_dates
+from .words import (
+    id_stem,
+    is_vocabulary,
+    names_of,
+    singular,
+    stem,
+    words,
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,9 @@ class Survey:
     links: tuple[Link, ...]
     key_reasons: Mapping[str, str]
     """Why, for keys that the source does not declare."""
+    facts: PublicFacts
+    formats: Formats
+    """How dates are written that are stored as text."""
     tells_nullability: bool
     """False where every column may be NULL: a folder of files does not tell."""
 
@@ -68,126 +77,23 @@ class Survey:
         return (link for link in self.links if link.target == table)
 
     def with_links(self, links: tuple[Link, ...]) -> Survey:
-        return Survey(self.reflection, self.keys, links, self.key_reasons, self.tells_nullability)
+        return replace(self, links=links)
 
 
-def take_survey(reflection: Reflection) -> Survey:
+def take_survey(reflection: Reflection, facts: PublicFacts) -> Survey:
     """Keys first, then the links that refer to them."""
+    reflection, formats = read_text_dates(reflection)
     keys, reasons = guess_keys(reflection)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(reflection, keys, tells)
     inferred = inferred_links(reflection, keys, declared, tells)
-    return Survey(reflection, keys, (*declared, *inferred), reasons, tells)
-
-
-def guess_keys(reflection: Reflection) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Key of each table (empty where there is none) and the reason for those that the source does not declare."""
-    shared = _shared_ids(reflection)
-    keys: dict[str, tuple[str, ...]] = {}
-    reasons: dict[str, str] = {}
-    for table in reflection:
-        keys[table.name] = _declared(table)
-        if not keys[table.name]:
-            keys[table.name], reason = _by_name(table, reflection, shared)
-            if reason:
-                reasons[table.name] = reason
-    return keys, reasons
-
-
-def _declared(table: ReflectedTable) -> tuple[str, ...]:
-    if table.key:
-        return table.key
-    never_null = {column.name for column in table.columns if not column.nullable}
-    return next((unique for unique in table.uniques if set(unique) <= never_null), ())
-
-
-def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, str | None]) -> tuple[tuple[str, ...], str]:
-    own = stem(table.name)
-    for column in table.columns:
-        of = id_stem(column.name)
-        if of and column.kind in KEYLIKE and own in names_of(of):
-            return (column.name,), "it is called after the table; the source declares no key"
-    first = table.columns[0] if table.columns else None
-    if first is None or first.kind not in KEYLIKE:
-        return (), ""
-    if first.name.casefold() in shared:
-        owner = shared[first.name.casefold()]
-        if owner == table.name:
-            traits = ", ".join(personal_traits(c.name for c in table.columns)[:3])
-            return (first.name,), f"other tables share this column, and this one describes people ({traits}); no key is declared"
-        return (), ""
-    if words(first.name) in (("id",), ("row", "id"), ("key",), ("uuid",), ("code",)):
-        return (first.name,), "by its name; the source declares no key"
-    people = any(names_person(column.name) for column in table.columns)
-    if is_vocabulary(table.name) and not people and not _owned_elsewhere(reflection, table, first.name):
-        return _vocabulary_key(table), "leading columns of what looks like a vocabulary; the source declares no key"
-    if id_stem(first.name) and _holders(reflection, first.name) == 1 and "code" not in words(first.name):
-        return (first.name,), "it is the first column, an id that no other table has; the source declares no key"
-    if _is_prefixed_id(first, table) and _holders(reflection, first.name) > 1:
-        return (first.name,), "it begins with the table's name, and other tables share it; the source declares no key"
-    return (), ""
-
-
-def _owned_elsewhere(reflection: Reflection, table: ReflectedTable, column: str) -> bool:
-    """`concept_id` in `concept_synonym` is the key of `concept`."""
-    called = names_of(id_stem(column) or "-")
-    others = [other for other in reflection if other.name != table.name and other.column(column) is not None]
-    return any(other.key == (column,) or stem(other.name) in called for other in others)
-
-
-def _vocabulary_key(table: ReflectedTable) -> tuple[str, ...]:
-    """`icd_code, icd_version, long_title` → the first two."""
-    first, *rest = table.columns
-    key = [first.name]
-    for column in rest:
-        if "version" not in words(column.name) and not (
-            is_code_ending(column.name) and len(key) < 2 and is_code_ending(first.name)
-        ):
-            break
-        key.append(column.name)
-    return tuple(key)
-
-
-def _is_prefixed_id(column: ReflectedColumn, table: ReflectedTable) -> bool:
-    """`patient.patientunitstayid`."""
-    of = id_stem(column.name)
-    return bool(of) and str(of).startswith(stem(table.name))
-
-
-def _holders(reflection: Reflection, column: str) -> int:
-    return sum(any(c.name.casefold() == column.casefold() for c in table.columns) for table in reflection)
-
-
-def _shared_ids(reflection: Reflection) -> dict[str, str | None]:
-    """Bare ids that are not each table's own but one id that several tables share → the table that owns it, if any.
-
-    `id` in `nafld1`, `nafld2` and `nafld3` is the patient; `id` in `patients` next to `patient_id` elsewhere is not.
-    """
-    holders: dict[str, list[ReflectedTable]] = defaultdict(list)
-    for table in reflection:
-        if table.columns and words(table.columns[0].name) == ("id",) and not _declared(table):
-            holders[table.columns[0].name.casefold()].append(table)
-    stems = {stem(table.name) for table in reflection}
-    if any(stems & ({id_stem(c.name) or "", stem(c.name)} - {""}) for table in reflection for c in table.columns):
-        return {}
-    shared: dict[str, str | None] = {}
-    for column, tables in holders.items():
-        if len(tables) < 2:
-            continue
-        described = sorted(
-            ((len(personal_traits(c.name for c in t.columns)), t.name) for t in tables), key=lambda x: (-x[0], x[1])
-        )
-        alone = described[0][0] > 0 and described[0][0] > described[1][0]
-        shared[column] = described[0][1] if alone else None
-    return shared
+    return Survey(reflection, keys, (*declared, *inferred), reasons, facts, formats, tells)
 
 
 Keys = Mapping[str, tuple[str, ...]]
 Owners = Sequence[tuple[ReflectedTable, ReflectedColumn]]
 """Tables with a key of one column, and that column."""
 
-_BARE = (("id",), ("key",), ("code",), ("uuid",), ("row", "id"))
-"""Names of keys that do not say of what."""
 _COMMON = frozenset(
     (
         "name", "code", "type", "kind", "status", "state", "value", "label", "title", "description", "desc", "text", "note",
@@ -213,7 +119,7 @@ def declared_links(reflection: Reflection, keys: Keys, tells_nullability: bool) 
 def inferred_links(reflection: Reflection, keys: Keys, declared: tuple[Link, ...], tells_nullability: bool) -> tuple[Link, ...]:
     """Links by name, in tables without a single declared foreign key."""
     settled = {link.table for link in declared}
-    owners = [(table, key) for table in reflection if len(keys[table.name]) == 1 and (key := table.column(keys[table.name][0]))]
+    owners = [(table, key) for table in reflection for key in _single_keys(table, keys, reflection)]
     links = []
     for table in reflection:
         if table.name not in settled:
@@ -225,6 +131,15 @@ def inferred_links(reflection: Reflection, keys: Keys, declared: tuple[Link, ...
     return tuple(links)
 
 
+def _single_keys(table: ReflectedTable, keys: Keys, reflection: Reflection) -> Iterator[ReflectedColumn]:
+    """Columns that rows may be referred to by: the key, what the catalogue says is unique, the code of a vocabulary."""
+    names = [keys[table.name][0]] if len(keys[table.name]) == 1 else []
+    names += [unique[0] for unique in table.uniques if len(unique) == 1 and id_stem(unique[0])]
+    if names and words(names[0]) in BARE and (meant := referred_to(table, reflection)) is not None:
+        names.append(meant)
+    yield from (column for name in dict.fromkeys(names) if (column := table.column(name)) is not None)
+
+
 def _nullable(table: ReflectedTable, columns: tuple[str, ...], keys: Keys) -> bool:
     if set(columns) <= set(keys[table.name]):
         return False
@@ -233,38 +148,39 @@ def _nullable(table: ReflectedTable, columns: tuple[str, ...], keys: Keys) -> bo
 
 def _link(table: ReflectedTable, column: ReflectedColumn, owners: Owners, keys: Keys, tells: bool) -> Link | None:
     for targets, why in (
-        (list(_same_name(table, column, owners, keys)), "is called as the key of"),
-        (list(_called_after(table, column, owners)), "is called after"),
+        (dict(_same_name(table, column, owners, keys)), "is called as the key of"),
+        (dict(_called_after(table, column, owners)), "is called after"),
     ):
-        target = _best(table, column, targets)
+        target = _best(table, column, [owner for owner, _ in owners if owner.name in targets])
         if target is not None:
             nullable = tells and _nullable(table, (column.name,), keys)
             why = f"{why} {target.name}"
-            return Link(table.name, (column.name,), target.name, keys[target.name], nullable, declared=False, why=why)
+            return Link(table.name, (column.name,), target.name, (targets[target.name],), nullable, declared=False, why=why)
     return None
 
 
-def _same_name(table: ReflectedTable, column: ReflectedColumn, owners: Owners, keys: Keys) -> Iterator[ReflectedTable]:
+def _same_name(table: ReflectedTable, column: ReflectedColumn, owners: Owners, keys: Keys) -> Iterator[tuple[str, str]]:
+    """Tables that a column may refer to, and by which of their columns."""
     own = keys[table.name] == (column.name,)
     named_by = names_of(id_stem(column.name) or "-")
     mine = words(column.name)
     for target, key in owners:
         theirs = words(key.name)
-        bare = theirs in _BARE
+        bare = theirs in BARE
         same = mine == theirs or (not bare and len(theirs) > 1 and mine[-len(theirs) :] == theirs)
         # A key may be another table's key too (1:0..1), but only of the table that it is called after.
         mistaken = own and (bare or stem(table.name) in named_by or stem(target.name) not in named_by)
         mistaken |= _is_common(mine) and stem(target.name) != mine[0]
         mistaken |= column.autoincrement  # its own number, whatever else is part of its key
         if same and not mistaken and target.name != table.name and _fits(column, key):
-            yield target
+            yield target.name, key.name
 
 
 def _is_common(name: tuple[str, ...]) -> bool:
     return len(name) == 1 and singular(name[0]) in _COMMON
 
 
-def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners) -> Iterator[ReflectedTable]:
+def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners) -> Iterator[tuple[str, str]]:
     of = id_stem(column.name)
     parts = words(column.name)
     if of is None and (not parts or parts[-1].endswith(("name", "type", "time", "date"))):
@@ -274,10 +190,10 @@ def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners
     last = singular(parts[-2]) if of is not None and len(parts) > 2 else None
     named_by = names_of(whole) if whole else frozenset()
     for target, key in owners:
-        if named_by and words(key.name) in _BARE and target.name != table.name and _fits(column, key):
-            names = {stem(target.name), _without_prefix(target.name)}
+        if named_by and words(key.name) in BARE and target.name != table.name and _fits(column, key):
+            names = {stem(target.name), without_prefix(target.name)}
             if names & named_by or last in names:
-                yield target
+                yield target.name, key.name
 
 
 def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells: bool) -> list[Link]:
@@ -303,9 +219,13 @@ def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells:
 def _best(table: ReflectedTable, column: ReflectedColumn | None, targets: list[ReflectedTable]) -> ReflectedTable | None:
     """One of several vocabularies with such a key: the one that shares a word with this table. A vocabulary for
     something else (`d_labitems` for `outputevents`) is worse than none."""
+    targets = list(dict.fromkeys(targets))
     called = [t for t in targets if column is None or stem(t.name) in names_of(id_stem(column.name) or "-")]
     if len(called) == 1:
         return called[0]
+    meant = [t for t in targets if (narrowed := _qualifier(t, column)) and narrowed in stem(table.name)]
+    if len(meant) == 1:
+        return meant[0]
     fitting = [t for t in targets if not _qualifier(t, column) or _qualifier(t, column) in stem(table.name)]
     if len(fitting) > 1:
         mine = {singular(word) for word in words(table.name)}
@@ -318,15 +238,10 @@ def _best(table: ReflectedTable, column: ReflectedColumn | None, targets: list[R
 def _qualifier(target: ReflectedTable, column: ReflectedColumn | None) -> str:
     """What narrows a vocabulary down: `lab` in `d_labitems` for `itemid`."""
     of = id_stem(column.name) if column is not None else None
-    name = _without_prefix(target.name)
+    name = without_prefix(target.name)
     return name.removesuffix(of) if of and is_vocabulary(target.name) and name.endswith(of) and name != of else ""
-
-
-def _without_prefix(table: str) -> str:
-    parts = words(table.rpartition(".")[2])
-    return stem("_".join(parts[1:])) if len(parts) > 1 and parts[0] in ("d", "dim", "lu", "lkp", "ref", "dict") else stem(table)
 
 
 def _fits(column: ReflectedColumn, key: ReflectedColumn) -> bool:
     kinds = {column.kind, key.kind}
-    return len(kinds) == 1 or "unknown" in kinds or kinds == {"string", "uuid"}
+    return len(kinds) == 1 or "unknown" in kinds

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from mare.schema.reflection import ReflectedColumn
-
-from .column_types import draft_column, draft_key_part, draft_pool_column
+from .column_types import draft_pool_column
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review
 from .families import Family, draft_references, guessed
-from .relationships import KEYS, Relationship, guess_relationship, item_column, order_column, value_columns
-from .repeats import with_repeats
+from .relationships import KEYS, Relationship, guess_relationship
 from .survey import Link, Survey
-from .time_order import main_interval, relative_times, start_of
-from .words import is_position
+from .table_columns import draft_columns, free_columns, key_columns, left_out_columns, linked_columns, spelled
+from .words import id_stem, is_beside_calendar, is_money, is_position, is_time, names_person, personal_traits
 
-_UNMODELLED = ("binary", "json", "other")
 LARGE = 500
 """More rows of one entity than this are capped: caps multiply down the tree, and the noise with them."""
 _POOL_ROWS = 20
@@ -27,12 +24,12 @@ def draft_member(
     """The entity or a table below it, and how many of its rows an entity may have by the caps so far."""
     if family.parent is None:
         references = draft_references(survey, table, family, roles, None, None)
-        drafted = _table(survey, table, "entity", _columns(survey, table, roles, None, None), references)
-        return drafted, 1
+        drafted = _table(survey, table, "entity", draft_columns(survey, table, roles, None, None), references)
+        return replace(drafted, rows=survey.facts.entities), 1
     relationship = guess_relationship(survey, table, family, roles)
     order = relationship.order_by[0] if relationship.order_by else None
     references = draft_references(survey, table, family, roles, order, relationship.via)
-    columns = _columns(survey, table, roles, family, relationship)
+    columns = draft_columns(survey, table, roles, family, relationship)
     rows = rows_above * relationship.max_rows
     parent = _parent(survey, table, entity, family, relationship, rows)
     return _table(survey, table, "private", columns, references, parent=parent), min(rows, LARGE)
@@ -44,18 +41,34 @@ def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[
     if guess.role == "public":
         return _public(survey, table, guess, roles, references)
     if guess.role == "pool":
-        made_up = (Note(guess.why), review(f"{_POOL_ROWS} made-up rows are referred to at random; how many are plausible?"))
-        entries = (*_key_columns(survey, table), *(draft_pool_column(column) for column in _free(survey, table)))
+        made_up = (
+            Note(guess.why),
+            review(f"{_POOL_ROWS} made-up rows are referred to at random; how many are plausible?", "pools"),
+        )
+        made = (draft_pool_column(column, survey.facts) for column in free_columns(survey, table))
+        entries = (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in made))
         return _table(survey, table, "pool", entries, references, notes=made_up, pool=_POOL_ROWS)
-    columns = _columns(survey, table, roles, None, None)
+    columns = draft_columns(survey, table, roles, None, None)
     if guess.role == "owned":
-        return _table(survey, table, "owned", columns, references, notes=(review(f"{guess.why}: regenerated with it"),))
-    text = f"{guess.why}. Write public: true (copied verbatim), ignore: true (left out), pool: {{rows: 20}} or a parent"
+        return _table(survey, table, "owned", columns, references, notes=(review(f"{guess.why}: regenerated with it", "owned"),))
+    left_out = any(other.role == "entity" for other in roles.values())
     notes = (
-        review(text),
+        review(f"{guess.why}{': left out' if left_out else ''}. {_offer(survey, table, roles)}", "left out"),
         *(Note(f"{link.label} is not drafted as long as this is open") for link in _open(survey, table, roles)),
     )
-    return _table(survey, table, "unsettled", columns, references, notes=notes)
+    return _table(survey, table, "unsettled", columns, references, notes=notes, ignore=left_out)
+
+
+def _offer(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> str:
+    """What could be written instead. Copying is never offered for what may be about people: dates, sums, traits, made-up rows."""
+    described = survey.table(table)
+    names = [c.name for c in described.columns if not is_beside_calendar(c.name)]
+    told = any(is_time(name) or is_money(name) or names_person(name) for name in names) or personal_traits(names)
+    kinds = {c.kind for c in described.columns if c.name in names}
+    made_up = any(roles[link.target].role not in ("public", "unsettled") for link in survey.links_of(table))
+    if told or made_up or kinds & {"date", "datetime", "number"}:
+        return "It may hold facts about people: to keep it, say whom its rows belong to (parent:), or pool: {rows: 20}"
+    return "Is it about nobody? Then public: true copies it verbatim; or say whom its rows belong to (parent:)"
 
 
 def _open(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> list[Link]:
@@ -68,7 +81,7 @@ def _table(
     described = survey.table(table)
     key = survey.keys[table]
     reason = survey.key_reasons.get(table)
-    ignored = _left_out(survey, table)
+    ignored = left_out_columns(survey, table)
     ignored_notes = tuple(
         Note(f"{c.name} is computed by the database" if c.generated else f"{c.name} ({c.sql_type or c.kind}) cannot be modelled")
         for c in ignored
@@ -77,7 +90,7 @@ def _table(
         name=table,
         role=role,  # type: ignore[arg-type]
         key=key,
-        key_notes=(review(f"guessed: {reason}"),) if reason and key else (),
+        key_notes=(review(f"guessed: {reason}", "keys"),) if reason and key else (),
         unique=tuple(u for u in described.uniques if set(u) != set(key)),
         columns=columns,
         references=references,
@@ -110,12 +123,22 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
     notes = [Note(relationship.why)]
     if relationship.max_rows > 1:
         notes.append(
-            review(f"max_rows: {relationship.max_rows} is a round guess; more rows are cut, and the noise grows with it")
+            review(
+                f"max_rows: {relationship.max_rows} is a round guess; more rows are cut, and the noise grows with it",
+                "caps",
+                str(relationship.max_rows),
+            )
         )
     if rows > LARGE:
         fields["max_per_entity"] = LARGE
         caps = f"{rows:,}".replace(",", " ")
-        notes.append(review(f"max_per_entity is a guess too: by the caps above, one entity could have {caps} rows here"))
+        notes.append(
+            review(
+                f"max_per_entity is a guess too: by the caps above, one entity could have {caps} rows here",
+                "per entity",
+                str(LARGE),
+            )
+        )
     return Entry(
         "parent",
         fields,
@@ -127,169 +150,44 @@ def _derived(survey: Survey, table: str) -> tuple[str, ...]:
     """Numbers in an associative table belong to the public key: the dose to the drug."""
     return tuple(
         c.name
-        for c in _free(survey, table)
+        for c in free_columns(survey, table)
         if c.kind in ("integer", "number") and not is_position(c.name) and c.name not in survey.keys[table]
     )
-
-
-def _left_out(survey: Survey, table: str) -> list[ReflectedColumn]:
-    """Columns that the database computes itself, or that no model can read; keys and links are neither."""
-    used = {*survey.keys[table], *_linked(survey, table)}
-    return [c for c in survey.table(table).columns if (c.generated or c.kind in _UNMODELLED) and c.name not in used]
-
-
-def _linked(survey: Survey, table: str) -> set[str]:
-    return {name for link in survey.links_of(table) for name in link.columns}
-
-
-def _free(survey: Survey, table: str) -> list[ReflectedColumn]:
-    """Columns that are neither a single key, nor a foreign key, nor left out."""
-    taken = _linked(survey, table) | {column.name for column in _left_out(survey, table)}
-    key = survey.keys[table]
-    return [column for column in survey.table(table).columns if column.name not in taken and (column.name,) != key]
-
-
-def _key_columns(survey: Survey, table: str) -> tuple[Entry, ...]:
-    key = survey.keys[table]
-    column = survey.table(table).column(key[0]) if len(key) == 1 else None
-    entry = draft_key_part(column) if column is not None and column.name not in _linked(survey, table) else None
-    return (entry,) if entry is not None else ()
-
-
-def _columns(
-    survey: Survey, table: str, roles: Mapping[str, RoleGuess], family: Family | None, relationship: Relationship | None
-) -> tuple[Entry, ...]:
-    order = relationship.order_by[0] if relationship and relationship.order_by else None
-    times = _times(survey, table, family, order)
-    alone = {names[0] for names in survey.table(table).uniques if len(names) == 1}
-    entries = []
-    for column in _free(survey, table):
-        if relationship is not None and is_position(column.name) and column.kind == "integer":
-            entry = _position(column, survey.keys[table], order)
-        else:
-            entry = draft_column(column, unique=column.name in alone, in_key=column.name in survey.keys[table])
-        if column.name in times:
-            entry = _tied(entry, *times[column.name])
-        if not survey.tells_nullability and (column.name == order or column.name in survey.keys[table]):
-            # Everything may be NULL in such a source; what orders rows or tells them apart hardly is.
-            entry = entry.without("nullable")
-        entries.append(entry)
-    entries = [_suggested(survey, table, entry, roles) for entry in entries]
-    entries = [_during(survey, entry, family, order) for entry in entries]
-    entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
-    return (*_key_columns(survey, table), *entries)
-
-
-def _times(
-    survey: Survey, table: str, family: Family | None, order: str | None
-) -> dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]:
-    parent = family.parent if family is not None else None
-    if family is None or parent is None:
-        return relative_times(survey.table(table), order, 0)
-    key = survey.keys[table]
-    strict = order in key and set(parent.columns) <= set(key)
-    return relative_times(survey.table(table), order, family.depth, _time_above(survey, family), strict)
-
-
-def _time_above(survey: Survey, family: Family) -> str | None:
-    """What the first row of a sequence follows, as an anchor: where the parent begins, or the nearest above that has a time."""
-    for steps, name in enumerate(family.ancestors):
-        table = survey.reflection.table(name)
-        if table is None:  # an entity by column
-            continue
-        # A person has no order column: what of theirs a first visit follows is their birth, or the beginning of their record.
-        order = order_column(survey, name, ()) if family.depth - steps > 1 else None
-        if (start := start_of(table, order, survey.tells_nullability)) is not None:
-            return f"{'parent' if steps == 0 else name}.{start}"
-    return None
-
-
-def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None) -> Entry:
-    sure = column.name in key or column.name == order
-    notes = () if sure else (review("taken for the row's number within its parent; does it count anew? within: […]"),)
-    return Entry(column.name, {"type": "position"}, notes)
-
-
-def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...]) -> Entry:
-    """Tie a time to another. What is a gap of known length from its anchor has nothing left to learn."""
-    if entry.fields["type"] not in ("date", "datetime", "integer", "number"):
-        if entry.fields["type"] == "position":
-            return entry
-        return entry.with_notes(Note(f"probably after: {fields['after']}"))
-    kept = dict(entry.fields)
-    nullable = kept.pop("nullable", None)
-    learned = kept.pop("learn", None)
-    kept |= fields
-    if learned and "within" not in fields:
-        kept["learn"] = True
-    if nullable:
-        kept["nullable"] = True
-    return Entry(entry.name, kept, (*entry.notes, *notes))
-
-
-def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, RoleGuess]) -> Entry:
-    """What another column of the row says about this one."""
-    described = survey.table(table)
-    if entry.name in value_columns(survey, table) and entry.fields["type"] in ("integer", "number"):
-        item = item_column(survey, table)
-        if item is not None and "learn" in entry.fields:
-            note = review(f"its scale depends on {item}; ranges: {{…}} declares some of them")
-            return entry.with_fields({"by": item}).with_notes(note)
-    if entry.fields["type"] in ("text", "category", "integer", "number") and "values" not in entry.fields:
-        for link in survey.links_of(table):
-            target = survey.reflection.table(link.target) if roles[link.target].role == "public" else None
-            source = target.column(entry.name) if target is not None else None
-            if len(link.columns) == 1 and source is not None and source.name not in survey.keys[link.target]:
-                lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
-                note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}")
-                return Entry(entry.name, entry.fields, (note,))
-    names = {column.name.casefold() for column in described.columns}
-    if entry.fields["type"] == "identifier" and entry.name not in survey.keys[table]:
-        shared = [t.name for t in survey.reflection if t.name != table and t.column(entry.name) is not None]
-        if not shared:
-            return entry
-        return entry.with_notes(Note(f"also in {', '.join(shared[:4])}: does one of them own it?"))
-    if entry.name.casefold() == "bmi" and {"weight", "height"} <= names:
-        return entry.with_notes(
-            review('worked out from weight and height? determined: {expression: "weight / (height / 100) ** 2"}')
-        )
-    return entry
-
-
-def _during(survey: Survey, entry: Entry, family: Family | None, order: str | None) -> Entry:
-    """The time of a child within its parent's interval: a suggestion, since labs may precede the admission."""
-    if family is None or family.parent is None or entry.name != order or entry.fields["type"] not in ("date", "datetime"):
-        return entry
-    if survey.reflection.table(family.parent.target) is None:
-        return entry
-    interval = main_interval(survey.table(family.parent.target))
-    if interval is None:
-        return entry
-    return entry.with_notes(Note(f"never outside {family.parent.target}? during: [parent.{interval[0]}, parent.{interval[1]}]"))
 
 
 def _public(
     survey: Survey, table: str, guess: RoleGuess, roles: Mapping[str, RoleGuess], references: tuple[Entry, ...]
 ) -> DraftedTable:
     described = survey.table(table)
-    linked = _linked(survey, table)
-    notes = [Note(guess.why), review("copied verbatim: make sure that it holds nothing about anybody")]
+    linked = linked_columns(survey, table)
+    notes = [Note(guess.why), review("copied verbatim: make sure that it holds nothing about anybody", "public")]
     free = [column for column in described.columns if column.name not in (*survey.keys[table], *linked)]
-    for column in free:
-        if column.kind in ("integer", "number"):
-            notes.append(review(f"{column.name} ({column.kind}) may be an aggregate over people; ignore_columns leaves it out"))
+    if numbers := [column.name for column in free if column.kind in ("integer", "number") and id_stem(column.name) is None]:
+        doubt = "may be an aggregate over people; ignore_columns leaves it out"
+        notes.append(review(f"{', '.join(numbers)} {doubt}", "aggregates", ", ".join(numbers)))
     if untyped := [column.name for column in free if column.kind == "unknown"]:
-        notes.append(review(f"if one of them is a number, it may be an aggregate over people: {', '.join(untyped)}"))
+        doubt = "if one of them is a number, it may be an aggregate over people"
+        notes.append(review(f"{doubt}: {', '.join(untyped)}", "aggregates", ", ".join(untyped)))
+    own = survey.keys[table]
+    referred = tuple(dict.fromkeys(link.references for link in survey.links_to(table) if link.references not in ((), own)))
+    if undeclared := [", ".join(columns) for columns in referred if columns not in described.uniques]:
+        notes.append(review(f"others refer to {', '.join(undeclared)}: is it unique?", "keys", ", ".join(undeclared)))
     private = [link for link in survey.links_of(table) if roles[link.target].role in ("pool", "owned")]
-    lost = tuple(name for link in private for name in link.columns)
+    lost = tuple(dict.fromkeys(name for link in private for name in link.columns))
     ignored_notes = tuple(review(f"{link.label} would lead to rows that are made up") for link in private)
     return DraftedTable(
         name=table,
         role="public",
         notes=tuple(notes),
         key=survey.keys[table],
-        key_notes=(review(f"guessed: {survey.key_reasons[table]}"),) if table in survey.key_reasons else (),
-        references=tuple(entry for entry in references if entry.fields["kind"] == "public"),
+        key_notes=(review(f"guessed: {survey.key_reasons[table]}", "keys"),) if table in survey.key_reasons else (),
+        unique=referred,
+        references=tuple(entry for entry in references if entry.fields["kind"] == "public" and not _uses(entry, lost)),
         ignored=lost,
         ignored_notes=ignored_notes,
     )
+
+
+def _uses(reference: Entry, columns: tuple[str, ...]) -> bool:
+    own = reference.fields.get("columns", (reference.name,))
+    return bool(set(own if isinstance(own, tuple) else (str(own),)) & set(columns))

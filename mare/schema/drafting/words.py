@@ -12,15 +12,19 @@ def _set(text: str) -> frozenset[str]:
 
 
 PERSONS = (
-    "patient", "person", "subject", "participant", "beneficiary", "member", "donor", "client", "customer", "resident", "enrollee",
-    "student", "respondent", "individual", "user", "account",
+    "patient", "person", "people", "subject", "participant", "beneficiary", "member", "donor", "client", "customer", "resident",
+    "enrollee", "student", "pupil", "learner", "respondent", "individual", "policyholder", "insured", "citizen", "tenant",
+    "passenger", "guest", "player", "voter", "applicant", "borrower", "holder", "subscriber", "buyer", "driver", "user",
+    "account",
 )  # fmt: skip
 """Words for the people whose data this is, the most telling first."""
 
 STAFF = _set(
     """
     employee provider caregiver staff doctor physician practitioner clinician nurse surgeon worker operator
-    technician prescriber therapist pharmacist operator personnel
+    technician prescriber therapist pharmacist personnel teacher instructor professor lecturer tutor trainer coach agent clerk
+    manager salesperson seller adviser advisor officer judge lawyer librarian cashier consultant investigator psychologist
+    counselor counsellor dentist midwife broker adjuster
     """
 )
 """Words for people who are not the entity: they are replaced by a pool."""
@@ -36,10 +40,13 @@ VOCABULARY = _set(
 OWNED = _set("address contact")
 """Words of rows that belong to whoever refers to them."""
 
+HELD = _set("account policy contract household family portfolio subscription mortgage lease membership deposit wallet")
+"""Words of what people hold, alone or together: its rows are about them, whoever refers to whom."""
+
 PERSONAL_TRAITS = _set(
     """
     gender sex male female age birthdate birthday dob race ethnicity marital surname lastname firstname maiden ssn
-    passport gestational
+    passport gestational email phone mobile salary hired nationality
     """
 )
 """Words of columns that describe a person."""
@@ -113,7 +120,7 @@ def stem(name: str) -> str:
 def id_stem(name: str) -> str | None:
     """What an id is the id of: `hadm_id` → `hadm`, `InvoiceId` → `invoice`, `id` → ``""``; None for what is no id."""
     parts = words(name)
-    if not parts:
+    if not parts or (parts[-1] == "id" and parts[-2:-1] and parts[-2] in _UNITS):
         return None
     if parts[-1] in ("id", "key", "uuid", "guid", "pk") or (parts[-1] in _CODE_ENDINGS and len(parts) <= 2):
         return "".join((*parts[:-2], *map(singular, parts[-2:-1])))
@@ -122,6 +129,8 @@ def id_stem(name: str) -> str | None:
     return "mrn" if parts == ("mrn",) else None
 
 
+_UNITS = _set("year month week day quarter season hour")
+"""`yearID` is a year, whatever it is called."""
 _NO_IDS = _set(
     """
     fluid covid steroid thyroid opioid lipid acid rapid valid invalid paid said void avoid hybrid grid solid
@@ -150,6 +159,19 @@ def is_staff(table: str) -> bool:
     return any(singular(word) in STAFF for word in words(table))
 
 
+def is_money(column: str) -> bool:
+    return bool(set(words(column)) & {"amount", "balance", "amt", "sum", "charge", "payment", "paid"})
+
+
+def is_held(table: str) -> bool:
+    return bool(words(table)) and singular(words(table)[-1]) in HELD
+
+
+def is_once(table: str) -> bool:
+    """What happens to a person once: `death`."""
+    return bool({singular(word) for word in words(table)} & {"death", "deceased", "mortality"})
+
+
 def is_owned(table: str) -> bool:
     return any(singular(word) in OWNED for word in words(table))
 
@@ -176,9 +198,14 @@ def names_stay(column: str) -> bool:
     return any(word in column.casefold() for word in _STAY_WORDS)
 
 
+def names_stay_of_unit(table: str) -> bool:
+    """A stay on one ward, within which everything of it is charted: `icustays`, `edstays`."""
+    return stem(table).endswith("stay")
+
+
 def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
     """The columns that describe a person: evidence for who the entity is."""
-    return tuple(name for name in columns if PERSONAL_TRAITS & {*words(name), "".join(words(name))})
+    return tuple(name for name in columns if PERSONAL_TRAITS & {*words(name), "".join(words(name))} or is_birth(name))
 
 
 def is_free_text(column: str) -> bool:
@@ -189,6 +216,14 @@ def is_free_text(column: str) -> bool:
             len(words(column)) == 1 or bool(parts & _NAMED_PEOPLE) or bool({singular(w) for w in parts} & (STAFF | set(PERSONS)))
         )
     return words(column) in (("first",), ("last",)) or (bool(parts & _FREE_TEXT) and not parts & _TEXT_EXCEPTIONS)
+
+
+def is_number_of(column: str) -> bool:
+    """A text that names one thing or person: `birth_number`, `iban`, `account_to`."""
+    return bool(set(words(column)) & _NAMING) and not set(words(column)) & _TEXT_EXCEPTIONS
+
+
+_NAMING = _set("number nr iban account phone plate serial passport token hash username login mrn password licence license")
 
 
 def is_code(column: str) -> bool:
@@ -207,6 +242,11 @@ def is_position(column: str) -> bool:
     )
 
 
+def counts_visits(column: str) -> bool:
+    """A number that goes on with time: `visit_no`, `cycle`; a line of an invoice has no time of its own."""
+    return is_position(column) and bool(set(words(column)) & (_NUMBERED - {"line", "row", "item"}))
+
+
 def is_time(column: str) -> bool:
     """A date or a time by name: `admittime`, `birth_date`, `START`."""
     parts = words(column)
@@ -218,6 +258,17 @@ def is_time(column: str) -> bool:
         ("dob",),
         ("dod",),
     )
+
+
+def is_beside_calendar(column: str) -> bool:
+    """A date that may well lie before or after what the data is about: when a row was stored, until when something holds."""
+    return any(word.startswith(_BESIDE) for word in words(column))
+
+
+_BESIDE = (
+    "updat", "modif", "load", "insert", "etl", "extract", "import", "expir", "valid", "due", "schedul", "plan", "matur", "until",
+    "hire", "hiring", "founded", "since", "thru",
+)  # fmt: skip
 
 
 def is_elapsed(column: str) -> bool:
@@ -233,3 +284,19 @@ def is_flag(column: str) -> bool:
 def is_code_ending(column: str) -> bool:
     parts = words(column)
     return bool(parts) and parts[-1] in _CODE_ENDINGS
+
+
+def is_age(column: str) -> bool:
+    """An age of a person, in years."""
+    parts = words(column)
+    other = {"gestational", "group", "band", "class", "category", *_AGES} - {"year", "years"}
+    return "age" in (parts[:1] + parts[-1:]) and not other & set(parts)
+
+
+def is_birth(column: str) -> bool:
+    """When somebody was born, or a part of that date."""
+    parts = set(words(column))
+    return bool(parts & _BIRTHS or any(part.startswith(("birthd", "birthy")) for part in parts))
+
+
+_BIRTHS = _set("birth born dob yob bday")

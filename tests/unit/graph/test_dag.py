@@ -190,6 +190,19 @@ def test_breaking_the_cycle_where_it_says_so_mends_it() -> None:
     assert DatasetDag.of(schema({"patients": owner, "visits": child("patients")})).generation_order() == ("patients", "visits")
 
 
+def test_public_tables_that_refer_to_each_other_or_to_themselves_are_no_cycle() -> None:
+    """They are copied: none of them waits for another."""
+    concepts = {"public": True, "key": "id", "references": {"vocabulary": {"kind": "public", "table": "vocabularies"}}}
+    own = {"kind": "public", "table": "vocabularies", "nullable": True}
+    vocabularies = {
+        "public": True,
+        "key": "id",
+        "references": {"concept": {"kind": "public", "table": "concepts"}, "within": own},
+    }
+    dag = DatasetDag.of(schema({"patients": PATIENTS, "concepts": concepts, "vocabularies": vocabularies}))
+    assert set(dag.generation_order()) == {"patients", "concepts", "vocabularies"}
+
+
 def test_a_table_that_refers_to_itself_is_told_about_earlier_rows() -> None:
     visits = with_references(child("patients"), previous_id={"kind": "same_entity", "table": "visits"})
     error = refusal({"patients": PATIENTS, "visits": visits})

@@ -139,3 +139,22 @@ def test_a_reference_may_be_restricted_to_a_part_of_its_table() -> None:
     kind = drawn(fitted(kind=", where: {group: low}"))["kind"]
     assert set(kind) == {3, 5}
     assert kind.eq(3).mean() == pytest.approx(0.6 / 0.9, abs=0.05)
+
+
+def test_where_no_key_stands_clear_of_the_noise_no_single_one_comes_out_for_all() -> None:
+    schema = load_schema("""
+        mare: 1
+        entity: people
+        tables:
+          people: {key: pid, references: {track: {kind: public, table: tracks, learn: true}}}
+          tracks: {public: true, key: track}
+        """)
+    held = {
+        "people": pa.table({"pid": list(range(60)), "track": list(range(60))}),
+        "tracks": pa.table({"track": list(range(500))}),
+    }
+    release = run_fit(plan(schema, Budget(1, 1e-6)), MemorySource(held), FitOptions(bits=SeededBits(3)))
+    assert any("no key stood clear" in doubt.what for doubt in release.doubts)
+    made = sample(release, seed=1, entities=200)
+    assert made is not None
+    assert made["people"]["track"].nunique() > 5

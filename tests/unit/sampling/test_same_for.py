@@ -193,3 +193,27 @@ def test_given_rows_keep_what_they_say_and_those_below_share_theirs() -> None:
     stays = stays.assign(weight=70.5, age=["50", "51"], ward="gen")
     with pytest.raises(SourceError, match=r"stays cannot be given: labs.smoker .*drawn with the rows of stays"):
         sample(fitted(), given={"people": people, "stays": stays}, seed=4)
+
+
+def test_the_rest_of_a_list_is_the_same_in_all_rows_too_and_other_lists_have_their_own() -> None:
+    schema = load_schema("""
+        mare: 1
+        entity: people
+        tables:
+          people: {key: person}
+          stays:
+            parent: {table: people, column: person, type: independent, max_rows: 4}
+            columns:
+              race: {type: category, learn: true, same_for: entity}
+              ward: {type: category, learn: true}
+        """)
+    rng = np.random.default_rng(3)
+    person = np.repeat(np.arange(800), 3)
+    race = np.where(rng.random(800) < 0.4, [f"only {n}" for n in range(800)], rng.choice(["a", "b", "c"], 800))[person]
+    ward = np.where(rng.random(2400) < 0.3, [f"once {n}" for n in range(2400)], rng.choice(["u", "v"], 2400))
+    held = {"people": pa.table({"person": np.arange(800)}), "stays": pa.table({"person": person, "race": race, "ward": ward})}
+    release = run_fit(plan(schema, Budget(1000, 1e-6)), MemorySource(held), FitOptions(bits=SeededBits(2)))
+    stays = sample(release, seed=1)
+    assert stays is not None
+    assert set(stays["stays"]["race"]) == {"a", "b", "c"}
+    assert (stays["stays"].groupby("person")["race"].nunique() == 1).all()

@@ -11,6 +11,7 @@ import pytest
 
 from mare.errors import SchemaError
 from mare.schema.checks import settled_or_raise
+from mare.schema.loading import load_document
 from mare.schema.yaml_nodes import read_nodes
 
 from .examples import faults_after, full_path, spoiled
@@ -181,3 +182,9 @@ def test_columns_that_hang_on_each_other_are_named(columns: dict[str, object]) -
     (fault,) = faults_after({f"admissions.columns.{name}": column for name, column in columns.items()})
     assert "depend on each other" in fault.what
     assert "x → y" in fault.what or "y → x" in fault.what
+
+
+def test_copying_is_not_offered_for_a_table_of_what_has_happened() -> None:
+    text = "mare: 1\nentity: a\ntables:\n  a: {key: id}\n  b: {key: id, columns: {day: {type: date, learn: true}}}\n"
+    (fault,) = [fault for fault in load_document(text).faults if fault.path == ("tables", "b")]
+    assert "public: true" not in fault.remedy

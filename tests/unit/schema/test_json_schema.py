@@ -13,10 +13,10 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from mare.schema import Schema
-from mare.schema.ready import folder, names
+from mare.schema.ready import JSON_SCHEMA, folder, names
 from mare.schema.yaml_nodes import Plain, read_nodes
 from mare.schema.yaml_writing import dump_schema
-from tests.json_schema import FILE_NAME, json_schema, json_schema_text, main
+from tests.json_schema import json_schema, json_schema_text, main
 from tests.strategies import schemas
 
 
@@ -39,7 +39,7 @@ def _texts(value: Plain) -> Any:
 
 
 def test_the_file_is_up_to_date() -> None:
-    written = (folder() / FILE_NAME).read_text(encoding="utf-8")
+    written = (folder() / JSON_SCHEMA).read_text(encoding="utf-8")
     assert written == json_schema_text(), "run: make schema"
 
 
@@ -77,6 +77,19 @@ def test_what_mare_writes_is_valid(schema: Schema) -> None:
 def test_an_editor_sees_what_does_not_load(column: str) -> None:
     text = f"mare: 1\nentity: a\ntables:\n  a:\n    columns:\n      x: {column}\n"
     assert not validator().is_valid(as_editors_see(text))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("columns: {x: {type: integr, min: 1}}", ["integer", "category"]),
+        ("references: {x: {kind: publik, table: a}}", ["public", "pool"]),
+    ],
+)
+def test_a_mistyped_word_is_one_message_that_lists_the_words_there_are(line: str, words: list[str]) -> None:
+    [error] = validator().iter_errors(as_editors_see(f"mare: 1\nentity: a\ntables:\n  a:\n    {line}\n"))
+    assert "is not one of" in error.message
+    assert all(word in error.message for word in words)
 
 
 def test_a_model_may_be_written_as_its_name() -> None:

@@ -171,16 +171,19 @@ def _open_file(path: str) -> object:
 
 
 def _with_computed_uniques(connection: Connection, table: ReflectedTable) -> ReflectedTable:
-    """Unique indexes on expressions, which SQLAlchemy leaves away, as they were written: they are not kept."""
+    """Unique constraints that SQLAlchemy does not read (`email VARCHAR(200) UNIQUE`), and unique indexes on expressions, which it
+    leaves away, as they were written: those are not kept."""
     quote = connection.dialect.identifier_preparer.quote_identifier
     listed = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'index'")
     written = {str(name): str(sql) for name, sql in listed}
-    texts = []
-    for _, name, unique, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})"):
+    texts, uniques = [], set(table.uniques)
+    for _, name, unique, origin, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})").all():
         columns = connection.exec_driver_sql(f"PRAGMA index_xinfo({quote(name)})").all()
         if unique and any(row[1] == _EXPRESSION for row in columns):
             texts.append(" ".join(written[str(name)].split()))
-    return replace(table, unread_checks=(*table.unread_checks, *sorted(texts)))
+        elif origin == "u":
+            uniques.add(tuple(str(row[2]) for row in columns if row[5]))
+    return replace(table, uniques=tuple(sorted(uniques)), unread_checks=(*table.unread_checks, *sorted(texts)))
 
 
 _EXPRESSION = -2

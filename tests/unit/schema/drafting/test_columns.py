@@ -172,7 +172,7 @@ def test_a_description_that_a_public_table_holds_too_is_suggested_as_lookup() ->
 
 
 def test_a_date_stored_as_text_is_suspected() -> None:
-    assert "REVIEW: a date stored as text?" in said("visit_date string")
+    assert "REVIEW: a date stored as text, by its name" in said("visit_date string")
 
 
 def test_unknown_types_are_asked_for_and_a_name_gives_a_hint() -> None:

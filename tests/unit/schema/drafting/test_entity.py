@@ -8,7 +8,7 @@ from mare.errors import SourceError
 from mare.schema import EntityByColumn
 from mare.schema.drafting import draft
 from mare.schema.loading import load_document
-from tests.reflections import ADMISSIONS, PATIENTS, drafted, reflect, table, written
+from tests.reflections import ADMISSIONS, NOTHING_KNOWN, PATIENTS, drafted, reflect, table, written
 
 
 def test_a_table_called_after_people_is_the_entity() -> None:
@@ -55,7 +55,7 @@ def test_a_table_that_others_lead_to_and_that_describes_people_is_the_entity() -
 def test_where_nothing_is_convincing_the_draft_loads_and_lists_candidates() -> None:
     things = table("things", "id integer, x string", key="id")
     parts = table("parts", "id integer, thing integer", key="id", refers={"thing": "things.id"})
-    text = draft(reflect(things, parts))
+    text = draft(reflect(things, parts), NOTHING_KNOWN)
     document = load_document(text)
     assert document.schema.entity is None
     assert "things (1 other table leads to it)" in text
@@ -103,14 +103,14 @@ def test_the_entity_that_is_asked_for_is_taken_in_any_case_of_letters() -> None:
 
 def test_an_unknown_entity_is_refused_with_the_tables_there_are() -> None:
     with pytest.raises(SourceError, match=r"--entity patientz.*There are: admissions, patients\."):
-        draft(reflect(PATIENTS, ADMISSIONS), "patientz")
+        draft(reflect(PATIENTS, ADMISSIONS), NOTHING_KNOWN, "patientz")
 
 
 def test_an_unknown_column_of_the_entity_is_refused_with_the_columns_there_are() -> None:
     with pytest.raises(SourceError, match=r"patients has no column mrn.*subject_id, gender, dod"):
-        draft(reflect(PATIENTS), "patients.mrn")
+        draft(reflect(PATIENTS), NOTHING_KNOWN, "patients.mrn")
 
 
 def test_an_empty_source_is_refused() -> None:
     with pytest.raises(SourceError, match="holds no table"):
-        draft(reflect(label="an empty folder"))
+        draft(reflect(label="an empty folder"), NOTHING_KNOWN)

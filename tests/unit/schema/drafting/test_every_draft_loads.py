@@ -16,6 +16,7 @@ from mare.schema.reflection import (
     ReflectedTable,
     Reflection,
 )
+from tests.reflections import NOTHING_KNOWN
 
 TABLES = (
     "patients", "admissions", "Person", "visit_occurrence", "lab events", "d_items", "provider", "address", "diagnoses_icd",
@@ -93,13 +94,13 @@ def _link(draw: st.DrawFn, own: list[str], names: list[str], held: dict[str, lis
 
 @given(reflections())
 def test_every_draft_loads_and_keeps_every_table(reflection: Reflection) -> None:
-    schema = load_document(draft(reflection)).schema
+    schema = load_document(draft(reflection, NOTHING_KNOWN)).schema
     assert set(schema.tables) == {table.name for table in reflection}
 
 
 @given(reflections())
 def test_every_draft_fits_the_source_that_it_was_drafted_from(reflection: Reflection) -> None:
-    found = match(load_document(draft(reflection)).schema, reflection)
+    found = match(load_document(draft(reflection, NOTHING_KNOWN)).schema, reflection)
     # A circle may be closed by references none of which may be NULL: the draft breaks one all the same, and says so.
     assert [f for f in found if f.severity == "error" and "kind: broken" not in f.what] == []
 
@@ -107,7 +108,7 @@ def test_every_draft_fits_the_source_that_it_was_drafted_from(reflection: Reflec
 @given(reflections(), st.data())
 def test_a_draft_with_any_entity_loads(reflection: Reflection, data: st.DataObject) -> None:
     entity = data.draw(st.sampled_from([table.name for table in reflection]))
-    assert load_document(draft(reflection, entity)).schema.entity == entity
+    assert load_document(draft(reflection, NOTHING_KNOWN, entity)).schema.entity == entity
 
 
 @given(reflections())
@@ -120,11 +121,11 @@ def test_a_peeked_draft_loads(reflection: Reflection) -> None:
         for column in table.columns
         if column.kind in ("string", "integer", "number", "unknown")
     }
-    load_document(draft(reflection, None, peeks))
+    load_document(draft(reflection, NOTHING_KNOWN, None, peeks))
 
 
 @given(reflections())
 def test_the_header_counts_what_the_text_marks(reflection: Reflection) -> None:
-    text = draft(reflection)
+    text = draft(reflection, NOTHING_KNOWN)
     marks = sum(line.count("REVIEW: ") for line in text.splitlines())
-    assert marks == make_draft(reflection).to_review + (make_draft(reflection).entity.table is None)
+    assert marks == make_draft(reflection, NOTHING_KNOWN).to_review + (make_draft(reflection, NOTHING_KNOWN).entity.table is None)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from mare.schema.loading import load_document
 from tests.reflections import ADMISSIONS, PATIENTS, comment_on, drafted, table, written
 
@@ -22,8 +26,7 @@ def test_a_vocabulary_that_private_tables_refer_to_is_public() -> None:
 
 def test_every_number_in_a_public_table_is_flagged_and_keys_are_not() -> None:
     comment = comment_on(written(PATIENTS, ADMISSIONS, LABS, ITEMS), "key: itemid")
-    assert "REVIEW: mean_value (number) may be an aggregate over people" in comment
-    assert "itemid (integer)" not in comment
+    assert "REVIEW: mean_value may be an aggregate over people" in comment
 
 
 def test_a_table_with_a_vocabularys_name_is_public_even_if_nothing_refers_to_it() -> None:
@@ -81,12 +84,67 @@ def test_people_that_are_not_the_entity_are_never_copied() -> None:
     assert schema.tables["guarantor"].pool is not None
 
 
-def test_a_table_attached_to_nothing_is_left_to_a_person() -> None:
+def test_a_table_attached_to_nothing_is_left_out_until_a_person_says_otherwise() -> None:
     lonely = table("settings", "name string, value string")
     text = written(PATIENTS, lonely)
     document = load_document(text)
-    assert ("tables", "settings") in [fault.path for fault in document.faults if fault.severity == "unsettled"]
-    assert "public: true (copied verbatim), ignore: true (left out)" in " ".join(text.replace("#", "").split())
+    assert document.schema.tables["settings"].ignore
+    assert document.faults == ()
+    assert "left out. Is it about nobody? Then public: true copies it verbatim" in " ".join(text.replace("#", "").split())
+
+
+@pytest.mark.parametrize(
+    "columns",
+    ["patient_id integer", "amount number", "paid_on date", "birth_year integer", "weight number", "visit_date unknown"],
+)
+def test_copying_is_never_offered_for_what_may_hold_facts_about_people(columns: str) -> None:
+    text = written(PATIENTS, table("ledger", f"no integer, label string, {columns}", key="no"))
+    assert drafted(PATIENTS, table("ledger", f"no integer, label string, {columns}", key="no")).tables["ledger"].public is False
+    assert "public: true" not in text
+
+
+BANK = (
+    table("client", "client_id integer, gender string, birth_date date", key="client_id"),
+    table("account", "account_id integer, frequency string, opened date", key="account_id"),
+    table(
+        "disp",
+        "disp_id integer, client_id integer, account_id integer, type string",
+        key="disp_id",
+        refers={"client_id": "client.client_id", "account_id": "account.account_id"},
+    ),
+    table(
+        "trans",
+        "trans_id integer, account_id integer, day date, amount number",
+        key="trans_id",
+        refers={"account_id": "account.account_id"},
+    ),
+)
+
+
+def test_what_several_people_hold_together_is_the_entity_and_each_holder_is_made_with_it() -> None:
+    schema = drafted(*BANK)
+    assert (schema.entity, schema.parent_name("trans"), schema.parent_name("disp")) == ("account", "account", "account")
+    assert schema.tables["disp"].references["client_id"].kind == "owned"
+    assert not any(described.public for described in schema.tables.values())
+    assert "REVIEW: each account is protected by itself: is that enough for a client who has several?" in written(*BANK)
+
+
+def test_what_people_hold_is_never_copied_whoever_the_entity_is() -> None:
+    schema = drafted(*BANK, entity="client")
+    assert schema.tables["account"].pool is not None
+    assert schema.tables["trans"].ignore
+    assert "public: true" not in written(*BANK, entity="client")
+
+
+def test_what_sums_are_booked_on_is_never_copied_whatever_it_is_called() -> None:
+    pots = replace(BANK[1], name="pots")
+    disp = replace(
+        BANK[2], foreign_keys=tuple(replace(k, table="pots" if k.table == "account" else k.table) for k in BANK[2].foreign_keys)
+    )
+    trans = replace(BANK[3], foreign_keys=(replace(BANK[3].foreign_keys[0], table="pots"),))
+    schema = drafted(BANK[0], pots, disp, trans)
+    assert schema.entity == "client"
+    assert (schema.tables["pots"].public, schema.tables["pots"].pool is not None) == (False, True)
 
 
 def test_a_table_of_people_attached_to_nothing_says_so() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from mare.schema.drafting import draft
 from mare.schema.loading import load_document, load_schema
 from mare.schema.reflection import LeftOut, Peek
-from tests.reflections import ADMISSIONS, PATIENTS, comment_on, drafted, reflect, table, written
+from tests.reflections import ADMISSIONS, NOTHING_KNOWN, PATIENTS, comment_on, drafted, reflect, table, written
 
 
 def test_the_header_says_what_it_was_drafted_from_and_that_nothing_was_read() -> None:
-    text = draft(reflect(PATIENTS, ADMISSIONS, label="postgresql://me@host/ehr"))
-    assert text.startswith("# A draft by `mare init`, from postgresql://me@host/ehr.\n")
+    text = draft(reflect(PATIENTS, ADMISSIONS, label="postgresql://me@host/ehr"), NOTHING_KNOWN)
+    first, second, *_ = text.splitlines()
+    assert first == "# yaml-language-server: $schema=mare.schema.json"
+    assert second == "# A draft by `mare init`, from postgresql://me@host/ehr."
     assert "Only the catalogue was read, no value" in text
     assert "# Next: mare check" in text
 
@@ -24,7 +26,7 @@ def test_the_header_counts_the_reviews() -> None:
 
 def test_what_is_left_out_and_checks_that_were_not_understood_are_listed() -> None:
     patients = table("patients", "id integer", key="id", unread_checks=("upper(x)\n = x",))
-    text = draft(reflect(patients, left_out=(LeftOut("v_patients", "a view"),)))
+    text = draft(reflect(patients, left_out=(LeftOut("v_patients", "a view"),)), NOTHING_KNOWN)
     assert "# - left out: v_patients: a view" in text
     assert "# - REVIEW: a constraint of patients was not understood and is not kept: upper(x) = x" in text
 
@@ -39,7 +41,7 @@ def test_names_that_yaml_would_misread_come_back_the_same() -> None:
 
 def test_a_name_cannot_end_a_comment_and_write_yaml() -> None:
     evil = table("evil\nentity: evil", "x string")
-    schema = load_schema(draft(reflect(PATIENTS, evil, label="a\nmare: 2")))
+    schema = load_schema(draft(reflect(PATIENTS, evil, label="a\nmare: 2"), NOTHING_KNOWN))
     assert schema.entity == "patients"
 
 
@@ -72,7 +74,7 @@ def test_a_key_that_nothing_makes_unique_is_left_open_with_the_reason() -> None:
 def test_peeked_types_are_marked_and_the_header_shouts() -> None:
     patients = table("patients", "subject_id unknown?, x unknown?, gone unknown?")
     peeks = {("patients", "x"): Peek(kind="integer")}
-    text = draft(reflect(patients), None, peeks)
+    text = draft(reflect(patients), NOTHING_KNOWN, None, peeks)
     columns = load_document(text).schema.tables["patients"].columns
     assert "# VALUES WERE READ to find out types" in text
     assert (columns["x"].type, columns["x"].peeked) == ("integer", True)
@@ -111,17 +113,17 @@ def test_a_reference_that_peeked_types_changed_is_marked() -> None:
 
 
 def test_peeked_domains_replace_learning_and_are_marked() -> None:
-    patients = table("patients", "subject_id integer, sex string?, age integer, note string", key="subject_id")
+    patients = table("patients", "subject_id integer, sex string?, weight integer, note string", key="subject_id")
     peeks = {
         ("patients", "sex"): Peek(kind="string", values=("F", "M"), has_null=True),
-        ("patients", "age"): Peek(kind="integer", min=18, max=91),
+        ("patients", "weight"): Peek(kind="integer", min=18, max=91),
         ("patients", "note"): Peek(kind="string", values=("secret",)),
     }
-    text = draft(reflect(patients), None, peeks)
+    text = draft(reflect(patients), NOTHING_KNOWN, None, peeks)
     columns = load_document(text).schema.tables["patients"].columns
     assert "# VALUES WERE READ to fill in domains" in text
     assert (columns["sex"].values, columns["sex"].peeked, columns["sex"].nullable) == (("F", "M"), True, True)  # type: ignore[union-attr]
-    assert (columns["age"].min, columns["age"].max, columns["age"].learn) == (18, 91, False)  # type: ignore[union-attr]
+    assert (columns["weight"].min, columns["weight"].max, columns["weight"].learn) == (18, 91, False)  # type: ignore[union-attr]
     assert "secret" not in text
     assert not columns["note"].peeked
 
@@ -130,7 +132,7 @@ def test_a_peeked_first_value_settles_the_sequence() -> None:
     from datetime import datetime
 
     peeks = {("admissions", "admittime"): Peek(kind="datetime", min=datetime(2100, 1, 1), max=datetime(2200, 1, 1, 12))}
-    text = draft(reflect(PATIENTS, ADMISSIONS), None, peeks)
+    text = draft(reflect(PATIENTS, ADMISSIONS), NOTHING_KNOWN, None, peeks)
     document = load_document(text)
     assert "is missing" not in text
     column = document.schema.tables["admissions"].columns["admittime"]
@@ -141,7 +143,11 @@ def test_a_peeked_first_value_settles_the_sequence() -> None:
 
 def test_a_column_with_too_many_values_stays_learned() -> None:
     patients = table("patients", "subject_id integer, city string", key="subject_id")
-    columns = load_schema(draft(reflect(patients), None, {("patients", "city"): Peek(kind="string")})).tables["patients"].columns
+    columns = (
+        load_schema(draft(reflect(patients), NOTHING_KNOWN, None, {("patients", "city"): Peek(kind="string")}))
+        .tables["patients"]
+        .columns
+    )
     assert columns["city"].learn  # type: ignore[union-attr]
 
 

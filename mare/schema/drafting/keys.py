@@ -1,0 +1,153 @@
+"""Keys that a source does not declare: by the names of columns, and by who else holds them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
+
+from .words import (
+    id_stem,
+    is_code_ending,
+    is_elapsed,
+    is_position,
+    is_vocabulary,
+    names_of,
+    names_person,
+    personal_traits,
+    stem,
+    words,
+)
+
+KEYLIKE = ("integer", "string", "uuid", "unknown")
+"""Stored kinds that a key may have."""
+BARE = (("id",), ("key",), ("code",), ("uuid",), ("row", "id"))
+"""Names of keys that do not say of what."""
+
+
+def guess_keys(reflection: Reflection) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Key of each table (empty where there is none) and the reason for those that the source does not declare."""
+    shared = _shared_ids(reflection)
+    keys: dict[str, tuple[str, ...]] = {}
+    reasons: dict[str, str] = {}
+    for table in reflection:
+        keys[table.name] = _declared(table)
+        if not keys[table.name]:
+            keys[table.name], reason = _by_name(table, reflection, shared)
+            if reason:
+                reasons[table.name] = reason
+    return keys, reasons
+
+
+def _declared(table: ReflectedTable) -> tuple[str, ...]:
+    if table.key:
+        return table.key
+    never_null = {column.name for column in table.columns if not column.nullable}
+    return next((unique for unique in table.uniques if set(unique) <= never_null), ())
+
+
+def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, str | None]) -> tuple[tuple[str, ...], str]:
+    own = stem(table.name)
+    for column in table.columns:
+        of = id_stem(column.name)
+        if of and column.kind in KEYLIKE and own in names_of(of):
+            return (column.name,), "it is called after the table; the source declares no key"
+    first = table.columns[0] if table.columns else None
+    if first is None or first.kind not in KEYLIKE:
+        return (), ""
+    if first.name.casefold() in shared:
+        owner = shared[first.name.casefold()]
+        if owner == table.name:
+            traits = ", ".join(personal_traits(c.name for c in table.columns)[:3])
+            return (first.name,), f"other tables share this column, and this one describes people ({traits}); no key is declared"
+        return (), ""
+    if (meant := referred_to(table, reflection)) is not None and words(first.name) in BARE:
+        return (meant,), "other tables hold it, and the column before it only counts rows; the source declares no key"
+    if words(first.name) in BARE:
+        return (first.name,), "by its name; the source declares no key"
+    people = any(names_person(column.name) for column in table.columns)
+    if is_vocabulary(table.name) and not people and not _owned_elsewhere(reflection, table, first.name):
+        return _vocabulary_key(table), "leading columns of what looks like a vocabulary; the source declares no key"
+    if id_stem(first.name) and _holders(reflection, first.name) == 1 and "code" not in words(first.name):
+        return (first.name,), "it is the first column, an id that no other table has; the source declares no key"
+    if _is_prefixed_id(first, table) and _holders(reflection, first.name) > 1:
+        return (first.name,), "it begins with the table's name, and other tables share it; the source declares no key"
+    return (), ""
+
+
+def referred_to(table: ReflectedTable, reflection: Reflection) -> str | None:
+    """The id by which others refer to a vocabulary, whatever it counts its rows with: `d_items.itemid` beside `row_id`."""
+    own = without_prefix(table.name)
+    for column in table.columns:
+        of = id_stem(column.name)
+        if (
+            of
+            and column.kind in KEYLIKE
+            and own.endswith(of)
+            and is_vocabulary(table.name)
+            and _holders(reflection, column.name) > 1
+        ):
+            return column.name
+    return None
+
+
+def _owned_elsewhere(reflection: Reflection, table: ReflectedTable, column: str) -> bool:
+    """`concept_id` in `concept_synonym` is the key of `concept`."""
+    called = names_of(id_stem(column) or "-")
+    others = [other for other in reflection if other.name != table.name and other.column(column) is not None]
+    return any(other.key == (column,) or stem(other.name) in called for other in others)
+
+
+def _vocabulary_key(table: ReflectedTable) -> tuple[str, ...]:
+    """`icd_code, icd_version, long_title` → the first two."""
+    first, *rest = table.columns
+    key = [first.name]
+    for column in rest:
+        if "version" not in words(column.name) and not (
+            is_code_ending(column.name) and len(key) < 2 and is_code_ending(first.name)
+        ):
+            break
+        key.append(column.name)
+    return tuple(key)
+
+
+def _is_prefixed_id(column: ReflectedColumn, table: ReflectedTable) -> bool:
+    """`patient.patientunitstayid`."""
+    of = id_stem(column.name)
+    return bool(of) and str(of).startswith(stem(table.name))
+
+
+def _holders(reflection: Reflection, column: str) -> int:
+    return sum(any(c.name.casefold() == column.casefold() for c in table.columns) for table in reflection)
+
+
+def _shared_ids(reflection: Reflection) -> dict[str, str | None]:
+    """Bare ids that are not each table's own but one id that several tables share → the table that owns it, if any.
+
+    `id` in `nafld1`, `nafld2` and `nafld3` is the patient; `id` in `patients` next to `patient_id` elsewhere is not.
+    """
+    holders: dict[str, list[ReflectedTable]] = defaultdict(list)
+    for table in reflection:
+        if table.columns and words(table.columns[0].name) == ("id",) and not _declared(table):
+            holders[table.columns[0].name.casefold()].append(table)
+    stems = {stem(table.name) for table in reflection}
+    if any(stems & ({id_stem(c.name) or "", stem(c.name)} - {""}) for table in reflection for c in table.columns):
+        return {}
+    shared: dict[str, str | None] = {}
+    for column, tables in holders.items():
+        if len(tables) < 2:
+            continue
+        # Of two that describe people alike, the one without a time that goes on holds each of them once.
+        described = sorted((-len(personal_traits(c.name for c in t.columns)), _goes_on(t), t.name) for t in tables)
+        alone = described[0][0] < 0 and described[0][:2] < described[1][:2]
+        shared[column] = described[0][2] if alone else None
+    return shared
+
+
+def _goes_on(table: ReflectedTable) -> bool:
+    return any(is_elapsed(column.name) or is_position(column.name) for column in table.columns)
+
+
+def without_prefix(table: str) -> str:
+    parts = words(table.rpartition(".")[2])
+    return stem("_".join(parts[1:])) if len(parts) > 1 and parts[0] in ("d", "dim", "lu", "lkp", "ref", "dict") else stem(table)
