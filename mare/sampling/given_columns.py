@@ -16,7 +16,7 @@ from mare.codec.ticks import null_mask
 from mare.errors import SourceError
 from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Numbered, WorkedOut
 from mare.relational.placing import NOWHERE, Index
-from mare.schema.columns import AnyColumn
+from mare.schema.columns import AnyColumn, TimeColumn
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .storing import as_stored, as_text
@@ -82,11 +82,11 @@ def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedCol
 
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    form = None if described is None else described.text_format
+    forms = described.formats if isinstance(described, TimeColumn) else ()
     if is_text(values) and stored.kind in ("date", "datetime"):
-        values = moments(values, form)
+        values = moments(values, forms)
     elif is_text(values) and stored.kind == "time":
-        values = clocks(values, form)
+        values = clocks(values, forms)
     elif is_text(values) and stored.kind == "duration":
         values = _seconds(values)
     elif stored.kind == "integer":
