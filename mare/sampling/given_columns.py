@@ -14,7 +14,7 @@ import numpy as np
 from mare.codec.parsing import clocks, is_text, moments, numbers
 from mare.codec.ticks import null_mask
 from mare.errors import SourceError
-from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Numbered, WorkedOut
+from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Numbered, WorkedOut
 from mare.relational.placing import NOWHERE, Index
 from mare.schema.columns import AnyColumn, TimeColumn
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
@@ -73,7 +73,7 @@ def _can_be_left_out(filling: Filling) -> bool:
     """What mare can make without looking at the rest of the row."""
     if isinstance(filling, Linked):
         return filling.way in ("pool", "other_entity", "interval")
-    return isinstance(filling, Fresh | FromAbove | Numbered | Constant | WorkedOut)
+    return isinstance(filling, Fresh | Faked | FromAbove | Numbered | Constant | WorkedOut)
 
 
 def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedColumn) -> pa.Array:
