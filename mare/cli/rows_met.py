@@ -22,7 +22,6 @@ _OFTEN = {
     "integer": "whole numbers", "number": "numbers", "date": "dates", "datetime": "moments", "time": "times of day",
     "duration": "lengths of time",
 }  # fmt: skip
-_USUAL = {'decimal: ","': "decimal comma?", 'decimal: "."': "another form?"}
 
 
 def met_lines(found: RowsMet, schema: Schema) -> Iterator[str]:
@@ -54,8 +53,8 @@ def _words(met: Met, schema: Schema) -> str:
 def _hints(met: Met) -> str:
     said = ""
     if met.guess.write:
-        usual = next((words for begins, words in _USUAL.items() if met.guess.write.startswith(begins)), "")
-        said += f"; {usual} Write {met.guess.write}" if usual else f"; write {met.guess.write}"
+        comma = met.guess.write.startswith('decimal: ","')
+        said += f"; {'decimal comma? Write' if comma else 'write'} {met.guess.write}"
     if met.guess.words:
         held = ", ".join(f"{word!r} ({rows:,})" for word, rows in met.guess.words)
         fields = "nulls, map or specials" if met.kind == "unreadable" else "values, map or nulls"

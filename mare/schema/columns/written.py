@@ -94,7 +94,8 @@ def canonical(value: object) -> str:
 
 
 def trimmed_sql(text: str) -> str:
-    return f"trim({text}, {quoted(BLANKS)})"
+    """Without blanks around it. To look for some first is several times as fast as to take them off."""
+    return f"CASE WHEN regexp_matches({text}, '^[{BLANKS}]|[{BLANKS}]$') THEN trim({text}, {quoted(BLANKS)}) ELSE {text} END"
 
 
 def replaced_sql(key: str, words: Mapping[str, str | None], otherwise: str, *, folds: bool = False) -> str:

@@ -65,9 +65,16 @@ class WrittenNumber(Written):
         form = self.form
         if form == PLAIN:
             return text
-        bare = text if form.thousands is None else f"regexp_replace({text}, {quoted(form.between)}, '', 'g')"
-        plain = f"replace({bare}, {quoted(form.decimal)}, '.')"
-        return f"CASE WHEN regexp_full_match({text}, {quoted(form.pattern)}) THEN {plain} ELSE {text} END"
+        mark = quoted(form.decimal)
+        plain = (
+            text if form.decimal == "." else f"CASE WHEN contains({text}, '.') THEN {text} ELSE replace({text}, {mark}, '.') END"
+        )
+        if form.thousands is None:
+            return plain
+        # Most numbers are below a thousand: only the others have to be looked at closely.
+        bare = f"replace(regexp_replace({text}, {quoted(form.between)}, '', 'g'), {mark}, '.')"
+        grouped = f"CASE WHEN regexp_full_match({text}, {quoted(form.pattern)}) THEN {bare} ELSE {text} END"
+        return f"CASE WHEN regexp_matches({text}, {quoted(form.between)}) THEN {grouped} ELSE {plain} END"
 
     def number_faults(self, path: Path, specials: Sequence[Value]) -> Iterator[Fault]:
         """What is wrong with the form, the units and the words."""
