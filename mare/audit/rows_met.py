@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from mare.codec import OrdinalCodec, RelativeCodec, TableCodec, table_codec
+import numpy as np
+
+from mare.codec import OrdinalCodec, ReadTable, RelativeCodec, ScaledCodec, TableCodec, table_codec
 from mare.codec.category import CategoryCodec, CodeCodec
 from mare.finding import Location, open_source
 from mare.fitting.vocabularies import compared_keys, read_public, stage_vocabularies
@@ -91,6 +93,8 @@ def _columns(staged: Staged, table: StagedTable, codec: TableCodec) -> Iterator[
         elif isinstance(coded, RelativeCodec):
             # What it follows is known of rows that are kept; what cannot be read is counted there too.
             outside = staged.as_read(name).readings[column].outside
+        elif isinstance(coded, ScaledCodec):
+            outside = _beyond_items(staged.as_read(name), column, coded)
         elif isinstance(coded, CategoryCodec | CodeCodec):
             outside = coded.listing(values).outside
         if unread:
@@ -99,6 +103,15 @@ def _columns(staged: Staged, table: StagedTable, codec: TableCodec) -> Iterator[
             yield Met(name, column, "outside", outside, there)
         if not declared.nullable and rows > there:
             yield Met(name, column, "null", rows - there, rows)
+
+
+def _beyond_items(read: ReadTable, column: str, coded: ScaledCodec) -> int:
+    """Rows that are kept and lie outside the range of their item, where the schema says it."""
+    reading, items = read.readings[column], coded.item_of(read.codes)
+    lows = np.array([-np.inf if item.placed.low is None else item.placed.low for item in coded.items])
+    highs = np.array([np.inf if item.placed.high is None else item.placed.high for item in coded.items])
+    beyond = (reading.measure < lows[items]) | (reading.measure > highs[items])
+    return int((reading.ordinary & beyond).sum())
 
 
 def _references(staged: Staged, table: StagedTable) -> Iterator[Met]:

@@ -75,6 +75,15 @@ def test_words_are_shown_where_many_rows_hold_them() -> None:
     assert words.guess.words == (("low", 10),)
 
 
+def test_a_number_is_outside_the_range_of_its_item() -> None:
+    text = "{type: number, by: y, ranges: {a: {min: 0, max: 9}, b: {min: 100, max: 900}}}"
+    schema = load_schema(
+        f"mare: 1\nentity: p\ntables:\n  p: {{key: id, columns: {{y: {{type: category, values: [a, b]}}, x: {text}}}}}\n"
+    )
+    people = pd.DataFrame({"id": ["1", "2", "3"], "y": ["a", "b", "b"], "x": [5.0, 5.0, 500.0]})
+    assert [(m.column, m.kind, m.rows) for m in meet_rows(schema, {"p": people}).met] == [("x", "outside", 1)]
+
+
 def test_rows_that_are_cut_and_keys_that_lead_nowhere() -> None:
     visits = pd.DataFrame(
         {
