@@ -3,6 +3,7 @@
     plan, source ─► tape audit (D against D′, answer by answer) ─► AuditReport
                  ─► physical audit (the same, D and D′ two databases); source audit (D′ a copy of D without an entity)
                  ─► canary audit (many fits with and without one entity) ─► CanaryReport
+    schema, source ─► what a fit would meet in the rows (`mare check --read-rows`) ─► RowsMet
 
 It may open the stage, because it looks at true rows; nothing of what it finds may leave the house.
 """
@@ -11,6 +12,7 @@ from .canary import Session, canary_audit, mechanism_audit, session_audit
 from .entities import Chosen
 from .physical import SourceAudit, physical_audit, source_audit
 from .report import INTERNAL, AuditReport, CanaryReport, QueryAudit, ReplayAudit
+from .rows_met import Met, RowsMet, meet_rows
 from .tape import account_faults, tape_audit
 
 __all__ = [
@@ -18,13 +20,16 @@ __all__ = [
     "AuditReport",
     "CanaryReport",
     "Chosen",
+    "Met",
     "QueryAudit",
     "ReplayAudit",
+    "RowsMet",
     "Session",
     "SourceAudit",
     "account_faults",
     "canary_audit",
     "mechanism_audit",
+    "meet_rows",
     "physical_audit",
     "session_audit",
     "source_audit",

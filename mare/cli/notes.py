@@ -49,7 +49,10 @@ RANGE = (
     "Values outside a learned range: if a range is public, write it in the schema, `min:` and `max:` (`within:` for what follows "
     "another value) instead of `learn: true`."
 )
-DECLARED = "Values outside a declared domain: mend the fields that are named, if such values are possible."
+DECLARED = (
+    "Values outside a declared domain: mend the fields that are named, if such values are possible. `mare check --read-rows` "
+    "says which of them do not read at all."
+)
 
 _SAY_A_DOMAIN = ("values", "after", "before", "during", "within", "min", "max")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from mare.schema.columns.ticks import PLAIN, NumberForm
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,18 +39,18 @@ def as_texts(values: pa.Array) -> pa.Array:
     return values if pa.types.is_string(values.type) else values.cast(pa.large_string())
 
 
-def numbers(values: pa.Array) -> pa.Array:
-    """As doubles; NULL for what is no number."""
+def numbers(values: pa.Array, form: NumberForm = PLAIN) -> pa.Array:
+    """As doubles; NULL for what is no number. Texts are written in the ``form``, or plainly."""
     import pyarrow as pa
 
     if pa.types.is_floating(values.type):
         return values.cast(pa.float64())
     if not is_text(values):
         return values.cast(pa.float64(), safe=False)
-    return _matching(values, _NUMBER).cast(pa.float64())
+    return _matching(_plain(values, form), _NUMBER).cast(pa.float64())
 
 
-def whole_numbers(values: pa.Array) -> pa.Array:
+def whole_numbers(values: pa.Array, form: NumberForm = PLAIN) -> pa.Array:
     """As 64-bit integers, rounded; NULL for what is no number."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -56,9 +58,22 @@ def whole_numbers(values: pa.Array) -> pa.Array:
     if pa.types.is_integer(values.type) or pa.types.is_boolean(values.type):
         return values.cast(pa.int64(), safe=False)
     if is_text(values):
+        values = _plain(values, form)
         exact = _matching(values, _WHOLE)
         return pc.coalesce(exact.cast(pa.int64()), _rounded(numbers(values)))
     return _rounded(numbers(values))
+
+
+def _plain(values: pa.Array, form: NumberForm) -> pa.Array:
+    """Texts of numbers as Arrow reads them; what is not in the form stays what it is."""
+    import pyarrow.compute as pc
+
+    if form == PLAIN:
+        return values
+    texts = pc.utf8_trim_whitespace(as_texts(values))
+    bare = texts if form.thousands is None else pc.replace_substring_regex(texts, form.between, "")
+    written = pc.match_substring_regex(texts, f"^({form.pattern})$")
+    return pc.if_else(written, pc.replace_substring(bare, form.decimal, "."), texts)
 
 
 def _rounded(doubles: pa.Array) -> pa.Array:
@@ -82,24 +97,30 @@ def _matching(values: pa.Array, pattern: str) -> pa.Array:
     return pc.if_else(pc.match_substring_regex(trimmed, pattern), plain, pa.scalar(None, trimmed.type))
 
 
-def moments(values: pa.Array, form: str | None) -> pa.Array:
-    """Text as moments, by a strptime format or as ISO 8601."""
+def moments(values: pa.Array, forms: Sequence[str] = ()) -> pa.Array:
+    """Text as moments, by the first strptime format that fits or as ISO 8601."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if form is not None:
-        return _by_distinct(values, lambda text: _moment(text, form), pa.timestamp("us"))
+    if forms:
+        return _by_distinct(values, lambda text: _first_moment(text, forms), pa.timestamp("us"))
     texts = pc.utf8_trim_whitespace(as_texts(values))
     plain, none = pc.match_substring_regex(texts, _ISO), pa.scalar(None, texts.type)
     read = pc.utf8_slice_codeunits(pc.if_else(plain, texts, none), 0, _MICROSECONDS).cast(pa.timestamp("us"))
     return pc.coalesce(read, _by_distinct(pc.if_else(plain, none, texts), lambda text: _moment(text, None), pa.timestamp("us")))
 
 
-def clocks(values: pa.Array, form: str | None) -> pa.Array:
+def clocks(values: pa.Array, forms: Sequence[str] = ()) -> pa.Array:
     """Text as times of day."""
     import pyarrow as pa
 
-    return _by_distinct(values, lambda text: _clock(text, form), pa.time64("us"))
+    def read(text: str) -> time | None:
+        if not forms:
+            return _clock(text)
+        moment = _first_moment(text, forms)
+        return None if moment is None else moment.time()
+
+    return _by_distinct(values, read, pa.time64("us"))
 
 
 def _by_distinct(values: pa.Array, read: Callable[[str], object], kind: pa.DataType) -> pa.Array:
@@ -107,6 +128,10 @@ def _by_distinct(values: pa.Array, read: Callable[[str], object], kind: pa.DataT
 
     distinct = as_texts(values).dictionary_encode()
     return pa.array([read(text.strip()) for text in distinct.dictionary.to_pylist()], type=kind).take(distinct.indices)
+
+
+def _first_moment(text: str, forms: Sequence[str]) -> datetime | None:
+    return next((moment for form in forms if (moment := _moment(text, form)) is not None), None)
 
 
 def _moment(text: str, form: str | None) -> datetime | None:
@@ -117,9 +142,9 @@ def _moment(text: str, form: str | None) -> datetime | None:
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo is not None else moment
 
 
-def _clock(text: str, form: str | None) -> time | None:
+def _clock(text: str) -> time | None:
     try:
-        return datetime.strptime(text, form).time() if form is not None else time.fromisoformat(text).replace(tzinfo=None)
+        return time.fromisoformat(text).replace(tzinfo=None)
     except ValueError:
         return None
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mare.domain import CodeArray, drawing
 from mare.schema.columns import NumericRange, Quantity
-from mare.schema.columns.ticks import OPEN_DECIMALS, open_ticks
+from mare.schema.columns.ticks import OPEN_DECIMALS, PLAIN, NumberForm, open_ticks
 
 from .bins import OpenBins, Scale, bins_from_edges
 from .category import canonical
@@ -50,6 +50,7 @@ class ScaledCodec:
     items: tuple[ItemScale, ...]
     """One for each combination of their codes, the last column fastest."""
     slots: Slots = field(default_factory=Slots)
+    form: NumberForm = PLAIN
 
     @property
     def count(self) -> int:
@@ -118,14 +119,14 @@ class ScaledCodec:
                 numbers[kinds == place] = 0.0 if tick is None else tick / 10.0**OPEN_DECIMALS
             written = pa.array(numbers, type=pa.float64(), mask=kinds == NULL)
             return written.cast(pa.int64(), safe=False) if self.whole else written
-        texts = pa.array([canonical(number) for number in numbers.tolist()], type=pa.string(), mask=kinds == NULL)
+        texts = pa.array([self.form.text(canonical(number)) for number in numbers.tolist()], type=pa.string(), mask=kinds == NULL)
         words = pa.array([canonical(value) for value in self.slots.specials], type=pa.string())
         index = pa.array(np.where(special, kinds, 0).astype(np.int64))
         return pc.if_else(pa.array(special), words.take(index), texts)
 
     @cached_property
     def _base(self) -> SpecialValues:
-        return SpecialValues(DecimalScale(OPEN_DECIMALS), self.slots.specials)
+        return SpecialValues(DecimalScale(OPEN_DECIMALS, form=self.form), self.slots.specials)
 
     @cached_property
     def _factors(self) -> NDArray[np.float64]:
@@ -161,7 +162,9 @@ def scaled_codec(
         declared = listed.get(values[0]) if len(values) == 1 and values[0] is not None else None
         learned = known.items[number] if known is not None and number < len(known.items) else LearnedOrder()
         items.append(_item(column, _range(column, declared), learned))
-    return ScaledCodec(by, tuple(len(values) for values in labels), tuple(items), Slots(column.specials, column.nullable))
+    return ScaledCodec(
+        by, tuple(len(values) for values in labels), tuple(items), Slots(column.specials, column.nullable), column.form
+    )
 
 
 def _range(column: Quantity, declared: NumericRange | None) -> _Range:

@@ -28,7 +28,7 @@ class WholeScale(WholeTicks):
     """Whole numbers, exactly: 64 bits do not fit a double."""
 
     def to_ticks(self, values: pa.Array) -> TickArray:
-        whole = whole_numbers(values)
+        whole = whole_numbers(values, self.form)
         ticks = np.clip(filled(whole), -FURTHEST, FURTHEST)
         # to the nearest multiple
         return TickArray((ticks + self.step // 2) // self.step, null_mask(whole))
@@ -51,7 +51,7 @@ class DecimalScale(DecimalTicks):
     def to_ticks(self, values: pa.Array) -> TickArray:
         import pyarrow.compute as pc
 
-        read = numbers(values)
+        read = numbers(values, self.form)
         doubles = np.asarray(pc.fill_null(read, 0.0), dtype=np.float64)
         # NaN is no quantity: it counts as NULL. Infinities are clamped like any value outside the domain.
         missing = null_mask(read) | np.isnan(doubles)
@@ -74,7 +74,7 @@ class DecimalScale(DecimalTicks):
 
         distinct, place = np.unique(np.where(nulls, 0, ticks), return_inverse=True)
         form = f".{self.decimals}f" if self.fixed and self.decimals >= 0 else ".15g"
-        texts = [format(value, form) for value in self._doubles(distinct).tolist()]
+        texts = [self.form.text(format(value, form)) for value in self._doubles(distinct).tolist()]
         return pa.array(texts, type=pa.string()).take(pa.array(place, mask=nulls))
 
 
@@ -101,8 +101,8 @@ class TimeScale(TimeTicks):
 
         if self.order == "length":
             return values if pa.types.is_duration(values.type) else whole_numbers(values)
-        if is_text(values) or (pa.types.is_integer(values.type) and self.format is not None):
-            return clocks(values, self.format) if self.order == "clock" else moments(values, self.format)
+        if is_text(values) or (pa.types.is_integer(values.type) and self.formats):
+            return clocks(values, self.formats) if self.order == "clock" else moments(values, self.formats)
         return values
 
     @property
@@ -128,7 +128,7 @@ class TimeScale(TimeTicks):
         if self.arrow == "int64":
             return self.to_values(ticks, nulls).cast(pa.string())
         if self.order != "length":
-            return formatted(self.to_values(ticks, nulls), self.format)
+            return formatted(self.to_values(ticks, nulls), self.formats[0] if self.formats else None)
         texts = [None if null else _hours(int(tick)) for tick, null in zip(ticks, nulls, strict=True)]
         return pa.array(texts, type=pa.string())
 

@@ -30,6 +30,7 @@ from mare.privacy.curator import Gate
 from mare.privacy.ledger import LEARNING, MODELS, SIZES, Ledger
 from mare.privacy.occasion import Occasion, utc
 from mare.privacy.tape import Tape
+from mare.relational.faking import check_fakes
 from mare.relational.filling import fillings
 from mare.relational.relations import relations
 from mare.release import Release
@@ -230,3 +231,4 @@ def _refuse_tables(schema: Schema) -> None:
     for name, table in schema.tables.items():
         if not table.ignore and not table.public:
             fillings(schema, name)
+    check_fakes(schema)

@@ -12,6 +12,7 @@ from typing import Literal
 from mare.errors import PlanError
 from mare.schema import Schema
 from mare.schema.columns import Column, Identifier, Position, Text
+from mare.schema.columns.unmodelled import FakeKind
 from mare.schema.layout import Layout
 from mare.schema.links import Reference
 
@@ -22,13 +23,22 @@ class Modelled:
 
 
 @dataclass(frozen=True)
+class Faked:
+    """Made up, and maybe the same in several rows: a name, a street."""
+
+    kind: FakeKind
+    locale: str
+
+
+@dataclass(frozen=True)
 class Fresh:
     """A fresh, unique value: never read from the source."""
 
-    generate: Literal["sequence", "uuid", "pattern"] | None = None
+    generate: Literal["sequence", "uuid", "pattern", "fake"] | None = None
     """None: whatever suits the stored type."""
     start: int = 1
     pattern: str | None = None
+    fake: Faked | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ class WorkedOut:
     column: Column
 
 
-Filling = Modelled | Fresh | FromAbove | Numbered | Constant | Linked | WorkedOut
+Filling = Modelled | Fresh | Faked | FromAbove | Numbered | Constant | Linked | WorkedOut
 
 
 def fillings(schema: Schema, table: str) -> dict[str, Filling]:
@@ -98,6 +108,9 @@ def fillings(schema: Schema, table: str) -> dict[str, Filling]:
             filled[name] = Fresh(column.generate, column.start, column.pattern)
         elif isinstance(column, Position):
             filled[name] = Numbered(column.start) if column.within is None else WorkedOut(column)
+        elif isinstance(column, Text) and column.fake is not None:
+            faked = Faked(column.fake, column.locale)
+            filled[name] = Fresh("fake", fake=faked) if column.is_unique else faked
         elif isinstance(column, Text):
             empty = None if column.nullable else ""
             constant = Constant(column.value if column.fill == "constant" else empty)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from mare.planning.domains import is_learned
 from mare.privacy.pages import bullets, paragraph, table
-from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Modelled, fillings
+from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Modelled, fillings
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable
 
@@ -68,7 +68,7 @@ def _origin(schema: Schema, table: str, column: str, filling: Filling) -> Origin
     match filling:
         case Modelled():
             return "learned with its values" if is_learned(schema, table, column) else "learned"
-        case Fresh():
+        case Fresh() | Faked():
             return "made up"
         case FromAbove(above, there):
             return _origin(schema, above, there, fillings(schema, above)[there])

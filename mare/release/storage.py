@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mare.errors import SourceError
-from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut, fillings
+from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut, fillings
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection, StorageKind
 
@@ -155,12 +155,12 @@ def _kind_of_filling(schema: Schema, reflection: Reflection, table: str, name: s
         case Modelled():
             return schema.tables[table].columns[name].stored_kind
         case Fresh(generate):
-            return "uuid" if generate == "uuid" else "string" if generate == "pattern" else "integer"
+            return "uuid" if generate == "uuid" else "string" if generate in ("pattern", "fake") else "integer"
         case FromAbove(above, column):
             return _kind_of_filling(schema, reflection, above, column, fillings(schema, above)[column])
         case Numbered():
             return "integer"
-        case Constant():
+        case Constant() | Faked():
             return "string"
         case WorkedOut(column):
             return column.stored_kind

@@ -14,9 +14,9 @@ import numpy as np
 from mare.codec.parsing import clocks, is_text, moments, numbers
 from mare.codec.ticks import null_mask
 from mare.errors import SourceError
-from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Numbered, WorkedOut
+from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Numbered, WorkedOut
 from mare.relational.placing import NOWHERE, Index
-from mare.schema.columns import AnyColumn
+from mare.schema.columns import AnyColumn, TimeColumn
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .storing import as_stored, as_text
@@ -73,7 +73,7 @@ def _can_be_left_out(filling: Filling) -> bool:
     """What mare can make without looking at the rest of the row."""
     if isinstance(filling, Linked):
         return filling.way in ("pool", "other_entity", "interval")
-    return isinstance(filling, Fresh | FromAbove | Numbered | Constant | WorkedOut)
+    return isinstance(filling, Fresh | Faked | FromAbove | Numbered | Constant | WorkedOut)
 
 
 def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedColumn) -> pa.Array:
@@ -82,11 +82,11 @@ def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedCol
 
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    form = None if described is None else described.text_format
+    forms = described.formats if isinstance(described, TimeColumn) else ()
     if is_text(values) and stored.kind in ("date", "datetime"):
-        values = moments(values, form)
+        values = moments(values, forms)
     elif is_text(values) and stored.kind == "time":
-        values = clocks(values, form)
+        values = clocks(values, forms)
     elif is_text(values) and stored.kind == "duration":
         values = _seconds(values)
     elif stored.kind == "integer":

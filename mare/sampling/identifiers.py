@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import RowDraws, numbered_keys
+from mare.domain import RowDraws, numbered_keys, purpose_of
+from mare.relational.faking import fake_values
 from mare.relational.filling import Fresh
 from mare.relational.placing import Index
 from mare.schema.reflection import ReflectedColumn
@@ -25,10 +26,21 @@ _HEX = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 _DASHES = (8, 13, 18, 23)
 
 
+def fresh_purpose(filling: Fresh, table: str, column: str, seed: int) -> int:
+    """What identifiers of a column are drawn for. All that is made up in a row is about one person: it is drawn for the table."""
+    return purpose_of(f"{table}.{column}", seed) if filling.fake is None else person_purpose(table, seed)
+
+
+def person_purpose(table: str, seed: int) -> int:
+    return purpose_of(f"{table} person", seed)
+
+
 def fresh_values(filling: Fresh, stored: ReflectedColumn, numbers: Index, purpose: int) -> pa.Array:
     """The identifiers of the rows with these numbers, counted from 0."""
     import pyarrow as pa
 
+    if filling.fake is not None:
+        return fake_values(filling.fake.kind, filling.fake.locale, numbers, purpose)
     generate = filling.generate or ("uuid" if stored.kind == "uuid" else "sequence")
     if generate == "uuid":
         return _uuids(numbers, purpose)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mare.domain import RowDraws, purpose_of
+from mare.domain import RowDraws
 from mare.relational.filling import Fresh, Linked
 from mare.relational.placing import NOWHERE, Index
 from mare.relational.relations import Words
 from mare.schema.reflection import ReflectedColumn
 
-from .identifiers import fresh_values
+from .identifiers import fresh_purpose, fresh_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +60,7 @@ class Numbered:
         import pyarrow.compute as pc
 
         filling, stored = self.fresh[column]
-        values = fresh_values(filling, stored, np.maximum(places, 0), purpose_of(f"{self.table}.{column}", self.seed))
+        values = fresh_values(filling, stored, np.maximum(places, 0), fresh_purpose(filling, self.table, column, self.seed))
         return values if (places >= 0).all() else pc.if_else(pa.array(places >= 0), values, pa.scalar(None, values.type))
 
 

@@ -117,12 +117,14 @@ def as_text(values: pa.Array, described: AnyColumn | None = None) -> pa.Array:
         return formatted(values, None if described is None else described.text_format)
     if pa.types.is_floating(kind):
         form = None if described is None else described.number_text
+        mark = "." if described is None else described.decimal_mark
         if form is not None:
-            return by_distinct(values, form.format)
+            return pc.replace_substring(by_distinct(values, form.format), ".", mark)
         small = pc.less(pc.abs(values), _WHOLE_FLOATS)
         whole = pc.and_(small, pc.equal(pc.round(values), values))
         without = pc.if_else(whole, values, 0.0).cast(pa.int64(), safe=False).cast(pa.string())
-        return pc.if_else(pc.fill_null(whole, False), without, values.cast(pa.string()))
+        decimals = pc.replace_substring(values.cast(pa.string()), ".", mark)
+        return pc.if_else(pc.fill_null(whole, False), without, decimals)
     if pa.types.is_duration(kind):
         return by_distinct(values, str)
     return values.cast(pa.string())

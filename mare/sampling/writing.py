@@ -19,7 +19,8 @@ from mare.codec.slots import ORDINARY, Kinds
 from mare.codec.ticks import Ticks
 from mare.domain import CodeArray, RowDraws, purpose_of
 from mare.errors import InternalError
-from mare.relational.filling import Constant, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut
+from mare.relational.faking import fake_values
+from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut
 from mare.relational.placing import Index, PlacedTables
 from mare.relational.public import PublicTables
 from mare.relational.relations import Relations, TableRelations, Words
@@ -30,7 +31,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from .determined import work_out
 from .fitted_tables import Chunk, Decoder, codes_of
 from .given import GivenTables
-from .identifiers import fresh_values
+from .identifiers import fresh_purpose, fresh_values, person_purpose
 from .linking import find_places, given_to_owned
 from .other_entities import Everyone
 from .storing import as_stored, as_text
@@ -229,7 +230,10 @@ class ChunkValues:
                 return self.decoded(table).values[name]
             case Fresh():
                 numbers = np.arange(placed.rows, dtype=np.int64) + self.starts.get(table, 0)
-                return fresh_values(filling, self._stored(table, name), numbers, purpose_of(f"{table}.{name}", self.seed))
+                return fresh_values(filling, self._stored(table, name), numbers, fresh_purpose(filling, table, name, self.seed))
+            case Faked(kind, locale):
+                numbers = np.arange(placed.rows, dtype=np.int64) + self.starts.get(table, 0)
+                return fake_values(kind, locale, numbers, person_purpose(table, self.seed))
             case FromAbove(above, column):
                 index = self.placed.climb(np.arange(placed.rows, dtype=np.int64), table, above)
                 return self.column(above, column).take(pa.array(index))

@@ -11,6 +11,7 @@ from .calendar import Calendar, with_calendar
 from .columns import Column, Identifier
 from .faults import Path
 from .links import Ends, Parent, Reference
+from .reading import Reading, with_readings
 from .strict import Names, Strict, Value
 
 
@@ -83,6 +84,8 @@ class Table(Strict):
     """Whom the rows belong to."""
     ends: Ends | None = None
     """Of a sequence: when a row is its last (a death)."""
+    reading: Reading | None = None
+    """How the source writes the values of this table: decimal commas, formats of dates, words for NULL."""
     columns: dict[str, Column] = {}
     """The columns, in order. Foreign keys and keys need not be listed."""
     references: dict[str, Reference] = {}
@@ -142,13 +145,15 @@ class Schema(Strict):
     (`balanced`), or by the noise to expect (`error`)."""
     calendar: Calendar | None = None
     """Between which days everything happens: bounds of every date and datetime without `min`, `max` or `learn` of its own."""
+    reading: Reading | None = None
+    """How the source writes values, in all tables: decimal commas, formats of dates, words for NULL."""
     tables: dict[str, Table]
     """All tables, also the public and the ignored ones."""
 
     @model_validator(mode="before")
     @classmethod
-    def _calendar_in_columns(cls, value: object) -> object:
-        return with_calendar(value)
+    def _said_in_columns(cls, value: object) -> object:
+        return with_readings(with_calendar(value))
 
     # The fields are what is written. Whoever asks `table` and `parent` meets an entity by column as any other entity: a table
     # with a key, and the parent of the table that tells it apart.

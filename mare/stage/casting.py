@@ -26,8 +26,10 @@ def sql_type(declared: AnyColumn | None, *, for_value: bool) -> str:
 def typed(column: str, declared: AnyColumn | None, raw: pa.DataType, *, for_value: bool, spelled: bool = False) -> str:
     """The column as declared; ``for_value`` keeps words among numbers, an order has no place for them. A text that was
     ``spelled`` may be a moment, though the schema says how texts write it."""
-    if declared is None or (for_value and is_kept_as_text(declared)):
+    if declared is None:
         return as_text(column, raw)
+    if for_value and is_kept_as_text(declared):
+        return declared.kept_text_sql(as_text(column, raw))
     return declared.read_sql(column, _kind(raw), spelled=spelled) or as_text(column, raw)
 
 

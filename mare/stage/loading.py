@@ -4,6 +4,8 @@ Columns get neutral names (k0, f0, o0, v0; a0 for an association's key, r0_0 for
 part of a statement, so `order` and quotes in names are as good as any. What does not fit a declared type becomes NULL here,
 and the codec clamps it.
 
+Where the schema says how the source writes values (`NA`, `m` for M, 3,5), each text is first put as its type reads it (p0).
+
 Where the type of a column was inferred from its values (frames), each value is first spelled as a text: in whatever type a column
 happens to come, because of another entity's value, a row is staged as the same row.
 
@@ -137,13 +139,16 @@ def load_rows(
     spelled = {place[name] for name in columns if name in reading.inferred}
     renamed = (_plain(batch.select(columns).rename_columns(list(place.values())), spelled) for batch in batches)
     for stretch in _stretches(renamed):
-        select = _select(needs, place, stretch.schema, reading)
+        held = _held(needs, place, stretch.schema, reading)
+        select = _select(needs, place, stretch.schema, reading, held)
+        rewritten = "".join(f", {column.plain} AS {column.name}" for column in held.values() if column.plain is not None)
+        batch = f"(SELECT *{rewritten} FROM batch)" if rewritten else "batch"
         connection.register("batch", stretch)
         verb = f"INSERT INTO {table}" if created else f"CREATE TABLE {table} AS"
         # Hashed twice: the first hash ends in an exclusive or with the last column, by which some values would always win.
         hashed = f"hash(hash({', '.join(['$1', *names])}))"
-        connection.execute(f"{verb} SELECT *, {hashed} AS h FROM (SELECT {select} FROM batch)", [key.hex()])
-        for name, count in _unread(connection, needs, place, stretch.schema, reading).items():
+        connection.execute(f"{verb} SELECT *, {hashed} AS h FROM (SELECT {select} FROM {batch})", [key.hex()])
+        for name, count in _unread(connection, needs, held, batch).items():
             unread[name] = unread.get(name, 0) + count
         connection.unregister("batch")
         created = True
@@ -168,29 +173,60 @@ def _stretches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def _unread(
-    connection: duckdb.DuckDBPyConnection, needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: Reading
-) -> dict[str, int]:
+@dataclass(frozen=True)
+class _Held:
+    """A described column of a batch."""
+
+    name: str
+    """The column to read it from, or an expression of it."""
+    raw: pa.DataType
+    spelled: bool
+    plain: str | None = None
+    """The expression that the column is, where it is none of the batch: texts put as the type reads them."""
+
+
+def _held(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: Reading) -> dict[str, _Held]:
+    """The columns that the schema describes, by name."""
+    import pyarrow as pa
+
+    held: dict[str, _Held] = {}
+    for staged, name, declared in staged_columns(needs):
+        if declared is None or name in held:
+            continue
+        spell = name in reading.inferred
+        column, raw = _as_read(place[reading.forms.get(staged, name)], arrow, declared, spell=spell)
+        plain = declared.plain_sql(as_text(column, raw), stored_text=is_text_type(raw))
+        if plain is None:
+            held[name] = _Held(column, raw, spell)
+        else:
+            # What had a type of its own says itself, whatever the schema says of texts.
+            held[name] = _Held(f"p{len(held)}", pa.string(), spell or not is_text_type(raw), plain)
+    return held
+
+
+def _unread(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, held: Mapping[str, _Held], batch: str) -> dict[str, int]:
     """Only text may say nothing: everything else has a type already."""
     unread = {}
     for name in needs.values:
-        column, raw = _as_read(place[name], arrow, needs.described[name], spell=name in reading.inferred)
-        cast = typed(column, needs.described[name], raw, for_value=True, spelled=name in reading.inferred)
-        if is_text_type(raw) and cast != as_text(column, raw):
-            unread[name] = f"count({column}) - count({cast})"
+        column = held[name]
+        cast = typed(column.name, needs.described[name], column.raw, for_value=True, spelled=column.spelled)
+        if is_text_type(column.raw) and cast != as_text(column.name, column.raw):
+            unread[name] = f"count({column.name}) - count({cast})"
     if not unread:
         return {}
-    (row,) = connection.execute(f"SELECT {', '.join(unread.values())} FROM batch").fetchall()
+    (row,) = connection.execute(f"SELECT {', '.join(unread.values())} FROM {batch}").fetchall()
     return dict(zip(unread, map(int, row), strict=True))
 
 
-def _select(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: Reading) -> str:
+def _select(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: Reading, held: Mapping[str, _Held]) -> str:
     parts = []
     for staged, name, declared in staged_columns(needs):
-        column, raw = _as_read(place[reading.forms.get(staged, name)], arrow, declared, spell=name in reading.inferred)
-        expression = typed(column, declared, raw, for_value=staged[0] == "v", spelled=name in reading.inferred)
-        if staged[0] == "o" and declared is None:
-            expression = (order_text if staged.startswith("ot") else order_number)(column, raw)
+        if declared is not None:
+            expression = typed(held[name].name, declared, held[name].raw, for_value=staged[0] == "v", spelled=held[name].spelled)
+        else:
+            column, raw = _as_read(place[reading.forms.get(staged, name)], arrow, None, spell=name in reading.inferred)
+            order = order_text if staged.startswith("ot") else order_number
+            expression = order(column, raw) if staged[0] == "o" else as_text(column, raw)
         parts.append(f"{expression} AS {staged}")
     return ", ".join(parts) or "0 AS nothing"
 

@@ -67,6 +67,12 @@ COLUMNS = {
     "datetime": "{type: datetime, min: 2000-01-01, max: 2030-01-01}",
     "time": "{type: time}",
     "duration": "{type: duration, min: 0d, max: 9d}",
+    "number as texts": "{type: number, min: 0, max: 9, decimal: ',', thousands: '.', nulls: [2, '12'], unit: g, units: {kg: 9}}",
+    "integer as texts": "{type: integer, min: 0, max: 9, thousands: ' ', decimal: ',', map: {a: 7, 'true': 1}}",
+    "words among numbers": "{type: number, min: 0, max: 9, decimal: ',', specials: [a]}",
+    "words": "{type: category, learn: true, case: upper, trim: true, nulls: ['', 'TRUE', 2], map: {'12': a}}",
+    "truth": "{type: boolean, case: ignore, map: {a: true}}",
+    "date with formats": "{type: date, min: 2000-01-01, max: 2030-01-01, format: ['%d.%m.%Y', '%Y-%m-%d'], nulls: ['1:30']}",
 }
 FRAMES: tuple[list[object], ...] = (
     [1, 2, 2**62],

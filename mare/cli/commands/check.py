@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from mare.cli.app import app
 from mare.cli.options import AsJson, SchemaName
 
 if TYPE_CHECKING:
+    from mare.audit.rows_met import RowsMet
     from mare.errors import MareError
     from mare.schema import Fault, Schema
     from mare.schema.loading import Examination
@@ -26,14 +28,19 @@ def check(
     source: Annotated[
         str | None, typer.Option("--from", help="Also compare with this source: a database URL, a database file or a folder.")
     ] = None,
+    read_rows: Annotated[
+        bool, typer.Option("--read-rows", help="Also read the rows, and say what a fit would meet: internal, not private.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a schema, alone or against a source. Reads no row. Exit code 2 if something is wrong or left open."""
+    """Check a schema, alone or against a source. Reads no row unless asked to. Exit code 2 if something is wrong or left open."""
     from mare.cli.telling import print_json
     from mare.errors import SourceError
     from mare.planning.planning import open_questions
     from mare.schema.loading import examine
 
+    if read_rows and source is None:
+        raise SourceError("--read-rows needs a source: say --from as well.")
     examined = examine(schema)
     faults = list(examined.faults)
     if examined.schema is not None and not faults:
@@ -49,10 +56,15 @@ def check(
             faults += [fault.at(examined.line_of(fault.path)) for fault in against]
     faults.sort(key=lambda fault: (fault.line is None, fault.line or 0))
     fine = refused is None and all(fault.severity == "info" for fault in faults)
+    told = read_rows and fine and (as_json or sys.stdout.isatty())
+    found = _rows(examined.schema, source) if told and examined.schema is not None and source is not None else None
     if as_json:
-        print_json(_page(examined, faults, label, refused, fine))
+        page = _page(examined, faults, label, refused, fine)
+        print_json(page | ({"rows": _rows_page(found, examined.schema)} if read_rows else {}))
     else:
         _print(examined, faults, label, fine)
+        if read_rows:
+            _print_rows(found, examined.schema, fine)
         if source is not None and examined.schema is None:
             typer.echo("The source was not looked at: nothing could be built from the schema.")
     if refused is not None:
@@ -68,6 +80,30 @@ def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:
 
     with open_source(source) as opened, wait_bar("reading the catalogue"):
         return opened.label, match(schema, opened.reflect())
+
+
+def _rows(schema: Schema, source: str) -> RowsMet:
+    from mare.audit.rows_met import meet_rows
+    from mare.cli.progress import wait_bar
+
+    with wait_bar("reading the rows"):
+        return meet_rows(schema, source)
+
+
+def _rows_page(found: RowsMet | None, schema: Schema | None) -> dict[str, object] | None:
+    from mare.cli.rows_met import met_page
+
+    return None if found is None or schema is None else met_page(found, schema)
+
+
+def _print_rows(found: RowsMet | None, schema: Schema | None, fine: bool) -> None:
+    from mare.cli.rows_met import UNREAD, UNTOLD, met_lines
+
+    if found is None or schema is None:
+        typer.echo(UNTOLD if fine else UNREAD)
+        return
+    for line in met_lines(found, schema):
+        typer.echo(line)
 
 
 def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> None:

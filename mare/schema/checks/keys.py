@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from math import prod
 
-from mare.schema.columns import Column, Identifier, Ordinal, Position
+from mare.schema.columns import Column, Identifier, Ordinal, Position, Text
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.relative import PREVIOUS_ROW
@@ -48,7 +48,7 @@ def _columns(layout: Layout, name: str, key: tuple[str, ...], here: Path) -> Ite
         holder = described if described is not None else reference
         if holder is not None and holder.nullable:
             yield Fault(here, f"{column} is part of the key, so it is never NULL", "Remove `nullable: true` from it")
-        if described is not None and not described.kept:
+        if described is not None and not described.kept and not _is_made_anew(described):
             what = f"{column} is free text, which is not kept, so it cannot be part of the key"
             yield Fault(here, what, "Describe it as an identifier (`generate: pattern` keeps its form)")
 
@@ -79,11 +79,15 @@ def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | No
 def _is_identifier(layout: Layout, name: str, column: str, described: Column | None) -> bool:
     """Made anew for every row: an identifier, a key column that is nothing else, or the key of a row of one's own."""
     if described is not None:
-        return isinstance(described, Identifier) and column not in layout.foreign_key(name)
+        return _is_made_anew(described) and column not in layout.foreign_key(name)
     reference = layout.reference_of(name, column)
     if reference is not None:
         return reference.kind == "owned"
     return column not in layout.foreign_key(name) and column not in layout.via_columns(name)
+
+
+def _is_made_anew(described: Column) -> bool:
+    return isinstance(described, Identifier) or (isinstance(described, Text) and described.is_unique)
 
 
 def counts_up(column: str, described: Column | None, key: Collection[str]) -> bool:

@@ -17,6 +17,8 @@ from .number import Drift, Integer, Number, NumericRange, Quantity
 from .ordinal import DEFAULT_BINS, PACES, Ordinal, keeps_each
 from .times import Date, Datetime, Duration, Resolution, Time, TimeColumn
 from .unmodelled import Identifier, Position, Text, Unknown
+from .written import Written, WrittenWord
+from .written_numbers import WrittenNumber
 
 Column = Annotated[
     Category | Boolean | Integer | Number | Date | Datetime | Time | Duration | Code | Position | Identifier | Text | Unknown,
@@ -55,5 +57,8 @@ __all__ = [
     "Time",
     "TimeColumn",
     "Unknown",
+    "Written",
+    "WrittenNumber",
+    "WrittenWord",
     "keeps_each",
 ]

@@ -35,16 +35,19 @@ class Boolean(Listed):
             yield Fault(path, "only one of `true` and `false` says how it is stored", "Write both, as in {true: Y, false: N}")
         elif self.true is not None and self.true == self.false:
             yield Fault((*path, "false"), f"true and false are both stored as {self.true}", "Write two different values")
+        yield from self.spelling_faults(path)
 
     @property
     def most_codes(self) -> int | None:
         return 2 + self.nullable
 
     def tells(self, stored: StorageKind) -> bool:
+        if stored == "string" and self.map:
+            return True
         return stored in ("integer", "number", "string") and self.true is not None and self.false is not None
 
     def hint(self, stored: StorageKind) -> str:
-        return ", or say how it is stored: true: … and false: …"
+        return ", or say how it is stored: true: … and false: …" + (", or map: {…: true, …: false}" if stored == "string" else "")
 
     @property
     def stored_kind(self) -> StorageKind:

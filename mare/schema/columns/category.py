@@ -13,6 +13,8 @@ from mare.schema.strict import Strict, Value
 from mare.schema.wording import unsettled
 
 from .column import WORDS, AnyColumn, Clash, LearnedDomain, repeated
+from .written import WrittenWord
+from .written import canonical as canonical
 
 if TYPE_CHECKING:
     from mare.schema.layout import Layout
@@ -53,8 +55,19 @@ class Rest(Strict):
             yield Fault((*path, "rest"), "`rest: null` in a column that is never NULL", remedy)
 
 
-class Listed(AnyColumn):
+class Listed(WrittenWord, AnyColumn):
     """One of some values: the schema lists them, or they are learned."""
+
+    def spelling_faults(self, path: Path) -> Iterator[Fault]:
+        """What is wrong with how its values are written."""
+        yield from self.word_faults(path, self.listed or (), self.possible)
+        if self.case == "ignore" and self.possible is None:
+            remedy = "Write `case: lower` or `case: upper`: then all values are written so"
+            yield Fault((*path, "case"), "no list says how its values are written", remedy)
+
+    def plain_sql(self, text: str, *, stored_text: bool) -> str | None:
+        listed = {canonical(value): value for value in self.possible or ()}
+        return self.rewritten_sql(text, {**self.spellings, **listed})
 
     @property
     def listed(self) -> tuple[Value, ...] | None:
@@ -126,6 +139,7 @@ class Category(LearnedDomain, Rest, Listed):
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         yield from values_faults(self.values, path)
         yield from self.rest_faults(self.nullable, path)
+        yield from self.spelling_faults(path)
         if self.values is not None and self.learn:
             yield Fault((*path, "learn"), "the values are listed, so there is nothing to learn", "Keep `values` or `learn`")
         if self.max_values is not None and not self.learn:
@@ -177,12 +191,3 @@ def kind_of_values(values: Sequence[Value]) -> StorageKind:
     """As the schema writes them: 1 and 0 are numbers, `Y` and `N` texts."""
     kinds = {type(value) for value in values}
     return "boolean" if kinds == {bool} else "integer" if kinds == {int} else "number" if kinds == {float} else "string"
-
-
-def canonical(value: object) -> str:
-    """The text by which values are compared: a 1 is a 1, whether the source stores it as text, integer or 1.0."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)

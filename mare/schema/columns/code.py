@@ -65,6 +65,7 @@ class Code(LearnedDomain, Rest, Listed):
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         yield from values_faults(self.values, path)
         yield from self.rest_faults(self.nullable, path)
+        yield from self.spelling_faults(path)
         publics = [t for t, role in layout.roles.items() if role == "public"]
         if (table_of_codes := self.vocabulary_table) is not None:
             if table_of_codes not in layout.schema.tables:

@@ -160,6 +160,15 @@ class AnyColumn(Strict):
 
     # ---- the stage: how a source's value is read with SQL. What does not fit becomes NULL, never an error.
 
+    def plain_sql(self, text: str, *, stored_text: bool) -> str | None:
+        """A text of the source as `read_sql` reads it, NULL where it means that; None where it is read as it is. What is no
+        ``stored_text`` was a number or a date in the source: nobody wrote it with a comma."""
+        return None
+
+    def kept_text_sql(self, plain: str) -> str:
+        """Such a text where it stays one, because words stand among the values: as codecs read it."""
+        return plain
+
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         """An expression that reads it; None where it stays a text. A text that was ``spelled`` may be written otherwise than the
         schema says."""
@@ -185,6 +194,11 @@ class AnyColumn(Strict):
     def number_text(self) -> str | None:
         """The format of a number where it is stored as text (`{:.2f}`), where the schema says."""
         return None
+
+    @property
+    def decimal_mark(self) -> str:
+        """What stands before the decimals of a number where it is stored as text."""
+        return "."
 
     @property
     def instead_of_null(self) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -17,6 +18,7 @@ from .category import Listed
 from .column import Raw
 from .ordinal import Ordinal, compared_number
 from .ticks import AnyTicks, DecimalTicks, Order, WholeTicks, open_ticks, range_ticks
+from .written_numbers import WrittenNumber
 
 if TYPE_CHECKING:
     from mare.schema.layout import Layout
@@ -35,15 +37,13 @@ class NumericRange(Strict):
     """`log` where values span orders of magnitude."""
 
 
-class Quantity(Ordinal):
+class Quantity(WrittenNumber, Ordinal):
     """A number whose scale may depend on another column: lab value by test, dose by drug."""
 
     by: Names | None = None
     """The column (or columns) of the same row that set the scale."""
     ranges: dict[Value, NumericRange] | None = None
     """With `by`: the range for each value of that column. Values left out are learned, or clamped to `min` and `max`."""
-    unit: str | None = None
-    """For people: mg, mmol/L."""
 
     if TYPE_CHECKING:
         min: float | None
@@ -58,7 +58,8 @@ class Quantity(Ordinal):
 
     def item_ticks(self, low: float | None, high: float | None, precision: int | None) -> WholeTicks | DecimalTicks:
         """The ticks that it has for one item, whose range this is; None where it is not known yet."""
-        return open_ticks(precision) if low is None or high is None else range_ticks(low, high, precision)
+        ticks = open_ticks(precision) if low is None or high is None else range_ticks(low, high, precision)
+        return replace(ticks, form=self.form)
 
     @property
     def steps(self) -> int | None:
@@ -69,9 +70,20 @@ class Quantity(Ordinal):
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         yield from super().faults(layout, table, path)
+        yield from self.number_faults(path, self.specials)
         yield from self._by_faults(layout, table, path)
         if self.ranges is not None:
             yield from self._range_list_faults(layout, table, self.ranges, (*path, "ranges"))
+
+    @property
+    def decimal_mark(self) -> str:
+        return self.form.decimal
+
+    def tells(self, stored: StorageKind) -> bool:
+        return super().tells(stored) or (stored == "string" and self.decimal is not None)
+
+    def hint(self, stored: StorageKind) -> str:
+        return super().hint(stored) + (', or say how numbers are written: decimal: "."' if stored == "string" else "")
 
     def range_faults(self, path: Path) -> Iterator[Fault]:
         if not (self.ranges and self.min is None and self.max is None):
@@ -156,16 +168,16 @@ class Integer(Quantity):
     staged_type: ClassVar[str] = "BIGINT"
 
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
-        return WholeTicks(self.step)
+        return WholeTicks(self.step, self.form)
 
     def item_ticks(self, low: float | None, high: float | None, precision: int | None) -> WholeTicks | DecimalTicks:
-        return WholeTicks(self.step)
+        return WholeTicks(self.step, self.form)
 
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         return whole_sql(column, raw)
 
     def says_its_text(self, raw: Raw) -> bool:
-        return raw == "integer"
+        return raw == "integer" and not self.is_rewritten
 
 
 class Number(Quantity):
@@ -189,8 +201,8 @@ class Number(Quantity):
         declared += [] if first is None else [first.min, first.max, first.within]  # type: ignore[list-item]
         ends = [*(float(end) for end in declared if isinstance(end, int | float)), *learned]
         if not learned and not self._has_range:
-            return open_ticks(self.precision)
-        return range_ticks(min(ends), max(ends), self.precision)
+            return replace(open_ticks(self.precision), form=self.form)
+        return replace(range_ticks(min(ends), max(ends), self.precision), form=self.form)
 
     @property
     def _has_range(self) -> bool:
@@ -213,7 +225,7 @@ class Number(Quantity):
         return f"TRY_CAST({column} AS DOUBLE) + 0.0"  # a zero below nothing is zero, as its text says
 
     def says_its_text(self, raw: Raw) -> bool:
-        return raw in ("integer", "floating")
+        return raw in ("integer", "floating") and not self.is_rewritten
 
     @property
     def number_text(self) -> str | None:

@@ -15,6 +15,7 @@ from mare.schema.wording import unsettled
 
 from .column import AnyColumn, LearnedDomain, repeated
 from .ticks import AnyTicks
+from .written import Written
 
 if TYPE_CHECKING:
     from mare.schema.layout import Layout
@@ -31,7 +32,7 @@ MAX_BINS = 1000
 Ends = tuple[int | None, int | None]
 
 
-class Ordinal(LearnedDomain, AnyColumn, Relative):
+class Ordinal(LearnedDomain, Written, AnyColumn, Relative):
     """What has an order and is binned to be counted."""
 
     bins: int | tuple[float, ...] | None = None
@@ -152,6 +153,7 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
         if low is not None and high is not None and is_more(low, high):
             yield Fault((*path, "min"), f"min {low} is more than max {high}", "Exchange them, or mend one of them")
         yield from repeated(self.specials, path, "specials")
+        yield from self.word_faults(path, self.specials)
         yield from self.form_faults(path)
         if self.determined is None:
             yield from self.range_faults(path)
@@ -198,8 +200,8 @@ class Ordinal(LearnedDomain, AnyColumn, Relative):
         return self.zero if self.min is None else self.min
 
     def tells(self, stored: StorageKind) -> bool:
-        # Numbers among which `"> 89"` stands can only be stored as text.
-        return bool(self.specials) and stored == "string"
+        # Numbers among which `"> 89"` or NA stands can only be stored as text.
+        return bool(self.specials or self.nulls or self.map) and stored == "string"
 
     def hint(self, stored: StorageKind) -> str:
         return ", or name the values that are no numbers: specials: […]" if stored == "string" else ""

@@ -38,10 +38,38 @@ _HELD_US: dict[Order, tuple[int, int]] = {
 
 
 @dataclass(frozen=True)
+class NumberForm:
+    """How texts write numbers: 1.234,5 has a comma before its decimals and points between its thousands."""
+
+    decimal: str = "."
+    thousands: str | None = None
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression that a text so written matches as a whole. It is RE2, for DuckDB and Arrow alike."""
+        grouped = "" if self.thousands is None else f"[0-9]{{1,3}}({self.between}[0-9]{{2,3}})*{self.between}[0-9]{{3}}|"
+        mark = f"[{self.decimal}]"
+        return f"[-+]?(({grouped}[0-9]+)({mark}[0-9]*)?|{mark}[0-9]+)([eE][-+]?[0-9]{{1,3}})?"
+
+    @property
+    def between(self) -> str:
+        """A regular expression of what stands between thousands. A blank may be one that does not break the line."""
+        return "[ \u00a0\u2009\u202f]" if self.thousands == " " else "['’]" if self.thousands == "'" else f"[{self.thousands}]"
+
+    def text(self, plain: str) -> str:
+        """A number's plain text, as it is written here: without thousands."""
+        return plain.replace(".", self.decimal)
+
+
+PLAIN = NumberForm()
+
+
+@dataclass(frozen=True)
 class WholeTicks:
     """Multiples of a step."""
 
     step: int = 1
+    form: NumberForm = PLAIN
     whole_days: ClassVar[bool] = False
 
     @property
@@ -74,6 +102,7 @@ class DecimalTicks:
     decimals: int
     fixed: bool = False
     """Written with all of its decimals where it is stored as text: the schema says how many there are."""
+    form: NumberForm = PLAIN
     whole_days: ClassVar[bool] = False
 
     @property
@@ -123,8 +152,8 @@ class TimeTicks:
     """Microseconds of the finest tick that values of this type can have."""
     arrow: str
     """Arrow's word for the values: `date32`, `timestamp[us]`, `time64[us]`, `duration[us]`; `int64` where units are counted."""
-    format: str | None = None
-    """strptime format of texts."""
+    formats: tuple[str, ...] = ()
+    """strptime formats of texts: the first that fits is read, and the first of all is written."""
     whole_days: bool = False
     """A date stands for all of its day: what happens on that day is neither before nor after it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from mare.schema.faults import Fault, Path
 from mare.schema.moments import Clock, Day, Moment, Span
 from mare.schema.reflection import StorageKind
-from mare.schema.strict import Value
+from mare.schema.strict import Names, Value
 
 from .column import Raw
 from .ordinal import Ends, Ordinal, compared_number
 from .ticks import DAY_US, AnyTicks, Order, TimeTicks, microseconds_of
+from .written import quoted, trimmed_sql
 
 Resolution = Literal["day", "hour", "minute", "second", "millisecond", "microsecond"]
 
@@ -31,7 +33,7 @@ class TimeColumn(Ordinal):
     """A point in time or a time of day: stored as such, or as a text that a format reads."""
 
     if TYPE_CHECKING:
-        format: str | None
+        format: Names | None
 
     arrow: ClassVar[str]
     """Arrow's word for its values."""
@@ -40,23 +42,30 @@ class TimeColumn(Ordinal):
     example: ClassVar[str] = "%Y-%m-%d"
     """A format, for a message."""
 
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """How texts write it, in the order in which they are tried."""
+        return (self.format,) if isinstance(self.format, str) else self.format or ()
+
     def form_faults(self, path: Path) -> Iterator[Fault]:
-        if self.format is not None and "%" not in self.format:
-            yield Fault((*path, "format"), f"{self.format} is not a strptime format", "Write one as in %Y%m%d")
+        for form in self.formats:
+            if "%" not in form:
+                yield Fault((*path, "format"), f"{form} is not a strptime format", "Write one as in %Y%m%d")
 
     def tells(self, stored: StorageKind) -> bool:
-        return self.format is not None and stored in ("string", "integer")
+        return super().tells(stored) or (self.format is not None and stored in ("string", "integer"))
 
     def hint(self, stored: StorageKind) -> str:
         return f', or say how it is written: format: "{self.example}"' if stored in ("string", "integer") else ""
 
     @property
     def stored_kind(self) -> StorageKind:
-        return "string" if self.format is not None else super().stored_kind
+        # Where several formats are mixed, none of them is how the source writes it.
+        return "string" if len(self.formats) == 1 else super().stored_kind
 
     @property
     def text_format(self) -> str | None:
-        return self.format
+        return self.formats[0] if self.formats else None
 
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         moment = self._parsed_sql(column, raw, spelled)
@@ -65,14 +74,16 @@ class TimeColumn(Ordinal):
     def _parsed_sql(self, column: str, raw: Raw, spelled: bool) -> str:
         if self.format is None or raw not in ("text", "integer"):
             return f"TRY_CAST({column} AS {self.parsed_as})"
-        escaped = self.format.replace("'", "''")
-        written = f"try_strptime(CAST({column} AS VARCHAR), '{escaped}')"
+        text = trimmed_sql(f"CAST({column} AS VARCHAR)")
+        written = f"try_strptime({text}, {quoted(self.formats[0])})"
+        if len(self.formats) > 1:
+            written = f"coalesce({', '.join(_shaped_sql(text, form) for form in self.formats)})"
         if self.parsed_as != "TIMESTAMP" and spelled:
             written = f"TRY_CAST({written} AS {self.parsed_as})"
         return f"coalesce({written}, TRY_CAST({column} AS {self.parsed_as}))" if spelled else written
 
     def says_its_text(self, raw: Raw) -> bool:
-        return self.format is None and raw == "timestamp"
+        return self.format is None and raw == "timestamp" and not self.is_rewritten
 
     def compared(self, value: Value) -> float:
         return compared_time(value, datetime.fromisoformat, "moment", "a date or moment as '2150-12-31' or '2150-12-31 07:30'")
@@ -86,8 +97,8 @@ class Date(TimeColumn):
     """Earliest date."""
     max: Day | None = None
     """Latest date."""
-    format: str | None = None
-    """strptime format, where dates are stored as text (`%Y%m%d`)."""
+    format: Names | None = None
+    """strptime format, where dates are stored as text (`%Y%m%d`), or a list of which the first that fits is read."""
 
     order: ClassVar[Order | None] = "moment"
     has_day: ClassVar[bool] = True
@@ -97,7 +108,7 @@ class Date(TimeColumn):
     zero: ClassVar[object] = date(1970, 1, 1)
 
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
-        return TimeTicks("moment", DAY_US, DAY_US, self.arrow, self.format, whole_days=True)
+        return TimeTicks("moment", DAY_US, DAY_US, self.arrow, self.formats, whole_days=True)
 
     def read_sql(self, column: str, raw: Raw, *, spelled: bool) -> str | None:
         return f"TRY_CAST({super().read_sql(column, raw, spelled=spelled)} AS DATE)"
@@ -113,8 +124,8 @@ class Datetime(TimeColumn):
     """Latest moment."""
     resolution: Resolution = "second"
     """What values are rounded to when they come back."""
-    format: str | None = None
-    """strptime format, where moments are stored as text."""
+    format: Names | None = None
+    """strptime format, where moments are stored as text, or a list of them."""
 
     order: ClassVar[Order | None] = "moment"
     has_day: ClassVar[bool] = True
@@ -125,7 +136,7 @@ class Datetime(TimeColumn):
     zero: ClassVar[object] = datetime(1970, 1, 1)
 
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
-        return TimeTicks("moment", _US[self.resolution], 1, self.arrow, self.format)
+        return TimeTicks("moment", _US[self.resolution], 1, self.arrow, self.formats)
 
 
 class Time(TimeColumn):
@@ -138,8 +149,8 @@ class Time(TimeColumn):
     """Latest time of day."""
     resolution: Resolution = "second"
     """What values are rounded to."""
-    format: str | None = None
-    """strptime format, where times of day are stored as text (`%H:%M`)."""
+    format: Names | None = None
+    """strptime format, where times of day are stored as text (`%H:%M`), or a list of them."""
 
     order: ClassVar[Order | None] = "clock"
     has_clock: ClassVar[bool] = True
@@ -151,7 +162,7 @@ class Time(TimeColumn):
     example: ClassVar[str] = "%H:%M"
 
     def ticks(self, learned: Sequence[float] = ()) -> AnyTicks:
-        return TimeTicks("clock", _US[self.resolution], 1, self.arrow, self.format)
+        return TimeTicks("clock", _US[self.resolution], 1, self.arrow, self.formats)
 
     def bounds(self, ticks: AnyTicks) -> Ends:
         low = ticks.tick(time.min if self.min is None else self.min, up=True)
@@ -225,6 +236,16 @@ class Duration(Ordinal):
     @property
     def instead_of_null(self) -> object:
         return self.zero
+
+
+_SHAPES = {"Y": "[0-9]{4}", "y": "[0-9]{2}", "j": "[0-9]{1,3}", "f": "[0-9]{1,9}", **dict.fromkeys("dmHIMS", "[0-9]{1,2}")}
+
+
+def _shaped_sql(text: str, form: str) -> str:
+    """A text by a format that it looks like: to try one that does not fit takes ten times as long."""
+    parts = re.split(r"%-?([A-Za-z%])", form)
+    shape = "".join(_SHAPES.get(part, ".+") if number % 2 else re.escape(part) for number, part in enumerate(parts))
+    return f"try_strptime(CASE WHEN regexp_full_match({text}, {quoted(shape)}) THEN {text} END, {quoted(form)})"
 
 
 def compared_time(value: Value, read: Callable[[str], object], order: Order, words: str) -> float:

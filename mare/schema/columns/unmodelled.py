@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 _UUID = 36
 """Letters of a UUID."""
 
+FakeKind = Literal[
+    "name", "first_name", "last_name", "email", "phone", "address", "street", "postcode", "city", "company", "iban"
+]
+_LONGEST: dict[str, int] = {"email": 47, "phone": 25, "iban": 34}
+"""Of the made-up values that are different in every row, letters of the longest."""
+
 
 class Position(AnyColumn):
     """The position of a row within its parent (`seq_num`): known from the order, costs nothing."""
@@ -105,19 +111,23 @@ class Text(AnyColumn):
     """Free text: it cannot be made private, so it is not kept."""
 
     type: Literal["text"]
-    fill: Literal["drop", "constant", "template"] = "drop"
-    """`drop` (NULL, or the empty string), a `constant`, or a `template`."""
+    fill: Literal["drop", "constant", "template", "fake"] = "drop"
+    """`drop` (NULL, or the empty string), a `constant`, a `template`, or `fake`: made up, nothing of it from the data."""
     value: str | None = None
     """The constant."""
     template: str | None = None
     """Text with columns of the same row in braces: `{gender}, {age} years`."""
+    fake: FakeKind | None = None
+    """With `fill: fake`: what is made up. E-mails, phone and account numbers (`iban`) are different in every row."""
+    locale: str = "en_US"
+    """With `fill: fake`: the language and country of names and addresses."""
 
     modelled: ClassVar[bool] = False
     kept: ClassVar[bool] = False
     fits: ClassVar[tuple[StorageKind, ...]] = ("string", "json", "binary", "uuid", "other")
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
-        for fill, field in (("constant", "value"), ("template", "template")):
+        for fill, field in (("constant", "value"), ("template", "template"), ("fake", "fake")):
             if (self.fill == fill) != (getattr(self, field) is not None):
                 yield Fault((*path, field), f"`fill: {fill}` and `{field}:` go together", "Write both, or neither")
         if self.template is None:
@@ -134,7 +144,14 @@ class Text(AnyColumn):
 
     @property
     def texts(self) -> Sequence[str]:
+        if self.is_unique and self.fake is not None:
+            return ["0" * _LONGEST[self.fake]]
         return [self.value] if self.fill == "constant" and self.value is not None else []
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether it is made anew for every row, and different in each."""
+        return self.fill == "fake" and self.fake in _LONGEST
 
 
 class Unknown(AnyColumn):

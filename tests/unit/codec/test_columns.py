@@ -45,6 +45,12 @@ CASES = {
     "numbers with a number among them": "{type: number, min: 0, max: 10, precision: 1, bins: 9, specials: [-1, 99.9]}",
     "dates with one that means never": '{type: date, min: 2000-01-01, max: 2010-01-01, bins: 9, specials: ["9999-12-31"]}',
     "dates with a word among them": "{type: date, min: 2000-01-01, max: 2010-01-01, bins: 9, specials: [never], nullable: true}",
+    "decimal commas with a word among them": (
+        "{type: number, min: 0, max: 5000, precision: 2, bins: 9, decimal: ',', thousands: '.', specials: [low], nullable: true}"
+    ),
+    "dates in two formats with a word among them": (
+        "{type: date, min: 2000-01-01, max: 2010-01-01, bins: 9, specials: [never], format: ['%d.%m.%Y', '%Y-%m-%d']}"
+    ),
     "datetime by the minute": "{type: datetime, min: 2000-01-01 00:00:00, max: 2000-01-02 00:00:00, resolution: minute}",
 }
 
@@ -55,6 +61,16 @@ def test_decoded_values_encode_to_the_same_codes(declaration: str) -> None:
     codes = np.repeat(np.arange(codec.size), 20)
     values = codec.decode(codes, np.random.default_rng(0))
     np.testing.assert_array_equal(codec.encode(values), codes)
+
+
+def test_texts_are_read_in_the_form_of_the_schema() -> None:
+    """Rows that a user gives, and columns with words among their numbers, come to the codec as texts."""
+    number = "{type: number, min: 0, max: 9999, bins: [2, 100, 1000], decimal: ',', thousands: '.', specials: [low]}"
+    assert encode(number, pa.array(["1,5", "2,5", "1.234,5", "1.234", "1.5", "low"])) == [0, 1, 3, 3, 0, 4]
+    whole = "{type: integer, min: 0, max: 9999, bins: [2, 100, 1000], thousands: ' '}"
+    assert encode(whole, pa.array(["1", "1 234", "99"])) == [0, 3, 1]
+    dates = "{type: date, min: 2000-01-01, max: 2009-12-31, bins: 10, format: ['%d.%m.%Y', '%Y-%m-%d']}"
+    assert encode(dates, pa.array(["15.06.2001", "2001-06-15"])) == [1, 1]
 
 
 def test_categories_are_compared_by_value_not_by_storage() -> None:

@@ -206,6 +206,10 @@ def test_types_that_clash_are_errors(described: str, stored: str) -> None:
         ("{type: boolean, true: Y, false: N}", "string"),
         ('{type: date, learn: true, format: "%Y%m%d"}', "string"),
         ('{type: date, learn: true, format: "%Y%m%d"}', "integer"),
+        ('{type: date, learn: true, format: ["%Y%m%d", "%d.%m.%Y"]}', "string"),
+        ("{type: number, learn: true, decimal: ','}", "string"),
+        ("{type: integer, learn: true, nulls: [NA]}", "string"),
+        ("{type: boolean, map: {ja: true, nein: false}}", "string"),
         ("{type: date, learn: true}", "datetime"),
         ("{type: duration, learn: true, stored_as: days}", "number"),
         ("{type: identifier, generate: uuid}", "uuid"),
@@ -222,6 +226,8 @@ def test_a_clash_says_what_is_stored_and_what_to_write() -> None:
     (fault,) = one_column("{type: date, learn: true}", "string")
     assert fault.what == "the schema says date, but the source stores text (STRING)"
     assert 'format: "%Y-%m-%d"' in fault.remedy
+    (fault,) = one_column("{type: number, learn: true}", "string")
+    assert 'decimal: "."' in fault.remedy
 
 
 @pytest.mark.parametrize(

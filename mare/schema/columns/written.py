@@ -1,0 +1,114 @@
+"""How a source writes a column's values, where it does not write them as mare would: `NA`, `m` for M, 3,5.
+
+    **a text of the source** ─► trimmed, mapped, in plain form ─► `read_sql` of its type ─► the stage
+
+All of it is SQL on one text and gives another text, so it holds for every source and for each value alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from mare.schema.faults import Fault, Path
+from mare.schema.strict import Strict, Value
+from mare.schema.wording import listed
+
+BLANKS = " \t\r\n\u00a0\u2009\u202f\ufeff"
+"""What may stand around a value and is none of it: blanks of all widths, and the mark at the beginning of a file."""
+
+Case = Literal["ignore", "lower", "upper"]
+
+
+class Written(Strict):
+    """How the source writes values, where it does not write them as they are meant."""
+
+    nulls: tuple[Value, ...] = ()
+    """Values that mean NULL, as the source writes them: `[NA, "-", 999]`."""
+    map: dict[str, Value] = {}
+    """What a text of the source stands for: `{m: M, f: F, yes: true}`."""
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether its texts become others before they are read."""
+        return bool(self.nulls or self.map)
+
+    def plain_sql(self, text: str, *, stored_text: bool) -> str | None:
+        """A text of the source as the type reads it, NULL where it means that; None where it is read as it is. What is no
+        ``stored_text`` was a number or a date in the source: nobody wrote it with a comma."""
+        return replaced_sql(trimmed_sql(text), self.words, text) if self.is_rewritten else None
+
+    @property
+    def words(self) -> dict[str, str | None]:
+        """Whole texts that stand for another, or for NULL."""
+        return {canonical(value): None for value in self.nulls} | {text: canonical(value) for text, value in self.map.items()}
+
+    def word_faults(self, path: Path, known: Sequence[Value] = (), allowed: Sequence[Value] | None = None) -> Iterator[Fault]:
+        """What is wrong with the words: of values that are ``known``, none is NULL; only those ``allowed`` are mapped to."""
+        texts = {canonical(value) for value in known}
+        for i, value in enumerate(self.nulls):
+            if canonical(value) in texts:
+                remedy = "Remove it from `nulls`, or from the values"
+                yield Fault((*path, "nulls", i), f"{canonical(value)} is a value of the column, so it cannot mean NULL", remedy)
+            if canonical(value) in self.map:
+                yield Fault(
+                    (*path, "map", canonical(value)), f"{canonical(value)} is mapped, and means NULL", "Keep `nulls` or `map`"
+                )
+        for text, value in self.map.items():
+            if allowed is not None and canonical(value) not in {canonical(other) for other in allowed}:
+                remedy = f"Its values: {listed(canonical(other) for other in allowed)}"
+                yield Fault(
+                    (*path, "map", text), f"{text} is mapped to {canonical(value)}, which is no value of the column", remedy
+                )
+
+
+class WrittenWord(Written):
+    """Words that the source writes in several ways."""
+
+    trim: bool = False
+    """Leave out blanks around a value."""
+    case: Case | None = None
+    """`ignore`: a value is the one of the list that differs in case alone. `lower`, `upper`: all values in such letters."""
+
+    @property
+    def is_rewritten(self) -> bool:
+        return bool(self.nulls or self.map or self.trim or self.case)
+
+    def rewritten_sql(self, text: str, spellings: Mapping[str, Value]) -> str | None:
+        """As `plain_sql`, with the texts that stand for a value of the list."""
+        if not self.is_rewritten:
+            return None
+        held = trimmed_sql(text) if self.trim else text
+        folded = f"{self.case}({held})" if self.case in ("lower", "upper") else held
+        same = {known: canonical(value) for known, value in spellings.items()} if self.case == "ignore" else {}
+        return replaced_sql(trimmed_sql(text), same | self.words, folded, folds=self.case is not None)
+
+
+def canonical(value: object) -> str:
+    """The text by which values are compared: a 1 is a 1, whether the source stores it as text, integer or 1.0."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def trimmed_sql(text: str) -> str:
+    """Without blanks around it. To look for some first is several times as fast as to take them off."""
+    return f"CASE WHEN regexp_matches({text}, '^[{BLANKS}]|[{BLANKS}]$') THEN trim({text}, {quoted(BLANKS)}) ELSE {text} END"
+
+
+def replaced_sql(key: str, words: Mapping[str, str | None], otherwise: str, *, folds: bool = False) -> str:
+    """The text that a word stands for, by ``key``; ``otherwise`` where it is none of them."""
+    fold = "lower({})" if folds else "{}"
+    compared = fold.format(key)
+    cases = [
+        f"WHEN {compared} = {fold.format(quoted(text))} THEN {'NULL' if meant is None else quoted(meant)}"
+        for text, meant in words.items()
+    ]
+    return f"CASE {' '.join(cases)} ELSE {otherwise} END" if cases else otherwise
+
+
+def quoted(text: str) -> str:
+    """As SQL writes a text."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,106 @@
+"""What a fit would meet is counted by column and reference, with what may be written; words only where many rows hold them."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from mare.audit.rows_met import Met, meet_rows
+from mare.schema.loading import load_schema
+
+SCHEMA = """
+mare: 1
+entity: p
+tables:
+  p:
+    key: id
+    columns: {X}
+  v:
+    key: vid
+    parent: {table: p, column: id, max_rows: 2}
+    columns: {at: {type: date, min: 2000-01-01, max: 2009-12-31}, out: {type: date, after: at, within: 9d}}
+    references:
+      ward: {kind: public, table: w}
+  b:
+    key: bid
+    parent: {table: p, column: id, max_rows: 2}
+    references:
+      vid: {kind: same_entity, table: v, by: position, nullable: true}
+  w: {public: true, key: ward}
+"""
+
+
+def met(declared: str, values: list[object]) -> dict[tuple[str, str], Met]:
+    people = pd.DataFrame({"id": [str(n) for n in range(len(values))], "x": pd.Series(values, dtype=object)})
+    visits = pd.DataFrame({name: pd.Series(dtype=object) for name in ("vid", "id", "at", "out", "ward")})
+    wards, bills = pd.DataFrame({"ward": ["A", "B"]}), pd.DataFrame({"bid": ["1"], "id": ["0"], "vid": [None]})
+    schema = load_schema(SCHEMA.replace("{X}", f"{{x: {declared}}}"))
+    return {(m.column, m.kind): m for m in meet_rows(schema, {"p": people, "v": visits, "b": bills, "w": wards}).met}
+
+
+@pytest.mark.parametrize(
+    ("declared", "values", "kind", "rows", "write"),
+    [
+        ("{type: number, min: 0, max: 9}", ["1,5"] * 30, "unreadable", 30, 'decimal: ","'),
+        ("{type: number, min: 0, max: 9}", ["1,5", "1.234,5"] * 20, "unreadable", 40, 'decimal: ",", thousands: "."'),
+        ("{type: integer, min: 0, max: 9}", ["1,234", "7"] * 20, "unreadable", 20, 'decimal: ".", thousands: ","'),
+        ("{type: date, min: 1990-01-01, max: 2020-01-01}", ["31.12.2001", "2001-12-31"] * 9, "unreadable", 9,
+         'format: ["%d.%m.%Y", "%Y-%m-%d"]'),
+        ("{type: datetime, min: 1990-01-01, max: 2020-01-01}", ["31.12.2001 04:30"] * 9, "unreadable", 9,
+         'format: "%d.%m.%Y %H:%M"'),
+        ("{type: time}", ["4.30"] * 9, "unreadable", 9, 'format: "%H.%M"'),
+        ("{type: category, values: [M, F]}", ["m", "f", "M"] * 9, "outside", 18, "case: ignore"),
+        ("{type: category, values: [M, F]}", ["M ", "F"] * 9, "outside", 9, "trim: true"),
+        ("{type: number, min: 0, max: 9000}", ["5 mg", "1 g"] * 15, "unreadable", 30, 'unit: g, units: {mg: …}'),
+        ("{type: number, min: 0, max: 9000, unit: mg}", ["5,5 mg", "1 g"] * 15, "unreadable", 30,
+         'decimal: ",", unit: mg, units: {g: …}'),
+        ("{type: number, min: 0, max: 9}", [5.0, 10.0, -1.0], "outside", 2, ""),
+        ("{type: number, min: 0, max: 9, specials: [low]}", ["low", "high", "3"], "unreadable", 1, ""),
+        ("{type: boolean}", [True, None], "null", 1, ""),
+    ],
+)  # fmt: skip
+def test_what_a_column_holds_that_it_cannot_take(declared: str, values: list[object], kind: str, rows: int, write: str) -> None:
+    (only,) = met(declared, values).values()
+    assert (only.column, only.kind, only.rows) == ("x", kind, rows)
+    assert only.guess.write == write
+
+
+def test_a_column_that_can_take_everything_is_not_met() -> None:
+    assert met("{type: number, min: 0, max: 9, decimal: ',', nulls: [NA], nullable: true}", ["1,5", "NA", None]) == {}
+
+
+def test_words_are_shown_where_many_rows_hold_them() -> None:
+    words = met("{type: number, min: 0, max: 9}", ["1"] * 5 + ["low"] * 10 + ["Ann"] * 9 + ["x" * 21] * 20)["x", "unreadable"]
+    assert words.rows == 39
+    assert words.guess.words == (("low", 10),)
+
+
+def test_a_number_is_outside_the_range_of_its_item() -> None:
+    text = "{type: number, by: y, ranges: {a: {min: 0, max: 9}, b: {min: 100, max: 900}}}"
+    schema = load_schema(
+        f"mare: 1\nentity: p\ntables:\n  p: {{key: id, columns: {{y: {{type: category, values: [a, b]}}, x: {text}}}}}\n"
+    )
+    people = pd.DataFrame({"id": ["1", "2", "3"], "y": ["a", "b", "b"], "x": [5.0, 5.0, 500.0]})
+    assert [(m.column, m.kind, m.rows) for m in meet_rows(schema, {"p": people}).met] == [("x", "outside", 1)]
+
+
+def test_rows_that_are_cut_and_keys_that_lead_nowhere() -> None:
+    visits = pd.DataFrame(
+        {
+            "vid": ["1", "2", "3", "4", "5"],
+            "id": ["0", "0", "0", "1", "9"],
+            "at": ["2001-01-01"] * 5,
+            "out": ["2001-01-02", "2001-01-02", "2001-01-02", "2000-01-01", "2001-01-02"],
+            "ward": ["A", "B", "C", None, "A"],
+        }
+    )
+    people = pd.DataFrame({"id": ["0", "1"], "x": [1, 2]})
+    schema = load_schema(SCHEMA.replace("{X}", "{x: {type: integer, min: 0, max: 9}}"))
+    bills = pd.DataFrame({"bid": ["1", "2", "3"], "id": ["0", "0", "1"], "vid": ["1", None, "7"]})
+    found = meet_rows(schema, {"p": people, "v": visits, "b": bills, "w": pd.DataFrame({"ward": ["A", "B"]})})
+    counted = {(m.column, m.kind): (m.rows, m.of) for m in found.met}
+    assert counted["ward", "nowhere"] == (1, 4)
+    assert counted["vid", "nowhere"] == (1, 2)
+    assert counted["out", "outside"] == (1, 5)
+    assert found.notes.orphans["v"] == 1
+    assert found.notes.truncated["v"].max_rows == 1
