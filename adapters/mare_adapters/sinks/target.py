@@ -39,6 +39,8 @@ class Step:
     what: str
     tables: tuple[str, ...]
     statement: str = ""
+    optional: bool = False
+    """Whether the target may refuse it: then it is left out, with a note."""
 
 
 @dataclass(eq=False)

@@ -26,18 +26,21 @@ from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
 from mare_adapters.sinks.marks import has_mark, is_mark, mark_of, refuse_unmarked
 from mare_adapters.sinks.target import ServerTarget, Step, dangling, entered
-from mare_adapters.sinks.target_tables import Limits, WriteOrder, target_tables
+from mare_adapters.sinks.target_tables import EVERY_ACTION, Limits, WriteOrder, target_tables
 from mare_adapters.sinks.values import seconds
 
-from .wording import WORDING, changed, create_table, foreign_key
+from .wording import WORDING, changed, create_table, foreign_key, without_lost_indexes
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pymysql.connections import Connection
 
-_LIMITS = Limits("MySQL", length=64, folds_case=True)
+_LIMITS = Limits(
+    "MySQL", length=64, folds_case=True, dialect="mysql", actions=frozenset(a for a in EVERY_ACTION if "DEFAULT" not in a)
+)
 _SESSION = (
-    "sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+    "sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
+    "NO_ENGINE_SUBSTITUTION'",
     "time_zone = '+00:00'",
     "foreign_key_checks = 1",
     "unique_checks = 1",
@@ -52,6 +55,10 @@ _KEYS = """
 SELECT CONSTRAINT_NAME, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, REFERENCED_TABLE_SCHEMA
   FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL
  ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION
+"""
+_NAMES = """
+SELECT CONSTRAINT_NAME FROM information_schema.TABLE_CONSTRAINTS
+ WHERE CONSTRAINT_SCHEMA = DATABASE() AND CONSTRAINT_TYPE IN ('FOREIGN KEY', 'CHECK')
 """
 _STAGED = re.compile(r"__mare_([0-9a-f]{8})_\d+")
 
@@ -83,6 +90,8 @@ class MysqlSink(ServerTarget):
         self._staged: dict[str, str] = {}
         """What each table is called for now. Empty where the tables are filled as they are."""
         self._old: list[str] = []
+        self._taken: set[str] = set()
+        """Names of constraints that are in use: those of tables that are replaced stay until the new ones have appeared."""
         self._unchecked: list[_Key] = []
         """Foreign keys of tables that are filled as they are, which the server does not check while rows come."""
 
@@ -121,12 +130,17 @@ class MysqlSink(ServerTarget):
         if kept:
             self._wait_with_keys(kept, WriteOrder.of(tables))
             return
-        self._notes = (*targets.notes, *changed(targets.tables, mariadb=self._mariadb))
+        made, lost = without_lost_indexes(targets.tables, mariadb=self._mariadb)
+        self._notes = (*targets.notes, *changed(made, mariadb=self._mariadb), *lost)
         self._staged = {table.name: self._new_name(number) for number, table in enumerate(targets.tables)}
-        for table in targets.tables:
+        self._taken = {str(name).casefold() for (name,) in self._rows(_NAMES)}
+        for table in made:
             with writing(self._location, f"table {table.name}"):
                 mark = mark_of(table.name, release, self._where())
-                self._run(create_table(table, self._staged[table.name], mark, mariadb=self._mariadb))
+                self._run(create_table(table, self._staged[table.name], mark, self._free, mariadb=self._mariadb))
+
+    def _free(self, name: str) -> bool:
+        return name.casefold() not in self._taken
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
         names = WORDING.names(column.name for column in table.columns)
@@ -299,7 +313,7 @@ class MysqlSink(ServerTarget):
                 f"the foreign keys of table {table.name}",
                 (table.name,),
                 f"ALTER TABLE {WORDING.name(self._staged[table.name])} "
-                f"ADD {foreign_key(foreign, self._targets.table(foreign.table), self._staged[foreign.table])}",
+                f"ADD {foreign_key(foreign, self._targets.table(foreign.table), self._staged[foreign.table], self._free)}",
             )
             for table in (self._targets.tables if self._staged else ())
             for foreign in table.foreign_keys

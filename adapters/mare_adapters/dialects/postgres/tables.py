@@ -14,17 +14,19 @@ that this user may not move is left alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare_adapters.sinks.expressions import is_constant
 from mare_adapters.sinks.marks import is_mark, mark_of
 from mare_adapters.sinks.target_tables import WriteOrder
 from mare_adapters.sinks.wording import Wording, is_plain, sized
 
 from . import Postgres
+from .definitions import counts
 
 if TYPE_CHECKING:
     import psycopg
@@ -56,12 +58,23 @@ class Types:
     """The labels of the columns that are enums."""
     statements: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    free: Callable[[str], bool] = lambda name: True
+    """Whether a name of the source's can be taken."""
 
     def wording(self) -> Wording:
         return Wording(
             type_of=lambda column, table: self.words[table.name, column.name],
             enumerated=lambda column, table: self.enums.get((table.name, column.name)) == column.values,
+            free=self.free,
+            counts=counts,
+            default=self._default,
         )
+
+    def _default(self, column: ReflectedColumn, table: ReflectedTable) -> str:
+        """Only a constant fits a column that got another type than the source's."""
+        text = column.default or ""
+        own = table.dialect != "postgresql" or self.words[table.name, column.name] in (column.sql_type, *_quoted(column))
+        return text if own or is_constant(text) else ""
 
 
 def known_types(
@@ -79,9 +92,9 @@ def known_types(
     notes: list[str] = []
     known: dict[str, bool] = {}
     for table in tables:
-        for column in table.columns:
+        for column in (*table.columns, *(column for _, column in table.computed)):
             at = (table.name, column.name)
-            own = _own(connection, column, table, known)
+            own = _own(connection, column, table, known) if column.domain is None else Wording().name(column.domain.name)
             if own is None and (name := _enum_name(column, table)) is not None:
                 # Checks may have narrowed some columns of the type: together they list what it needs.
                 labels.setdefault(name, {}).update(dict.fromkeys(map(str, column.values or ())))
@@ -98,6 +111,12 @@ def known_types(
         statements += _create(connection, name, tuple(listed), schema, mark_of(name, release), replace)
     enums = {at: tuple(labels[name]) for at, name in members.items()}
     return Types(words, enums, tuple(statements), tuple(notes))
+
+
+def _quoted(column: ReflectedColumn) -> tuple[str, ...]:
+    """How the target calls a type that was made for it."""
+    made = column.domain.name if column.domain is not None else column.sql_type
+    return (Wording().name(made), Wording().name(made.rpartition(".")[2].strip('"')))
 
 
 def _own(connection: Connection, column: ReflectedColumn, table: ReflectedTable, known: dict[str, bool]) -> str | None:
