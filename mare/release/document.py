@@ -87,6 +87,8 @@ class _Table(_Strict):
     checks: tuple[Check, ...] = ()
     special_indexes: tuple[ReflectedIndex, ...] = ()
     computed: tuple[tuple[int, _Column], ...] = ()
+    left_out: tuple[str, ...] = ()
+    verbatim: bool = False
     namespace: str = ""
     dialect: str = ""
 

@@ -81,7 +81,8 @@ def _public(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         special_indexes=tuple(i for i in source.special_indexes if set(i.columns) <= kept),
         computed=_computed(source, kept),
         orders=tuple(o for o in source.orders if {o.before, o.after} <= kept),
-        unread_checks=(*source.unread_checks, *_left_columns(source, kept), *_left_keys(source, foreign)),
+        left_out=(*_left_columns(source, kept), *_left_keys(source, kept, foreign)),
+        verbatim=True,
     )
 
 
@@ -129,14 +130,8 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         special_indexes=tuple(index for index in source.special_indexes if set(index.columns) <= kept),
         computed=tuple((place, column) for place, column in _computed(source, kept) if column.name not in kept),
         orders=orders,
-        unread_checks=(
-            *source.unread_checks,
-            *unbound,
-            *unordered,
-            *repeated,
-            *_left_columns(source, kept),
-            *_left_keys(source, foreign),
-        ),
+        unread_checks=(*source.unread_checks, *unbound, *unordered, *repeated),
+        left_out=(*_left_columns(source, kept), *_left_keys(source, kept, foreign)),
         comment=source.comment,
         names=source.names,
         checks=source.checks,
@@ -155,17 +150,17 @@ def _left_columns(source: ReflectedTable, kept: Collection[str]) -> Iterator[str
     """What is not made although the source has it, in words: its columns that the schema leaves out."""
     left = [c.name for c in source.columns if c.name not in kept and not (c.generated and c.expression)]
     if left:
-        yield f"the columns {', '.join(left)}: the schema leaves them out"
+        yield f"the schema leaves out {', '.join(left)}"
     for index in source.special_indexes:
         if not set(index.columns) <= set(kept):
-            yield f"INDEX {index.name} {index.definition}: the schema leaves a column of it out"
+            yield f"INDEX {index.name} {index.definition}: the schema leaves out a column of it"
 
 
-def _left_keys(source: ReflectedTable, made: Sequence[ReflectedForeignKey]) -> Iterator[str]:
-    """The source's foreign keys that the schema does not model."""
+def _left_keys(source: ReflectedTable, kept: Collection[str], made: Sequence[ReflectedForeignKey]) -> Iterator[str]:
+    """The source's foreign keys that the schema does not model, where their columns come out."""
     held = {frozenset(key.columns) for key in made}
     for key in source.foreign_keys:
-        if frozenset(key.columns) not in held:
+        if frozenset(key.columns) not in held and set(key.columns) <= set(kept):
             word = f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {key.table} ({', '.join(key.references)})"
             yield f"{word}: the schema does not model it, so its values may name rows that are not there"
 

@@ -148,6 +148,10 @@ class ReflectedTable:
     special_indexes: tuple[ReflectedIndex, ...] = ()
     computed: tuple[tuple[int, ReflectedColumn], ...] = ()
     """Of a table that comes out: generated columns, which nobody writes, and how many columns stand before each."""
+    left_out: tuple[str, ...] = ()
+    """Of a table that comes out: what the source has there and it has not, because of the schema. In words."""
+    verbatim: bool = False
+    """Of a table that comes out: whether its rows are the source's own, so that each value fits its stored type."""
     namespace: str = ""
     """The schema that it stands in, where a database has them."""
     dialect: str = ""

@@ -81,7 +81,7 @@ class DuckdbSink(FileTarget):
         )
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
-        self._order = WriteOrder.of(tables)
+        self._order, self._later = WriteOrder.of(tables), set()
         super().create(tables, release)
 
     def _begin(self, path: Path) -> None:
@@ -101,6 +101,20 @@ class DuckdbSink(FileTarget):
             if column.comment:
                 at = f"{WORDING.name(table.name)}.{WORDING.name(column.name)}"
                 connection.execute(f"COMMENT ON COLUMN {at} IS {WORDING.constant(column.comment)}")
+
+    def foresee(self, tables: Sequence[SinkTable]) -> tuple[str, ...]:
+        self._order = WriteOrder.of(tables)
+        return super().foresee(tables)
+
+    def _rehearse(self) -> None:
+        real, self._connection = self._connection, open_duckdb(":memory:")
+        try:
+            for table in self._targets.tables:
+                self._create(table)
+            self._finish()
+        finally:
+            self._let_go()
+            self._connection = real
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
         import pyarrow as pa

@@ -42,7 +42,7 @@ _SIGNS = frozenset(_SIGNED.split())
 _TEXT = re.compile(r"'(?:[^'\\]|'')*'")
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?")
 _NOW = re.compile(r"(?:now|current_timestamp|localtimestamp|transaction_timestamp|getdate)(?:\(\d?\))?", re.IGNORECASE)
-_TODAY = re.compile(r"(?:current_date|curdate|today)(?:\(\))?|\(?now\(\)\)?::date", re.IGNORECASE)
+_TODAY = re.compile(r"(?:current_date|curdate|today)(?:\(\))?|\(?(?:now\(\)|'now'(?:::text)?)\)?::date", re.IGNORECASE)
 _DAY = re.compile(r"'\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?'")
 
 

@@ -7,7 +7,7 @@ values come from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mare.errors import InternalError, SinkError
@@ -33,6 +33,8 @@ class Limits:
     """Whose expressions it understands; empty for what knows none."""
     actions: frozenset[str] = frozenset()
     """What its foreign keys can do, in the first words: ON DELETE CASCADE, DEFERRABLE."""
+    looks_at_nulls: bool = False
+    """Whether it refuses SET NULL where a column may not be NULL, as MySQL does."""
     comments: bool = True
     booleans: tuple[str, str] = ("FALSE", "TRUE")
 
@@ -67,6 +69,7 @@ def target_tables(tables: Sequence[SinkTable], limits: Limits) -> TargetTables:
     laid: list[ReflectedTable] = []
     for table in wanted:
         notes += [f"{table.name}: {text} (a constraint of the source) was left out" for text in table.unread_checks]
+        notes += [f"{table.name}: {text}" for text in table.left_out]
         if limits.dialect:
             table = _definitions(table, limits, notes)
         kept = [foreign for foreign in table.foreign_keys if _declarable(table, foreign, by_name, notes)]
@@ -132,7 +135,9 @@ def _possible(table: ReflectedTable, foreign: ReflectedForeignKey, limits: Limit
     """What the foreign key does, as far as the target's can."""
     if not limits.dialect:
         return ()
-    able = tuple(word for word in foreign.actions if word in limits.actions)
+    filled = {column.name for column in table.columns if not column.nullable or column.name in table.key}
+    refused = limits.looks_at_nulls and bool(filled & set(foreign.columns))
+    able = tuple(word for word in foreign.actions if word in limits.actions and not (refused and word.endswith("SET NULL")))
     if left := [word for word in foreign.actions if word not in able]:
         here = f"{table.name} ({', '.join(foreign.columns)})"
         notes.append(f"{here}: {', '.join(left)} of the foreign key was left out: {limits.engine} has no such")
@@ -142,6 +147,18 @@ def _possible(table: ReflectedTable, foreign: ReflectedForeignKey, limits: Limit
 _DOING = ("CASCADE", "SET NULL", "RESTRICT", "SET DEFAULT")
 EVERY_ACTION = frozenset(f"ON {event} {doing}" for event in ("DELETE", "UPDATE") for doing in _DOING)
 WAITING = frozenset({"DEFERRABLE", "DEFERRABLE INITIALLY DEFERRED"})
+
+
+def unfit(table: ReflectedTable, held: Sequence[str], needs: Sequence[str], writable: Sequence[str]) -> Iterator[str]:
+    """Why a table that is there could not be filled: ``held`` are its columns, ``needs`` those that demand a value and have none
+    of their own, ``writable`` those that this user may write."""
+    names = [column.name for column in table.columns]
+    if missing := [name for name in names if name not in held]:
+        yield f"{table.name} has no column {', '.join(missing)}"
+    if demanding := [name for name in needs if name not in names]:
+        yield f"{table.name} demands a value for {', '.join(demanding)} (NOT NULL, no default), which the schema does not make"
+    if closed := [name for name in names if name in held and name not in writable]:
+        yield f"{table.name} does not take values of this user for {', '.join(closed)}: no right to INSERT, or a generated column"
 
 
 def check_names(tables: Iterable[ReflectedTable], limits: Limits) -> None:

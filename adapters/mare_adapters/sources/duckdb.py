@@ -82,6 +82,14 @@ SELECT schema_name, table_name, is_unique, expressions, index_name, sql FROM duc
 _STEPS = "SELECT sequence_name, increment_by FROM duckdb_sequences() WHERE database_name = current_database()"
 _NEXT = re.compile(r"nextval\('((?:[^']|'')*)'\)")
 _VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND database_name = current_database() ORDER BY view_name"
+_VIEW_TEXTS = """
+SELECT sql FROM duckdb_views() WHERE NOT internal AND database_name = current_database() ORDER BY view_oid
+"""
+_MACROS = """
+SELECT function_name, parameters, CASE function_type WHEN 'table_macro' THEN 'TABLE ' ELSE '' END, macro_definition
+  FROM duckdb_functions() WHERE NOT internal AND function_type IN ('macro', 'table_macro') AND database_name = current_database()
+ ORDER BY function_oid
+"""
 _SIZE = (
     "SELECT estimated_size FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = ? AND table_name = ?"
 )
@@ -130,6 +138,13 @@ class DuckdbSource(TableSource["duckdb.DuckDBPyConnection"]):
             # To its end: DuckDB 2 streams nothing as long as the last answer is not taken.
             rows = self._open.execute(_SIZE, [stored.schema, stored.name]).fetchall()
         return int(rows[0][0]) if rows else None
+
+    def scripts(self) -> tuple[str, ...]:
+        with reading(self.label, "the catalogue"):
+            macros = self._open.execute(_MACROS).fetchall()
+            views = self._open.execute(_VIEW_TEXTS).fetchall()
+        made = (f"CREATE MACRO {quoted(name)}({', '.join(names)}) AS {kind}{body};" for name, names, kind, body in macros)
+        return (*made, *(str(sql) for (sql,) in views))
 
     def place(self) -> Place:
         return file_place(self._path, beside=(".wal",))

@@ -74,6 +74,10 @@ class SqlSource(TableSource["Connection"]):
             return self._dialect.rows_of(self._open, self._tables[name])
         return None
 
+    def scripts(self) -> tuple[str, ...]:
+        with reading(self._location, "the catalogue"):
+            return self._dialect.scripts(self._open, self._schemas)
+
     def place(self) -> Place:
         def ask(query: str) -> Sequence[Sequence[object]]:
             return self._open.exec_driver_sql(query).all()

@@ -26,7 +26,7 @@ from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
 from mare_adapters.sinks.marks import has_mark, is_mark, mark_of, refuse_unmarked
 from mare_adapters.sinks.target import ServerTarget, Step, dangling, entered
-from mare_adapters.sinks.target_tables import EVERY_ACTION, Limits, WriteOrder, target_tables
+from mare_adapters.sinks.target_tables import EVERY_ACTION, Limits, TargetTables, WriteOrder, target_tables, unfit
 from mare_adapters.sinks.values import seconds
 
 from .wording import WORDING, changed, create_table, foreign_key, without_lost_indexes
@@ -36,7 +36,12 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 _LIMITS = Limits(
-    "MySQL", length=64, folds_case=True, dialect="mysql", actions=frozenset(a for a in EVERY_ACTION if "DEFAULT" not in a)
+    "MySQL",
+    length=64,
+    folds_case=True,
+    dialect="mysql",
+    actions=frozenset(action for action in EVERY_ACTION if "DEFAULT" not in action),
+    looks_at_nulls=True,
 )
 _SESSION = (
     "sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
@@ -59,6 +64,11 @@ SELECT CONSTRAINT_NAME, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENC
 _NAMES = """
 SELECT CONSTRAINT_NAME FROM information_schema.TABLE_CONSTRAINTS
  WHERE CONSTRAINT_SCHEMA = DATABASE() AND CONSTRAINT_TYPE IN ('FOREIGN KEY', 'CHECK')
+"""
+_COLUMNS = """
+SELECT TABLE_NAME, COLUMN_NAME, IS_NULLABLE = 'NO' AND COLUMN_DEFAULT IS NULL AND EXTRA NOT LIKE '%auto_increment%'
+       AND UPPER(EXTRA) NOT LIKE '%GENERATED%', REPLACE(UPPER(EXTRA), 'DEFAULT_GENERATED', ''), LOWER(PRIVILEGES)
+  FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME, ORDINAL_POSITION
 """
 _STAGED = re.compile(r"__mare_([0-9a-f]{8})_\d+")
 
@@ -118,6 +128,19 @@ class MysqlSink(ServerTarget):
             if not self._room_for(tables)[1]:
                 self._try_rights()
 
+    def foresee(self, tables: Sequence[SinkTable]) -> tuple[str, ...]:
+        try:
+            self.create(tables)
+            for step in self._key_steps():
+                with writing(self._location, step.what):
+                    self._run(step.statement)
+            return self.notes
+        finally:
+            self._drop_staged()
+            self._targets, self._staged, self._unchecked = TargetTables(()), {}, []
+            with suppress(Exception):  # what ended the connection is told already
+                self._run("SET SESSION foreign_key_checks = 1")
+
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         targets = target_tables(tables, _LIMITS)
         with writing(self._location, "the target"):
@@ -128,6 +151,8 @@ class MysqlSink(ServerTarget):
                 self._try_rights()
         self._targets = targets
         if kept:
+            with writing(self._location, "the target"):
+                self._refuse_unfit(self._unfit_tables(targets.tables))
             self._wait_with_keys(kept, WriteOrder.of(tables))
             return
         made, lost = without_lost_indexes(targets.tables, mariadb=self._mariadb)
@@ -268,6 +293,15 @@ class MysqlSink(ServerTarget):
             self._unchecked = list(keys.values())
             self._run("SET SESSION foreign_key_checks = 0")
 
+    def _unfit_tables(self, tables: Sequence[ReflectedTable]) -> Iterator[str]:
+        """Why tables that are there could not be filled, in words."""
+        rows = [tuple(map(str, row)) for row in self._rows(_COLUMNS)]
+        for table in tables:
+            own = [row for row in rows if row[0].casefold() == table.name.casefold()]
+            needs = [name for _, name, needed, _, _ in own if needed == "1"]
+            writable = [name for _, name, _, extra, rights in own if "insert" in rights and "GENERATED" not in extra.upper()]
+            yield from unfit(table, [row[1] for row in own], needs, writable)
+
     def _check_key(self, key: _Key) -> None:
         with writing(self._location, "the target"):
             rows = self._rows(key.dangling)
@@ -307,8 +341,8 @@ class MysqlSink(ServerTarget):
                 self._drop(list(self._staged.values()))
                 return
 
-    def _finish(self) -> None:
-        steps = [
+    def _key_steps(self) -> list[Step]:
+        return [
             Step(
                 f"the foreign keys of table {table.name}",
                 (table.name,),
@@ -318,6 +352,9 @@ class MysqlSink(ServerTarget):
             for table in (self._targets.tables if self._staged else ())
             for foreign in table.foreign_keys
         ]
+
+    def _finish(self) -> None:
+        steps = self._key_steps()
         checks = {Step(f"the foreign keys of table {key.table}", (key.table,), key.dangling): key for key in self._unchecked}
         for step in self._finishing.over([*steps, *checks]):
             if step in checks:

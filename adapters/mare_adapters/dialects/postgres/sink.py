@@ -8,6 +8,7 @@ could break on the way, by referring to rows that come later, are checked at the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -20,12 +21,12 @@ from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
 from mare_adapters.sinks.marks import is_mark, mark_of, marked
 from mare_adapters.sinks.target import ServerTarget, Step, entered
-from mare_adapters.sinks.target_tables import EVERY_ACTION, WAITING, Limits, WriteOrder, target_tables
+from mare_adapters.sinks.target_tables import EVERY_ACTION, WAITING, Limits, TargetTables, WriteOrder, target_tables
 from mare_adapters.sinks.values import csv_rows
 from mare_adapters.sinks.wording import Wording
 
 from .definitions import finished, free_names, indexes, sequences, settle_domains
-from .tables import Deferring, Types, counted_on, deferring, known_types
+from .tables import Deferring, Types, counted_on, deferring, known_types, unfit_tables
 
 if TYPE_CHECKING:
     import psycopg
@@ -103,11 +104,22 @@ class PostgresSink(ServerTarget):
             self._begin(tables)
             self._run("ROLLBACK")
 
+    def foresee(self, tables: Sequence[SinkTable]) -> tuple[str, ...]:
+        self.create(tables)
+        try:
+            self._check_and_index()
+            return self.notes
+        finally:
+            self._targets, self._made = TargetTables(()), []
+            with suppress(Exception):  # what ended the connection is told already
+                self._run("ROLLBACK")
+
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         targets = target_tables(tables, _LIMITS)
         with writing(self._location, "the target"):
             schema, kept = self._begin([table.name for table in targets.tables])
             bare = [table for table in targets.tables if table.name not in kept]
+            self._refuse_unfit(unfit_tables(self._open, schema, [t for t in targets.tables if t.name in kept]))
             domains = settle_domains(self._open, bare, schema, release, replaces=self._replace)
             free = free_names(self._open, bare, schema)
             made, counters = sequences(domains.tables, free)
@@ -220,15 +232,18 @@ class PostgresSink(ServerTarget):
         return self._open.execute(query).fetchone() == (True,)
 
     def _finish(self) -> None:
-        """Add what the server is to check, and commit when it has."""
+        self._check_and_index()
+        with writing(self._location, "the target", after=_UNSURE):
+            self._run("COMMIT")
+
+    def _check_and_index(self) -> None:
+        """Add what the server is to check, and what it finds rows by."""
         for step in self._finishing.over(list(self._steps())):
             with writing(self._location, step.what):
                 if not step.optional:
                     self._run(step.statement)
                 elif not self._may_run(step.statement):
                     self._notes = (*self._notes, f"{step.statement} was left out: the target refused it")
-        with writing(self._location, "the target", after=_UNSURE):
-            self._run("COMMIT")
 
     def _may_run(self, statement: str) -> bool:
         """Run what the target may refuse without harm to the rest."""

@@ -22,7 +22,7 @@ from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.sinks.expressions import is_constant
 from mare_adapters.sinks.marks import is_mark, mark_of
-from mare_adapters.sinks.target_tables import WriteOrder
+from mare_adapters.sinks.target_tables import WriteOrder, unfit
 from mare_adapters.sinks.wording import Wording, is_plain, sized
 
 from . import Postgres
@@ -103,7 +103,7 @@ def known_types(
             words[at] = own or sized(column, Postgres.words, "numeric", "varchar", _LONGEST_TEXT)
             if own is None and table.dialect == "postgresql" and column.sql_type:
                 reason = f"the target has no type {column.sql_type} for it"
-                if column.kind == "other" and not column.nullable:
+                if column.kind == "other" and not column.nullable and not table.verbatim:
                     reason = f"{column.sql_type} does not take the empty text that stands for what is dropped"
                 notes.append(f"{table.name}.{column.name} is {words[at]}: {reason}")
     statements = []
@@ -123,7 +123,7 @@ def _own(connection: Connection, column: ReflectedColumn, table: ReflectedTable,
     """The source's own word, where the target knows the type. ``known`` keeps what was asked already."""
     if table.dialect != "postgresql" or not is_plain(column.sql_type):
         return None
-    if column.kind == "other" and not column.nullable:
+    if column.kind == "other" and not column.nullable and not table.verbatim:
         return None  # what is dropped from it becomes an empty text, which few types take
     if column.sql_type not in known:
         stored = connection.execute(_TYPE, (column.sql_type,)).fetchone()
@@ -241,3 +241,21 @@ def counted_on(connection: Connection, schema: str, tables: Sequence[str]) -> It
         ahead = f"(SELECT last_value FROM {sequence})"
         moved = f"SELECT pg_catalog.setval({wording.constant(str(sequence))}::pg_catalog.regclass, {last})"
         yield str(table), f"{moved} WHERE {last} BETWEEN {ahead} AND {end}"
+
+
+_COLUMNS = """
+SELECT a.attname::text, a.attnotnull AND NOT a.atthasdef AND a.attidentity = '', a.attgenerated <> '',
+       pg_catalog.has_column_privilege(c.oid, a.attnum, 'INSERT')
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+
+
+def unfit_tables(connection: Connection, schema: str, tables: Sequence[ReflectedTable]) -> Iterator[str]:
+    """Why tables that are there could not be filled, in words."""
+    for table in tables:
+        rows = connection.execute(_COLUMNS, (schema, table.name)).fetchall()
+        needs = [str(name) for name, needed, _, _ in rows if needed]
+        open_to_us = [str(name) for name, _, computed, may in rows if may and not computed]
+        yield from unfit(table, [str(name) for name, *_ in rows], needs, open_to_us)

@@ -142,6 +142,10 @@ class Sqlite(Dialect):
         left_out += left_out_references(inspector, stored)
         return Catalogue(tables, stored, left_out)
 
+    def scripts(self, connection: Connection, schemas: Sequence[str]) -> tuple[str, ...]:
+        query = "SELECT sql FROM sqlite_master WHERE type IN ('view', 'trigger') AND sql IS NOT NULL ORDER BY rowid"
+        return tuple(f"{statement};" for (statement,) in connection.exec_driver_sql(query))
+
     def key_form(self, asked: Asked) -> str:
         if asked.collation not in _KEY_FORMS:
             return super().key_form(asked)

@@ -77,6 +77,17 @@ class SqliteSink(FileTarget):
         mark = mark_of(table.name, self._release)
         entered(self._connection).execute(wording.create_table(table, extra=extra, remark=mark))
 
+    def _rehearse(self) -> None:
+        real, self._connection = self._connection, sqlite3.connect(":memory:", isolation_level=None)
+        try:
+            self._connection.execute("BEGIN")
+            for table in self._targets.tables:
+                self._create(table)
+            self._finish()
+        finally:
+            self._let_go()
+            self._connection = real
+
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
         names, marks = self._wording.names(column.name for column in table.columns), ", ".join("?" * len(table.columns))
         insert = f"INSERT INTO {self._wording.name(table.name)} ({names}) VALUES ({marks})"
