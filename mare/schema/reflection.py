@@ -153,7 +153,7 @@ class ReflectedTable:
     verbatim: bool = False
     """Of a table that comes out: whether its rows are the source's own, so that each value fits its stored type."""
     namespace: str = ""
-    """The schema that it stands in, where a database has them."""
+    """The schema that it stands in, where several are read."""
     dialect: str = ""
     """Whose words `sql_type` are: postgresql, mysql, sqlite, duckdb, arrow. Empty where the source has no types of its own."""
 

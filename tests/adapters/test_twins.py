@@ -229,8 +229,7 @@ def test_postgresql_into_postgresql(postgres_server: PostgresServer) -> None:
     notes = _synth(_without("decade", "token", "words"), source, target)
     assert _compared(source, target, notes) == []
     assert sorted(notes) == [
-        "customers: INDEX by_own USING btree (public.own(email)) was left out: it is more than constants, columns and common "
-        "functions",
+        "customers: INDEX by_own USING btree (own(email)) was left out: it is more than constants, columns and common functions",
         "customers: INDEX by_words USING gin (words): the schema leaves out a column of it",
         "customers: the schema leaves out token, words",
         "orders: FOREIGN KEY (place) REFERENCES places (id): the schema does not model it, so its values may name rows that are "

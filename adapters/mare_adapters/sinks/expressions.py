@@ -53,8 +53,10 @@ def is_harmless(expression: str, columns: Collection[str]) -> bool:
     except Unreadable:
         return False
     held, depth = {name.casefold() for name in columns}, 0
-    if "--" in expression or "/*" in expression or not parts:
-        return False
+    ends = [0, *(token.end for token in parts)]
+    begins = [*(token.start for token in parts), len(expression)]
+    if not parts or any(expression[end:begin].strip() for end, begin in zip(ends, begins, strict=True)):
+        return False  # a comment
     for place, token in enumerate(parts):
         called = place + 1 < len(parts) and parts[place + 1].text == "("
         name = bare_name(token).casefold()

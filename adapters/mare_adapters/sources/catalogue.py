@@ -114,7 +114,6 @@ def reflect_tables(
                 names=_names(keys[at], uniques.get(at, []), [i for i in indexes.get(at, []) if i["name"] not in odd]),
                 special_indexes=own,
                 unread_checks=(*unkept, *_unworded(indexes.get(at, []), odd)),
-                namespace=schema or "",
             )
     return [tables[table.schema, table.name] for table in stored]
 

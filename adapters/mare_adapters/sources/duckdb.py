@@ -249,7 +249,6 @@ def _table(
         comment=str(comment) if comment else None,
         names=tuple(sorted(named.items())),
         special_indexes=tuple(sorted(special, key=lambda index: index.name)),
-        namespace=str(at.schema),
         dialect="duckdb",
         unread_checks=tuple(sorted(unkept)),
     )

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import quote
 
@@ -22,7 +23,9 @@ from mare_adapters.sources.catalogue import (
     reflect_tables,
     without_columns,
 )
+from mare_adapters.sources.check_grammar import Unreadable, tokens
 from mare_adapters.sources.checks import apply_domain, apply_named
+from mare_adapters.sources.statements import bare_name
 from mare_adapters.sources.table_source import EXACT
 
 if TYPE_CHECKING:
@@ -140,7 +143,7 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
     special: dict[tuple[str | None, str], list[ReflectedIndex]] = defaultdict(list)
     for schema, name, index, text, parts in connection.exec_driver_sql(_INDEXES):
         if not _USUAL_INDEX.fullmatch(text):
-            special[schema, name].append(ReflectedIndex(index, text, columns=tuple(parts)))
+            special[schema, name].append(ReflectedIndex(index, _unqualified(text, schema), columns=tuple(parts)))
     steps = {(schema, name): int(step) for schema, name, step in connection.exec_driver_sql(_STEPS)}
     tables = []
     for at, table in zip(stored, reflect_tables(inspector, stored, own_kind, special=special), strict=True):
@@ -148,7 +151,12 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
         table = _with_own_words(table, str(at.schema), columns)
         table = replace(table, unread_checks=(*table.unread_checks, *exclusions[str(at.schema), at.name]))
         table = _with_domains(table, inspector, at, domains)
-        table = replace(table, columns=tuple(_own_default(column, str(at.schema), steps) for column in table.columns))
+        table = replace(
+            table,
+            columns=tuple(_own_default(column, str(at.schema), steps) for column in table.columns),
+            # Of a single schema the name is where the data came from, which nobody needs to know.
+            namespace=str(at.schema) if len(schemas) > 1 else "",
+        )
         checks = inspector.get_check_constraints(at.name, at.schema)
         table = apply_named(table, [Check(str(check["sqltext"]), str(check["name"] or "")) for check in checks])
         hidden = [column for column, attribute in columns.items() if not attribute.readable]
@@ -225,6 +233,8 @@ def _own_words(column: ReflectedColumn, schema: str, attribute: _Attribute) -> R
 def _own_default(column: ReflectedColumn, schema: str, steps: Mapping[tuple[str, str], int]) -> ReflectedColumn:
     """What is filled in, without the casts that the server adds to a constant; a sequence by its name."""
     default = column.default
+    if column.expression:
+        return replace(column, expression=_unqualified(column.expression, schema))
     if default is None:
         return column
     if match := _NEXT.fullmatch(default):
@@ -233,7 +243,19 @@ def _own_default(column: ReflectedColumn, schema: str, steps: Mapping[tuple[str,
         return replace(column, default=None, counter=Counting("sequence", at[1], steps.get(at, 1)), autoincrement=True)
     if match := _CONSTANT.fullmatch(default):
         default = match[1]
-    return replace(column, default=None if default.upper().startswith("NULL") else default)
+    return replace(column, default=None if default.upper().startswith("NULL") else _unqualified(default, schema))
+
+
+def _unqualified(text: str, schema: str) -> str:
+    """Without the name of the schema before what it holds: a target has another."""
+    try:
+        parts = tokens(text)
+    except Unreadable:
+        return text
+    for token, point in reversed(list(pairwise(parts))):
+        if point.text == "." and bare_name(token) == schema:
+            text = text[: token.start] + text[point.end :]
+    return text
 
 
 def _collation(words: str, digits: int | None) -> str:
