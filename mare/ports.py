@@ -151,6 +151,25 @@ class Sink(Protocol):
         ...
 
 
+@runtime_checkable
+class Foresees(Protocol):
+    """A sink that can tell before a fit what it would leave out or refuse: nobody should pay to find out."""
+
+    def foresee(self, tables: Sequence[SinkTable]) -> tuple[str, ...]:
+        """Create these tables as `create` would, with every key and index but without rows, and undo it. Gives the notes."""
+        ...
+
+
+@runtime_checkable
+class Scripted(Protocol):
+    """A source that holds more than tables."""
+
+    def scripts(self) -> tuple[str, ...]:
+        """Its views, triggers and functions, each as a statement in the source's own words, in an order in which they can be
+        made. Reads the catalogue, never a row."""
+        ...
+
+
 @dataclass(frozen=True)
 class WorkStep:
     """One step of a longer work that is told as it begins, in things that the steps go over: rows, or values."""

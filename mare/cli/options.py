@@ -34,6 +34,12 @@ InternalNotes = Annotated[
     Path | None,
     typer.Option("--internal-notes", help="Write what was left out, in true numbers, into this file. Not to be handed over."),
 ]
+Ddl = Annotated[
+    Path | None,
+    typer.Option(
+        "--ddl", help="Write the source's views, triggers and functions into this file, as statements to apply to the target."
+    ),
+]
 UnsafePeeked = Annotated[
     bool, typer.Option("--unsafe-peeked", help="Accept a schema that was filled in by looking at the data. NOT PRIVATE.")
 ]

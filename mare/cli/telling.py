@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -58,6 +58,14 @@ def warn_status(release: Release) -> None:
     """Said on every print, also with --quiet: a release that is NOT PRIVATE must not pass for one that is."""
     if release.warning is not None:
         typer.echo(f"mare: {release.warning}", err=True)
+
+
+def tell_left_out(target: str, notes: Sequence[str], quiet: bool) -> None:
+    """What a target will not have of its source, before anything is paid."""
+    if notes:
+        remark(f"mare: {target} will lack this of the source:", quiet)
+    for note in notes:
+        remark(f"  - {note}", quiet)
 
 
 def tell_doubts(release: Release, quiet: bool) -> None:

@@ -147,8 +147,9 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             ledger.mark_not_private(f"the schema was filled in by looking at the data: {', '.join(plan.peeked)}")
         gate = Gate(plan.budget, ledger, options.bits, options.tape)
         ledger.declare(
-            "the source's catalogue: names and types of the columns that come out, which may be NULL, and the keys, indexes and "
-            "constraints of their tables, as they are written there"
+            "the source's catalogue: names and types of the columns that come out, which may be NULL, their defaults and "
+            "comments, and the keys, indexes, constraints and generated columns of their tables, as they are written there; "
+            "names of columns that are left out"
         )
         keys, collations = compared_keys(stage_vocabularies(tables, schema, public), reader, reflection)
         with open_stage(reader, tables, gate, folder=options.folder, vocabularies=keys, collations=collations) as door:

@@ -35,6 +35,9 @@ def bound_columns(
         if column.max is not None and not _ordered(high, column.max):
             held = replace(held, max=None)
             left.append(f"{column.name} <= {column.max}: the schema does not promise it")
+        if column.domain is not None and (held.values, held.min, held.max) != (column.values, column.min, column.max):
+            held = replace(held, domain=None)
+            left.append(f"the domain {column.domain.name} of {column.name}: the schema does not promise its checks")
         kept[name] = held
     return kept, tuple(left)
 

@@ -17,7 +17,18 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from mare.codec import LearnedDomain, LearnedOrder, LearnedScales, LearnedValues
 from mare.errors import InternalError
 from mare.planning import Warned
-from mare.schema.reflection import Bound, ColumnOrder, ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
+from mare.schema.reflection import (
+    Bound,
+    Check,
+    ColumnOrder,
+    Counting,
+    ReflectedColumn,
+    ReflectedForeignKey,
+    ReflectedIndex,
+    ReflectedTable,
+    StorageKind,
+    StoredDomain,
+)
 from mare.schema.strict import Value
 
 from .release import Release, SettledGroup, SettledPlan
@@ -40,6 +51,13 @@ class _Column(_Strict):
     max: int | float | str | None = None
     lowest: int | float | str | None = None
     highest: int | float | str | None = None
+    comment: str | None = None
+    default: str | None = None
+    counter: Counting | None = None
+    domain: StoredDomain | None = None
+    generated: bool = False
+    expression: str = ""
+    virtual: bool = False
 
     @property
     def reflected(self) -> ReflectedColumn:
@@ -64,6 +82,14 @@ class _Table(_Strict):
     uniques: tuple[tuple[str, ...], ...] = ()
     orders: tuple[ColumnOrder, ...] = ()
     unread_checks: tuple[str, ...] = ()
+    comment: str | None = None
+    names: tuple[tuple[tuple[str, ...], str], ...] = ()
+    checks: tuple[Check, ...] = ()
+    special_indexes: tuple[ReflectedIndex, ...] = ()
+    computed: tuple[tuple[int, _Column], ...] = ()
+    left_out: tuple[str, ...] = ()
+    verbatim: bool = False
+    namespace: str = ""
     dialect: str = ""
 
 
@@ -108,13 +134,19 @@ def write_document(release: Release, version: int) -> str:
         "status": release.status,
         "entities": release.plan.entities,
         "groups": release.plan.groups,
-        "tables": [_fields(t, _Table) | {"columns": [_fields(c, _Column) for c in t.columns]} for t in release.tables],
+        "tables": [_stored_table(table) for table in release.tables],
         "chosen": release.plan.chosen,
         "counts": release.plan.counts,
         "learned": {name: {_KIND[type(domain)]: domain} for name, domain in release.plan.learned.items()},
         "doubts": release.plan.doubts,
     }
     return json.dumps(document, allow_nan=False, default=_plain)
+
+
+def _stored_table(table: ReflectedTable) -> dict[str, Any]:
+    columns = [_fields(column, _Column) for column in table.columns]
+    computed = [(place, _fields(column, _Column)) for place, column in table.computed]
+    return _fields(table, _Table) | {"columns": columns, "computed": computed}
 
 
 def _fields(noun: object, stored: type[_Strict]) -> dict[str, Any]:
@@ -137,7 +169,13 @@ def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[Refle
     """The plan and the tables back, or a `ValueError`."""
     read = _adapter().validate_json(json.dumps(document))
     tables = tuple(
-        ReflectedTable(**_fields(table, _Table) | {"columns": tuple(column.reflected for column in table.columns)})
+        ReflectedTable(
+            **_fields(table, _Table)
+            | {
+                "columns": tuple(column.reflected for column in table.columns),
+                "computed": tuple((place, column.reflected) for place, column in table.computed),
+            }
+        )
         for table in read.tables
     )
     learned = {name: stored.domain() for name, stored in read.learned.items()}

@@ -69,16 +69,20 @@ def _public(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
     kept = {c.name for c in columns} - left_out
     key = tuple(c.name for c in map(source.column, described.key or source.key) if c is not None)
     publics = {other for other, table in schema.tables.items() if table.public and not table.ignore}
+    foreign = tuple(f for f in source.foreign_keys if f.table in publics and set(f.columns) <= kept)
     return replace(
         source,
         name=name,
         columns=tuple(c for c in columns if c.name in kept),
         key=key if set(key) <= kept else (),
-        foreign_keys=tuple(f for f in source.foreign_keys if f.table in publics and set(f.columns) <= kept),
+        foreign_keys=foreign,
         uniques=tuple(u for u in source.uniques if set(u) <= kept),
         indexes=tuple(i for i in source.indexes if set(i) <= kept),
+        special_indexes=tuple(i for i in source.special_indexes if set(i.columns) <= kept),
+        computed=_computed(source, kept),
         orders=tuple(o for o in source.orders if {o.before, o.after} <= kept),
-        comment=None,
+        left_out=(*_left_columns(source, kept), *_left_keys(source, kept, foreign)),
+        verbatim=True,
     )
 
 
@@ -108,6 +112,8 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
     columns = sorted(bound.items(), key=lambda item: order.index(item[1].name))
     orders, unordered = held_orders(schema, name, source, stored)
     uniques, repeated = held_uniques(schema, name, source, filled, stored)
+    foreign = tuple(_as_declared(key, source) for key in _foreign_keys(schema, reflection, name, stored))
+    kept = {column.name for column in stored.values()}
     return ReflectedTable(
         name=name,
         columns=tuple(
@@ -117,14 +123,54 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
             for logical, column in columns
         ),
         key=_names(stored, schema.tables[name].key or ()),
-        foreign_keys=_foreign_keys(schema, reflection, name, stored),
+        foreign_keys=foreign,
         # What the schema calls unique is kept so, also where the source does not say it.
         uniques=_with_own(uniques, [_names(stored, names) for names in schema.tables[name].unique]),
-        indexes=tuple(index for index in source.indexes if set(index) <= {c.name for c in stored.values()}),
+        indexes=tuple(index for index in source.indexes if set(index) <= kept),
+        special_indexes=tuple(index for index in source.special_indexes if set(index.columns) <= kept),
+        computed=tuple((place, column) for place, column in _computed(source, kept) if column.name not in kept),
         orders=orders,
         unread_checks=(*source.unread_checks, *unbound, *unordered, *repeated),
+        left_out=(*_left_columns(source, kept), *_left_keys(source, kept, foreign)),
+        comment=source.comment,
+        names=source.names,
+        checks=source.checks,
+        namespace=source.namespace,
         dialect=source.dialect,
     )
+
+
+def _computed(source: ReflectedTable, kept: Collection[str]) -> tuple[tuple[int, ReflectedColumn], ...]:
+    """The columns that the source computes itself: a target of its family does the same, over the synthetic rows."""
+    made = [column for column in source.columns if column.name in kept or (column.generated and column.expression)]
+    return tuple((place, column) for place, column in enumerate(made) if column.generated and column.expression)
+
+
+def _left_columns(source: ReflectedTable, kept: Collection[str]) -> Iterator[str]:
+    """What is not made although the source has it, in words: its columns that the schema leaves out."""
+    left = [c.name for c in source.columns if c.name not in kept and not (c.generated and c.expression)]
+    if left:
+        yield f"the schema leaves out {', '.join(left)}"
+    for index in source.special_indexes:
+        if not set(index.columns) <= set(kept):
+            yield f"INDEX {index.name} {index.definition}: the schema leaves out a column of it"
+
+
+def _left_keys(source: ReflectedTable, kept: Collection[str], made: Sequence[ReflectedForeignKey]) -> Iterator[str]:
+    """The source's foreign keys that the schema does not model, where their columns come out."""
+    held = {frozenset(key.columns) for key in made}
+    for key in source.foreign_keys:
+        if frozenset(key.columns) not in held and set(key.columns) <= set(kept):
+            word = f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {key.table} ({', '.join(key.references)})"
+            yield f"{word}: the schema does not model it, so its values may name rows that are not there"
+
+
+def _as_declared(key: ReflectedForeignKey, source: ReflectedTable) -> ReflectedForeignKey:
+    """A foreign key with the name and the actions that the source gives it."""
+    for own in source.foreign_keys:
+        if set(own.columns) == set(key.columns) and own.table.casefold() == key.table.casefold():
+            return replace(key, name=own.name, actions=own.actions)
+    return key
 
 
 def _with_own(uniques: tuple[tuple[str, ...], ...], own: list[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
@@ -134,8 +180,19 @@ def _with_own(uniques: tuple[tuple[str, ...], ...], own: list[tuple[str, ...]]) 
 
 
 def _plain(column: ReflectedColumn, nullable: bool) -> ReflectedColumn:
-    """What a sink needs to create the column, with the values and bounds that are to be checked. Comments stay behind."""
-    return replace(column, nullable=nullable, autoincrement=False, generated=False, comment=None, collation="", inferred=False)
+    """What a sink needs to create the column, with the values and bounds that are to be checked."""
+    demands = column.domain is not None and column.domain.filled
+    return replace(
+        column,
+        nullable=nullable,
+        autoincrement=False,
+        generated=False,
+        expression="",
+        virtual=False,
+        collation="",
+        inferred=False,
+        domain=None if demands and nullable else column.domain,
+    )
 
 
 def _kind(schema: Schema, reflection: Reflection, table: str, name: str, column: ReflectedColumn) -> StorageKind:

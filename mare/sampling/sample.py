@@ -8,7 +8,7 @@ Entities go through in chunks, each through all tables, so memory does not grow 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from mare.finding import Location, open_sink
 from mare.ports import Sink, SinkTable, Watch
 from mare.relational.filling import linked_columns
 from mare.release import Release, load_release
+from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable
 
 from .conditions import entity_condition
@@ -169,7 +170,7 @@ def pour(sampling: Sampling, sink: Sink, progress: Progress | None = None) -> Po
     """Stream a sample that was started into a sink that was entered."""
     release = sampling.release
     written = {table.name: 0 for table in release.tables}
-    sink.create([SinkTable(table, _later(release, table)) for table in release.tables], release.id)
+    sink.create(sink_tables(release.schema, release.tables), release.id)
     for batches in sampling.batches(progress):
         for table, batch in batches.items():
             sink.write(table, batch)
@@ -177,10 +178,15 @@ def pour(sampling: Sampling, sink: Sink, progress: Progress | None = None) -> Po
     return Poured(written, sampling.notes)
 
 
-def _later(release: Release, table: ReflectedTable) -> tuple[tuple[str, ...], ...]:
+def sink_tables(schema: Schema, tables: Sequence[ReflectedTable]) -> list[SinkTable]:
+    """The tables that come out, as a sink is told of them."""
+    return [SinkTable(table, _later(schema, table)) for table in tables]
+
+
+def _later(schema: Schema, table: ReflectedTable) -> tuple[tuple[str, ...], ...]:
     """The foreign keys to other entities: those may come later than the row that refers to them."""
-    if release.schema.tables[table.name].public:
+    if schema.tables[table.name].public:
         return ()
-    links = linked_columns(release.schema, table.name).items()
+    links = linked_columns(schema, table.name).items()
     columns = {stored.name for name, link in links if link.way == "other_entity" and (stored := table.column(name)) is not None}
     return tuple(key.columns for key in table.foreign_keys if set(key.columns) <= columns)

@@ -235,6 +235,7 @@ def _foreign_keys(layout: Layout, name: str, stored: ReflectedTable, reflection:
             yield from _public(layout, name, link, there)
         else:
             yield from _modelled(layout, name, link, there)
+            yield from _unmodelled(layout, name, link, there)
     yield from _parent_declared(layout, name, stored, reflection)
     yield from _joined(layout, name, stored, reflection)
 
@@ -266,6 +267,25 @@ def _modelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str)
             written = f"`{column}: {{table: {target}, kind: …}}`"
             remedy = f"Remove it from columns and write a reference: {written}, {_kinds(layout, name, target)}"
             yield Fault(("tables", name, "columns", column), what, remedy)
+
+
+def _unmodelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str) -> Iterator[Fault]:
+    """A foreign key to rows of nobody that comes out as ordinary columns: nothing keeps it."""
+    table, folded = layout.schema.tables[name], _folded(link.columns)
+    linked = [_folded(layout.foreign_key(name)), _folded(layout.via_columns(name))]
+    linked += [_folded(table.reference_columns(reference)) for reference in table.references]
+    ignored = _folded(table.ignore_columns)
+    if layout.roles[target] in (*_PEOPLE, "pool", "ignored") or folded in linked or folded & ignored:
+        return
+    if not folded <= _folded([*table.columns, *(column for columns in linked for column in columns)]):
+        return  # what the schema does not mention is told elsewhere
+    columns = ", ".join(link.columns)
+    what = f"the source's foreign key from {columns} to {target} is not modelled: what comes out may name rows that are not there"
+    kind = layout.roles[target] if layout.roles[target] == "public" else "…"
+    remedy = (
+        f"To keep it, remove {columns} from columns and write a reference: `{link.columns[0]}: {{table: {target}, kind: {kind}}}`"
+    )
+    yield Fault(("tables", name), what, remedy, "info")
 
 
 def _is_modelled(described: Column) -> bool:

@@ -1,7 +1,7 @@
 """`Reflection`: what a source tells about itself without a single row being read.
 
-Catalogue facts (types, enums, checks, nullability, keys) count as public. Values, statistics and
-dictionaries are data and have no place here; what was peeked at stands apart in `Peek`.
+Catalogue facts (types, enums, checks, nullability, keys, defaults, comments) count as public. Values, statistics and
+dictionaries are data and have no place here, nor has where a counter has got to; what was peeked at stands apart in `Peek`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,37 @@ StorageKind = Literal[
 """The neutral kind of a stored type. `unknown`: the source does not tell (CSV)."""
 
 Bound = int | float | date | datetime
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How a column counts by itself. Where it has got to, and where it began, are left out: both may tell of rows."""
+
+    way: Literal["always", "by default", "sequence", "auto"]
+    """An identity of either kind, a DEFAULT that takes the next of a sequence, or the engine's own (AUTO_INCREMENT)."""
+    sequence: str = ""
+    """Its name, where the column names one."""
+    step: int = 1
+
+
+@dataclass(frozen=True)
+class Check:
+    """A CHECK that was understood wholly: as written, and what the source calls it."""
+
+    text: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class StoredDomain:
+    """A named type with checks of its own (PostgreSQL), all of them understood."""
+
+    name: str
+    base: str
+    """The type under it, in the source's words."""
+    checks: tuple[Check, ...] = ()
+    filled: bool = False
+    """Whether it demands a value."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +83,14 @@ class ReflectedColumn:
     lowest: Bound | None = None
     """The least value that the stored type itself holds, where its kind goes further: a `smallint` ends at -32768."""
     highest: Bound | None = None
+    default: str | None = None
+    """What an INSERT that does not name the column stores, in the source's words. What only counts is a `Counting`."""
+    counter: Counting | None = None
+    expression: str = ""
+    """Of a generated column, what it is computed from, in the source's words."""
+    virtual: bool = False
+    """Of a generated column: computed when it is read, not when it is stored."""
+    domain: StoredDomain | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +101,21 @@ class ReflectedForeignKey:
     table: str
     references: tuple[str, ...]
     name: str | None = None
+    actions: tuple[str, ...] = ()
+    """What it does, and when it is checked: ON DELETE CASCADE, DEFERRABLE, in the words that all engines share."""
+
+
+@dataclass(frozen=True)
+class ReflectedIndex:
+    """An index that is more than columns in a row: a method of its own, an expression, a condition."""
+
+    name: str
+    definition: str
+    """What stands after the name of the table, in the source's words: ``USING gin (words)``."""
+    kind: str = ""
+    """A word before INDEX: FULLTEXT."""
+    columns: tuple[str, ...] = ()
+    """Those of them that are plain columns."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +141,29 @@ class ReflectedTable:
     unread_checks: tuple[str, ...] = ()
     """CHECKs that were not understood, as written."""
     comment: str | None = None
+    names: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """What the source calls its key, its uniques and its plain indexes, by their columns."""
+    checks: tuple[Check, ...] = ()
+    """The CHECKs that values, bounds and orders follow from."""
+    special_indexes: tuple[ReflectedIndex, ...] = ()
+    computed: tuple[tuple[int, ReflectedColumn], ...] = ()
+    """Of a table that comes out: generated columns, which nobody writes, and how many columns stand before each."""
+    left_out: tuple[str, ...] = ()
+    """Of a table that comes out: what the source has there and it has not, because of the schema. In words."""
+    verbatim: bool = False
+    """Of a table that comes out: whether its rows are the source's own, so that each value fits its stored type."""
+    namespace: str = ""
+    """The schema that it stands in, where several are read."""
     dialect: str = ""
     """Whose words `sql_type` are: postgresql, mysql, sqlite, duckdb, arrow. Empty where the source has no types of its own."""
 
     def declared(self) -> ReflectedTable:
         """The same table, what was inferred of its columns forgotten."""
         return replace(self, columns=tuple(ReflectedColumn(c.name, "unknown") if c.inferred else c for c in self.columns))
+
+    def name_of(self, columns: tuple[str, ...]) -> str:
+        """What the source calls the key, unique or index over these columns; empty where it does not say."""
+        return dict(self.names).get(columns, "")
 
     def column(self, name: str) -> ReflectedColumn | None:
         """By name; case does not matter where it is unambiguous."""

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
-from mare_adapters.sources.check_grammar import Unreadable, check_texts, parse
+from mare_adapters.sources.check_grammar import Unreadable, parse
 from mare_adapters.sources.checks import apply_checks
+from mare_adapters.sources.statements import named_checks
 
 TABLE = ReflectedTable(
     "t",
@@ -185,7 +186,7 @@ def test_checks_are_found_in_a_create_statement() -> None:
     statement = """CREATE TABLE t (a int CHECK (a > 0), -- CHECK (not this)
         [check] text CHECK([check] IN ('x)', 'y')), b text DEFAULT 'CHECK (nor this)',
         CONSTRAINT c CHECK (a < 5 AND (b IS NULL)))"""
-    assert check_texts(statement) == ["a > 0", "[check] IN ('x)', 'y')", "a < 5 AND (b IS NULL)"]
+    assert [check.text for check in named_checks(statement)] == ["a > 0", "[check] IN ('x)', 'y')", "a < 5 AND (b IS NULL)"]
 
 
 @given(st.text(alphabet="ageINORANDT()<>=' 19:,.[]\"`\\-", max_size=40))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
 from mare.errors import SourceError
 from mare.finding import open_source
+from mare.ports import Sized
 from mare.schema.reflection import ColumnOrder, ReflectedColumn, Reflection
 from tests.servers import PostgresServer
 
@@ -305,3 +307,16 @@ def test_a_large_table_is_streamed_in_batches(postgres_server: PostgresServer) -
         sizes = [batch.num_rows for batch in source.read("t", ["n"])]
     assert sum(sizes) == 100_000
     assert len(sizes) > 1
+
+
+def test_bytes_are_streamed_without_changing_how_what_comes_after_them_is_asked(postgres_server: PostgresServer) -> None:
+    url = postgres_server.create_database("""
+        CREATE TABLE scans (id int PRIMARY KEY, image bytea); INSERT INTO scans VALUES (1, '\\x00ff'), (2, NULL);
+        CREATE TABLE patients (id int PRIMARY KEY, sex text); INSERT INTO patients VALUES (1, 'F'), (2, 'M');
+    """)
+    with open_source(url) as source:
+        images = pa.Table.from_batches(source.read("scans", ["image"])).column("image").to_pylist()
+        assert isinstance(source, Sized)
+        assert source.about("patients") is not None
+        patients = pa.Table.from_batches(source.read("patients", ["id", "sex"])).num_rows
+    assert (images, patients) == ([b"\x00\xff", None], 2)

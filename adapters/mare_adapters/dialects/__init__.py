@@ -108,6 +108,10 @@ class Dialect:
         left_out += left_out_references(inspector, stored)
         return Catalogue(tables, stored, left_out)
 
+    def scripts(self, connection: Connection, schemas: Sequence[str]) -> tuple[str, ...]:
+        """Views, triggers and functions, as statements (`mare.ports.Scripted`)."""
+        return ()
+
     def kind_of(self, stored: TypeEngine[object]) -> StorageKind | None:
         """The kind of a type that is the family's own; None where the type is told by SQLAlchemy's generic ones."""
         return None

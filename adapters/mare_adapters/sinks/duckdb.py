@@ -20,7 +20,7 @@ from mare_adapters.locations import file_location
 from mare_adapters.sources.columnar import arrow_type
 
 from .file_target import FileTarget
-from .marks import is_mark, mark_of
+from .marks import is_mark, mark_of, marked
 from .target import Step, dangling, entered
 from .target_tables import Limits, WriteOrder
 from .values import fitted
@@ -62,7 +62,7 @@ WORDING = Wording(type_of=_type, enumerated=lambda column, table: is_listed(_typ
 class DuckdbSink(FileTarget):
     """A DuckDB file, as a `mare.ports.Sink`."""
 
-    limits = Limits("DuckDB", folds_case=True)
+    limits = Limits("DuckDB", folds_case=True, dialect="duckdb")
 
     def __init__(self, location: str | Path, *, replace: bool = False) -> None:
         super().__init__(Path(file_location(location, "duckdb", SinkError)), replace=replace)
@@ -81,14 +81,14 @@ class DuckdbSink(FileTarget):
         )
 
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
-        self._order = WriteOrder.of(tables)
+        self._order, self._later = WriteOrder.of(tables), set()
         super().create(tables, release)
 
     def _begin(self, path: Path) -> None:
         self._connection = open_duckdb(str(path))
 
     def _create(self, table: ReflectedTable) -> None:
-        extra = [*WORDING.key(table), *map(WORDING.unique, table.uniques)]
+        extra = [*WORDING.key(table), *(WORDING.unique(table, columns) for columns in table.uniques)]
         for key in table.foreign_keys:
             if self._order.leads_ahead(table.name, key.columns, key.table):
                 self._later.add((table.name, key))
@@ -96,7 +96,25 @@ class DuckdbSink(FileTarget):
                 extra.append(WORDING.foreign_key(key))
         connection, mark = entered(self._connection), mark_of(table.name, self._release)
         connection.execute(WORDING.create_table(table, extra=extra))
-        connection.execute(f"COMMENT ON TABLE {WORDING.name(table.name)} IS '{mark}'")
+        connection.execute(f"COMMENT ON TABLE {WORDING.name(table.name)} IS {WORDING.constant(marked(table.comment, mark))}")
+        for column in table.columns:
+            if column.comment:
+                at = f"{WORDING.name(table.name)}.{WORDING.name(column.name)}"
+                connection.execute(f"COMMENT ON COLUMN {at} IS {WORDING.constant(column.comment)}")
+
+    def foresee(self, tables: Sequence[SinkTable]) -> tuple[str, ...]:
+        self._order = WriteOrder.of(tables)
+        return super().foresee(tables)
+
+    def _rehearse(self) -> None:
+        real, self._connection = self._connection, open_duckdb(":memory:")
+        try:
+            for table in self._targets.tables:
+                self._create(table)
+            self._finish()
+        finally:
+            self._let_go()
+            self._connection = real
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
         import pyarrow as pa
@@ -139,6 +157,7 @@ class DuckdbSink(FileTarget):
         connection = entered(self._connection)
         indexes = [Step(f"the indexes of table {n}", (n,), index) for n, index in create_indexes(self._targets.tables, WORDING)]
         orphans = {Step(f"the foreign keys of table {n}", (n,), dangling(WORDING, n, key)): (n, key) for n, key in self._later}
+        self._count_on()
         for step in self._finishing.over([*indexes, *orphans, Step("the file", tuple(self._finishing.rows), "CHECKPOINT")]):
             answer = connection.execute(step.statement)
             if step in orphans and answer.fetchone() is not None:
@@ -146,6 +165,22 @@ class DuckdbSink(FileTarget):
                 raise SinkError(
                     f"table {name!r} refers to rows of {key.table!r} that are not there. {self._target} was left as it was."
                 )
+
+    def _count_on(self) -> None:
+        """A sequence cannot be moved, so it is made when the last row is there, to go on after it."""
+        connection, done = entered(self._connection), set[str]()
+        for table in self._targets.tables:
+            for column in table.columns:
+                if column.counter is None:
+                    continue
+                name = column.counter.sequence or f"{table.name}_{column.name}_seq"
+                at, step = f"{WORDING.name(table.name)} ALTER COLUMN {WORDING.name(column.name)}", max(column.counter.step, 1)
+                query = f"SELECT max({WORDING.name(column.name)}) FROM {WORDING.name(table.name)}"
+                last = max(0, *(int(value or 0) for (value,) in connection.execute(query).fetchall()))
+                if name not in done:
+                    connection.execute(f"CREATE SEQUENCE {WORDING.name(name)} INCREMENT BY {step} START WITH {last + step}")
+                    done.add(name)
+                connection.execute(f"ALTER TABLE {at} SET DEFAULT nextval({WORDING.constant(name)})")
 
     def _let_go(self) -> None:
         if self._connection is not None:

@@ -88,6 +88,19 @@ class FileTarget(Target, ABC):
             with writing(self.label, f"table {table.name}"):
                 self._create(table)
 
+    def foresee(self, tables: Sequence[SinkTable]) -> tuple[str, ...]:
+        self.expect([table.table.name for table in tables])
+        try:
+            self._targets = target_tables(tables, self.limits)
+            with writing(self.label, "the target"):
+                self._rehearse()
+            return self.notes
+        finally:
+            self._targets = target_tables((), self.limits)
+
+    def _rehearse(self) -> None:
+        """Create the tables where nobody sees them, and forget them. Files have nothing that could be refused."""
+
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         laid = self._targets.table(table)
         if not laid.columns:

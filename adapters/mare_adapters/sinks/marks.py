@@ -26,6 +26,11 @@ def mark_of(table: str, release: str, where: str = "") -> str:
     return f"synthetic, created by mare from release {name} (mark {_seal(table, name, where)})"
 
 
+def marked(comment: str | None, mark: str) -> str:
+    """The comment that the source has for the table, and the mark."""
+    return f"{comment} ({mark})" if comment else mark
+
+
 def is_mark(comment: object, table: str, where: str = "") -> bool:
     """Whether a comment is the mark of the table of this name there."""
     mark = _MARK.search(str(comment or ""))

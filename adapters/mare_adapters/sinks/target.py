@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +39,8 @@ class Step:
     what: str
     tables: tuple[str, ...]
     statement: str = ""
+    optional: bool = False
+    """Whether the target may refuse it: then it is left out, with a note."""
 
 
 @dataclass(eq=False)
@@ -133,6 +135,14 @@ class ServerTarget(Target, ABC):
         """``others`` have the name of a table that is to be written: views, say."""
         if others:
             raise SinkError(f"{self.label} already holds {', '.join(others)}. It was left as it was: give another target.")
+
+    def _refuse_unfit(self, faults: Iterable[str]) -> None:
+        """``faults``: why tables that are there and empty could not be filled as they are."""
+        if listed := list(faults):
+            raise SinkError(
+                f"{self.label} holds tables that cannot be filled: {'; '.join(listed)}. Nothing was written. "
+                "Change them, or drop them and let mare create its own."
+            )
 
     def _refuse_tables_in_the_way(self, tables: Sequence[str]) -> None:
         """``tables`` hold rows, and are not to be replaced: nobody said so, or mare did not create them."""

@@ -1,17 +1,20 @@
 """From the tables of a release to what a target is asked to create: every engine plans the same, then words it its own way.
 
 A foreign key that no engine can declare (it refers to columns that are no key, or to a table that is not written) is left
-out with a note. A column that refers to another takes that column's type: its values come from there.
+out with a note, and so is what this engine has no words for. A column that refers to another takes that column's type: its
+values come from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mare.errors import InternalError, SinkError
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
+
+from .expressions import default_words, is_harmless
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,14 @@ class Limits:
     unit: str = "characters"
     folds_case: bool = False
     """Whether names that differ only by case are one."""
+    dialect: str = ""
+    """Whose expressions it understands; empty for what knows none."""
+    actions: frozenset[str] = frozenset()
+    """What its foreign keys can do, in the first words: ON DELETE CASCADE, DEFERRABLE."""
+    looks_at_nulls: bool = False
+    """Whether it refuses SET NULL where a column may not be NULL, as MySQL does."""
+    comments: bool = True
+    booleans: tuple[str, str] = ("FALSE", "TRUE")
 
 
 @dataclass(frozen=True)
@@ -58,16 +69,96 @@ def target_tables(tables: Sequence[SinkTable], limits: Limits) -> TargetTables:
     laid: list[ReflectedTable] = []
     for table in wanted:
         notes += [f"{table.name}: {text} (a constraint of the source) was left out" for text in table.unread_checks]
+        notes += [f"{table.name}: {text}" for text in table.left_out]
+        if limits.dialect:
+            table = _definitions(table, limits, notes)
         kept = [foreign for foreign in table.foreign_keys if _declarable(table, foreign, by_name, notes)]
         orders = [order for order in table.orders if _of_one_kind(table, order.before, order.after, notes)]
         columns = tuple(_as_referred(table, column, by_name) for column in table.columns)
         uniques = tuple(unique for unique in dict.fromkeys(table.uniques) if set(unique) != set(table.key))
         plain = tuple(index for index in dict.fromkeys(table.indexes) if index not in (table.key, *uniques))
+        kept = [replace(foreign, actions=_possible(table, foreign, limits, notes)) for foreign in kept]
         about += [table.name] * (len(notes) - len(about))
         laid.append(
             replace(table, columns=columns, foreign_keys=tuple(kept), orders=tuple(orders), uniques=uniques, indexes=plain)
         )
     return TargetTables(tuple(laid), tuple(notes), tuple(about))
+
+
+def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> ReflectedTable:
+    """The table with the defaults, generated columns, indexes and comments that the target can be given."""
+    held = {column.name for column in table.columns} | {column.name for _, column in table.computed}
+    columns, own = [], table.dialect == limits.dialect
+    computed, gone = list[tuple[int, ReflectedColumn]](), 0
+    for at, column in table.computed:
+        if own and is_harmless(column.expression, held):
+            computed.append((at - gone, column))
+        elif table.column(column.name) is None:
+            gone += 1
+    made = {column.name for _, column in computed}
+    for _, column in table.computed:
+        if column.name not in made and table.column(column.name) is None:
+            notes.append(f"{table.name}.{column.name}, computed as {column.expression}, was not made: {_why(own, limits)}")
+    for column in table.columns:
+        if column.name in made:
+            continue
+        default = default_words(column, table, limits.dialect, limits.booleans)
+        if default is None and column.default is not None:
+            notes.append(f"{table.name}.{column.name}: DEFAULT {column.default} was left out: {_why(own, limits)}")
+        counter = column.counter if column.kind == "integer" else None
+        comment = column.comment if limits.comments else None
+        columns.append(replace(column, default=default, counter=counter, comment=comment, domain=column.domain if own else None))
+    special = []
+    for index in table.special_indexes:
+        if own and is_harmless(index.definition, held) and index.kind in ("", "FULLTEXT", "SPATIAL"):
+            special.append(index)
+        else:
+            notes.append(f"{table.name}: INDEX {index.name} {index.definition} was left out: {_why(own, limits)}")
+    if not limits.comments and (table.comment or any(column.comment for column in table.columns)):
+        notes.append(f"{table.name}: its comments were left out: {limits.engine} has none")
+    return replace(
+        table,
+        columns=tuple(columns),
+        computed=tuple(computed),
+        special_indexes=tuple(special),
+        checks=table.checks if own else (),
+        names=tuple((at, name) for at, name in table.names if limits.length is None or limits.measure(name) <= limits.length),
+        comment=table.comment if limits.comments else None,
+    )
+
+
+def _why(own: bool, limits: Limits) -> str:
+    return "it is more than constants, columns and common functions" if own else f"{limits.engine} has other words for it"
+
+
+def _possible(table: ReflectedTable, foreign: ReflectedForeignKey, limits: Limits, notes: list[str]) -> tuple[str, ...]:
+    """What the foreign key does, as far as the target's can."""
+    if not limits.dialect:
+        return ()
+    filled = {column.name for column in table.columns if not column.nullable or column.name in table.key}
+    refused = limits.looks_at_nulls and bool(filled & set(foreign.columns))
+    able = tuple(word for word in foreign.actions if word in limits.actions and not (refused and word.endswith("SET NULL")))
+    if left := [word for word in foreign.actions if word not in able]:
+        here = f"{table.name} ({', '.join(foreign.columns)})"
+        notes.append(f"{here}: {', '.join(left)} of the foreign key was left out: {limits.engine} has no such")
+    return able
+
+
+_DOING = ("CASCADE", "SET NULL", "RESTRICT", "SET DEFAULT")
+EVERY_ACTION = frozenset(f"ON {event} {doing}" for event in ("DELETE", "UPDATE") for doing in _DOING)
+WAITING = frozenset({"DEFERRABLE", "DEFERRABLE INITIALLY DEFERRED"})
+
+
+def unfit(table: ReflectedTable, held: Sequence[str], needs: Sequence[str], writable: Sequence[str]) -> Iterator[str]:
+    """Why a table that is there could not be filled: ``held`` are its columns, ``needs`` those that demand a value and have none
+    of their own, ``writable`` those that this user may write."""
+    names = [column.name for column in table.columns]
+    if missing := [name for name in names if name not in held]:
+        yield f"{table.name} has no column {', '.join(missing)}"
+    if demanding := [name for name in needs if name not in names]:
+        yield f"{table.name} demands a value for {', '.join(demanding)} (NOT NULL, no default), which the schema does not make"
+    if closed := [name for name in names if name in held and name not in writable]:
+        yield f"{table.name} does not take values of this user for {', '.join(closed)}: no right to INSERT, or a generated column"
 
 
 def check_names(tables: Iterable[ReflectedTable], limits: Limits) -> None:

@@ -14,6 +14,8 @@ from datetime import datetime
 
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
 
+from .own_checks import own_checks
+
 _INT64_DIGITS = 18
 _MOST_DIGITS = 38
 
@@ -35,6 +37,15 @@ class Wording:
     """Whether a backslash within a text constant means something (MySQL)."""
     null: str = ""
     """What a column that may be NULL says."""
+    free: Callable[[str], bool] = lambda name: True
+    """Whether the target can take a name of the source's for a constraint or an index."""
+    counts: Callable[[ReflectedColumn, ReflectedTable], str] = lambda column, table: ""
+    """How a column that counts by itself says so."""
+    default: Callable[[ReflectedColumn, ReflectedTable], str] = lambda column, table: column.default or ""
+    """What is filled in, as the engine wants it written."""
+
+    remark: Callable[[ReflectedColumn], str] = lambda column: ""
+    """What is said of a column, where that is part of its declaration."""
 
     def name(self, name: str) -> str:
         """A name as the engine reads it back: `order`, spaces, quotes and case included."""
@@ -58,52 +69,75 @@ class Wording:
         """The table with its columns, its checks and whatever clauses are given. Keys are clauses, or added later. A ``remark``
         stands within the statement itself, for an engine that keeps the statement and knows no comments."""
         parts = [self.column(column, table) for column in table.columns]
-        parts += [f"CHECK ({check})" for check in self.checks(table)]
+        for place, column in table.computed:
+            parts.insert(place, self.computed(column, table))
+        parts += self.checks(table)
         comment = f"/* {remark} */ " if remark else ""
         return f"CREATE TABLE {self.name(name or table.name)} ({comment}{', '.join([*parts, *extra])})"
 
     def column(self, column: ReflectedColumn, table: ReflectedTable) -> str:
         null = self.null if column.nullable and column.name not in table.key else " NOT NULL"
-        return f"{self.name(column.name)} {self.type_of(column, table)}{null}"
+        default = self.default(column, table)
+        filled = self.counts(column, table) or (f" DEFAULT {default}" if default else "")
+        return f"{self.name(column.name)} {self.type_of(column, table)}{null}{filled}{self.remark(column)}"
+
+    def computed(self, column: ReflectedColumn, table: ReflectedTable) -> str:
+        """A generated column, whose expression was looked at (`expressions`)."""
+        stored = "VIRTUAL" if column.virtual else "STORED"
+        return f"{self.name(column.name)} {self.type_of(column, table)} GENERATED ALWAYS AS ({column.expression}) {stored}"
 
     def checks(self, table: ReflectedTable) -> list[str]:
-        """The checks that were understood: values, bounds, order."""
+        """The checks that were understood, as clauses: values, bounds, order. What the source calls one by name is called so
+        where it says the same."""
+        own, table = own_checks(table)
+        named = [(check.name if check.name and self.free(check.name) else "", check.text) for check in own]
         texts = []
         for column in table.columns:
             name = self.name(column.name)
-            if column.values is not None and not self.enumerated(column, table):
+            if column.domain is None and column.values is not None and not self.enumerated(column, table):
                 texts.append(f"{name} IN ({', '.join(map(self.constant, column.values))})")
-            texts += [f"{name} >= {self.constant(column.min)}"] if column.min is not None else []
-            texts += [f"{name} <= {self.constant(column.max)}"] if column.max is not None else []
+            if column.domain is None:
+                texts += [f"{name} >= {self.constant(column.min)}"] if column.min is not None else []
+                texts += [f"{name} <= {self.constant(column.max)}"] if column.max is not None else []
         texts += [f"{self.name(o.before)} {'<' if o.strict else '<='} {self.name(o.after)}" for o in table.orders]
-        return texts
+        clauses = [f"CONSTRAINT {self.name(name)} CHECK ({text})" if name else f"CHECK ({text})" for name, text in named]
+        return [*clauses, *(f"CHECK ({text})" for text in texts)]
 
     def key(self, table: ReflectedTable) -> list[str]:
         """The primary key, as a clause; none where the table has none."""
-        return [f"PRIMARY KEY ({self.names(table.key)})"] if table.key else []
+        return [f"{self.called(table, table.key)}PRIMARY KEY ({self.names(table.key)})"] if table.key else []
 
-    def unique(self, columns: Sequence[str]) -> str:
-        return f"UNIQUE ({self.names(columns)})"
+    def unique(self, table: ReflectedTable, columns: tuple[str, ...]) -> str:
+        return f"{self.called(table, columns)}UNIQUE ({self.names(columns)})"
 
     def foreign_key(self, foreign: ReflectedForeignKey, table: str | None = None) -> str:
         """A foreign key, as a clause. ``table`` is what the table referred to is called for now."""
         there = self.name(table or foreign.table)
-        return f"FOREIGN KEY ({self.names(foreign.columns)}) REFERENCES {there} ({self.names(foreign.references)})"
+        named = f"CONSTRAINT {self.name(foreign.name)} " if foreign.name and self.free(foreign.name) else ""
+        doing = "".join(f" {word}" for word in foreign.actions)
+        return f"{named}FOREIGN KEY ({self.names(foreign.columns)}) REFERENCES {there} ({self.names(foreign.references)}){doing}"
+
+    def called(self, table: ReflectedTable, columns: tuple[str, ...]) -> str:
+        """What the source calls the constraint over these columns, as the beginning of its clause."""
+        name = table.name_of(columns)
+        return f"CONSTRAINT {self.name(name)} " if name and self.free(name) else ""
 
 
 def create_indexes(tables: Sequence[ReflectedTable], wording: Wording) -> Iterator[tuple[str, str]]:
     """A statement for each index, after its table's name, where an engine wants a name for it: unlike any table's or other's."""
     taken = {table.name.casefold() for table in tables}
     for table in tables:
+        for index in table.special_indexes:
+            taken.add(index.name.casefold())
+            yield table.name, f"CREATE INDEX {wording.name(index.name)} ON {wording.name(table.name)} {index.definition}"
         for columns in table.indexes:
-            wanted = "_".join(("ix", table.name, *columns))
+            wanted = table.name_of(columns) or "_".join(("ix", table.name, *columns))
             number = 1
             while wanted.casefold() in taken:
                 number += 1
                 wanted = "_".join(("ix", table.name, *columns, str(number)))
             taken.add(wanted.casefold())
-            index = f"CREATE INDEX {wording.name(wanted)} ON {wording.name(table.name)} ({wording.names(columns)})"
-            yield table.name, index
+            yield table.name, f"CREATE INDEX {wording.name(wanted)} ON {wording.name(table.name)} ({wording.names(columns)})"
 
 
 def is_plain(sql_type: str) -> bool:

@@ -15,12 +15,25 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
+from mare.schema.reflection import (
+    Counting,
+    LeftOut,
+    ReflectedColumn,
+    ReflectedForeignKey,
+    ReflectedIndex,
+    ReflectedTable,
+    StorageKind,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Inspector
     from sqlalchemy.engine.interfaces import ReflectedColumn as SqlColumn
-    from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint, ReflectedIndex, ReflectedUniqueConstraint
+    from sqlalchemy.engine.interfaces import (
+        ReflectedForeignKeyConstraint,
+        ReflectedPrimaryKeyConstraint,
+        ReflectedUniqueConstraint,
+    )
+    from sqlalchemy.engine.interfaces import ReflectedIndex as SqlIndex
     from sqlalchemy.types import TypeEngine
 
     KindOf = Callable[[TypeEngine[object]], StorageKind | None]
@@ -61,11 +74,13 @@ def reflect_tables(
     stored: Sequence[StoredTable],
     own_kind: KindOf,
     computed: Mapping[str, Collection[str]] = MappingProxyType({}),
+    special: Mapping[tuple[str | None, str], Sequence[ReflectedIndex]] = MappingProxyType({}),
 ) -> list[ReflectedTable]:
     """All these tables, in their order. A foreign key to a table that is not among them is left away.
 
     ``own_kind`` knows the kinds of the dialect's own types (`Dialect.kind_of`). ``computed`` names, by table, the indexes of
-    which SQLAlchemy does not see that they hold expressions.
+    which SQLAlchemy does not see that they hold expressions. ``special`` holds, by schema and table, what the dialect says of
+    indexes that are more than columns in a row.
     """
     labels = {(table.schema, table.name): table.label for table in stored}
     by_schema: dict[str | None, list[str]] = defaultdict(list)
@@ -82,7 +97,8 @@ def reflect_tables(
         for name in names:
             at = (schema, name)
             key = tuple(keys[at]["constrained_columns"])
-            odd = computed.get(name, ())
+            own = tuple(special.get(at, ()))
+            odd = {*computed.get(name, ()), *(index.name for index in own)}
             unique, plain, unkept = _uniques_and_indexes(
                 [unique for unique in uniques.get(at, []) if unique["name"] not in odd],
                 [index for index in indexes.get(at, []) if index["name"] not in odd],
@@ -95,7 +111,9 @@ def reflect_tables(
                 uniques=unique,
                 indexes=plain,
                 comment=comments.get(at),
-                unread_checks=unkept,
+                names=_names(keys[at], uniques.get(at, []), [i for i in indexes.get(at, []) if i["name"] not in odd]),
+                special_indexes=own,
+                unread_checks=(*unkept, *_unworded(indexes.get(at, []), odd)),
             )
     return [tables[table.schema, table.name] for table in stored]
 
@@ -114,6 +132,7 @@ def without_columns(table: ReflectedTable, hidden: Iterable[str]) -> ReflectedTa
         foreign_keys=tuple(foreign for foreign in table.foreign_keys if kept(foreign.columns)),
         uniques=tuple(filter(kept, table.uniques)),
         indexes=tuple(filter(kept, table.indexes)),
+        special_indexes=tuple(index for index in table.special_indexes if kept(index.columns)),
     )
 
 
@@ -141,7 +160,7 @@ def unknown_types_allowed() -> Iterator[None]:
 
 
 def _uniques_and_indexes(
-    constraints: Sequence[ReflectedUniqueConstraint], indexes: Sequence[ReflectedIndex]
+    constraints: Sequence[ReflectedUniqueConstraint], indexes: Sequence[SqlIndex]
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...], tuple[str, ...]]:
     """Uniques, plain indexes, and what is unique in a way that is not kept: in words."""
     uniques = {tuple(constraint["column_names"]) for constraint in constraints}
@@ -159,15 +178,52 @@ def _uniques_and_indexes(
             unkept.add(f"UNIQUE ({parts})" + "".join(f" WHERE {text}" for text in where))
         elif index["unique"] and _options(index, "_nulls_not_distinct"):
             unkept.add(_NULLS.format(", ".join(columns)))
-        if not computed:
-            (uniques if index["unique"] and not where else plain).add(columns)
+        if index["unique"] and not computed and not where:
+            uniques.add(columns)
+        elif not is_special(index) or (index["unique"] and not computed):
+            plain.add(columns)
     return tuple(sorted(uniques)), tuple(sorted(plain)), tuple(sorted(unkept))
 
 
 _NULLS = "NULLS NOT DISTINCT of UNIQUE ({})"
 
 
-def _options(declared: ReflectedUniqueConstraint | ReflectedIndex, ending: str) -> list[object]:
+def is_special(index: SqlIndex) -> bool:
+    """Whether an index is more than columns in a row, each in its usual order: a dialect tells such ones in its own words."""
+    # A condition is a clause of SQLAlchemy's, which is neither true nor false.
+    said = [o for o, value in index.get("dialect_options", {}).items() if not _is_empty(value) and o not in _USUAL]
+    return None in index["column_names"] or bool(index.get("column_sorting")) or bool(said)
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value is False or (isinstance(value, (list, tuple, dict)) and not value)
+
+
+_USUAL = frozenset({"postgresql_nulls_not_distinct", "duplicates_constraint"})
+
+
+def _unworded(indexes: Sequence[SqlIndex], told: Collection[str]) -> Iterator[str]:
+    """Special indexes of which the dialect has no words."""
+    for index in indexes:
+        told_elsewhere = index["name"] in told or "duplicates_constraint" in index  # an EXCLUDE has an index of its own
+        if is_special(index) and not index["unique"] and not told_elsewhere:
+            yield f"INDEX {index['name']}"
+
+
+def _names(
+    key: ReflectedPrimaryKeyConstraint, uniques: Sequence[ReflectedUniqueConstraint], indexes: Sequence[SqlIndex]
+) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """By columns; a key's name goes before a unique's, a unique's before an index's."""
+    plain = [index for index in indexes if not is_special(index)]
+    named: dict[tuple[str, ...], str] = {}
+    for index in sorted(plain, key=lambda index: (not index["unique"], str(index["name"]))):
+        named.setdefault(tuple(map(str, index["column_names"])), str(index["name"] or ""))
+    named |= {tuple(unique["column_names"]): str(unique["name"] or "") for unique in uniques}
+    named |= {tuple(key["constrained_columns"]): str(key["name"] or "")}
+    return tuple(sorted((columns, name) for columns, name in named.items() if name))
+
+
+def _options(declared: ReflectedUniqueConstraint | SqlIndex, ending: str) -> list[object]:
     """What an option of the dialect says, where it says something."""
     return [
         value
@@ -184,8 +240,21 @@ def _foreign_keys(
         label = labels.get((foreign["referred_schema"] or schema, foreign["referred_table"]))
         if label is not None:
             columns, references = tuple(foreign["constrained_columns"]), tuple(foreign["referred_columns"])
-            read.append(ReflectedForeignKey(columns, label, references, foreign["name"]))
+            read.append(ReflectedForeignKey(columns, label, references, foreign["name"], actions_of(foreign.get("options", {}))))
     return sorted(read, key=lambda key: (key.columns, key.table))
+
+
+def actions_of(options: Mapping[str, object]) -> tuple[str, ...]:
+    """What a foreign key does beyond the usual, from SQLAlchemy's words for it."""
+    words = []
+    for option, clause in (("ondelete", "ON DELETE"), ("onupdate", "ON UPDATE")):
+        action = str(options.get(option) or "NO ACTION").upper()
+        if action != "NO ACTION":
+            words.append(f"{clause} {action}")
+    if options.get("deferrable"):
+        deferred = str(options.get("initially") or "").upper() == "DEFERRED"
+        words.append("DEFERRABLE INITIALLY DEFERRED" if deferred else "DEFERRABLE")
+    return tuple(words)
 
 
 def _comments(inspector: Inspector, schema: str | None, names: Sequence[str]) -> dict[tuple[str | None, str], str]:
@@ -217,7 +286,17 @@ def _column(column: SqlColumn, key: Sequence[str], own_kind: KindOf) -> Reflecte
         autoincrement=column.get("autoincrement") is True or "identity" in column,
         generated="computed" in column,
         comment=column.get("comment") or None,
+        default=column.get("default") if "computed" not in column else None,
+        counter=_counter(column),
+        expression=str(column["computed"]["sqltext"]) if "computed" in column else "",
+        virtual="computed" in column and column["computed"].get("persisted") is False,
     )
+
+
+def _counter(column: SqlColumn) -> Counting | None:
+    if (identity := column.get("identity")) is not None:
+        return Counting("always" if identity.get("always") else "by default", step=int(identity.get("increment") or 1))
+    return Counting("auto") if column.get("autoincrement") is True else None
 
 
 def kind_of(stored: TypeEngine[object]) -> StorageKind:

@@ -114,24 +114,6 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
-def check_texts(create_table: str) -> list[str]:
-    """The conditions of every CHECK in a CREATE TABLE statement, as written."""
-    try:
-        parts = tokens(create_table)
-    except Unreadable:
-        return []
-    texts = []
-    for position, token in enumerate(parts[:-1]):
-        if token.kind == "word" and token.text.upper() == "CHECK" and parts[position + 1].text == "(":
-            depth = 0
-            for later in parts[position + 1 :]:
-                depth += {"(": 1, ")": -1}.get(later.text, 0) if later.kind == "op" else 0
-                if depth == 0:
-                    texts.append(create_table[parts[position + 1].end : later.start].strip())
-                    break
-    return texts
-
-
 def parse(text: str) -> Condition:
     """The condition of a CHECK, with or without the word and the brackets around it."""
     parts = tokens(text)

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import zip_longest
 
-from mare.schema.reflection import Bound, ColumnOrder, ReflectedColumn, ReflectedTable
+from mare.schema.reflection import Bound, Check, ColumnOrder, ReflectedColumn, ReflectedTable
 from mare.schema.strict import Value
 
 from .check_grammar import Among, Compare, Condition, Constant, Items, Joined, Name, NullTest, Unreadable, parse
@@ -29,11 +30,11 @@ class _Facts:
     whole: bool = True
 
 
-def apply_checks(table: ReflectedTable, texts: Sequence[str]) -> ReflectedTable:
-    """The table with what these checks say; those not wholly understood are added to its unread ones."""
+def apply_checks(table: ReflectedTable, texts: Sequence[str], names: Sequence[str] = ()) -> ReflectedTable:
+    """The table with what these checks say; those not wholly understood are added to its unread ones. ``names`` are theirs."""
     columns = {column.name: column for column in table.columns}
-    orders, unread = list(table.orders), list(table.unread_checks)
-    for text in texts:
+    orders, unread, whole = list(table.orders), list(table.unread_checks), list(table.checks)
+    for text, name in zip_longest(texts, names, fillvalue=""):
         facts = _Facts(dict(columns))
         try:
             _read(parse(text), facts)
@@ -42,9 +43,16 @@ def apply_checks(table: ReflectedTable, texts: Sequence[str]) -> ReflectedTable:
             continue
         columns = facts.columns
         orders += [order for order in facts.orders if order not in orders]
-        if not facts.whole:
+        if facts.whole:
+            whole.append(Check(text, name))
+        else:
             unread.append(text)
-    return replace(table, columns=tuple(columns.values()), orders=tuple(orders), unread_checks=tuple(unread))
+    return replace(table, columns=tuple(columns.values()), orders=tuple(orders), unread_checks=tuple(unread), checks=tuple(whole))
+
+
+def apply_named(table: ReflectedTable, checks: Sequence[Check]) -> ReflectedTable:
+    """The same for checks that come with their names."""
+    return apply_checks(table, [check.text for check in checks], [check.name for check in checks])
 
 
 def apply_domain(column: ReflectedColumn, texts: Sequence[str]) -> tuple[ReflectedColumn, tuple[str, ...]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Self
 from mare.errors import SourceError
 from mare.ports import Place
 from mare.schema.reflection import (
+    Counting,
     LeftOut,
     Peek,
     ReflectedColumn,
     ReflectedForeignKey,
+    ReflectedIndex,
     ReflectedTable,
     Reflection,
     StorageKind,
@@ -33,6 +35,7 @@ from .catalogue import Catalogue, StoredTable, labelled, whole_number_ends
 from .checks import apply_checks
 from .columnar import BATCH_ROWS, within_reach
 from .peeking import peek_column
+from .statements import generated_columns, index_definition
 from .table_source import TableSource, find_table
 
 if TYPE_CHECKING:
@@ -72,8 +75,21 @@ SELECT schema_name, table_name, constraint_type, coalesce(expression, constraint
        referenced_table, referenced_column_names, constraint_name
   FROM duckdb_constraints() WHERE database_name = current_database() ORDER BY constraint_index
 """
-_INDEXES = "SELECT schema_name, table_name, is_unique, expressions FROM duckdb_indexes() WHERE database_name = current_database()"
+_INDEXES = """
+SELECT schema_name, table_name, is_unique, expressions, index_name, sql FROM duckdb_indexes()
+ WHERE database_name = current_database()
+"""
+_STEPS = "SELECT sequence_name, increment_by FROM duckdb_sequences() WHERE database_name = current_database()"
+_NEXT = re.compile(r"nextval\('((?:[^']|'')*)'\)")
 _VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND database_name = current_database() ORDER BY view_name"
+_VIEW_TEXTS = """
+SELECT sql FROM duckdb_views() WHERE NOT internal AND database_name = current_database() ORDER BY view_oid
+"""
+_MACROS = """
+SELECT function_name, parameters, CASE function_type WHEN 'table_macro' THEN 'TABLE ' ELSE '' END, macro_definition
+  FROM duckdb_functions() WHERE NOT internal AND function_type IN ('macro', 'table_macro') AND database_name = current_database()
+ ORDER BY function_oid
+"""
 _SIZE = (
     "SELECT estimated_size FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = ? AND table_name = ?"
 )
@@ -123,6 +139,13 @@ class DuckdbSource(TableSource["duckdb.DuckDBPyConnection"]):
             rows = self._open.execute(_SIZE, [stored.schema, stored.name]).fetchall()
         return int(rows[0][0]) if rows else None
 
+    def scripts(self) -> tuple[str, ...]:
+        with reading(self.label, "the catalogue"):
+            macros = self._open.execute(_MACROS).fetchall()
+            views = self._open.execute(_VIEW_TEXTS).fetchall()
+        made = (f"CREATE MACRO {quoted(name)}({', '.join(names)}) AS {kind}{body};" for name, names, kind, body in macros)
+        return (*made, *(str(sql) for (sql,) in views))
+
     def place(self) -> Place:
         return file_place(self._path, beside=(".wal",))
 
@@ -164,6 +187,7 @@ def reflect_duckdb(connection: duckdb.DuckDBPyConnection) -> Catalogue:
             by_table[schema, table].append(tuple(rest))
         return by_table
 
+    steps = {str(name): int(step) for name, step in connection.execute(_STEPS).fetchall()}
     tables, columns, constraints, indexes = rows(_TABLES), rows(_COLUMNS), rows(_CONSTRAINTS), rows(_INDEXES)
     stored = labelled(tables)
     labels = {(str(table.schema), table.name): table.label for table in stored}
@@ -171,7 +195,7 @@ def reflect_duckdb(connection: duckdb.DuckDBPyConnection) -> Catalogue:
     for table in stored:
         at = (str(table.schema), table.name)
         comment, sql = tables[at][0]
-        described = tuple(_column(connection, row, str(sql)) for row in columns[at])
+        described = tuple(_column(connection, row, str(sql), steps) for row in columns[at])
         reflected.append(_table(table, described, constraints[at], indexes[at], labels, comment))
     left_out = [
         LeftOut(str(name), "a view: it follows from the tables that it reads")
@@ -203,13 +227,18 @@ def _table(
             foreign.append(ReflectedForeignKey(part, label, _names(references), str(name)))
     plain: list[tuple[str, ...]] = []
     unkept: list[str] = []
-    for unique, expressions in indexes:
+    special: list[ReflectedIndex] = []
+    named: dict[tuple[str, ...], str] = {}
+    for unique, expressions, index, sql in indexes:
         words = str(expressions).removeprefix("[").removesuffix("]").split(", ")
         part = tuple(word.strip("'\"") for word in words)
         if all(any(column.name == word for column in columns) for word in part):
             (uniques if unique else plain).append(part)
+            named[part] = str(index)
         elif unique:
             unkept.append(f"UNIQUE ({', '.join(part)})")
+        else:
+            special.append(ReflectedIndex(str(index), index_definition(str(sql))))
     table = ReflectedTable(
         name=at.label,
         columns=columns,
@@ -218,6 +247,8 @@ def _table(
         uniques=tuple(sorted(set(uniques))),
         indexes=tuple(sorted(set(plain))),
         comment=str(comment) if comment else None,
+        names=tuple(sorted(named.items())),
+        special_indexes=tuple(sorted(special, key=lambda index: index.name)),
         dialect="duckdb",
         unread_checks=tuple(sorted(unkept)),
     )
@@ -228,7 +259,7 @@ def _names(names: object) -> tuple[str, ...]:
     return tuple(str(name) for name in names) if isinstance(names, (list, tuple)) else ()
 
 
-def _column(connection: duckdb.DuckDBPyConnection, row: Row, create: str) -> ReflectedColumn:
+def _column(connection: duckdb.DuckDBPyConnection, row: Row, create: str, steps: Mapping[str, int]) -> ReflectedColumn:
     name, words, nullable, default, comment = row
     stored = str(words)
     word = stored.partition("(")[0].strip()
@@ -242,6 +273,9 @@ def _column(connection: duckdb.DuckDBPyConnection, row: Row, create: str) -> Ref
     if word == "ENUM" and kind == "string":
         listed = connection.execute(f"SELECT unnest(enum_range(CAST(NULL AS {stored})))").fetchall()
         values = tuple(str(value) for (value,) in listed)
+    text = None if default is None or generated else str(default)
+    counts = _NEXT.fullmatch(text or "")
+    sequence = counts[1].replace("''", "'").rpartition(".")[2] if counts else ""
     return ReflectedColumn(
         name=str(name),
         kind="integer" if size and precision == 0 else kind,
@@ -256,6 +290,10 @@ def _column(connection: duckdb.DuckDBPyConnection, row: Row, create: str) -> Ref
         comment=str(comment) if comment else None,
         lowest=lowest,
         highest=highest,
+        default=None if counts else text,
+        counter=Counting("sequence", sequence, steps.get(sequence, 1)) if counts else None,
+        expression=generated_columns(create).get(str(name), "") if generated else "",
+        virtual=generated,
     )
 
 

@@ -74,6 +74,10 @@ class SqlSource(TableSource["Connection"]):
             return self._dialect.rows_of(self._open, self._tables[name])
         return None
 
+    def scripts(self) -> tuple[str, ...]:
+        with reading(self._location, "the catalogue"):
+            return self._dialect.scripts(self._open, self._schemas)
+
     def place(self) -> Place:
         def ask(query: str) -> Sequence[Sequence[object]]:
             return self._open.exec_driver_sql(query).all()
@@ -112,7 +116,9 @@ class SqlSource(TableSource["Connection"]):
             table = _from_clause(asked.stored, [column.stored for column in asked.columns])
             query = select(*(_asked_for(table, column, self._dialect) for column in asked.columns)).select_from(table)
             driver_connection = self._open.connection.driver_connection
-            with closing(self._open.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(query)) as rows:
+            # Of this query alone: said of the connection, the catalogue's next answer would be a cursor that counts no rows.
+            streaming = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
+            with closing(self._open.execute(query, execution_options=streaming)) as rows:
                 try:
                     yield from record_batches(rows, asked.delivered, asked.names, asked.table.name, self.unread)
                 finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,9 +66,16 @@ def pour_with_progress(release: Release, sink: Sink, options: SampleOptions, qui
 
 
 def show(
-    release: Release, sink: Sink, poured: Poured, quiet: bool, as_json: bool, document: SchemaDocument | None = None
+    release: Release,
+    sink: Sink,
+    poured: Poured,
+    quiet: bool,
+    as_json: bool,
+    document: SchemaDocument | None = None,
+    told: Collection[str] = (),
 ) -> None:
-    """What was written, what was left out, what is in doubt, and the release's status when it is not private.
+    """What was written, what was left out unless it was ``told`` already, what is in doubt, and the release's status when it is
+    not private.
 
     The schema's ``document`` is there where it was fitted just now: a draft may still ask to be looked at.
     """
@@ -80,7 +88,7 @@ def show(
     elif not quiet:
         for table, rows in poured.rows.items():
             typer.echo(f"{sink.label}: {table}, {rows:,} rows")
-        for note in (*poured.notes, *sink.notes):
+        for note in (*poured.notes, *(note for note in sink.notes if note not in told)):
             remark(note)
         tell_doubts(release, quiet)
         if document is not None:

@@ -12,6 +12,7 @@ from mare.cli.options import (
     DEFAULT_DELTA,
     AsJson,
     By,
+    Ddl,
     Delta,
     Entities,
     Epsilon,
@@ -48,6 +49,7 @@ def synth(
     purpose: Purpose = "",
     by: By = "",
     internal_notes: InternalNotes = None,
+    ddl: Ddl = None,
     entities: Entities = None,
     where: Where = None,
     threads: Threads = None,
@@ -61,18 +63,23 @@ def synth(
     as_json: AsJson = False,
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
-    from mare.cli.telling import open_target
+    from mare.cli.ddl import check_ddl, scripts_of, write_ddl
+    from mare.cli.telling import open_target, tell_left_out
     from mare.finding import open_source
     from mare.planning.planning import plan
+    from mare.ports import Foresees
     from mare.privacy.budget import Budget
+    from mare.release.storage import output_tables
     from mare.sampling import SampleOptions
     from mare.sampling.conditions import entity_condition
+    from mare.sampling.sample import sink_tables
     from mare.schema.loading import load_document
     from mare.whereabouts import refuse_files_at, refuse_files_in, refuse_overlap
 
     if output is not None:
         check_output(output, replace)
     check_notes(internal_notes, output)
+    check_ddl(ddl, replace)
     options = SampleOptions(entities, seed, where, threads)
     document = load_document(schema)
     made = plan(document.schema, Budget(epsilon, delta))
@@ -82,13 +89,24 @@ def synth(
     try:
         # The target is entered before the fit: one that cannot be written costs no budget.
         with open_target(to, replace, quiet or as_json) as sink:
-            named = {"the release file": output, "the internal notes": internal_notes, "the budget file": budget_file}
+            named = {
+                "the release file": output,
+                "the internal notes": internal_notes,
+                "the budget file": budget_file,
+                "the DDL": ddl,
+            }
             beside = [(what, path) for what, path in named.items() if path is not None]
             with open_source(source) as opened:
                 refuse_overlap(opened, sink)
                 refuse_files_at(opened, beside)
+                outcome = output_tables(made.schema, opened.reflect())
+                scripts = scripts_of(opened) if ddl is not None else ()
             refuse_files_in(sink, beside)
             sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
+            told = sink.foresee(sink_tables(made.schema, outcome)) if isinstance(sink, Foresees) else ()
+            tell_left_out(sink.label, told, quiet or as_json)
+            if ddl is not None:
+                write_ddl(ddl, scripts, told, sink.label)
             occasion = begin(made, schema, purpose, by, budget_file, quiet or as_json)
             unsafe = unsafe_peeked or unsafe_seed is not None
             reserve = reserving(budget_file, occasion, f"synth of {schema} into {sink.label}", unsafe)
@@ -100,4 +118,4 @@ def synth(
         if release is not None and output is None:
             rescue(release)
         raise
-    show(release, sink, poured, quiet, as_json, document)
+    show(release, sink, poured, quiet, as_json, document, told)

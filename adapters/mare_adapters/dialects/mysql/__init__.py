@@ -17,6 +17,7 @@ from mare_adapters.sources.catalogue import Catalogue, StoredTable
 from mare_adapters.sources.table_source import EXACT, Asked, exact_decimal
 
 from .catalogue import COLLATION, reflect_mysql
+from .scripts import mysql_scripts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
@@ -109,6 +110,9 @@ class Mysql(Dialect):
 
     def reflect(self, connection: Connection, inspector: Inspector, schemas: Sequence[str]) -> Catalogue:
         return reflect_mysql(connection, inspector, self.kind_of)
+
+    def scripts(self, connection: Connection, schemas: Sequence[str]) -> tuple[str, ...]:
+        return mysql_scripts(connection)
 
     def kind_of(self, stored: TypeEngine[object]) -> StorageKind | None:
         from sqlalchemy.dialects import mysql

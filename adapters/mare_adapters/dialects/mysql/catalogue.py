@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
+from mare.schema.reflection import Check, LeftOut, ReflectedColumn, ReflectedIndex, ReflectedTable
 from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables
-from mare_adapters.sources.check_grammar import check_texts
-from mare_adapters.sources.checks import apply_checks
+from mare_adapters.sources.checks import apply_named
+from mare_adapters.sources.statements import named_checks
 from mare_adapters.sources.table_source import EXACT
 
 if TYPE_CHECKING:
@@ -32,8 +32,12 @@ _INDEXES = """
 SELECT TABLE_NAME, INDEX_NAME, NON_UNIQUE, COALESCE(COLUMN_NAME, EXPRESSION), EXPRESSION IS NOT NULL
   FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX
 """
+_INDEX_PARTS = """
+SELECT TABLE_NAME, INDEX_NAME, INDEX_TYPE, COLUMN_NAME, SUB_PART, COLLATION FROM information_schema.STATISTICS
+ WHERE TABLE_SCHEMA = DATABASE() AND NON_UNIQUE = 1 ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX
+"""
 _MARIADB_CHECKS = """
-SELECT TABLE_NAME, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE()
+SELECT TABLE_NAME, CONSTRAINT_NAME, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE()
  ORDER BY TABLE_NAME, CONSTRAINT_NAME
 """
 _NOT_ENFORCED = re.compile(r"^ *CONSTRAINT .*/\*!\d+ NOT ENFORCED \*/,?$", re.MULTILINE)
@@ -70,7 +74,7 @@ def reflect_mysql(connection: Connection, inspector: Inspector, own_kind: KindOf
     checks = _mariadb_checks(connection) if mariadb else _mysql_checks(connection, stored)
     computed = {} if mariadb else _computed_indexes(connection)
     tables = []
-    for table in reflect_tables(inspector, stored, own_kind, computed):
+    for table in reflect_tables(inspector, stored, own_kind, computed, _special_indexes(connection)):
         uniques = [text for text in computed.get(table.name, {}).values() if text]
         columns = [replace(column, collation=_collation(column, collations[table.name])) for column in table.columns]
         table = replace(table, columns=tuple(columns), unread_checks=(*table.unread_checks, *uniques))
@@ -117,28 +121,48 @@ def _computed_indexes(connection: Connection) -> dict[str, dict[str, str]]:
     return expressions
 
 
-def _mariadb_checks(connection: Connection) -> dict[str, list[str]]:
+def _special_indexes(connection: Connection) -> dict[tuple[str | None, str], list[ReflectedIndex]]:
+    """Those with a kind of their own, on the beginnings of texts, or from the greatest to the least."""
+    parts: dict[tuple[str, str, str], list[tuple[str, int | None, str | None]]] = defaultdict(list)
+    for table, index, kind, *part in connection.exec_driver_sql(_INDEX_PARTS):
+        parts[table, index, kind].append((str(part[0] or ""), part[1], part[2]))
+    special: dict[tuple[str | None, str], list[ReflectedIndex]] = defaultdict(list)
+    for (table, index, kind), columns in parts.items():
+        word = kind if kind in ("FULLTEXT", "SPATIAL") else ""
+        usual = all(not length and order != "D" for _, length, order in columns)
+        if (usual and not word) or not all(name for name, *_ in columns):  # expressions are told by `_computed_indexes`
+            continue
+        texts = [
+            f"`{name}`" + (f"({length})" if length and not word else "") + (" DESC" if order == "D" else "")
+            for name, length, order in columns
+        ]
+        names = tuple(name for name, *_ in columns)
+        special[None, table].append(ReflectedIndex(index, f"({', '.join(texts)})", word, names))
+    return special
+
+
+def _mariadb_checks(connection: Connection) -> dict[str, list[Check]]:
     from sqlalchemy.exc import DBAPIError
 
-    texts: dict[str, list[str]] = defaultdict(list)
+    texts: dict[str, list[Check]] = defaultdict(list)
     try:
         rows = connection.exec_driver_sql(_MARIADB_CHECKS).all()
     except DBAPIError:  # servers before MariaDB 10.2 have no checks
         return texts
-    for table, text in rows:
+    for table, name, text in rows:
         # MariaDB writes a quote within a text as \', where everybody else doubles it.
-        texts[table].append(re.sub(r"\\(.)", lambda escape: "''" if escape[1] == "'" else escape[0], text))
+        texts[table].append(Check(re.sub(r"\\(.)", lambda escape: "''" if escape[1] == "'" else escape[0], text), name))
     return texts
 
 
-def _mysql_checks(connection: Connection, stored: Sequence[StoredTable]) -> dict[str, list[str]]:
+def _mysql_checks(connection: Connection, stored: Sequence[StoredTable]) -> dict[str, list[Check]]:
     """As the statement writes them that would make the table: the view of the catalogue mangles what is not ASCII (MySQL 9.7)."""
     texts = {}
     for table in stored:
         # The driver takes a % for a value to come.
         ((_, statement),) = connection.exec_driver_sql(f"SHOW CREATE TABLE `{table.name}`".replace("%", "%%"))
         # A check that is not enforced promises nothing.
-        texts[table.name] = check_texts(_NOT_ENFORCED.sub("", statement))
+        texts[table.name] = named_checks(_NOT_ENFORCED.sub("", statement))
     return texts
 
 
@@ -148,11 +172,11 @@ def _exactness(words_of_type: str, collation: str) -> str:
     return " collate utf8mb4_bin" if exact else ""
 
 
-def _in_own_words(table: ReflectedTable, words: dict[str, str], checks: list[str]) -> ReflectedTable:
+def _in_own_words(table: ReflectedTable, words: dict[str, str], checks: list[Check]) -> ReflectedTable:
     # MariaDB stores JSON as text with this check.
-    documents = {match[1].replace("``", "`") for text in checks if (match := _JSON.fullmatch(text))}
+    documents = {match[1].replace("``", "`") for check in checks if (match := _JSON.fullmatch(check.text))}
     columns = tuple(_own_column(column, words[column.name], document=column.name in documents) for column in table.columns)
-    return apply_checks(replace(table, columns=columns), [text for text in checks if not _JSON.fullmatch(text)])
+    return apply_named(replace(table, columns=columns), [check for check in checks if not _JSON.fullmatch(check.text)])
 
 
 def _own_column(column: ReflectedColumn, words: str, *, document: bool) -> ReflectedColumn:

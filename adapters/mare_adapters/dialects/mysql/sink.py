@@ -26,18 +26,26 @@ from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
 from mare_adapters.sinks.marks import has_mark, is_mark, mark_of, refuse_unmarked
 from mare_adapters.sinks.target import ServerTarget, Step, dangling, entered
-from mare_adapters.sinks.target_tables import Limits, WriteOrder, target_tables
+from mare_adapters.sinks.target_tables import EVERY_ACTION, Limits, TargetTables, WriteOrder, target_tables, unfit
 from mare_adapters.sinks.values import seconds
 
-from .wording import WORDING, changed, create_table, foreign_key
+from .wording import WORDING, changed, create_table, foreign_key, without_lost_indexes
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pymysql.connections import Connection
 
-_LIMITS = Limits("MySQL", length=64, folds_case=True)
+_LIMITS = Limits(
+    "MySQL",
+    length=64,
+    folds_case=True,
+    dialect="mysql",
+    actions=frozenset(action for action in EVERY_ACTION if "DEFAULT" not in action),
+    looks_at_nulls=True,
+)
 _SESSION = (
-    "sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+    "sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
+    "NO_ENGINE_SUBSTITUTION'",
     "time_zone = '+00:00'",
     "foreign_key_checks = 1",
     "unique_checks = 1",
@@ -52,6 +60,15 @@ _KEYS = """
 SELECT CONSTRAINT_NAME, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, REFERENCED_TABLE_SCHEMA
   FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL
  ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION
+"""
+_NAMES = """
+SELECT CONSTRAINT_NAME FROM information_schema.TABLE_CONSTRAINTS
+ WHERE CONSTRAINT_SCHEMA = DATABASE() AND CONSTRAINT_TYPE IN ('FOREIGN KEY', 'CHECK')
+"""
+_COLUMNS = """
+SELECT TABLE_NAME, COLUMN_NAME, IS_NULLABLE = 'NO' AND COLUMN_DEFAULT IS NULL AND EXTRA NOT LIKE '%auto_increment%'
+       AND UPPER(EXTRA) NOT LIKE '%GENERATED%', REPLACE(UPPER(EXTRA), 'DEFAULT_GENERATED', ''), LOWER(PRIVILEGES)
+  FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME, ORDINAL_POSITION
 """
 _STAGED = re.compile(r"__mare_([0-9a-f]{8})_\d+")
 
@@ -83,6 +100,8 @@ class MysqlSink(ServerTarget):
         self._staged: dict[str, str] = {}
         """What each table is called for now. Empty where the tables are filled as they are."""
         self._old: list[str] = []
+        self._taken: set[str] = set()
+        """Names of constraints that are in use: those of tables that are replaced stay until the new ones have appeared."""
         self._unchecked: list[_Key] = []
         """Foreign keys of tables that are filled as they are, which the server does not check while rows come."""
 
@@ -109,6 +128,19 @@ class MysqlSink(ServerTarget):
             if not self._room_for(tables)[1]:
                 self._try_rights()
 
+    def foresee(self, tables: Sequence[SinkTable]) -> tuple[str, ...]:
+        try:
+            self.create(tables)
+            for step in self._key_steps():
+                with writing(self._location, step.what):
+                    self._run(step.statement)
+            return self.notes
+        finally:
+            self._drop_staged()
+            self._targets, self._staged, self._unchecked = TargetTables(()), {}, []
+            with suppress(Exception):  # what ended the connection is told already
+                self._run("SET SESSION foreign_key_checks = 1")
+
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         targets = target_tables(tables, _LIMITS)
         with writing(self._location, "the target"):
@@ -119,14 +151,21 @@ class MysqlSink(ServerTarget):
                 self._try_rights()
         self._targets = targets
         if kept:
+            with writing(self._location, "the target"):
+                self._refuse_unfit(self._unfit_tables(targets.tables))
             self._wait_with_keys(kept, WriteOrder.of(tables))
             return
-        self._notes = (*targets.notes, *changed(targets.tables, mariadb=self._mariadb))
+        made, lost = without_lost_indexes(targets.tables, mariadb=self._mariadb)
+        self._notes = (*targets.notes, *changed(made, mariadb=self._mariadb), *lost)
         self._staged = {table.name: self._new_name(number) for number, table in enumerate(targets.tables)}
-        for table in targets.tables:
+        self._taken = {str(name).casefold() for (name,) in self._rows(_NAMES)}
+        for table in made:
             with writing(self._location, f"table {table.name}"):
                 mark = mark_of(table.name, release, self._where())
-                self._run(create_table(table, self._staged[table.name], mark, mariadb=self._mariadb))
+                self._run(create_table(table, self._staged[table.name], mark, self._free, mariadb=self._mariadb))
+
+    def _free(self, name: str) -> bool:
+        return name.casefold() not in self._taken
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
         names = WORDING.names(column.name for column in table.columns)
@@ -254,6 +293,15 @@ class MysqlSink(ServerTarget):
             self._unchecked = list(keys.values())
             self._run("SET SESSION foreign_key_checks = 0")
 
+    def _unfit_tables(self, tables: Sequence[ReflectedTable]) -> Iterator[str]:
+        """Why tables that are there could not be filled, in words."""
+        rows = [tuple(map(str, row)) for row in self._rows(_COLUMNS)]
+        for table in tables:
+            own = [row for row in rows if row[0].casefold() == table.name.casefold()]
+            needs = [name for _, name, needed, _, _ in own if needed == "1"]
+            writable = [name for _, name, _, extra, rights in own if "insert" in rights and "GENERATED" not in extra.upper()]
+            yield from unfit(table, [row[1] for row in own], needs, writable)
+
     def _check_key(self, key: _Key) -> None:
         with writing(self._location, "the target"):
             rows = self._rows(key.dangling)
@@ -293,17 +341,20 @@ class MysqlSink(ServerTarget):
                 self._drop(list(self._staged.values()))
                 return
 
-    def _finish(self) -> None:
-        steps = [
+    def _key_steps(self) -> list[Step]:
+        return [
             Step(
                 f"the foreign keys of table {table.name}",
                 (table.name,),
                 f"ALTER TABLE {WORDING.name(self._staged[table.name])} "
-                f"ADD {foreign_key(foreign, self._targets.table(foreign.table), self._staged[foreign.table])}",
+                f"ADD {foreign_key(foreign, self._targets.table(foreign.table), self._staged[foreign.table], self._free)}",
             )
             for table in (self._targets.tables if self._staged else ())
             for foreign in table.foreign_keys
         ]
+
+    def _finish(self) -> None:
+        steps = self._key_steps()
         checks = {Step(f"the foreign keys of table {key.table}", (key.table,), key.dangling): key for key in self._unchecked}
         for step in self._finishing.over([*steps, *checks]):
             if step in checks:

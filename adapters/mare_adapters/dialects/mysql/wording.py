@@ -7,11 +7,13 @@ alone. Their usual collations take `a` for `A`: keys that a source tells apart a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable
+from mare_adapters.sinks.expressions import is_constant
+from mare_adapters.sinks.marks import marked
 from mare_adapters.sinks.wording import Wording, changed_types, is_listed, own_type, sized
 
 from . import Mysql
@@ -23,6 +25,8 @@ _KEY_TEXT = 255
 """Characters of a text without a length that is part of a key."""
 _KEY_ROOM = 767
 """Characters of four bytes each that all parts of a key share: it holds 3072 bytes."""
+_COMMENT = 1900
+"""Characters of a table's comment, which holds 2048 with its mark."""
 _UNINDEXED = ("text", "blob", "json", "geometry")
 _OF_MARIADB = frozenset({"uuid", "inet4", "inet6", "xmltype"})
 _OF_MYSQL = frozenset({"vector", "geomcollection"})
@@ -74,6 +78,27 @@ def _wording(*, mariadb: bool) -> Wording:
         enumerated=lambda column, table: is_listed(type_of(column, table)),
         escapes_backslash=True,
         null=" NULL",
+        counts=counts,
+        default=partial(_default, mariadb=mariadb),
+        remark=lambda column: f" COMMENT {WORDING.constant(column.comment[:1024])}" if column.comment else "",
+    )
+
+
+def counts(column: ReflectedColumn, table: ReflectedTable) -> str:
+    """One column of a table counts, and only where a key or an index begins with it."""
+    able = column.counter is not None and column.kind == "integer"
+    first = [other.name for other in table.columns if other.counter is not None and other.kind == "integer"][:1] == [column.name]
+    keys = (table.key, *table.uniques, *table.indexes)
+    return " AUTO_INCREMENT" if able and first and any(key[:1] == (column.name,) for key in keys) else ""
+
+
+def _default(column: ReflectedColumn, table: ReflectedTable, *, mariadb: bool) -> str:
+    text, word = column.default or "", _type(column, table, mariadb=mariadb).lower()
+    if text == "CURRENT_TIMESTAMP" and (size := re.search(r"\((\d)\)", word)):
+        return f"CURRENT_TIMESTAMP({size[1]})"
+    plain = is_constant(text) and not any(part in word for part in _UNINDEXED)
+    return (
+        text if not text or plain or text.startswith("(") or re.match(r"current_timestamp", text, re.IGNORECASE) else f"({text})"
     )
 
 
@@ -86,20 +111,50 @@ def changed(tables: Iterable[ReflectedTable], *, mariadb: bool) -> tuple[str, ..
     return changed_types(tables, "mysql", _OF[mariadb].type_of)
 
 
-def create_table(table: ReflectedTable, name: str, mark: str, *, mariadb: bool) -> str:
+def without_lost_indexes(tables: Iterable[ReflectedTable], *, mariadb: bool) -> tuple[tuple[ReflectedTable, ...], list[str]]:
+    """The tables without indexes of a kind that their columns' types do not have any more; these, in words."""
+    made, notes = [], []
+    for table in tables:
+        lost = {column.name for column in table.columns if _bare(_type(column, table, mariadb=mariadb)) != _bare(column.sql_type)}
+        gone = [index for index in table.special_indexes if lost & set(index.columns)]
+        notes += [
+            f"{table.name}: INDEX {index.name} {index.definition} was left out: its columns are of another type" for index in gone
+        ]
+        made.append(replace(table, special_indexes=tuple(index for index in table.special_indexes if index not in gone)))
+    return tuple(made), notes
+
+
+def _bare(word: str) -> str:
+    return word.lower().partition(" collate ")[0]
+
+
+def create_table(table: ReflectedTable, name: str, mark: str, free: Callable[[str], bool], *, mariadb: bool) -> str:
     """The table under a name for now, with its keys, indexes and mark; foreign keys come when all tables are filled."""
-    wording = _OF[mariadb]
-    extra = [*wording.key(table), *map(wording.unique, table.uniques)]
+    wording = replace(_OF[mariadb], free=free)
+    table = replace(table, columns=tuple(_unchecked(column, table, wording) for column in table.columns))
+    extra = [*wording.key(table), *(wording.unique(table, columns) for columns in table.uniques)]
     for columns in table.indexes:
-        extra.append(f"INDEX ({', '.join(_indexed(column, len(columns), table, wording) for column in columns)})")
-    return f"{wording.create_table(table, name, extra)} ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COMMENT = '{mark}'"
+        named = f"{wording.name(table.name_of(columns))} " if table.name_of(columns) else ""
+        extra.append(f"INDEX {named}({', '.join(_indexed(column, len(columns), table, wording) for column in columns)})")
+    for index in table.special_indexes:
+        extra.append(f"{index.kind} INDEX {wording.name(index.name)} {index.definition}".strip())
+    comment = wording.constant(marked((table.comment or "")[:_COMMENT], mark))
+    return f"{wording.create_table(table, name, extra)} ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COMMENT = {comment}"
 
 
-def foreign_key(foreign: ReflectedForeignKey, referred: ReflectedTable, name: str) -> str:
+def _unchecked(column: ReflectedColumn, table: ReflectedTable, wording: Wording) -> ReflectedColumn:
+    """Without what the type says already, and on what counts by itself the servers take no check."""
+    if wording.counts(column, table):
+        return replace(column, values=None, min=None, max=None)
+    return replace(column, min=None) if column.min == 0 and "unsigned" in wording.type_of(column, table).lower() else column
+
+
+def foreign_key(foreign: ReflectedForeignKey, referred: ReflectedTable, name: str, free: Callable[[str], bool]) -> str:
     """A foreign key, as a clause. Its columns stand in the order of the key that it refers to: no other order is taken."""
+    wording = replace(WORDING, free=free)
     order = next(key for key in (referred.key, *referred.uniques) if set(key) == set(foreign.references))
     there = dict(zip(foreign.references, foreign.columns, strict=True))
-    return WORDING.foreign_key(replace(foreign, columns=tuple(there[column] for column in order), references=order), name)
+    return wording.foreign_key(replace(foreign, columns=tuple(there[column] for column in order), references=order), name)
 
 
 def _indexed(name: str, parts: int, table: ReflectedTable, wording: Wording) -> str:

@@ -18,6 +18,7 @@ from mare_adapters.sources.table_source import EXACT, Asked, Question, exact_dec
 
 from . import copying
 from .catalogue import CITEXT, reflect_postgres
+from .scripts import postgres_scripts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,6 +111,9 @@ class Postgres(Dialect):
 
     def reflect(self, connection: Connection, inspector: Inspector, schemas: Sequence[str]) -> Catalogue:
         return reflect_postgres(connection, inspector, schemas, self.kind_of)
+
+    def scripts(self, connection: Connection, schemas: Sequence[str]) -> tuple[str, ...]:
+        return postgres_scripts(connection, schemas)
 
     def kind_of(self, stored: TypeEngine[object]) -> StorageKind | None:
         from sqlalchemy.dialects import postgresql as pg

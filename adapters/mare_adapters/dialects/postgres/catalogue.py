@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import quote
 
-from mare.schema.reflection import LeftOut, ReflectedColumn, ReflectedTable
+from mare.schema.reflection import Check, Counting, LeftOut, ReflectedColumn, ReflectedIndex, ReflectedTable, StoredDomain
 from mare_adapters.sources.catalogue import (
     Catalogue,
     StoredTable,
@@ -22,12 +23,14 @@ from mare_adapters.sources.catalogue import (
     reflect_tables,
     without_columns,
 )
-from mare_adapters.sources.checks import apply_checks, apply_domain
+from mare_adapters.sources.check_grammar import Unreadable, tokens
+from mare_adapters.sources.checks import apply_domain, apply_named
+from mare_adapters.sources.statements import bare_name
 from mare_adapters.sources.table_source import EXACT
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
-    from sqlalchemy.dialects.postgresql.base import PGInspector
+    from sqlalchemy.dialects.postgresql.base import PGInspector, ReflectedDomain
 
     from mare_adapters.sources.catalogue import KindOf
 
@@ -95,6 +98,28 @@ SELECT n.nspname, c.relname, pg_catalog.pg_get_constraintdef(k.oid)
  WHERE k.contype = 'x' ORDER BY k.conname
 """
 
+_INDEXES = """
+SELECT n.nspname, t.relname, i.relname,
+       substr(pg_catalog.pg_get_indexdef(x.indexrelid), length(pg_catalog.format('CREATE INDEX %%I ON %%s%%I.%%I ',
+              i.relname, CASE i.relkind WHEN 'I' THEN 'ONLY ' ELSE '' END, n.nspname, t.relname)) + 1),
+       ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = t.oid AND a.attnum = ANY (x.indkey))
+  FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid
+  JOIN pg_catalog.pg_class t ON t.oid = x.indrelid JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
+ WHERE NOT x.indisunique AND x.indisvalid AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+   AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conindid = x.indexrelid AND k.contype = 'x')
+ ORDER BY 1, 2, 3
+"""
+_USUAL_INDEX = re.compile(r'USING btree \((?:\w+|"(?:[^"]|"")*")(?:, (?:\w+|"(?:[^"]|"")*"))*\)')
+_STEPS = """
+SELECT n.nspname, c.relname, s.seqincrement FROM pg_catalog.pg_sequence s JOIN pg_catalog.pg_class c ON c.oid = s.seqrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+"""
+"""How far each sequence goes at a time; where it stands is never asked."""
+_NEXT = re.compile(r"nextval\('((?:[^']|'')*)'(?:::text)?(?:::regclass)?\)")
+_PARTS = re.compile(r'"((?:[^"]|"")*)"|([^".]+)')
+_NAME = r'(?:[\w ]+|"(?:[^"]|"")*")'
+_CONSTANT = re.compile(rf"('(?:[^'\\]|'')*')::{_NAME}(?:\.{_NAME})?(?:\(\d+(?:,\d+)?\))?[\w ]*(?:\[\])*")
+
 _SIZE = re.compile(r"(numeric|character varying|character)\((\d+)(?:,(\d+))?\)")
 
 _WORDS = {
@@ -111,18 +136,29 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
     facts: dict[tuple[str, str], dict[str, _Attribute]] = defaultdict(dict)
     for schema, name, column, *attribute in connection.exec_driver_sql(_COLUMNS):
         facts[schema, name][column] = _Attribute(*attribute)
-    domains = _domain_checks(inspector)
+    domains = _domains(inspector)
     exclusions: dict[tuple[str, str], list[str]] = defaultdict(list)
     for schema, name, text in connection.exec_driver_sql(_EXCLUSIONS):
         exclusions[schema, name].append(text)
+    special: dict[tuple[str | None, str], list[ReflectedIndex]] = defaultdict(list)
+    for schema, name, index, text, parts in connection.exec_driver_sql(_INDEXES):
+        if not _USUAL_INDEX.fullmatch(text):
+            special[schema, name].append(ReflectedIndex(index, _unqualified(text, schema), columns=tuple(parts)))
+    steps = {(schema, name): int(step) for schema, name, step in connection.exec_driver_sql(_STEPS)}
     tables = []
-    for at, table in zip(stored, reflect_tables(inspector, stored, own_kind), strict=True):
+    for at, table in zip(stored, reflect_tables(inspector, stored, own_kind, special=special), strict=True):
         columns = facts[str(at.schema), at.name]
         table = _with_own_words(table, str(at.schema), columns)
         table = replace(table, unread_checks=(*table.unread_checks, *exclusions[str(at.schema), at.name]))
         table = _with_domains(table, inspector, at, domains)
-        checks = [str(check["sqltext"]) for check in inspector.get_check_constraints(at.name, at.schema)]
-        table = apply_checks(table, checks)
+        table = replace(
+            table,
+            columns=tuple(_own_default(column, str(at.schema), steps) for column in table.columns),
+            # Of a single schema the name is where the data came from, which nobody needs to know.
+            namespace=str(at.schema) if len(schemas) > 1 else "",
+        )
+        checks = inspector.get_check_constraints(at.name, at.schema)
+        table = apply_named(table, [Check(str(check["sqltext"]), str(check["name"] or "")) for check in checks])
         hidden = [column for column, attribute in columns.items() if not attribute.readable]
         left_out += [LeftOut(f"{at.label}.{column}", "no right to read this column") for column in hidden]
         tables.append(without_columns(table, hidden))
@@ -194,6 +230,34 @@ def _own_words(column: ReflectedColumn, schema: str, attribute: _Attribute) -> R
     )
 
 
+def _own_default(column: ReflectedColumn, schema: str, steps: Mapping[tuple[str, str], int]) -> ReflectedColumn:
+    """What is filled in, without the casts that the server adds to a constant; a sequence by its name."""
+    default = column.default
+    if column.expression:
+        return replace(column, expression=_unqualified(column.expression, schema))
+    if default is None:
+        return column
+    if match := _NEXT.fullmatch(default):
+        parts = [quoted.replace('""', '"') or plain for quoted, plain in _PARTS.findall(match[1].replace("''", "'"))]
+        at = (parts[0] if len(parts) > 1 else schema, parts[-1])
+        return replace(column, default=None, counter=Counting("sequence", at[1], steps.get(at, 1)), autoincrement=True)
+    if match := _CONSTANT.fullmatch(default):
+        default = match[1]
+    return replace(column, default=None if default.upper().startswith("NULL") else _unqualified(default, schema))
+
+
+def _unqualified(text: str, schema: str) -> str:
+    """Without the name of the schema before what it holds: a target has another."""
+    try:
+        parts = tokens(text)
+    except Unreadable:
+        return text
+    for token, point in reversed(list(pairwise(parts))):
+        if point.text == "." and bare_name(token) == schema:
+            text = text[: token.start] + text[point.end :]
+    return text
+
+
 def _collation(words: str, digits: int | None) -> str:
     """A `numeric` without a size holds more digits than it is read with: as a key it is asked for exactly."""
     if words.rpartition(".")[2] == "citext":
@@ -201,13 +265,12 @@ def _collation(words: str, digits: int | None) -> str:
     return EXACT if words.startswith("numeric") and (digits is None or digits > 38) else ""
 
 
-def _domain_checks(inspector: Inspector) -> dict[tuple[str | None, str], list[str]]:
-    domains = cast("PGInspector", inspector).get_domains(schema="*")
-    return {(domain["schema"], domain["name"]): [str(check["check"]) for check in domain["constraints"]] for domain in domains}
+def _domains(inspector: Inspector) -> dict[tuple[str | None, str], ReflectedDomain]:
+    return {(domain["schema"], domain["name"]): domain for domain in cast("PGInspector", inspector).get_domains(schema="*")}
 
 
 def _with_domains(
-    table: ReflectedTable, inspector: Inspector, at: StoredTable, domains: dict[tuple[str | None, str], list[str]]
+    table: ReflectedTable, inspector: Inspector, at: StoredTable, domains: dict[tuple[str | None, str], ReflectedDomain]
 ) -> ReflectedTable:
     from sqlalchemy.dialects.postgresql import DOMAIN
 
@@ -215,9 +278,20 @@ def _with_domains(
     columns, unread = [], list(table.unread_checks)
     for column in table.columns:
         domain, described = stored[column.name], column
+        named, depth = list[StoredDomain](), 0
         while isinstance(domain, DOMAIN):
-            described, texts = apply_domain(described, domains.get((domain.schema, str(domain.name)), []))
+            told = domains.get((domain.schema, str(domain.name)))
+            checks = [] if told is None else told["constraints"]
+            described, texts = apply_domain(described, [str(check["check"]) for check in checks])
             unread += [f"{column.name} of domain {domain.name}: {text}" for text in texts]
+            if told is not None:
+                if not texts:
+                    own = tuple(Check(str(check["check"]), str(check["name"] or "")) for check in checks)
+                    named.append(StoredDomain(str(domain.name), column.sql_type, own, not told["nullable"]))
+                if described.default is None and told["default"] is not None:
+                    described = replace(described, default=str(told["default"]))
+            depth += 1
             domain = domain.data_type
-        columns.append(described)
+        # A domain over another would have to come with it.
+        columns.append(replace(described, domain=named[0]) if len(named) == depth == 1 else described)
     return replace(table, columns=tuple(columns), unread_checks=tuple(unread))

@@ -8,6 +8,8 @@ could break on the way, by referring to rows that come later, are checked at the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -17,19 +19,27 @@ from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedTable
 from mare_adapters.boundary import connecting, writing
 from mare_adapters.dialects import Dialect, driver_connection
-from mare_adapters.sinks.marks import is_mark, mark_of
+from mare_adapters.sinks.marks import is_mark, mark_of, marked
 from mare_adapters.sinks.target import ServerTarget, Step, entered
-from mare_adapters.sinks.target_tables import Limits, WriteOrder, target_tables
+from mare_adapters.sinks.target_tables import EVERY_ACTION, WAITING, Limits, TargetTables, WriteOrder, target_tables
 from mare_adapters.sinks.values import csv_rows
 from mare_adapters.sinks.wording import Wording
 
-from .tables import Deferring, Types, counted_on, deferring, known_types
+from .definitions import finished, free_names, indexes, sequences, settle_domains
+from .tables import Deferring, Types, counted_on, deferring, known_types, unfit_tables
 
 if TYPE_CHECKING:
     import psycopg
     import pyarrow as pa
 
-_LIMITS = Limits("PostgreSQL", length=63, measure=lambda name: len(name.encode()), unit="bytes")
+_LIMITS = Limits(
+    "PostgreSQL",
+    length=63,
+    measure=lambda name: len(name.encode()),
+    unit="bytes",
+    dialect="postgresql",
+    actions=EVERY_ACTION | WAITING,
+)
 
 _SETTINGS = (
     "TimeZone = 'UTC'",
@@ -94,25 +104,41 @@ class PostgresSink(ServerTarget):
             self._begin(tables)
             self._run("ROLLBACK")
 
+    def foresee(self, tables: Sequence[SinkTable]) -> tuple[str, ...]:
+        self.create(tables)
+        try:
+            self._check_and_index()
+            return self.notes
+        finally:
+            self._targets, self._made = TargetTables(()), []
+            with suppress(Exception):  # what ended the connection is told already
+                self._run("ROLLBACK")
+
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         targets = target_tables(tables, _LIMITS)
         with writing(self._location, "the target"):
             schema, kept = self._begin([table.name for table in targets.tables])
             bare = [table for table in targets.tables if table.name not in kept]
-            self._types = known_types(self._open, bare, schema, release, replace=self._replace)
+            self._refuse_unfit(unfit_tables(self._open, schema, [t for t in targets.tables if t.name in kept]))
+            domains = settle_domains(self._open, bare, schema, release, replaces=self._replace)
+            free = free_names(self._open, bare, schema)
+            made, counters = sequences(domains.tables, free)
+            self._types = replace(known_types(self._open, made, schema, release, replace=self._replace), free=free)
             self._deferring = deferring(self._open, schema, kept, WriteOrder.of(tables))
-            for statement in (*self._types.statements, *self._deferring.before):
+            for statement in (*self._types.statements, *domains.statements, *counters, *self._deferring.before):
                 self._run(statement)
         wording = self._types.wording()
-        for table in bare:
+        for table in made:
             with writing(self._location, f"table {table.name}"):
                 self._run(wording.create_table(table))
-                self._run(f"COMMENT ON TABLE {wording.name(table.name)} IS '{mark_of(table.name, release, self._where(schema))}'")
-        self._targets, self._made = targets, bare
-        self._notes = targets.notes_on(table.name for table in bare)
+                mark = wording.constant(marked(table.comment, mark_of(table.name, release, self._where(schema))))
+                for statement in (f"COMMENT ON TABLE {wording.name(table.name)} IS {mark}", *finished(table)):
+                    self._run(statement)
+        self._targets, self._made = targets, list(made)
+        self._notes = (*targets.notes_on(table.name for table in bare), *domains.notes)
         self._counting = [
             Step(f"the counters of table {table}", (table,), statement)
-            for table, statement in counted_on(self._open, schema, kept)
+            for table, statement in counted_on(self._open, schema, [table.name for table in targets.tables])
         ]
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
@@ -206,26 +232,46 @@ class PostgresSink(ServerTarget):
         return self._open.execute(query).fetchone() == (True,)
 
     def _finish(self) -> None:
-        """Add what the server is to check, and commit when it has."""
-        for step in self._finishing.over(list(self._steps())):
-            with writing(self._location, step.what):
-                self._run(step.statement)
+        self._check_and_index()
         with writing(self._location, "the target", after=_UNSURE):
             self._run("COMMIT")
 
+    def _check_and_index(self) -> None:
+        """Add what the server is to check, and what it finds rows by."""
+        for step in self._finishing.over(list(self._steps())):
+            with writing(self._location, step.what):
+                if not step.optional:
+                    self._run(step.statement)
+                elif not self._may_run(step.statement):
+                    self._notes = (*self._notes, f"{step.statement} was left out: the target refused it")
+
+    def _may_run(self, statement: str) -> bool:
+        """Run what the target may refuse without harm to the rest."""
+        import psycopg
+
+        self._run("SAVEPOINT mare_may")
+        try:
+            self._run(statement)
+        except psycopg.OperationalError:
+            raise
+        except psycopg.Error:
+            self._run("ROLLBACK TO SAVEPOINT mare_may")
+            return False
+        self._run("RELEASE SAVEPOINT mare_may")
+        return True
+
     def _steps(self) -> Iterator[Step]:
-        wording = Wording()
+        wording = self._types.wording()
         yield from self._counting
         for number, statement in enumerate(self._deferring.after):
             # The first checks all that waited.
             yield Step("the foreign keys of the tables", () if number else tuple(self._finishing.rows), statement)
         for table in self._made:
             what, alter = f"the keys of table {table.name}", f"ALTER TABLE {wording.name(table.name)} ADD"
-            for clause in (*wording.key(table), *map(wording.unique, table.uniques)):
+            for clause in (*wording.key(table), *(wording.unique(table, columns) for columns in table.uniques)):
                 yield Step(what, (table.name,), f"{alter} {clause}")
-            for columns in table.indexes:
-                index = f"CREATE INDEX ON {wording.name(table.name)} ({wording.names(columns)})"
-                yield Step(f"the indexes of table {table.name}", (table.name,), index)
+            for statement, optional in indexes(table, wording.free):
+                yield Step(f"the indexes of table {table.name}", (table.name,), statement, optional)
         for table in self._made:
             for foreign in table.foreign_keys:
                 alter = f"ALTER TABLE {wording.name(table.name)} ADD {wording.foreign_key(foreign)}"

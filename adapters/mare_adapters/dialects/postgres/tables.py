@@ -14,17 +14,19 @@ that this user may not move is left alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare_adapters.sinks.expressions import is_constant
 from mare_adapters.sinks.marks import is_mark, mark_of
-from mare_adapters.sinks.target_tables import WriteOrder
+from mare_adapters.sinks.target_tables import WriteOrder, unfit
 from mare_adapters.sinks.wording import Wording, is_plain, sized
 
 from . import Postgres
+from .definitions import counts
 
 if TYPE_CHECKING:
     import psycopg
@@ -56,12 +58,23 @@ class Types:
     """The labels of the columns that are enums."""
     statements: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    free: Callable[[str], bool] = lambda name: True
+    """Whether a name of the source's can be taken."""
 
     def wording(self) -> Wording:
         return Wording(
             type_of=lambda column, table: self.words[table.name, column.name],
             enumerated=lambda column, table: self.enums.get((table.name, column.name)) == column.values,
+            free=self.free,
+            counts=counts,
+            default=self._default,
         )
+
+    def _default(self, column: ReflectedColumn, table: ReflectedTable) -> str:
+        """Only a constant fits a column that got another type than the source's."""
+        text = column.default or ""
+        own = table.dialect != "postgresql" or self.words[table.name, column.name] in (column.sql_type, *_quoted(column))
+        return text if own or is_constant(text) else ""
 
 
 def known_types(
@@ -79,9 +92,9 @@ def known_types(
     notes: list[str] = []
     known: dict[str, bool] = {}
     for table in tables:
-        for column in table.columns:
+        for column in (*table.columns, *(column for _, column in table.computed)):
             at = (table.name, column.name)
-            own = _own(connection, column, table, known)
+            own = _own(connection, column, table, known) if column.domain is None else Wording().name(column.domain.name)
             if own is None and (name := _enum_name(column, table)) is not None:
                 # Checks may have narrowed some columns of the type: together they list what it needs.
                 labels.setdefault(name, {}).update(dict.fromkeys(map(str, column.values or ())))
@@ -90,7 +103,7 @@ def known_types(
             words[at] = own or sized(column, Postgres.words, "numeric", "varchar", _LONGEST_TEXT)
             if own is None and table.dialect == "postgresql" and column.sql_type:
                 reason = f"the target has no type {column.sql_type} for it"
-                if column.kind == "other" and not column.nullable:
+                if column.kind == "other" and not column.nullable and not table.verbatim:
                     reason = f"{column.sql_type} does not take the empty text that stands for what is dropped"
                 notes.append(f"{table.name}.{column.name} is {words[at]}: {reason}")
     statements = []
@@ -100,11 +113,17 @@ def known_types(
     return Types(words, enums, tuple(statements), tuple(notes))
 
 
+def _quoted(column: ReflectedColumn) -> tuple[str, ...]:
+    """How the target calls a type that was made for it."""
+    made = column.domain.name if column.domain is not None else column.sql_type
+    return (Wording().name(made), Wording().name(made.rpartition(".")[2].strip('"')))
+
+
 def _own(connection: Connection, column: ReflectedColumn, table: ReflectedTable, known: dict[str, bool]) -> str | None:
     """The source's own word, where the target knows the type. ``known`` keeps what was asked already."""
     if table.dialect != "postgresql" or not is_plain(column.sql_type):
         return None
-    if column.kind == "other" and not column.nullable:
+    if column.kind == "other" and not column.nullable and not table.verbatim:
         return None  # what is dropped from it becomes an empty text, which few types take
     if column.sql_type not in known:
         stored = connection.execute(_TYPE, (column.sql_type,)).fetchone()
@@ -222,3 +241,21 @@ def counted_on(connection: Connection, schema: str, tables: Sequence[str]) -> It
         ahead = f"(SELECT last_value FROM {sequence})"
         moved = f"SELECT pg_catalog.setval({wording.constant(str(sequence))}::pg_catalog.regclass, {last})"
         yield str(table), f"{moved} WHERE {last} BETWEEN {ahead} AND {end}"
+
+
+_COLUMNS = """
+SELECT a.attname::text, a.attnotnull AND NOT a.atthasdef AND a.attidentity = '', a.attgenerated <> '',
+       pg_catalog.has_column_privilege(c.oid, a.attnum, 'INSERT')
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+
+
+def unfit_tables(connection: Connection, schema: str, tables: Sequence[ReflectedTable]) -> Iterator[str]:
+    """Why tables that are there could not be filled, in words."""
+    for table in tables:
+        rows = connection.execute(_COLUMNS, (schema, table.name)).fetchall()
+        needs = [str(name) for name, needed, _, _ in rows if needed]
+        open_to_us = [str(name) for name, _, computed, may in rows if may and not computed]
+        yield from unfit(table, [str(name) for name, *_ in rows], needs, open_to_us)

@@ -6,6 +6,7 @@ Declared types are words, and nothing but the words tells a date from a text.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from mare.ports import Place
-from mare.schema.reflection import LeftOut, ReflectedTable, StorageKind
+from mare.schema.reflection import Counting, LeftOut, ReflectedForeignKey, ReflectedIndex, ReflectedTable, StorageKind
 from mare.whereabouts import file_place
 from mare_adapters.dialects import Ask, Dialect
 from mare_adapters.engine import quoted
 from mare_adapters.letters import letters
-from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables
-from mare_adapters.sources.check_grammar import check_texts
-from mare_adapters.sources.checks import apply_checks
+from mare_adapters.sources.catalogue import Catalogue, StoredTable, actions_of, left_out_references, reflect_tables
+from mare_adapters.sources.checks import apply_named
+from mare_adapters.sources.statements import constraint_names, generated_columns, index_definition, named_checks
 from mare_adapters.sources.table_source import EXACT, Asked
 
 if TYPE_CHECKING:
@@ -130,14 +131,20 @@ class Sqlite(Dialect):
                 left_out.append(LeftOut(name, f"serves the virtual table {owner}"))
             elif name not in virtual:
                 stored.append(StoredTable(name, None, name))
+        special = _special_indexes(connection)
         tables = [
-            apply_checks(
-                _with_computed_uniques(connection, _with_declared_types(connection, table)), check_texts(made[table.name])
+            apply_named(
+                _with_computed_uniques(connection, _with_declared_types(connection, table, made[table.name])),
+                named_checks(made[table.name]),
             )
-            for table in reflect_tables(inspector, stored, self.kind_of)
+            for table in reflect_tables(inspector, stored, self.kind_of, special=special)
         ]
         left_out += left_out_references(inspector, stored)
         return Catalogue(tables, stored, left_out)
+
+    def scripts(self, connection: Connection, schemas: Sequence[str]) -> tuple[str, ...]:
+        query = "SELECT sql FROM sqlite_master WHERE type IN ('view', 'trigger') AND sql IS NOT NULL ORDER BY rowid"
+        return tuple(f"{statement};" for (statement,) in connection.exec_driver_sql(query))
 
     def key_form(self, asked: Asked) -> str:
         if asked.collation not in _KEY_FORMS:
@@ -186,16 +193,32 @@ def _with_computed_uniques(connection: Connection, table: ReflectedTable) -> Ref
     return replace(table, uniques=tuple(sorted(uniques)), unread_checks=(*table.unread_checks, *sorted(texts)))
 
 
+def _special_indexes(connection: Connection) -> dict[tuple[str | None, str], list[ReflectedIndex]]:
+    """Indexes that are no plain columns in a row, as they were written."""
+    special: dict[tuple[str | None, str], list[ReflectedIndex]] = defaultdict(list)
+    query = "SELECT tbl_name, name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY 1, 2"
+    for table, name, sql in connection.exec_driver_sql(query).all():
+        definition = index_definition(str(sql))
+        if not re.match(r"\s*CREATE\s+UNIQUE", str(sql), re.IGNORECASE) and not _USUAL_INDEX.fullmatch(definition):
+            parts = connection.exec_driver_sql(f"PRAGMA index_info({quoted(name)})").all()
+            columns = tuple(column for _, _, column in parts if column is not None)
+            special[None, table].append(ReflectedIndex(name, " ".join(definition.split()), columns=columns))
+    return special
+
+
+_USUAL_INDEX = re.compile(r"""\(\s*[^\s()]+(?:\s*,\s*[^\s()]+)*\s*\)""")
 _EXPRESSION = -2
 """The number that SQLite gives to what is no column."""
 
 
-def _with_declared_types(connection: Connection, table: ReflectedTable) -> ReflectedTable:
+def _with_declared_types(connection: Connection, table: ReflectedTable, statement: str) -> ReflectedTable:
     quoted = connection.dialect.identifier_preparer.quote_identifier(table.name)
     declared = {row[1]: row[2] or "" for row in connection.exec_driver_sql(f"PRAGMA table_xinfo({quoted})")}
     # A single INTEGER key is SQLite's row number: it counts by itself.
     counted = table.key[0] if len(table.key) == 1 and declared.get(table.key[0], "").upper() == "INTEGER" else None
     collations = _collations(connection, table)
+    generated = generated_columns(statement)
+    numbered = re.search(r"\bAUTOINCREMENT\b", statement, re.IGNORECASE) is not None
     columns = []
     for column in table.columns:
         collation = collations.get(column.name, "").upper()
@@ -211,9 +234,45 @@ def _with_declared_types(connection: Connection, table: ReflectedTable) -> Refle
                 max_length=None,
                 autoincrement=column.name == counted,
                 collation=collation if collation in _KEY_FORMS else EXACT,
+                default=None if (column.default or "").upper() == "NULL" else column.default,
+                counter=Counting("auto") if column.name == counted and numbered else None,
+                expression=generated.get(column.name, "") if column.generated else "",
             )
         )
-    return replace(table, columns=tuple(columns))
+    # SQLAlchemy looks for the names of constraints too, and takes that of the one before.
+    uniques = {*table.uniques, table.key}
+    names = {at: name for at, name in table.names if at not in uniques or at in _indexed(connection, table)}
+    return replace(
+        table,
+        columns=tuple(columns),
+        foreign_keys=_with_actions(connection, table),
+        names=tuple(sorted((names | constraint_names(statement)).items())),
+    )
+
+
+def _indexed(connection: Connection, table: ReflectedTable) -> set[tuple[str, ...]]:
+    """The columns of indexes that somebody made, and so named."""
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    listed = connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})").all()
+    made = [name for _, name, _, origin, *_ in listed if origin == "c"]
+    return {tuple(row[2] for row in connection.exec_driver_sql(f"PRAGMA index_info({quote(name)})")) for name in made}
+
+
+def _with_actions(connection: Connection, table: ReflectedTable) -> tuple[ReflectedForeignKey, ...]:
+    """SQLAlchemy looks for actions in the statement, and finds them in one way of writing it alone."""
+    actions: dict[int, tuple[set[str], tuple[str, ...]]] = {}
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    for number, _, _, column, _, update, delete, *_ in connection.exec_driver_sql(
+        f"PRAGMA foreign_key_list({quote(table.name)})"
+    ):
+        told = actions_of({"ondelete": delete, "onupdate": update})
+        actions.setdefault(number, (set(), told))[0].add(column)
+    keys = []
+    for key in table.foreign_keys:
+        told = next((told for columns, told in actions.values() if columns == set(key.columns)), ())
+        waits = tuple(word for word in key.actions if word.startswith("DEFERRABLE"))
+        keys.append(replace(key, actions=(*told, *waits)))
+    return tuple(keys)
 
 
 def _collations(connection: Connection, table: ReflectedTable) -> dict[str, str]:

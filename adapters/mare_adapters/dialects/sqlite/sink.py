@@ -10,16 +10,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.locations import sql_location
+from mare_adapters.sinks.expressions import is_constant
 from mare_adapters.sinks.file_target import FileTarget
 from mare_adapters.sinks.marks import is_mark, mark_of
 from mare_adapters.sinks.target import Step, entered
-from mare_adapters.sinks.target_tables import Limits
+from mare_adapters.sinks.target_tables import EVERY_ACTION, WAITING, Limits
 from mare_adapters.sinks.values import fitted, seconds
 from mare_adapters.sinks.wording import Wording, changed_types, create_indexes, own_type, sized
 
@@ -36,13 +38,15 @@ _TABLES = "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view') A
 class SqliteSink(FileTarget):
     """A SQLite file, as a `mare.ports.Sink`."""
 
-    limits = Limits("SQLite", folds_case=True)
+    limits = Limits(
+        "SQLite", folds_case=True, dialect="sqlite", actions=EVERY_ACTION | WAITING, comments=False, booleans=("0", "1")
+    )
 
     def __init__(self, location: str | Path, *, replace: bool = False, dialect: Dialect | None = None) -> None:
         file = sql_location(location, SinkError, dialect)
         super().__init__(Path(file.database), replace=replace)
         self._dialect = file.dialect
-        self._wording = Wording(type_of=self._type, booleans=("0", "1"))
+        self._wording = Wording(type_of=self._type, booleans=("0", "1"), counts=_counts, default=_default)
         self._connection: sqlite3.Connection | None = None
 
     @property
@@ -64,10 +68,25 @@ class SqliteSink(FileTarget):
     def _create(self, table: ReflectedTable) -> None:
         """With its key, uniques and foreign keys: SQLite can add none later."""
         wording = self._wording
-        extra = [*wording.key(table), *map(wording.unique, table.uniques)]
-        extra += [f"{wording.foreign_key(foreign)} DEFERRABLE INITIALLY DEFERRED" for foreign in table.foreign_keys]
+        numbered = any(_counts(column, table) for column in table.columns)
+        extra = [] if numbered else wording.key(table)
+        extra += [wording.unique(table, columns) for columns in table.uniques]
+        for foreign in table.foreign_keys:
+            own = table.dialect == self._dialect.name
+            extra.append(wording.foreign_key(foreign if own else replace(foreign, actions=_waiting(foreign.actions))))
         mark = mark_of(table.name, self._release)
         entered(self._connection).execute(wording.create_table(table, extra=extra, remark=mark))
+
+    def _rehearse(self) -> None:
+        real, self._connection = self._connection, sqlite3.connect(":memory:", isolation_level=None)
+        try:
+            self._connection.execute("BEGIN")
+            for table in self._targets.tables:
+                self._create(table)
+            self._finish()
+        finally:
+            self._let_go()
+            self._connection = real
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
         names, marks = self._wording.names(column.name for column in table.columns), ", ".join("?" * len(table.columns))
@@ -116,6 +135,23 @@ class SqliteSink(FileTarget):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _counts(column: ReflectedColumn, table: ReflectedTable) -> str:
+    """A whole number that is the key counts by itself; the word keeps numbers of removed rows from coming back."""
+    own = table.dialect == "sqlite" and column.counter is not None and table.key == (column.name,)
+    return " PRIMARY KEY AUTOINCREMENT" if own and column.sql_type.upper() == "INTEGER" else ""
+
+
+def _default(column: ReflectedColumn, table: ReflectedTable) -> str:
+    text = column.default or ""
+    plain = not text or is_constant(text) or text.upper() in ("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME")
+    return text if plain else f"({text})"
+
+
+def _waiting(actions: tuple[str, ...]) -> tuple[str, ...]:
+    """Of a source that checks its keys in another way: an application's rows may come in any order."""
+    return (*(word for word in actions if word not in WAITING), "DEFERRABLE INITIALLY DEFERRED")
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:

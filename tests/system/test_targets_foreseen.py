@@ -1,0 +1,123 @@
+"""What a target would refuse or lack is known before the budget is taken; what is no table is written down for a person."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from mare.finding import open_source
+from mare.ports import Scripted
+from tests.command_line import Done
+from tests.command_line import mare as command
+from tests.servers import MysqlServer, PostgresServer
+
+SCHEMA = """
+mare: 1
+entity: patients
+tables:
+  patients:
+    key: id
+    columns: {sex: {type: category, values: [F, M]}}
+    ignore_columns: [name]
+"""
+TABLE = "CREATE TABLE patients (id INTEGER PRIMARY KEY, sex CHAR(1) NOT NULL, name VARCHAR(20));"
+ROWS = "INSERT INTO patients VALUES (1, 'F', 'x'), (2, 'M', 'y');"
+VIEW = "CREATE VIEW women AS SELECT id FROM patients WHERE sex = 'F';"
+
+
+def synth(source: object, target: object, folder: Path, *options: object) -> tuple[Done, bool]:
+    """What was said, and whether the budget was taken."""
+    (folder / "schema.yaml").write_text(SCHEMA, encoding="utf-8")
+    assert command("budget", "create", "budget", "--epsilon", "4", "--delta", "1e-6", folder=folder).returncode == 0
+    asked = ("schema.yaml", "--from", source, "--to", target, "--epsilon", "1", "--budget-file", "budget")
+    done = command("synth", *asked, *options, folder=folder)
+    return done, "synth of schema.yaml" in command("ledger", "budget", "--json", folder=folder).stdout
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        ("CREATE TABLE patients (id INTEGER PRIMARY KEY)", "has no column sex"),
+        (f"{TABLE[:-2]}, ward INT NOT NULL)", "demands a value for ward"),
+        (
+            "CREATE TABLE patients (id INTEGER PRIMARY KEY, sex CHAR(1) GENERATED ALWAYS AS ('F') STORED)",
+            "no right to INSERT, or",
+        ),
+    ],
+)
+def test_a_table_that_cannot_be_filled_costs_nothing(
+    made: str, why: str, postgres_server: PostgresServer, mariadb_server: MysqlServer, tmp_path: Path
+) -> None:
+    for number, server in enumerate((postgres_server, mariadb_server)):
+        (folder := tmp_path / str(number)).mkdir()
+        done, paid = synth(server.create_database(TABLE + ROWS), server.create_database(made), folder)
+        assert done.returncode == 2
+        assert why in done.stderr
+        assert not paid
+
+
+def test_a_right_that_is_missing_costs_nothing(postgres_server: PostgresServer, tmp_path: Path) -> None:
+    role = postgres_server.create_role("secret")
+    target = postgres_server.create_database(f"{TABLE} GRANT SELECT ON patients TO {role}")
+    closed = postgres_server.url(target.rpartition("/")[2], role, "secret")
+    done, paid = synth(postgres_server.create_database(TABLE + ROWS), closed, tmp_path)
+    assert done.returncode == 2
+    assert "no right to INSERT" in done.stderr
+    assert not paid
+
+
+def test_what_a_target_lacks_is_told_once_and_before_the_fit(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "source.sqlite") as connection:
+        connection.executescript(TABLE + ROWS + VIEW)
+    done, paid = synth("source.sqlite", "target.sqlite", tmp_path, "--ddl", "views.sql")
+    assert done.returncode == 0, done.stderr
+    assert paid
+    assert done.stderr.count("the schema leaves out name") == 1
+    assert done.stderr.index("the schema leaves out name") < done.stderr.index("is told on a terminal only"), "after the fit"
+    script = (tmp_path / "views.sql").read_text(encoding="utf-8")
+    assert "-- not made: patients: the schema leaves out name" in script
+    with sqlite3.connect(tmp_path / "target.sqlite") as connection:
+        connection.executescript(script)
+        women = connection.execute("SELECT count(*) FROM women").fetchone()
+        assert women == connection.execute("SELECT count(*) FROM patients WHERE sex = 'F'").fetchone()
+
+
+def test_statements_are_not_written_over_anything_else(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "source.sqlite") as connection:
+        connection.executescript(TABLE + ROWS)
+    (tmp_path / "notes.sql").write_text("mine", encoding="utf-8")
+    done, paid = synth("source.sqlite", "target.sqlite", tmp_path, "--ddl", "notes.sql", "--replace")
+    assert done.returncode == 2
+    assert not paid
+    assert (tmp_path / "notes.sql").read_text(encoding="utf-8") == "mine"
+
+
+def test_views_triggers_and_functions_are_the_servers_own_text(
+    postgres_server: PostgresServer, mariadb_server: MysqlServer
+) -> None:
+    postgres = postgres_server.create_database(f"""
+        {TABLE} {VIEW}
+        CREATE FUNCTION joined(text, text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT $1 || $2';
+        CREATE AGGREGATE all_of(text) (SFUNC = joined, STYPE = text, INITCOND = '');
+        CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+        CREATE TRIGGER stopped BEFORE INSERT ON patients FOR EACH ROW EXECUTE FUNCTION stop();
+    """)
+    maria = mariadb_server.create_database(
+        f"{TABLE}{VIEW} CREATE TRIGGER stopped BEFORE INSERT ON patients FOR EACH ROW SET NEW.sex = 'F';"
+    )
+    with open_source(postgres) as source:
+        assert isinstance(source, Scripted)
+        scripts = source.scripts()
+    target = postgres_server.create_database(TABLE)
+    postgres_server.run(target.rpartition("/")[2], "\n".join(scripts))
+    with open_source(target) as source:
+        assert isinstance(source, Scripted)
+        assert source.scripts() == scripts
+    with open_source(maria) as source:
+        assert isinstance(source, Scripted)
+        text = "\n".join(source.scripts())
+    assert "CREATE VIEW `women`" in text
+    assert "TRIGGER stopped" in text
+    assert "DEFINER" not in text
