@@ -127,8 +127,8 @@ def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...
             return entry
         return entry.with_notes(Note(f"probably after: {fields['after']}"))
     if "determined" in fields:
-        nullable = {"nullable": True} if "nullable" in entry.fields else {}
-        return Entry(entry.name, {"type": entry.fields["type"], **fields, **nullable}, notes)
+        may_be_missing = {"nullable": True} if "nullable" in entry.fields else {}
+        return Entry(entry.name, {"type": entry.fields["type"], **fields, **may_be_missing}, notes)
     kept = dict(entry.fields)
     nullable = kept.pop("nullable", None)
     learned = kept.pop("learn", None)
