@@ -48,12 +48,19 @@ def _number(draw: st.DrawFn) -> Fields:
         says["precision"] = draw(st.integers(0, 3))
     if draw(st.booleans()):
         says["bins"] = draw(st.integers(1, 30))
+    if draw(st.booleans()):
+        says |= {"decimal": ",", "thousands": ".", "nulls": draw(st.lists(_TRICKY, min_size=1, max_size=3, unique=True))}
     return says
 
 
 def _boolean() -> st.SearchStrategy[Fields]:
     return st.sampled_from(
-        [{"type": "boolean"}, {"type": "boolean", "true": "Y", "false": "N"}, {"type": "boolean", "true": 1, "false": 0}]
+        [
+            {"type": "boolean"},
+            {"type": "boolean", "true": "Y", "false": "N"},
+            {"type": "boolean", "true": 1, "false": 0},
+            {"type": "boolean", "map": {"no": False, "ja": True, "~": True}, "case": "ignore", "trim": True},
+        ]
     )
 
 

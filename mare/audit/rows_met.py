@@ -76,10 +76,15 @@ def meet_rows(schema: Schema, source: Location) -> RowsMet:
 
 def _columns(staged: Staged, table: StagedTable, codec: TableCodec) -> Iterator[Met]:
     """What the values of a table say, row by row as they were read."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     name, rows = table.needs.name, staged.notes.read[table.needs.name]
     for number, column in enumerate(table.needs.values):
         declared, coded = table.needs.described[column], codec.columns[column]
         values = staged.connection.sql(f"SELECT v{number} AS v FROM {table.raw}").to_arrow_table()["v"].combine_chunks()
+        if pa.types.is_floating(values.type):
+            values = pc.if_else(pc.is_nan(values), None, values)  # as pandas writes NULL
         unread = staged.notes.outside.get(f"{name}.{column}", 0)
         there = rows - values.null_count + unread
         outside = 0

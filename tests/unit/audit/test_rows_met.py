@@ -57,6 +57,7 @@ def met(declared: str, values: list[object]) -> dict[tuple[str, str], Met]:
         ("{type: number, min: 0, max: 9}", [5.0, 10.0, -1.0], "outside", 2, ""),
         ("{type: number, min: 0, max: 9, specials: [low]}", ["low", "high", "3"], "unreadable", 1, ""),
         ("{type: boolean}", [True, None], "null", 1, ""),
+        ("{type: number, min: 0, max: 9}", [1.5, float("nan")], "null", 1, ""),
     ],
 )  # fmt: skip
 def test_what_a_column_holds_that_it_cannot_take(declared: str, values: list[object], kind: str, rows: int, write: str) -> None:
