@@ -91,7 +91,7 @@ def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]
 
     wanted = arrow_type(column)
     if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+        array = _written_out(array)
     if pa.types.is_time(array.type):
         array = _within_a_day(array)
     if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
@@ -110,6 +110,15 @@ def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]
     except pa.ArrowException:
         # A value beyond the type is among them: each is looked at by itself.
         return read_values(_values(array), column)
+
+
+def _written_out(array: pa.DictionaryArray) -> pa.Array:
+    """The values that a dictionary's codes stand for. Arrow looks nothing up among views of texts, as polars has them."""
+    import pyarrow as pa
+
+    if array.dictionary.type == pa.string_view():
+        array = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(pa.large_string()))
+    return array.dictionary_decode()
 
 
 def _natural(array: pa.Array) -> pa.Array:
