@@ -130,10 +130,18 @@ class StageDoor:
         self._staged.encode(table, codec, related)
 
     def group(
-        self, group: ColumnGroup, columns: Domain, history: Domain, most_rows: int, levels: Coarsenings, share: float
+        self,
+        group: ColumnGroup,
+        columns: Domain,
+        history: Domain,
+        most_rows: int,
+        most_sequences: int,
+        levels: Coarsenings,
+        share: float,
     ) -> Curator:
-        """For a model: the rows of one column group, history joined upwards."""
-        return self._gate.curator(self._staged.view(group, columns, history, most_rows, levels), share)
+        """For a model: the rows of one column group, history joined upwards. An entity has at most so many sequences of them."""
+        view = self._staged.view(group, columns, history, most_rows, levels)
+        return self._gate.curator(replace(view, most_sequences=most_sequences), share)
 
     def note(self, notes: Callable[[LocalNotes], None]) -> None:
         """Hand the true numbers of what was left out to whoever runs the fit: internal, not private."""

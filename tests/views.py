@@ -48,6 +48,12 @@ class ArrayView:
     def sparse_counts(self, marginal: Marginal, weights: Integers | None = None) -> tuple[Integers, Integers]:
         return kernel.count_sparse(self.coded, marginal, weights)
 
+    def beginnings(self) -> ArrayView:
+        first = self.position == 0
+        columns = {name: codes[first] for name, codes in self.columns.items()}
+        kept = (self.domain, self.entity_ids, self.owner[first], self.position[first], columns)
+        return ArrayView(*kept, 1, 0, self.coarsenings, f"{self.name}, first rows")
+
     @property
     def coded(self) -> kernel.CodedRows:
         position = self.position if self.memory else None

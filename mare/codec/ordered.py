@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mare.schema import Schema
+from mare.schema.caps import link_cap
 from mare.schema.columns import DEFAULT_BINS, PACES, Ordinal, keeps_each
 from mare.schema.columns.ordinal import Ends
 from mare.schema.columns.ticks import open_ticks
@@ -58,7 +59,7 @@ def ordered_codec(
     if column.first is None:
         return RelativeCodec(scale, placed, placing, slots=slots, within=within)
     start = _first(column, column.first, scale, None if first is None else first.bins, anchors, (low, high))
-    lasting = (None if elapsed is None else elapsed.bins) or _lasting(start, placing)
+    lasting = (None if elapsed is None else elapsed.bins) or _lasting(start, placing, _most_rows(schema, table))
     pacing = _paces(placing, start) if column.is_paced else None
     return RelativeCodec(scale, placed, placing, replace(start, lasting=lasting, pacing=pacing), slots=slots, within=within)
 
@@ -145,8 +146,14 @@ def _first(
     return FirstCodec(scale, learned or cut(min(low, high), high, None, "linear", most), placing)
 
 
-def _lasting(first: FirstCodec, placing: Placing) -> OpenBins:
-    """Where a sequence can be when a row begins: what lies further on counts as the end of that range."""
+def _most_rows(schema: Schema, table: str) -> int:
+    cap = link_cap(schema, table)
+    return 1 if cap is None else cap.rows
+
+
+def _lasting(first: FirstCodec, placing: Placing, rows: int) -> OpenBins:
+    """Where a sequence can be when a row begins: what lies further on counts as the end of that range. Every row but the first
+    may take it as far as a row may be from the one before."""
     low, high = first.placed.low or 0, first.placing.furthest or first.placed.high or 0
     if placing.ends_above and not first.placing.anchors:
         return OpenBins(0, high - low, "mixed", DEFAULT_BINS)
@@ -154,7 +161,8 @@ def _lasting(first: FirstCodec, placing: Placing) -> OpenBins:
     if not backwards and (placing.reach is None or placing.ends_above):
         high = max(1, high) * MUCH_LONGER
     elif not backwards:
-        high += placing.reach or 0
+        # Cells of a distance are ever smaller towards its beginning, so that a far end costs little; a calendar's are equal.
+        high += (placing.reach or 0) * (max(1, rows - 1) if first.placing.anchors else 1)
     limits = first.scale.limits
     return OpenBins(low, min(high, limits[1] - limits[0]), "mixed" if first.placing.anchors else "linear", DEFAULT_BINS)
 

@@ -92,6 +92,9 @@ class Task:
     """By name, of a column or of history: how many rows there are of what it belongs to, noisy. A thousand transfers that share
     twelve admissions tell little of what an admission's type does to a transfer, and much of what a transfer's unit does."""
 
+    length: float | None = None
+    """How many rows a sequence has on average, noisy, where rows are sequences and that is known."""
+
     @cached_property
     def domain(self) -> Domain:
         return self.history.merge(self.columns)

@@ -101,7 +101,10 @@ def carried(look: FineHistogram, placed: OpenBins, ratio: Fraction) -> FineHisto
     if len(set(edges)) != len(edges) or len(edges) < 2 or any(edge.denominator != 1 for edge in edges):
         return None
     edges[0], edges[-1] = Fraction(0), Fraction(high - low + 1)
-    grid = replace(look.grid, edges=tuple(float(edge) for edge in edges))
+    told = tuple(float(edge) for edge in edges)
+    if len(set(told)) != len(told):  # beyond 2^53 doubles cannot tell neighbours apart
+        return None
+    grid = replace(look.grid, edges=told)
     return replace(look, grid=grid, noisy=look.noisy[cells])
 
 

@@ -21,7 +21,7 @@ from mare.installed import __version__
 from mare.models import get_model
 from mare.planning import Plan
 from mare.planning.plan import phase_shares
-from mare.planning.sensitivity import row_bounds
+from mare.planning.sensitivity import most_sequences, row_bounds
 from mare.ports import Source
 from mare.privacy.bits import BitSource, OsBits, SeededBits
 from mare.privacy.budget import Budget, Pledge
@@ -192,11 +192,11 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             for group in settled.groups:
                 tell(f"fitting {group.name}")
                 levels = group_levels(group.group, group.columns, group.history, coded)
-                curator = door.group(
-                    group.group, group.columns, group.history, group.sensitivity, levels, models_share * group.share
-                )
+                sequences, share = most_sequences(schema, bounds, group.group.table, group.group.part), models_share * group.share
+                curator = door.group(group.group, group.columns, group.history, group.sensitivity, sequences, levels, share)
                 known, told_by = sizes.known(group.group.table, group.group.part), sizes.told_by(group)
                 task = replace(group.task, rows=known, told_by=told_by, rehearsed=rehearsal.history(group))
+                task = replace(task, length=sizes.length(group.group.table, group.group.part))
                 fitted = get_model(group.model).fit(curator, task)
                 rehearsal.know(group, fitted)
                 arrays[group.name] = fitted.arrays()

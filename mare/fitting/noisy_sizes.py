@@ -52,6 +52,11 @@ class Sizes:
         above = {label: self.of(column.table, column.part) for label, (column, _) in seen.items() if column.kind != "free"}
         return {**dict.fromkeys((*settled.columns, *seen), own), **{label: min(own, rows) for label, rows in above.items()}}
 
+    def length(self, table: str, part: Part) -> float | None:
+        """Of the sequences that a group's rows form: how many rows one has on average."""
+        ordered = self.parents[table] if part == "context" else table
+        return None if ordered is None else self.lengths.get(ordered)
+
     @property
     def rows_each(self) -> dict[str, int]:
         """By table, how many rows an entity has on average, at least 1."""

@@ -96,6 +96,13 @@ def _owned(paths: Sequence[tuple[RowBound, TableEdge]]) -> RowBound:
     return RowBound(sum(bound.rows for bound, _ in paths), text, len(paths))
 
 
+def most_sequences(schema: Schema, bounds: Mapping[str, RowBound], table: str, part: Part) -> int:
+    """How many sequences of a column group one entity may have: as many as rows that its rows belong to."""
+    ordered = schema.parent_name(table) if part == "context" else table
+    above = None if ordered is None else schema.parent_name(ordered)
+    return 1 if above is None else bounds[above].rows
+
+
 def group_bound(schema: Schema, bounds: Mapping[str, RowBound], table: str, part: Part) -> RowBound:
     """S of a column group: a context has one row per parent row, so it has the parent's."""
     above = schema.parent_name(table) if part == "context" else table

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import overload
 
 from mare.domain import Coarsenings, Domain, Marginal
-from mare.errors import BudgetError
+from mare.errors import BudgetError, PrivacyError
 
 from .answers.asking import MOST_CELLS
 from .answers.clipping import AnyClip, ChosenClip, Clip
@@ -136,6 +136,13 @@ class Curator:
     def pure(self) -> bool:
         """Whether the budget is pure ε: public."""
         return self._till.pure
+
+    def beginnings(self, share: float) -> Curator:
+        """A curator over the first row of each sequence alone, with this part of the budget set aside for it. An entity has few
+        such rows, so that little noise hides them."""
+        if not self.memory:
+            raise PrivacyError(f"{self._till.where}: its rows are no sequences, so none of them is a first one.")
+        return Curator(self._till.lent(self._till.view.beginnings(), share))
 
     def blur(self, share: float) -> float:
         """How sharp a choice for this share would be, by scores that an entity moves by 1: so many entities behind is chosen e

@@ -3,6 +3,7 @@
 | candidate | judged by | one entity moves it by at most |
 |---|---|---|
 | `Tvd` | n·TVD of a child and its parents together, from independence; given others, summed over their values | 2 |
+| `Tvd`, merged | the same, but what the others leave unexplained is added up before it is measured | 2, and a unit a cell |
 | `TvdToReleased` | the same against a distribution of the child that was already released | 1 |
 | `FScore` | n·F of PrivBayes 2017, of a child with two values | 1 |
 | `Distance` | weighted L1 distance to a public table (AIM, MST) | its weight |
@@ -38,6 +39,9 @@ class Tvd:
     child: Axis
     parents: tuple[Axis, ...]
     given: tuple[Axis, ...] = ()
+    merged: bool = False
+    """How far child and parents are together from what the others explain of them: a table of the two, hence with hardly anything
+    that chance alone shows; and blind to what they do in each case differently."""
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,13 @@ class Till:
         """That fraction of the allowance, if so much is left."""
         return portion_of(share, self._allowance, self._allowance - self._spent, self.where)
 
+    def lent(self, view: PrivateView, share: float) -> Till:
+        """A till over another view of the same rows, with that fraction of the allowance: it is gone from this one."""
+        portion = self.portion(share)
+        till = Till(self.ledger, self.bits, self.tape, view, portion)
+        self._spent += portion
+        return till
+
     def quote(self, sensitivity_squared: int, share: float) -> Quote:
         """The noise that a share buys. ``sensitivity_squared`` is L1² under pure ε, L2² under (ε, δ), in units of the answer."""
         portion = self.portion(share)

@@ -57,6 +57,10 @@ class PrivateView(Protocol):
 
     # ------------------------------------------------------------------ secret
 
+    def beginnings(self) -> PrivateView:
+        """The first row of each sequence alone: a view like any other, with a cap of its own. Where rows have an order."""
+        ...
+
     def largest_entity(self) -> int:
         """Rows of the entity that has most of them. The curator asserts it against the cap, and never tells."""
         ...

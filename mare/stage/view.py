@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from mare.domain import Coarsenings, CodeArray, Domain, Marginal
 from mare.errors import InternalError
 from mare.relational.placing import Index
@@ -36,7 +38,21 @@ class StagedView:
     position: Index | None = None
     """Of each row, its place in its sequence; needed where there is a memory."""
     coarsenings: Coarsenings = field(default_factory=dict)
+    most_sequences: int | None = None
+    """How many sequences an entity may have, where rows have an order: as many as rows that they belong to."""
     _gathered: dict[str, CodeArray] = field(default_factory=dict)
+
+    def beginnings(self) -> StagedView:
+        if self.position is None or self.most_sequences is None:
+            raise InternalError(f"view {self.name!r} has no sequences, and so no first rows")
+        first = np.flatnonzero(self.position == 0)
+
+        def look(name: str) -> CodeArray:
+            return self._codes(name)[first]
+
+        most = min(self.most_sequences, self.max_rows_per_entity)
+        name, owner = f"{self.name}, first rows", self.owner[first]
+        return StagedView(name, self.domain, most, self.all_entities, owner, {}, look, coarsenings=self.coarsenings)
 
     def largest_entity(self) -> int:
         return int(self.rows_per_entity().max(initial=0))

@@ -63,6 +63,7 @@ def lonely(n: int = 60) -> ArrayView:
 QUALITIES: dict[str, list[Candidate | None]] = {
     "tvd": [None, Tvd(SEX, (WARD,)), Tvd(SEX, (WARD, AGE)), Tvd(WARD, (Axis("ward", lag=1),))],
     "conditional": [Tvd(SEX, (WARD,), given=(AGE,)), Tvd(WARD, (AGE,), given=(SEX, Axis("sex", same_as_lag=1)))],
+    "merged": [None, Tvd(SEX, (WARD,), (AGE,), merged=True), Tvd(WARD, (AGE,), (SEX,), merged=True)],
     "released": [TvdToReleased(SEX, (WARD,), (7, 3)), TvdToReleased(SEX, (AGE,), (1, 0)), None],
     "f": [FScore(SEX, (WARD,)), FScore(SEX, (WARD, AGE))],
     "distance": [

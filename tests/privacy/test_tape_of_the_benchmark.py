@@ -82,4 +82,5 @@ def test_no_patient_shows_on_the_way_that_large_data_takes(seed: int) -> None:
     (entities,) = next(entry.released for entry in entries if entry.query.what == "number of entities")
     assert int(entities.ravel()[0]) > 250_000
     assert max(len(marginal.axes) for entry in entries for marginal in entry.query.marginals) >= 4
+    assert any(entry.query.view == "transfers.rows, first rows" for entry in entries)
     assert max(table.size for entry in entries if entry.query.view == "patients.birth_year" for table in entry.released) > 200

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import SAME, Axis, Codes, Ladder, Task, smallest_dtype
+from mare.domain import SAME, Axis, Codes, Domain, Ladder, Task, drawing, smallest_dtype
 from mare.errors import ReleaseError
 
 from .candidates import Family
 from .noisy_tables import Table
 
 Integers = NDArray[np.int64]
+
+_FIRST = "first."
+"""What the names of the arrays begin with that belong to first rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +37,16 @@ class FittedPrivBayes:
     """Columns that carry their previous value along: its name in the history."""
     replacement: bool = True
     """False: of rows that are drawn together, every value gets its quota, up to one row."""
+    beginning: Beginning | None = None
+    """What first rows of sequences are drawn from, where they have a network of their own."""
     _ladders: dict[Axis, Ladder] = field(default_factory=dict)
 
     @property
     def looks_at(self) -> frozenset[str]:
         """The history that any column depends on: nothing else has to be gathered."""
         parents = {parent.column for family in self.families for parent in family.parents}
-        return frozenset(parents | set(self.carried.values()))
+        first = {self.beginning.previous, *self.beginning.network.looks_at} if self.beginning is not None else set()
+        return frozenset(parents | set(self.carried.values()) | first)
 
     @property
     def row_by_row(self) -> bool:
@@ -68,6 +74,8 @@ class FittedPrivBayes:
             else:
                 codes = self._find(family.child, row, uniform)
             drawn[name] = codes.astype(smallest_dtype(self.sizes[name]))
+        if self.beginning is not None:
+            self.beginning.draw(drawn, history, rng)
         return Codes(history.rows, drawn)  # type: ignore[arg-type]
 
     def _find(self, child: Axis, row: Integers, uniform: NDArray[np.float64]) -> Integers:
@@ -117,7 +125,40 @@ class FittedPrivBayes:
                     arrays[f"level.{place}.{number}"] = self.levels[parent].astype(np.int32)
         if not self.replacement:
             arrays["quotas"] = np.ones(1, dtype=np.int32)
+        if self.beginning is not None:
+            arrays |= {f"{_FIRST}{name}": array for name, array in self.beginning.network.arrays().items()}
         return arrays
+
+
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """The network of the first rows of sequences."""
+
+    network: FittedPrivBayes
+    previous: str
+    """A column of the row before, by its name in the history."""
+    absent: int
+    """Its code where there is no such row."""
+
+    def draw(self, drawn: dict[str, NDArray[np.integer]], history: Codes, rng: np.random.Generator) -> None:
+        """Draw the first rows among these anew."""
+        rows = np.flatnonzero(history[self.previous] == self.absent)
+        if not len(rows):
+            return
+        seen = Codes(len(rows), {name: history[name][rows] for name in self.network.looks_at if name in history.columns})
+        for name, codes in self.network.sample(seen, drawing(rng, "first rows", rows)).columns.items():
+            drawn[name][rows] = codes
+
+
+def row_before(task: Task) -> str | None:
+    """The name of a column of the row before, where rows have one."""
+    return next((name for name, (_, lag) in task.lags.items() if lag == 1), None)
+
+
+def first_task(task: Task) -> Task:
+    """What is asked of first rows: nothing was before them."""
+    known = [(name, task.history.size(name)) for name in task.history if name not in task.lags]
+    return replace(task, history=Domain.of(known), lags={}, rows=None, rehearsed=None, told_by={})
 
 
 def quotas(row: Integers, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -137,7 +178,14 @@ def quotas(row: Integers, rng: np.random.Generator) -> NDArray[np.float64]:
 
 def load_fitted(task: Task, arrays: Mapping[str, NDArray[np.generic]]) -> FittedPrivBayes:
     """The network back from its arrays; refuses what is not one for this task."""
-    return _Loading(task, arrays).run()
+    first = {name.removeprefix(_FIRST): array for name, array in arrays.items() if name.startswith(_FIRST)}
+    loaded, previous = _Loading(task, arrays).run(), row_before(task)
+    if not first:
+        return loaded
+    if previous is None:
+        raise ReleaseError(f"group {task.group!r}: it has tables of first rows, but its rows are no sequences.")
+    network = _Loading(first_task(task), first).run()
+    return replace(loaded, beginning=Beginning(network, previous, task.history.size(previous) - 1))
 
 
 class _Loading:

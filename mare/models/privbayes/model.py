@@ -14,7 +14,7 @@ from mare.models.protocol import FittedModel, Workload
 
 from .agreement import agreed_conditionals
 from .candidates import Candidates, carried_columns
-from .fitted import FittedPrivBayes, load_fitted
+from .fitted import Beginning, FittedPrivBayes, first_task, load_fitted, row_before
 from .network import Evidence, GreedySearch
 from .noisy_scores import NoisyScoreSearch
 from .noisy_tables import Measured, measured_together
@@ -32,6 +32,11 @@ _ROWS_A_CELL = 4.0
 """A table whose cells have fewer rows than this on average shows chance as much as dependence: a coarser one may tell more."""
 _CLEAR_OF_NOISE = 20.0
 """A table whose average cell is below so many deviations of its noise is counted pair by pair, where it can be."""
+_CLEAR_BEGINNING = 500.0
+"""First rows have tables of their own where so many cells of one would stand clear of the noise."""
+_LONG = 4.0
+"""Of shorter sequences first rows are a large part of all: the tables of all rows tell enough of them. So they do of numbers of
+children, whatever the length."""
 _RATES = 0.005
 """Share for how often columns repeat their previous value."""
 
@@ -52,34 +57,64 @@ class PrivBayesModel:
         return Workload(histograms=len(sizes), largest=max(sizes, default=0), cells=sum(sizes))
 
     def fit(self, curator: Curator, task: Task) -> FittedModel:
-        settings = Settings.of(task)
-        sizes = dict(zip(task.domain.names, task.domain.sizes, strict=True))
-        if not len(task.columns):
-            return FittedPrivBayes(sizes, (), {})
-        entities = max(_FEWEST, float(curator.entities(_ENTITIES, with_rows=True).value))
-        singles = _one_way(curator, task, settings)
-        exact = [single for single in singles if not single.counts.marginal.axes[0].level]
-        one_way = {single.counts.marginal.axes[0].column: norm_subtract(single.fractions) for single in exact}
-        carried = carried_columns(curator, task, settings, one_way, _RATES, _clip(curator, settings))
-        rest = max(1e-9, curator.remaining - settings.structure)
-        evidence = Evidence(entities, one_way, _expected_noise(task, settings, exact[-1], rest))
-        room = min(evidence.clear_cells, max([entities, *task.told_by.values()]) / _ROWS_A_CELL)
-        apart_above = evidence.clear_cells / _CLEAR_OF_NOISE if _in_pairs(task, settings) else inf
-        candidates = Candidates(task, settings, curator.coarsenings, carried, room, apart_above)
-        search = GreedySearch if settings.search == "greedy" else NoisyScoreSearch
-        families = search(curator, candidates, settings, evidence).run()
-        # What the search did not use goes to the families.
-        asked = [candidates.parts(family) for family in families]
-        counted = curator.counts([part for parts in asked for part in parts], curator.remaining, _clip(curator, settings))
-        together = iter(measured_together(counted, task.rows))
-        tables = [[next(together) for _ in parts] for parts in asked]
-        conditionals = agreed_conditionals(task, settings, curator.coarsenings, families, singles, tables)
-        looked_at = {axis for family in families for axis in family.parents if axis.level}
-        levels = {axis: curator.coarsenings[axis.column][axis.level - 1].codes for axis in looked_at}
-        return FittedPrivBayes(sizes, tuple(families), conditionals, levels, carried, settings.replacement)
+        return _network(curator, task, Settings.of(task))
 
     def load(self, task: Task, arrays: Mapping[str, NDArray[np.generic]]) -> FittedModel:
         return load_fitted(task, arrays)
+
+
+def _network(curator: Curator, task: Task, settings: Settings) -> FittedPrivBayes:
+    """Of the rows that the curator is for."""
+    sizes = dict(zip(task.domain.names, task.domain.sizes, strict=True))
+    if not len(task.columns):
+        return FittedPrivBayes(sizes, (), {})
+    entities = max(_FEWEST, float(curator.entities(_ENTITIES, with_rows=True).value))
+    singles = _one_way(curator, task, settings)
+    exact = [single for single in singles if not single.counts.marginal.axes[0].level]
+    one_way = {single.counts.marginal.axes[0].column: norm_subtract(single.fractions) for single in exact}
+    beginning = _beginning(curator, task, settings, entities, exact[-1])
+    carried = carried_columns(curator, task, settings, one_way, _RATES, _clip(curator, settings))
+    rest = max(1e-9, curator.remaining - settings.structure)
+    rows = max([entities, *task.told_by.values()])
+    evidence = Evidence(entities, one_way, _expected_noise(task, settings, exact[-1], rest), rows)
+    room = min(evidence.clear_cells, rows / _ROWS_A_CELL)
+    apart_above = evidence.clear_cells / _CLEAR_OF_NOISE if _in_pairs(task, settings) else inf
+    candidates = Candidates(task, settings, curator.coarsenings, carried, room, apart_above)
+    search = GreedySearch if settings.search == "greedy" else NoisyScoreSearch
+    families = search(curator, candidates, settings, evidence).run()
+    # What the search did not use goes to the families.
+    asked = [candidates.parts(family) for family in families]
+    counted = curator.counts([part for parts in asked for part in parts], curator.remaining, _clip(curator, settings))
+    together = iter(measured_together(counted, task.rows))
+    tables = [[next(together) for _ in parts] for parts in asked]
+    conditionals = agreed_conditionals(task, settings, curator.coarsenings, families, singles, tables)
+    looked_at = {axis for family in families for axis in family.parents if axis.level}
+    levels = {axis: curator.coarsenings[axis.column][axis.level - 1].codes for axis in looked_at}
+    return FittedPrivBayes(sizes, tuple(families), conditionals, levels, carried, settings.replacement, beginning)
+
+
+def _beginning(curator: Curator, task: Task, settings: Settings, entities: float, single: Measured) -> Beginning | None:
+    """A network of the first rows of sequences alone, where the noise leaves room for one.
+
+    In the tables of all rows the row before explains nearly everything, and what an entity is like explains the little that is
+    left: the longer the sequences, the less of it. But whoever begins in the wrong place stays there.
+    """
+    previous = row_before(task)
+    if previous is None or not curator.memory or not settings.first_rows:
+        return None
+    if task.counts or (task.length is not None and task.length < _LONG):
+        return None
+    if entities < _CLEAR_BEGINNING * _noise_of_first_rows(task, settings, single):
+        return None
+    network = _network(curator.beginnings(settings.first_rows), first_task(task), settings)
+    return Beginning(network, previous, task.history.size(previous) - 1)
+
+
+def _noise_of_first_rows(task: Task, settings: Settings, single: Measured) -> float:
+    """What a cell of their tables will be off by, in rows: an entity has one of them."""
+    counts, tables = single.counts, len(task.columns)
+    unit, more = counts.standard_deviation / counts.sensitivity, settings.one_way / settings.first_rows
+    return unit * tables * more if counts.mechanism == "discrete laplace" else unit * sqrt(tables * more)
 
 
 def _in_pairs(task: Task, settings: Settings) -> bool:

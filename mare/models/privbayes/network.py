@@ -5,6 +5,10 @@ parent, judged by how far the pair is from the released one-way table (sensitivi
 add given those chosen (sensitivity 2). History may be a parent only. A parent pays for the noise its cells will add and for the
 dependence that chance alone shows, so "none" is an honest candidate and no threshold is needed.
 
+Where chance hides more than noise does, a conditional score is mostly chance too: the more parents, the more cells. Then a
+parent is also offered by what the family leaves unexplained of child and parent alone (`Tvd.merged`), a table of two that chance
+hardly moves; and columns with few codes come first, so that those with many are drawn from them.
+
 Where noise drowns the choices themselves, a network would be made of noise, and every table of it larger than it need be. So no
 more choices are paid for than can be sharp; a column that none is left for stands alone, and its one-way table gets the budget.
 """
@@ -13,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log, prod, sqrt
+from math import inf, log, prod, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,11 +60,18 @@ class Evidence:
     """Distributions of the columns."""
     noise: float
     """What one cell of a family will be off by, as a fraction of all rows."""
+    rows: float = inf
+    """n̂ of the rows."""
 
     @property
     def clear_cells(self) -> float:
         """Cells of a table whose average cell is as large as its noise."""
         return 1 / max(self.noise, 1e-12)
+
+    @property
+    def told_by_chance(self) -> bool:
+        """Whether a table that has as many cells as there are rows still stands clear of the noise: chance alone limits it."""
+        return self.clear_cells >= self.rows
 
     @property
     def parents(self) -> int:
@@ -115,12 +126,16 @@ class GreedySearch:
     def _order(self, columns: list[str], before: Sequence[str]) -> list[Family]:
         """These columns, each with its first parent or none."""
         placed, left, families = list(before), list(columns), list[Family]()
-        wide = len(left) > self._settings.greedy_columns
+        one_by_one = len(left) > self._settings.greedy_columns
+        if self._evidence.told_by_chance:
+            # By doublings: of columns that are about as large the schema's first is first.
+            left.sort(key=lambda name: (self._candidates.task.columns.size(name) - 1).bit_length())
+            one_by_one = True
         while left:
             options: list[Family] = []
             candidates: list[Candidate | None] = []
             penalties: list[float] = []
-            for name in left[:1] if wide else left:
+            for name in left[:1] if one_by_one else left:
                 alone = self._candidates.alone(name)
                 for parent in self._candidates.allowed(alone, placed):
                     options.append(alone.joined(parent))
@@ -145,10 +160,15 @@ class GreedySearch:
             if not allowed:
                 break
             candidates: list[Candidate | None] = [None, *(Tvd(family.child, (parent,), family.parents) for parent in allowed)]
-            index = self._choose(candidates, [0.0, *(self._penalty(family, parent) for parent in allowed)], 2)
+            penalties = [0.0, *(self._penalty(family, parent) for parent in allowed)]
+            # Numbers of children depend on no more than they must: the more, the less even they come out.
+            if self._evidence.told_by_chance and family.column not in self._candidates.task.counts:
+                candidates += [Tvd(family.child, (parent,), family.parents, merged=True) for parent in allowed]
+                penalties += [self._merged_penalty(family, parent) for parent in allowed]
+            index = self._choose(candidates, penalties, 2)
             if index == 0:
                 break
-            family = family.joined(allowed[index - 1])
+            family = family.joined(allowed[(index - 1) % len(allowed)])
         return family
 
     def _choose(self, candidates: list[Candidate | None], penalties: list[float], moves: int = 1) -> int:
@@ -169,6 +189,12 @@ class GreedySearch:
         before, after = (prod(map(self._to_chance, each.parents)) for each in (family, joined))
         freedom = max(0.0, (self._to_chance(family.child) - 1) * (after - before))
         return n * (noise + self._settings.sampling_penalty * _SHOWN_BY_CHANCE * sqrt(freedom / self._told_by(family, parent)))
+
+    def _merged_penalty(self, family: Family, parent: Axis) -> float:
+        """Chance alone, of a table of the two: noise is no matter where these are offered."""
+        n, task = self._evidence.entities, self._candidates.task
+        freedom = max(0.0, (self._to_chance(family.child) - 1) * (self._to_chance(parent) - 1))
+        return n * _SHOWN_BY_CHANCE * sqrt(freedom / max(n, task.told_by.get(parent.column, n)))
 
     def _told_by(self, family: Family, parent: Axis) -> float:
         """Rows that tell what a parent does to the child. Rows of one person are alike in what they share with each other, unless

@@ -22,6 +22,8 @@ class Settings:
     """For one-way tables: what noise drowns of the families is told by these alone."""
     children: float = 0.3
     """For the one-way table of a number of children, where the group has one: it decides how many rows there are."""
+    first_rows: float = 0.05
+    """For the first rows of sequences, which have a network of their own where the noise leaves room for it; 0: never."""
     structure: float = 0.08
     """For choosing the network."""
     search: str = "greedy"
@@ -63,11 +65,11 @@ class Settings:
         # A column may be offered parents once more than it can have (`network`): when the first offer found none.
         most = settings.structure * (1 + 1 / (settings.parents or 2)) if settings.search == "greedy" else settings.structure
         shares = (settings.one_way, settings.children, most)
-        if sum(shares) >= 0.9 or 0 in shares:
+        if sum(shares) + settings.first_rows >= 0.9 or 0 in shares:
             raise PlanError(
                 f"group {task.group!r}: one_way is {settings.one_way:g}, children {settings.children:g} and structure "
-                f"{settings.structure:g} (up to {most:g} is spent of it); each must be above 0, and together they must stay "
-                "below 0.9, so that something is left for the families."
+                f"{settings.structure:g} (up to {most:g} is spent of it); each must be above 0, and together with first_rows "
+                f"({settings.first_rows:g}) they must stay below 0.9, so that something is left for the families."
             )
         if settings.clip_portion == 1 or settings.clip_bias == 0:
             raise PlanError(

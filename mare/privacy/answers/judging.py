@@ -133,7 +133,7 @@ def _judged(till: Till, candidate: Candidate | None, mass: int, where: str) -> J
 def _sensitivity(candidate: Tvd | TvdToReleased | FScore | Distance, shape: tuple[int, ...], mass: int, where: str) -> int:
     """By the proofs in `scores`, for entities of at most this mass; and what those proofs take for granted."""
     if isinstance(candidate, Tvd):
-        return 2 * mass
+        return 2 * mass + (prod(shape) + 1 if candidate.merged else 0)
     if isinstance(candidate, TvdToReleased):
         _check_released(candidate, shape[0], where)
         return mass

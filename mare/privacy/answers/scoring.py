@@ -136,7 +136,8 @@ def _score(entry: Judged, table: Integers) -> int:
         return scores.distance(table, in_units(candidate.reference, ""), weight_units(candidate, ""), WEIGHT_BITS)
     if isinstance(candidate, Tvd):
         given = prod(entry.shape[1 + len(candidate.parents) :])
-        return scores.tvd(table.reshape(entry.shape[0], -1, given))
+        sliced = table.reshape(entry.shape[0], -1, given)
+        return scores.merged_tvd(sliced) if candidate.merged else scores.tvd(sliced)
     flat = table.reshape(entry.shape[0], -1)
     if isinstance(candidate, TvdToReleased):
         return scores.tvd_to_released(flat, np.array(candidate.released, dtype=np.int64))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mare.codec import Points, Siblings, TableCodec, code_table, decode_table, evenly, read_table, table_codec
+from mare.codec import Points, RelativeCodec, Siblings, TableCodec, code_table, decode_table, evenly, read_table, table_codec
 from mare.codec.elapsed import Advance, elapsed_name, leading, pace_name
 from mare.codec.ticks import FURTHEST
 from mare.domain import RowDraws, as_generator, numbered_keys
@@ -44,6 +44,15 @@ LEAVES = datetime(2020, 1, 1)
 
 def schema_codec(begins: str, table: str = "t", columns: list[str] | None = None) -> TableCodec:
     return evenly(table_codec(load_schema(SCHEMA.replace("BEGINS", begins)), table, columns or COLUMNS))
+
+
+def test_a_sequence_may_come_as_far_as_its_rows_can_take_it() -> None:
+    """Nine rows, each up to ten years after the one before: most of a long sequence was in one bin, the last."""
+    codec = table_codec(load_schema(SCHEMA.replace("BEGINS", AGE)), "t", COLUMNS).columns["begins"]
+    assert isinstance(codec, RelativeCodec)
+    assert codec.first is not None
+    assert codec.first.lasting is not None
+    assert codec.first.lasting.high == (codec.first.placed.high or 0) + 8 * (codec.placing.reach or 0)
 
 
 def siblings(counts: list[int]) -> Siblings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from mare.codec import Bins, OpenBins, OrdinalCodec, RelativeCodec
 from mare.codec.relative import WHOLE, FirstCodec, Placing
 from mare.codec.scales import TimeScale, WholeScale
 from mare.codec.ticks import DAY_US
-from mare.fitting.bin_placing import calendar_of, coarse_grid, cuts_of, equal_bins, learned_order, open_grid, placed_bins
+from mare.fitting.bin_placing import calendar_of, carried, coarse_grid, cuts_of, equal_bins, learned_order, open_grid, placed_bins
 from mare.fitting.weighing import Weighed, weighed
 from mare.privacy.fine_histograms import FineHistogram
 from mare.privacy.grids import Grid
@@ -55,6 +56,14 @@ def test_a_first_look_is_fine_around_zero() -> None:
     assert len(around) >= 8
     assert sorted(-edge for edge in around) == sorted(around)
     assert len(edges) < 50
+
+
+def test_an_earlier_look_whose_cells_a_double_cannot_tell_apart_from_now_on_is_left_out() -> None:
+    """A cell of one tick just below 2^59: a fit broke down there, with its budget spent."""
+    grid = Grid((0.0, 2.0**59, 2.0**59 + 2**7), "linear", 1.0)
+    look = FineHistogram(grid, np.ones(2), 0.0, 5.0, "discrete gaussian", 0.1)
+    assert carried(look, OpenBins(5, 2**59, "linear", 20), Fraction(1)) is None
+    assert carried(look, OpenBins(5, 2**60, "linear", 20), Fraction(1)) is not None
 
 
 def test_a_wide_cell_of_a_log_scale_is_drawn_from_by_factors() -> None:

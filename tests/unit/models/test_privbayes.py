@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -47,7 +49,20 @@ def test_another_columns_past_is_looked_at_on_request_only() -> None:
     def looked_back(model: FittedPrivBayes) -> bool:
         return any(Axis("visits.unit[-1]") in family.parents for family in model.families if family.column == "urgent")
 
-    assert not looked_back(fitted())
+    assert not looked_back(fitted(looks_back="own"))
+    assert looked_back(fitted())
+
+
+def test_first_rows_have_a_network_of_their_own_where_sequences_are_long_and_noise_is_low() -> None:
+    def begins(budget: Budget, length: float, **options: float) -> bool:
+        model = PrivBayesModel().fit(curator_over(visits(3000), budget)[0], replace(task(**options), length=length))
+        assert isinstance(model, FittedPrivBayes)
+        return model.beginning is not None
+
+    assert begins(HUGE, 10.0)
+    assert not begins(HUGE, 2.0)
+    assert not begins(HUGE, 10.0, first_rows=0.0)
+    assert not begins(Budget(0.5, 1e-9), 10.0)
 
 
 def test_no_family_has_more_cells_or_parents_than_allowed() -> None:

@@ -72,6 +72,32 @@ def test_the_number_of_parents_follows_from_noise_and_signal_not_from_the_number
     assert (few.parents, many.parents) == (2, 6)
 
 
+def test_where_chance_hides_more_than_noise_columns_with_few_codes_come_first() -> None:
+    """A column of 40 codes and what follows from it: a table of the few is hardly chance, one of the many would be."""
+    rng, domain = np.random.default_rng(4), Domain.of([("many", 40), ("half", 2), ("few", 4)])
+    many = rng.integers(0, 40, 3000)
+    view = array_view(range(3000), {"many": many, "half": many // 20, "few": many // 10}, domain)
+    task = Task("t.rows", domain, Domain((), ()), settle_options(PrivBayesModel(), {}), told_by=dict.fromkeys(domain, 3000.0))
+    orders = {epsilon: [family.column for family in fit(view, task, epsilon)[0].families] for epsilon in (2.0, 1e6)}
+    assert orders[1e6] == ["half", "few", "many"]
+    assert orders[2.0][0] == "many", "nothing is known of the others then, and the schema's first is first"
+    assert Evidence(3000.0, {}, 1e-4, 3000.0).told_by_chance
+    assert not Evidence(3000.0, {}, 1e-3, 3000.0).told_by_chance
+
+
+def test_a_parent_is_also_judged_by_what_the_family_leaves_unexplained_of_the_two() -> None:
+    """Many weak parents: with each one more the cells of all together hold more chance, a table of two does not."""
+    rng, people = np.random.default_rng(4), 4000
+    parents = {f"p{place}": rng.integers(0, 4, people) for place in range(5)}
+    child = (rng.random(people) < 0.2 + 0.04 * sum(parents.values())).astype(int)
+    columns, history = Domain.of([("child", 2)]), Domain.of([(name, 4) for name in parents])
+    view = array_view(range(people), {**parents, "child": child}, history.merge(columns))
+    told_by = dict.fromkeys((*columns, *history), float(people))
+    options = settle_options(PrivBayesModel(), {"parents": 5})
+    (family,) = fit(view, Task("t.rows", columns, history, options, told_by=told_by), 1e6)[0].families
+    assert {axis.column for axis in family.parents} == set(parents)
+
+
 def test_chance_counts_the_codes_that_occur_not_those_that_might() -> None:
     """Of 30 codes one has nearly all rows: the dependence that chance shows is that of two or three."""
     domain = Domain.of([("a", 3), ("b", 30)])

@@ -68,6 +68,11 @@ class ListedView:
         cells = sorted(place for place, count in found.items() if count)
         return np.array(cells, dtype=np.int64), np.array([found[place] for place in cells], dtype=np.int64)
 
+    def beginnings(self) -> ListedView:
+        places = [next(place for place, (owner, _) in enumerate(self.rows) if owner == entity) for entity in self._present()]
+        rows = tuple(self.rows[place] for place in sorted(places))
+        return replace(self, rows=rows, max_rows_per_entity=1, memory=0, name=f"{self.name}, first rows")
+
     def without(self, gone: int) -> ListedView:
         """The neighbour: the same data, one entity removed."""
         rows = tuple((entity, codes) for entity, codes in self.rows if entity != gone)

@@ -75,6 +75,23 @@ def test_entities_with_rows_are_those_that_a_view_tells_anything_of() -> None:
     assert {charge.sensitivity for charge in door.ledger.charges} == {1.0}
 
 
+def test_first_rows_are_told_apart_with_little_noise_and_paid_from_the_same_budget() -> None:
+    door = gate(Budget(2000.0, 0))
+    curator = door.curator(visits(cap=100), 1.0)
+    beginnings = curator.beginnings(0.25)
+    assert curator.remaining == 0.75
+    (ward,) = beginnings.counts([Marginal.of("ward")])
+    assert ward.values.tolist() == [2, 1]
+    assert ward.sensitivity == 1
+    assert beginnings.remaining == 0
+    (charge,) = door.ledger.charges
+    assert (charge.view, charge.cost) == ("visits.rows, first rows", 500.0)
+    with pytest.raises(BudgetError):
+        curator.beginnings(0.8)
+    with pytest.raises(PrivacyError, match="no sequences"):
+        beginnings.beginnings(0.5)
+
+
 @pytest.mark.parametrize("budget", [PURE, ZCDP], ids=["pure", "approximate"])
 def test_how_sharp_a_choice_would_be_is_known_before_it_is_made_and_costs_nothing(budget: Budget) -> None:
     door = gate(budget)

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mare.privacy.scores import distance, f_score, rank_distance, tvd, tvd_to_released
+from mare.privacy.scores import distance, f_score, merged_tvd, rank_distance, tvd, tvd_to_released
 from tests.conftest import examples
 
 Table = NDArray[np.int64]
@@ -102,6 +102,31 @@ def test_slices_cannot_add_up_to_more_than_the_whole_entity() -> None:
     added[1, 1, :] = 10
     moved = tvd(table + added) - tvd(table)
     assert 1.99 * 30 - 3 < moved <= 2 * 30
+
+
+def slow_merged(table: Table) -> Fraction:
+    """As the formula says, unrounded."""
+    differences = Fraction(0)
+    for x, q in np.ndindex(table.shape[:2]):
+        left, right, total = table.sum(axis=1)[x], table.sum(axis=0)[q], table.sum(axis=(0, 1))
+        slices = [Fraction(int(r) * int(c), int(n)) if n else 0 for r, c, n in zip(left, right, total, strict=True)]
+        differences += abs(int(table[x, q].sum()) - sum(slices))
+    return differences / 2
+
+
+@given(neighbours())
+@example((np.array([[2**58, 3], [5, 2**57]]).reshape(2, 2, 1), np.array([[0, 0], [0, 40]]).reshape(2, 2, 1)))
+def test_merged_an_entity_moves_tvd_by_twice_its_mass_and_a_unit_a_cell(pair: tuple[Table, Table]) -> None:
+    table, added = pair
+    before, after = merged_tvd(table), merged_tvd(table + added)
+    assert abs(after - before) <= 2 * added.sum() + table.size + 1
+    assert abs(before - slow_merged(table)) <= table.size
+
+
+def test_merged_what_differs_from_case_to_case_cancels_out_and_what_is_the_same_adds_up() -> None:
+    same, other = np.array([[60, 40], [40, 60]], dtype=np.int64), np.array([[40, 60], [60, 40]], dtype=np.int64)
+    assert merged_tvd(np.stack([same, other], axis=2)) == 0 < tvd(np.stack([same, other], axis=2))
+    assert merged_tvd(np.stack([same, same], axis=2)) == tvd(np.stack([same, same], axis=2)) == 20 * 2
 
 
 @given(neighbours(slices=1), st.lists(st.integers(0, 2**40), min_size=4, max_size=4).filter(lambda p: p[0] > 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,20 @@ def test_an_axis_that_looks_back_is_the_history_column_that_does(tmp_path: Path)
                 checked += 1
         assert view_of(staged, groups["stays.rows"]).memory == view_of(staged, groups["notes.context"]).memory == 2
         assert checked >= 8
+
+
+def test_the_first_rows_of_a_view_are_those_without_a_row_before(tmp_path: Path) -> None:
+    with encoded(tmp_path) as (staged, groups):
+        group = groups["stays.rows"]
+        view = replace(view_of(staged, group), most_sequences=1)
+        first = view.beginnings()
+        before = next(str(h) for h in group.group.history if h.name == "ward" and h.lag == 1)
+        both, alone = view.counts([Marginal.of(before, "ward")])[0], first.counts([Marginal.of("ward")])[0]
+        np.testing.assert_array_equal(both[-1], alone)
+        assert both[:-1].any()
+        assert (first.memory, first.max_rows_per_entity, first.largest_entity()) == (0, 1, 1)
+        with pytest.raises(InternalError, match="no sequences"):
+            view_of(staged, groups["patients.rows"]).beginnings()
 
 
 def test_rows_of_a_staged_view_are_sorted_by_entity_and_add_up(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import exp, inf, nan, sqrt
+from math import exp, inf, nan, prod, sqrt
 
 import numpy as np
 import pytest
@@ -59,6 +59,14 @@ CASES: list[tuple[Candidate, int]] = [
     (Distance(Marginal.of("sex"), np.array([2.0, 3.0])), 1),
     (Distance(Marginal.of("sex"), np.array([2.0, 3.0]), weight=2.5), 2.5),  # type: ignore[list-item]
 ]
+
+
+@pytest.mark.parametrize(("weighting", "mass"), [("entity", 1), ("row", 7)])
+def test_a_merged_score_is_charged_for_its_rounding_too(weighting: Weighting, mass: int) -> None:
+    _, curator = opened(cap=7)
+    chosen = curator.select([None, Tvd(SEX, (WARD,), (AGE,), merged=True)], 0.5, weighting=weighting)
+    sizes = [curator.domain.size(name) for name in ("sex", "ward", "age")]
+    assert chosen.sensitivity == 2 * mass + (prod(sizes) + 1) / 2**20
 
 
 @pytest.mark.parametrize(("candidate", "sensitivity"), CASES, ids=lambda value: type(value).__name__)
