@@ -21,6 +21,7 @@ TOPICS: Mapping[str, str] = {
     "per entity": "max_per_entity is a guess: by the caps alone, one entity could have many more rows",
     "nulls": "rows where this is NULL are dropped, if there are any; what to write then stands there",
     "keys": "keys guessed from names, since the source declares none",
+    "unique": "unique in the source, and not kept: its columns are modelled",
     "links": "references guessed from names, since the source declares none",
     "second": "a second reference to the same people or rows: what it is taken for stands there",
     "times": "which time follows which, and how far at most, is guessed from names",
