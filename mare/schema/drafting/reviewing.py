@@ -26,7 +26,7 @@ TOPICS: Mapping[str, str] = {
     "second": "a second reference to the same people or rows: what it is taken for stands there",
     "times": "which time follows which, and how far at most, is guessed from names",
     "facts": "facts about a person, repeated in their rows: the same in all of them?",
-    "dropped": "dropped as free text or personal, by its name",
+    "dropped": "dropped as free text or personal, by its name (fill: fake makes names and addresses up)",
     "ids": "ids that lead to no table: made anew, equal ones come apart",
     "codes": "taken for codes, by their names",
     "flags": "taken for 0 and 1 alone",
