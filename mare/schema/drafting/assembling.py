@@ -112,15 +112,24 @@ _ESSENTIAL = ("table", "column", "references", "type", "order_by")
 
 
 def mend(draft: Draft) -> Draft:
-    """The same draft, without what the checks refuse."""
+    """The same draft, without what the checks refuse, and without what they would ask though nobody has to answer."""
     for _ in range(_MOST_ROUNDS):
         schema, faults = build_schema(plain_draft(draft))
-        errors = faults if schema is None else [fault for fault in find_faults(schema) if fault.severity == "error"]
+        if schema is not None:
+            faults = list(find_faults(schema))
+        errors = [fault for fault in faults if fault.severity == "error"] or [f for f in faults if _need_not_be_asked(draft, f)]
         if not errors:
             return draft
         draft = _without(draft, errors)
     # Where, not what: a peeked draft holds values, and an error may not carry one.
     raise InternalError(f"the draft cannot be mended ({', '.join(fault.where for fault in errors)})")
+
+
+def _need_not_be_asked(draft: Draft, fault: Fault) -> bool:
+    """Open questions that a draft answers by leaving something away. Whose privacy it is and what a type is, a person says."""
+    if fault.severity != "unsettled" or draft.entity.table is None or not fault.path or fault.path[0] != "tables":
+        return False
+    return len(fault.path) == 2 or fault.path[2] == "unique" or (fault.path[2] == "columns" and fault.path[-1] != "type")
 
 
 def _without(draft: Draft, errors: Iterable[Fault]) -> Draft:
@@ -133,6 +142,11 @@ def _without(draft: Draft, errors: Iterable[Fault]) -> Draft:
             entity = replace(entity, table=None, by=None, why=fault.what, rivals=entity.rivals)
         elif name not in tables:
             continue
+        elif len(fault.path) == 2 and fault.severity == "unsettled":
+            left_out = review(f"left out: {fault.what}", "left out")
+            tables[name] = replace(
+                tables[name], role="unsettled", parent=None, ignore=True, notes=(*tables[name].notes, left_out)
+            )
         elif len(fault.path) == 2:
             del tables[name]
             header.append(review(f"{name} is not drafted: {fault.what}"))
@@ -153,6 +167,9 @@ def _mended(table: DraftedTable, fault: Fault) -> DraftedTable:
             )
         case ("sees", *_):
             return replace(table, sees=(), notes=(*table.notes, note))
+        case ("unique", int(place), *_):
+            kept = tuple(names for i, names in enumerate(table.unique) if i != place)
+            return replace(table, unique=kept, notes=(*table.notes, review(f"not kept: {fault.what}", "unique")))
         case ("unique", *_):
             return replace(table, unique=(), notes=(*table.notes, note))
         case ("ignore_columns", int(place), *_):
@@ -164,12 +181,21 @@ def _mended(table: DraftedTable, fault: Fault) -> DraftedTable:
             return replace(table, parent=table.parent.without(field).with_notes(note))
         case ("parent", *_):
             return replace(table, parent=None, role="unsettled", notes=(*table.notes, note))
+        case ("columns", str(column), *_) if fault.severity == "unsettled":
+            return replace(table, columns=tuple(_answered(table, e, note) if e.name == column else e for e in table.columns))
         case ("columns", str(column), *fields):
             return replace(table, columns=_plainer(table.columns, column, fields, note.text))
         case ("references", str(reference), *_):
-            kept = tuple(entry for entry in table.references if entry.name != reference)
-            return replace(table, references=kept, notes=(*table.notes, review(f"{reference}: {note.text}")))
+            others = tuple(entry for entry in table.references if entry.name != reference)
+            return replace(table, references=others, notes=(*table.notes, review(f"{reference}: {note.text}")))
     return replace(table, columns=(), references=(), notes=(*table.notes, note))
+
+
+def _answered(table: DraftedTable, entry: Entry, note: Note) -> Entry:
+    """What a column may hold is learned where that is possible, and dropped in a pool, where nothing is."""
+    if table.role == "pool" or "learn" in entry.fields:
+        return Entry(entry.name, {"type": "text", "nullable": True}, (note,))
+    return entry.with_fields({"learn": True})
 
 
 def _plainer(entries: tuple[Entry, ...], column: str, fields: Sequence[str | int], text: str) -> tuple[Entry, ...]:

@@ -91,8 +91,9 @@ def _times(
     if order is not None and counts_visits(order):
         # Numbered by the source: their dates go on with the numbers.
         day = order_column(survey, table, (*parent.columns, order))
-        if day is not None and day not in times:
-            times[day] = relative_times(survey.table(table), day, family.depth, survey.facts, above)[day]
+        dated = relative_times(survey.table(table), day, family.depth, survey.facts, above) if day is not None else {}
+        if day is not None and day not in times and day in dated:
+            times[day] = dated[day]
     first = order_column(survey, table, parent.columns) if order is None else None
     if above is not None and first is not None and first not in times:
         times[first] = after_above(above, survey.facts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mare.schema.drafting import draft, make_draft
+from mare.schema.drafting import PublicFacts, draft, make_draft
 from mare.schema.loading import load_document
 from mare.schema.matching import match
 from mare.schema.reflection import (
@@ -16,7 +16,7 @@ from mare.schema.reflection import (
     ReflectedTable,
     Reflection,
 )
-from tests.reflections import NOTHING_KNOWN
+from tests.reflections import NOTHING_KNOWN, SIX_YEARS
 
 TABLES = (
     "patients", "admissions", "Person", "visit_occurrence", "lab events", "d_items", "provider", "address", "diagnoses_icd",
@@ -103,6 +103,14 @@ def test_every_draft_fits_the_source_that_it_was_drafted_from(reflection: Reflec
     found = match(load_document(draft(reflection, NOTHING_KNOWN)).schema, reflection)
     # A circle may be closed by references none of which may be NULL: the draft breaks one all the same, and says so.
     assert [f for f in found if f.severity == "error" and "kind: broken" not in f.what] == []
+
+
+@given(reflections(), st.sampled_from([NOTHING_KNOWN, SIX_YEARS]))
+def test_nothing_of_a_draft_is_open_but_types_parents_and_whose_privacy_it_is(reflection: Reflection, facts: PublicFacts) -> None:
+    """A parent is open where what would tell its rows apart is modelled: nobody but a person knows what to do then."""
+    document = load_document(draft(reflection, facts))
+    left = [fault for fault in document.faults if fault.path[-1] != "type" and "parent" not in fault.path]
+    assert document.schema.entity is None or left == []
 
 
 @given(reflections(), st.data())

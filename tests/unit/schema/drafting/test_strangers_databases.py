@@ -130,12 +130,12 @@ def test_dates_in_texts_are_read_as_dates_and_order_rows_as_such() -> None:
     visits = table("visits", "id integer, subject_id integer, visit_date string, stored_at string", key="id", refers=TO_PATIENT)
     schema = drafted(PATIENTS, visits)
     columns = schema.tables["visits"].columns
-    assert (columns["visit_date"].type, columns["visit_date"].format) == ("date", "%Y-%m-%d")  # type: ignore[union-attr]
-    assert (columns["stored_at"].type, columns["stored_at"].format) == ("datetime", "%Y-%m-%d %H:%M:%S")  # type: ignore[union-attr]
+    assert (columns["visit_date"].type, columns["visit_date"].format) == ("date", ("%Y-%m-%d",))  # type: ignore[union-attr]
+    assert (columns["stored_at"].type, columns["stored_at"].format) == ("datetime", ("%Y-%m-%d %H:%M:%S",))  # type: ignore[union-attr]
     assert columns["visit_date"].after == "previous.visit_date"  # type: ignore[union-attr]
     short = replace(visits.columns[2], max_length=8)
     compact = replace(visits, columns=(*visits.columns[:2], short))
-    assert drafted(PATIENTS, compact).tables["visits"].columns["visit_date"].format == "%Y%m%d"  # type: ignore[union-attr]
+    assert drafted(PATIENTS, compact).tables["visits"].columns["visit_date"].format == ("%Y%m%d",)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("item", "value"), [("analyte", "result"), ("question_id", "score"), ("vital_sign", "reading")])
