@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 import mare
+from mare.errors import SinkError
 from mare.finding import open_source
 from tests.servers import MysqlServer, PostgresServer
 from tests.twins import untold
@@ -194,16 +195,23 @@ def _without(*columns: str) -> str:
     return SCHEMA.replace("IGNORED", ", ".join(columns))
 
 
-def _synth(schema: str, source: str, target: str) -> tuple[str, ...]:
-    """Fit, sample, and give what the target says was left out."""
+def _fit(schema: str, source: str) -> mare.Release:
+    plan = mare.plan(mare.load_schema(schema), mare.Budget(epsilon=100, delta=1e-9))
+    return mare.fit(plan, source, unsafe_seed=1)
+
+
+def _pour(release: mare.Release, target: str, *, replace: bool = False) -> tuple[str, ...]:
+    """Sample, and give what the target says was left out."""
     from mare.finding import open_sink
     from mare.sampling import pour, start
 
-    plan = mare.plan(mare.load_schema(schema), mare.Budget(epsilon=100, delta=1e-9))
-    release = mare.fit(plan, source, unsafe_seed=1)
-    with open_sink(target) as sink:
+    with open_sink(target, replace=replace) as sink:
         pour(start(release), sink)
     return sink.notes
+
+
+def _synth(schema: str, source: str, target: str) -> tuple[str, ...]:
+    return _pour(_fit(schema, source), target)
 
 
 def _compared(source: str, target: str, notes: tuple[str, ...]) -> list[str]:
@@ -283,3 +291,37 @@ def test_another_kind_of_database_gets_what_it_has_words_for(
     else:
         with duckdb.connect(target) as connection:
             connection.execute(";".join(_APPLICATION))
+
+
+def test_several_schemas_go_into_several(postgres_server: PostgresServer) -> None:
+    source = postgres_server.create_database("""
+        CREATE SCHEMA hosp; CREATE SCHEMA icu;
+        CREATE TABLE hosp.patients (id serial PRIMARY KEY, sex text NOT NULL DEFAULT 'F');
+        CREATE TABLE icu.stays (id serial PRIMARY KEY, patient int NOT NULL REFERENCES hosp.patients ON DELETE CASCADE);
+        CREATE TABLE hosp.notes (code text PRIMARY KEY); CREATE TABLE icu.notes (code text PRIMARY KEY);
+        INSERT INTO hosp.patients SELECT n, 'F' FROM generate_series(1, 20) n; INSERT INTO hosp.notes VALUES ('a');
+        INSERT INTO icu.stays SELECT n, n FROM generate_series(1, 20) n; INSERT INTO icu.notes VALUES ('b');
+    """)
+    schema = """
+mare: 1
+entity: patients
+tables:
+  patients: {key: id, columns: {sex: {type: category, values: [F, M]}}}
+  stays: {key: id, parent: {table: patients, column: patient, type: independent, max_rows: 2}}
+  hosp.notes: {public: true, key: code}
+  icu.notes: {public: true, key: code}
+"""
+    target = postgres_server.create_database("CREATE SCHEMA hosp; CREATE SCHEMA icu")
+    both = "?schema=hosp,icu"
+    release = _fit(schema, source + both)
+    for replace in (False, True):
+        notes = _pour(release, target + both, replace=replace)
+        assert [note.partition(" got ")[0] for note in notes] == ["hosp.notes: notes_pkey", "icu.notes: notes_pkey"]
+        assert _compared(source + both, target + both, notes) == []
+        insert = "INSERT INTO hosp.patients DEFAULT VALUES; INSERT INTO icu.stays (patient) SELECT max(id) FROM hosp.patients"
+        postgres_server.run(target.rpartition("/")[2], insert)
+    taken = postgres_server.create_database("CREATE SCHEMA hosp; CREATE SCHEMA icu; CREATE TABLE icu.stays (a int)")
+    with pytest.raises(SinkError, match=r"already holds rows in icu\.stays"):
+        _pour(release, taken + both)
+    with pytest.raises(SinkError, match="none of that name there"):
+        _pour(release, postgres_server.create_database("CREATE SCHEMA hosp; CREATE SCHEMA a") + "?schema=hosp,a")

@@ -91,6 +91,15 @@ def free_names(connection: Connection, tables: Sequence[ReflectedTable], schema:
     return lambda name: name not in taken and wanted[name] < 2
 
 
+def lost_names(tables: Sequence[ReflectedTable], free: Callable[[str], bool]) -> Iterator[str]:
+    """What gets another name than the source's, in words."""
+    for table in tables:
+        wanted = [table.name_of(columns) for columns in (table.key, *table.uniques, *table.indexes)]
+        taken = [name for name in (*wanted, *(index.name for index in table.special_indexes)) if name and not free(name)]
+        if taken:
+            yield f"{table.name}: {', '.join(taken)} got another name: there is something of that name already"
+
+
 def counts(column: ReflectedColumn, table: ReflectedTable) -> str:
     """An identity, or the next of a sequence."""
     counter = column.counter
