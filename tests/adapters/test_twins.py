@@ -247,6 +247,7 @@ def test_postgresql_into_postgresql(postgres_server: PostgresServer) -> None:
     postgres_server.run(target.rpartition("/")[2], ";".join(_APPLICATION))
 
 
+@pytest.mark.slow
 def test_mariadb_or_mysql_into_its_own_kind(either_server: MysqlServer) -> None:
     source = either_server.create_database(MYSQL + ";".join(_rows()))
     target = either_server.create_database()
