@@ -6,12 +6,16 @@ import sqlite3
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 import mare
 from mare.errors import SinkError
-from mare.finding import open_source
+from mare.finding import open_sink, open_source
+from mare.ports import SinkTable
+from mare.schema.reflection import Counting, ReflectedColumn, ReflectedTable
 from tests.servers import MysqlServer, PostgresServer
+from tests.targets import batch
 from tests.twins import untold
 
 SCHEMA = """
@@ -202,7 +206,6 @@ def _fit(schema: str, source: str) -> mare.Release:
 
 def _pour(release: mare.Release, target: str, *, replace: bool = False) -> tuple[str, ...]:
     """Sample, and give what the target says was left out."""
-    from mare.finding import open_sink
     from mare.sampling import pour, start
 
     with open_sink(target, replace=replace) as sink:
@@ -326,3 +329,41 @@ tables:
         _pour(release, taken + both)
     with pytest.raises(SinkError, match="none of that name there"):
         _pour(release, postgres_server.create_database("CREATE SCHEMA hosp; CREATE SCHEMA a") + "?schema=hosp,a")
+
+
+@pytest.mark.parametrize("family", ["postgres", "duckdb"])
+def test_a_sequence_that_two_tables_share_goes_on_after_both(
+    family: str, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    count = Counting("sequence", "numbers", 2)
+    tables = [
+        ReflectedTable(name, (ReflectedColumn("id", "integer", nullable=False, counter=count),), key=("id",)) for name in "ab"
+    ]
+    target = postgres_server.create_database() if family == "postgres" else str(tmp_path / "target.duckdb")
+    with open_sink(target) as sink:
+        sink.create([SinkTable(table) for table in tables])
+        for table, last in zip(tables, (9, 4), strict=True):
+            sink.write(table.name, batch(table, [{"id": last}]))
+    insert = "INSERT INTO a DEFAULT VALUES; INSERT INTO b DEFAULT VALUES; INSERT INTO a DEFAULT VALUES"
+    if family == "postgres":
+        postgres_server.run(target.rpartition("/")[2], insert)
+    else:
+        with duckdb.connect(target) as connection:
+            connection.execute(insert)
+    with open_source(target) as source:
+        numbers = {table: pa.Table.from_batches(source.read(table, ["id"])).column(0).to_pylist() for table in "ab"}
+    assert numbers == {"a": [9, 11, 15], "b": [4, 13]}
+
+
+def test_a_generated_column_that_the_target_refuses_is_left_out_with_a_word(postgres_server: PostgresServer) -> None:
+    mood = ReflectedColumn("mood", "string", "mood", nullable=True)  # no list is promised: it becomes a text
+    computed = ReflectedColumn("well", "boolean", "boolean", generated=True, expression="mood = 'ok'::mood")
+    table = ReflectedTable("t", (mood,), computed=((1, computed),), dialect="postgresql")
+    target = postgres_server.create_database()
+    with open_sink(target) as sink:
+        foreseen = sink.foresee([SinkTable(table)])  # type: ignore[attr-defined]
+        sink.create([SinkTable(table)])
+    assert sink.notes == foreseen
+    assert any("well, which the source computes, was not made" in note for note in foreseen)
+    with open_source(target) as source:
+        assert [column.name for made in source.reflect() for column in made.columns] == ["mood"]

@@ -135,6 +135,19 @@ def sequences(tables: Sequence[ReflectedTable], free: Callable[[str], bool]) -> 
     return tuple(made), list(statements.values())
 
 
+def shared_on(tables: Sequence[ReflectedTable]) -> Iterator[tuple[str, str]]:
+    """After the table's name, a statement for each sequence that several columns take their numbers from: it belongs to one of
+    them, and goes on after the last row of all."""
+    taken = [(table, c) for table in tables for c in table.columns if c.counter is not None and c.counter.way == "sequence"]
+    times = Counter(sequence_of(column, table) for table, column in taken)
+    for table, column in taken:
+        name = _WORDING.name(sequence_of(column, table))
+        if times[sequence_of(column, table)] > 1:
+            last = f"SELECT max({_WORDING.name(column.name)}) AS last FROM {_WORDING.name(table.name)}"
+            moved = f"SELECT pg_catalog.setval({_WORDING.constant(name)}::pg_catalog.regclass, last) FROM ({last}) AS rows"
+            yield table.name, f"{moved} WHERE last >= (SELECT last_value FROM {name})"
+
+
 def finished(table: ReflectedTable) -> Iterator[str]:
     """Statements for a table that was just created: what its columns own, and what is said of them."""
     here = _WORDING.name(table.name)

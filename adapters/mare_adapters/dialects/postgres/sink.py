@@ -26,7 +26,7 @@ from mare_adapters.sinks.target_tables import EVERY_ACTION, WAITING, Limits, Tar
 from mare_adapters.sinks.values import csv_rows
 from mare_adapters.sinks.wording import Wording
 
-from .definitions import finished, free_names, indexes, lost_names, sequences, settle_domains
+from .definitions import finished, free_names, indexes, lost_names, sequences, settle_domains, shared_on
 from .homes import Homes, settle_homes
 from .tables import Deferring, Types, counted_on, deferring, known_types, unfit_tables
 
@@ -124,24 +124,34 @@ class PostgresSink(ServerTarget):
             self._refuse_unfit(unfit_tables(self._open, schema, [t for t in targets.tables if t.name in kept]))
             domains = settle_domains(self._open, bare, schema, release, replaces=self._replace)
             free = free_names(self._open, bare, schema)
-            made, counters = sequences(domains.tables, free)
+            settled, counters = sequences(domains.tables, free)
+            made = list(settled)
             self._types = replace(known_types(self._open, made, schema, release, replace=self._replace), free=free)
             self._deferring = deferring(self._open, schema, kept, WriteOrder.of(tables))
             for statement in (*self._types.statements, *domains.statements, *counters, *self._deferring.before):
                 self._run(statement)
-        wording = self._types.wording()
-        for table in made:
+        wording, refused = self._types.wording(), list[str]()
+        for number, table in enumerate(made):
             with writing(self._location, f"table {table.name}"):
-                self._run(wording.create_table(table))
+                if not table.computed:
+                    self._run(wording.create_table(table))
+                elif not self._may_run(wording.create_table(table)):  # an expression over a type that the target has not
+                    names = ", ".join(column.name for _, column in table.computed)
+                    refused.append(f"{table.name}: {names}, which the source computes, was not made: the target refused it")
+                    table = made[number] = replace(table, computed=())
+                    self._run(wording.create_table(table))
                 home, name = self._homes.of(table.name)
                 mark = wording.constant(marked(table.comment, mark_of(name, release, self._where(home))))
                 for statement in (f"COMMENT ON TABLE {wording.name(table.name)} IS {mark}", *finished(table)):
                     self._run(statement)
-        self._targets, self._made = targets, list(made)
-        self._notes = (*targets.notes_on(table.name for table in bare), *domains.notes, *lost_names(made, free))
+        self._targets, self._made = targets, made
+        self._notes = (*targets.notes_on(table.name for table in bare), *domains.notes, *lost_names(made, free), *refused)
         self._counting = [
             Step(f"the counters of table {table}", (table,), statement)
-            for table, statement in counted_on(self._open, schema, [table.name for table in targets.tables])
+            for table, statement in (
+                *counted_on(self._open, schema, [table.name for table in targets.tables]),
+                *shared_on(made),
+            )
         ]
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
