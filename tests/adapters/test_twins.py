@@ -6,11 +6,16 @@ import sqlite3
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 import mare
-from mare.finding import open_source
+from mare.errors import SinkError
+from mare.finding import open_sink, open_source
+from mare.ports import SinkTable
+from mare.schema.reflection import Counting, ReflectedColumn, ReflectedTable
 from tests.servers import MysqlServer, PostgresServer
+from tests.targets import batch
 from tests.twins import untold
 
 SCHEMA = """
@@ -194,16 +199,22 @@ def _without(*columns: str) -> str:
     return SCHEMA.replace("IGNORED", ", ".join(columns))
 
 
-def _synth(schema: str, source: str, target: str) -> tuple[str, ...]:
-    """Fit, sample, and give what the target says was left out."""
-    from mare.finding import open_sink
+def _fit(schema: str, source: str) -> mare.Release:
+    plan = mare.plan(mare.load_schema(schema), mare.Budget(epsilon=100, delta=1e-9))
+    return mare.fit(plan, source, unsafe_seed=1)
+
+
+def _pour(release: mare.Release, target: str, *, replace: bool = False) -> tuple[str, ...]:
+    """Sample, and give what the target says was left out."""
     from mare.sampling import pour, start
 
-    plan = mare.plan(mare.load_schema(schema), mare.Budget(epsilon=100, delta=1e-9))
-    release = mare.fit(plan, source, unsafe_seed=1)
-    with open_sink(target) as sink:
+    with open_sink(target, replace=replace) as sink:
         pour(start(release), sink)
     return sink.notes
+
+
+def _synth(schema: str, source: str, target: str) -> tuple[str, ...]:
+    return _pour(_fit(schema, source), target)
 
 
 def _compared(source: str, target: str, notes: tuple[str, ...]) -> list[str]:
@@ -239,6 +250,7 @@ def test_postgresql_into_postgresql(postgres_server: PostgresServer) -> None:
     postgres_server.run(target.rpartition("/")[2], ";".join(_APPLICATION))
 
 
+@pytest.mark.slow
 def test_mariadb_or_mysql_into_its_own_kind(either_server: MysqlServer) -> None:
     source = either_server.create_database(MYSQL + ";".join(_rows()))
     target = either_server.create_database()
@@ -283,3 +295,75 @@ def test_another_kind_of_database_gets_what_it_has_words_for(
     else:
         with duckdb.connect(target) as connection:
             connection.execute(";".join(_APPLICATION))
+
+
+def test_several_schemas_go_into_several(postgres_server: PostgresServer) -> None:
+    source = postgres_server.create_database("""
+        CREATE SCHEMA hosp; CREATE SCHEMA icu;
+        CREATE TABLE hosp.patients (id serial PRIMARY KEY, sex text NOT NULL DEFAULT 'F');
+        CREATE TABLE icu.stays (id serial PRIMARY KEY, patient int NOT NULL REFERENCES hosp.patients ON DELETE CASCADE);
+        CREATE TABLE hosp.notes (code text PRIMARY KEY); CREATE TABLE icu.notes (code text PRIMARY KEY);
+        INSERT INTO hosp.patients SELECT n, 'F' FROM generate_series(1, 20) n; INSERT INTO hosp.notes VALUES ('a');
+        INSERT INTO icu.stays SELECT n, n FROM generate_series(1, 20) n; INSERT INTO icu.notes VALUES ('b');
+    """)
+    schema = """
+mare: 1
+entity: patients
+tables:
+  patients: {key: id, columns: {sex: {type: category, values: [F, M]}}}
+  stays: {key: id, parent: {table: patients, column: patient, type: independent, max_rows: 2}}
+  hosp.notes: {public: true, key: code}
+  icu.notes: {public: true, key: code}
+"""
+    target = postgres_server.create_database("CREATE SCHEMA hosp; CREATE SCHEMA icu")
+    both = "?schema=hosp,icu"
+    release = _fit(schema, source + both)
+    for replace in (False, True):
+        notes = _pour(release, target + both, replace=replace)
+        assert [note.partition(" got ")[0] for note in notes] == ["hosp.notes: notes_pkey", "icu.notes: notes_pkey"]
+        assert _compared(source + both, target + both, notes) == []
+        insert = "INSERT INTO hosp.patients DEFAULT VALUES; INSERT INTO icu.stays (patient) SELECT max(id) FROM hosp.patients"
+        postgres_server.run(target.rpartition("/")[2], insert)
+    taken = postgres_server.create_database("CREATE SCHEMA hosp; CREATE SCHEMA icu; CREATE TABLE icu.stays (a int)")
+    with pytest.raises(SinkError, match=r"already holds rows in icu\.stays"):
+        _pour(release, taken + both)
+    with pytest.raises(SinkError, match="none of that name there"):
+        _pour(release, postgres_server.create_database("CREATE SCHEMA hosp; CREATE SCHEMA a") + "?schema=hosp,a")
+
+
+@pytest.mark.parametrize("family", ["postgres", "duckdb"])
+def test_a_sequence_that_two_tables_share_goes_on_after_both(
+    family: str, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    count = Counting("sequence", "numbers", 2)
+    tables = [
+        ReflectedTable(name, (ReflectedColumn("id", "integer", nullable=False, counter=count),), key=("id",)) for name in "ab"
+    ]
+    target = postgres_server.create_database() if family == "postgres" else str(tmp_path / "target.duckdb")
+    with open_sink(target) as sink:
+        sink.create([SinkTable(table) for table in tables])
+        for table, last in zip(tables, (9, 4), strict=True):
+            sink.write(table.name, batch(table, [{"id": last}]))
+    insert = "INSERT INTO a DEFAULT VALUES; INSERT INTO b DEFAULT VALUES; INSERT INTO a DEFAULT VALUES"
+    if family == "postgres":
+        postgres_server.run(target.rpartition("/")[2], insert)
+    else:
+        with duckdb.connect(target) as connection:
+            connection.execute(insert)
+    with open_source(target) as source:
+        numbers = {table: pa.Table.from_batches(source.read(table, ["id"])).column(0).to_pylist() for table in "ab"}
+    assert numbers == {"a": [9, 11, 15], "b": [4, 13]}
+
+
+def test_a_generated_column_that_the_target_refuses_is_left_out_with_a_word(postgres_server: PostgresServer) -> None:
+    mood = ReflectedColumn("mood", "string", "mood", nullable=True)  # no list is promised: it becomes a text
+    computed = ReflectedColumn("well", "boolean", "boolean", generated=True, expression="mood = 'ok'::mood")
+    table = ReflectedTable("t", (mood,), computed=((1, computed),), dialect="postgresql")
+    target = postgres_server.create_database()
+    with open_sink(target) as sink:
+        foreseen = sink.foresee([SinkTable(table)])  # type: ignore[attr-defined]
+        sink.create([SinkTable(table)])
+    assert sink.notes == foreseen
+    assert any("well, which the source computes, was not made" in note for note in foreseen)
+    with open_source(target) as source:
+        assert [column.name for made in source.reflect() for column in made.columns] == ["mood"]

@@ -7,6 +7,7 @@ add no foreign key later: one that refers to its own table or to a later one is 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -168,18 +169,20 @@ class DuckdbSink(FileTarget):
 
     def _count_on(self) -> None:
         """A sequence cannot be moved, so it is made when the last row is there, to go on after it."""
-        connection, done = entered(self._connection), set[str]()
+        connection = entered(self._connection)
+        counted: dict[str, list[tuple[ReflectedTable, ReflectedColumn]]] = defaultdict(list)
         for table in self._targets.tables:
             for column in table.columns:
-                if column.counter is None:
-                    continue
-                name = column.counter.sequence or f"{table.name}_{column.name}_seq"
-                at, step = f"{WORDING.name(table.name)} ALTER COLUMN {WORDING.name(column.name)}", max(column.counter.step, 1)
-                query = f"SELECT max({WORDING.name(column.name)}) FROM {WORDING.name(table.name)}"
-                last = max(0, *(int(value or 0) for (value,) in connection.execute(query).fetchall()))
-                if name not in done:
-                    connection.execute(f"CREATE SEQUENCE {WORDING.name(name)} INCREMENT BY {step} START WITH {last + step}")
-                    done.add(name)
+                if column.counter is not None:
+                    counted[column.counter.sequence or f"{table.name}_{column.name}_seq"].append((table, column))
+        for name, columns in counted.items():
+            last, step = 0, max(1, *(column.counter.step for _, column in columns if column.counter is not None))
+            for table, column in columns:
+                query = f"SELECT coalesce(max({WORDING.name(column.name)}), 0) FROM {WORDING.name(table.name)}"
+                last = max(last, *(int(value) for (value,) in connection.execute(query).fetchall()))
+            connection.execute(f"CREATE SEQUENCE {WORDING.name(name)} INCREMENT BY {step} START WITH {last + step}")
+            for table, column in columns:
+                at = f"{WORDING.name(table.name)} ALTER COLUMN {WORDING.name(column.name)}"
                 connection.execute(f"ALTER TABLE {at} SET DEFAULT nextval({WORDING.constant(name)})")
 
     def _let_go(self) -> None:

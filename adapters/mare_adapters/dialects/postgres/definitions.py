@@ -91,6 +91,15 @@ def free_names(connection: Connection, tables: Sequence[ReflectedTable], schema:
     return lambda name: name not in taken and wanted[name] < 2
 
 
+def lost_names(tables: Sequence[ReflectedTable], free: Callable[[str], bool]) -> Iterator[str]:
+    """What gets another name than the source's, in words."""
+    for table in tables:
+        wanted = [table.name_of(columns) for columns in (table.key, *table.uniques, *table.indexes)]
+        taken = [name for name in (*wanted, *(index.name for index in table.special_indexes)) if name and not free(name)]
+        if taken:
+            yield f"{table.name}: {', '.join(taken)} got another name: there is something of that name already"
+
+
 def counts(column: ReflectedColumn, table: ReflectedTable) -> str:
     """An identity, or the next of a sequence."""
     counter = column.counter
@@ -124,6 +133,19 @@ def sequences(tables: Sequence[ReflectedTable], free: Callable[[str], bool]) -> 
             columns.append(replace(column, counter=counter))
         made.append(replace(table, columns=tuple(columns)))
     return tuple(made), list(statements.values())
+
+
+def shared_on(tables: Sequence[ReflectedTable]) -> Iterator[tuple[str, str]]:
+    """After the table's name, a statement for each sequence that several columns take their numbers from: it belongs to one of
+    them, and goes on after the last row of all."""
+    taken = [(table, c) for table in tables for c in table.columns if c.counter is not None and c.counter.way == "sequence"]
+    times = Counter(sequence_of(column, table) for table, column in taken)
+    for table, column in taken:
+        name = _WORDING.name(sequence_of(column, table))
+        if times[sequence_of(column, table)] > 1:
+            last = f"SELECT max({_WORDING.name(column.name)}) AS last FROM {_WORDING.name(table.name)}"
+            moved = f"SELECT pg_catalog.setval({_WORDING.constant(name)}::pg_catalog.regclass, last) FROM ({last}) AS rows"
+            yield table.name, f"{moved} WHERE last >= (SELECT last_value FROM {name})"
 
 
 def finished(table: ReflectedTable) -> Iterator[str]:

@@ -7,12 +7,13 @@ could break on the way, by referring to rows that come later, are checked at the
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from mare.errors import SinkError
 from mare.ports import Place, SinkTable
@@ -25,7 +26,8 @@ from mare_adapters.sinks.target_tables import EVERY_ACTION, WAITING, Limits, Tar
 from mare_adapters.sinks.values import csv_rows
 from mare_adapters.sinks.wording import Wording
 
-from .definitions import finished, free_names, indexes, sequences, settle_domains
+from .definitions import finished, free_names, indexes, lost_names, sequences, settle_domains, shared_on
+from .homes import Homes, settle_homes
 from .tables import Deferring, Types, counted_on, deferring, known_types, unfit_tables
 
 if TYPE_CHECKING:
@@ -77,15 +79,11 @@ class PostgresSink(ServerTarget):
         """The tables that were created here: one that was there already keeps its own constraints."""
         self._counting: list[Step] = []
         self._deferring = Deferring()
+        self._homes = Homes()
 
     @property
     def notes(self) -> tuple[str, ...]:
         return (*self._notes, *self._types.notes)
-
-    def __enter__(self) -> Self:
-        if len(self._location.schemas) > 1:
-            raise SinkError(f"{self.label} names more than one schema. Tables are written to one: ?schema=name.")
-        return super().__enter__()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
@@ -96,12 +94,14 @@ class PostgresSink(ServerTarget):
             self._stack.close()  # closing without a commit rolls back
 
     def _place(self) -> Place:
-        schemas = [str(self._schema())]
+        schemas = self._location.schemas or [str(self._schema())]
         return self._location.dialect.place(lambda query: self._open.execute(query).fetchall(), self._location, schemas)
 
     def expect(self, tables: Sequence[str]) -> None:
         with writing(self._location, "the target"):
-            self._begin(tables)
+            schema, _, old = self._begin(tables)
+            if len(self._location.schemas) < 2:  # of several schemas, tables may refer to each other: `foresee` knows all of them
+                self._drop([(schema, name) for name in old])
             self._run("ROLLBACK")
 
     def foresee(self, tables: Sequence[SinkTable]) -> tuple[str, ...]:
@@ -117,28 +117,41 @@ class PostgresSink(ServerTarget):
     def create(self, tables: Sequence[SinkTable], release: str = "") -> None:
         targets = target_tables(tables, _LIMITS)
         with writing(self._location, "the target"):
-            schema, kept = self._begin([table.name for table in targets.tables])
+            schema, kept, old = self._begin([table.name for table in targets.tables])
+            self._homes = settle_homes(self._open, targets.tables, self._location.schemas or (schema,), self.label)
+            self._drop([*((schema, name) for name in old), *self._old_at_home(kept)])
             bare = [table for table in targets.tables if table.name not in kept]
             self._refuse_unfit(unfit_tables(self._open, schema, [t for t in targets.tables if t.name in kept]))
             domains = settle_domains(self._open, bare, schema, release, replaces=self._replace)
             free = free_names(self._open, bare, schema)
-            made, counters = sequences(domains.tables, free)
+            settled, counters = sequences(domains.tables, free)
+            made = list(settled)
             self._types = replace(known_types(self._open, made, schema, release, replace=self._replace), free=free)
             self._deferring = deferring(self._open, schema, kept, WriteOrder.of(tables))
             for statement in (*self._types.statements, *domains.statements, *counters, *self._deferring.before):
                 self._run(statement)
-        wording = self._types.wording()
-        for table in made:
+        wording, refused = self._types.wording(), list[str]()
+        for number, table in enumerate(made):
             with writing(self._location, f"table {table.name}"):
-                self._run(wording.create_table(table))
-                mark = wording.constant(marked(table.comment, mark_of(table.name, release, self._where(schema))))
+                if not table.computed:
+                    self._run(wording.create_table(table))
+                elif not self._may_run(wording.create_table(table)):  # an expression over a type that the target has not
+                    names = ", ".join(column.name for _, column in table.computed)
+                    refused.append(f"{table.name}: {names}, which the source computes, was not made: the target refused it")
+                    table = made[number] = replace(table, computed=())
+                    self._run(wording.create_table(table))
+                home, name = self._homes.of(table.name)
+                mark = wording.constant(marked(table.comment, mark_of(name, release, self._where(home))))
                 for statement in (f"COMMENT ON TABLE {wording.name(table.name)} IS {mark}", *finished(table)):
                     self._run(statement)
-        self._targets, self._made = targets, list(made)
-        self._notes = (*targets.notes_on(table.name for table in bare), *domains.notes)
+        self._targets, self._made = targets, made
+        self._notes = (*targets.notes_on(table.name for table in bare), *domains.notes, *lost_names(made, free), *refused)
         self._counting = [
             Step(f"the counters of table {table}", (table,), statement)
-            for table, statement in counted_on(self._open, schema, [table.name for table in targets.tables])
+            for table, statement in (
+                *counted_on(self._open, schema, [table.name for table in targets.tables]),
+                *shared_on(made),
+            )
         ]
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
@@ -169,8 +182,8 @@ class PostgresSink(ServerTarget):
     def _run(self, statement: str) -> None:
         self._open.execute(statement)
 
-    def _begin(self, names: Sequence[str]) -> tuple[str, list[str]]:
-        """Begin the transaction, and make room for these tables. Gives the schema, and those that are filled as they are."""
+    def _begin(self, names: Sequence[str]) -> tuple[str, list[str], list[str]]:
+        """Begin the transaction. Gives the schema, the tables that are filled as they are, and those to be dropped."""
         import psycopg
 
         self._open  # noqa: B018  (a sink that was not entered)
@@ -186,15 +199,29 @@ class PostgresSink(ServerTarget):
         held = self._held(schema, names)
         kept = [name for name, ours in held.items() if not (self._replace and ours)]
         self._refuse_tables_in_the_way([name for name in kept if self._has_rows(name)])
-        if dropped := [name for name in held if name not in kept]:
-            self._run(f"DROP TABLE {Wording().names(dropped)}")
         may_create = self._open.execute("SELECT pg_catalog.has_schema_privilege(%s, 'CREATE')", (schema,)).fetchone()
         if set(names) - set(kept) and may_create == (False,):
             raise SinkError(
                 f"{self.label}: this user may not create tables in schema {schema}. "
                 f"Ask for it (GRANT CREATE ON SCHEMA {schema}), or name a schema of your own: ?schema=name."
             )
-        return schema, kept
+        return schema, kept, [name for name in held if name not in kept]
+
+    def _drop(self, tables: Sequence[tuple[str, str]]) -> None:
+        """All at once: they may refer to each other."""
+        if tables:
+            self._run(f"DROP TABLE {', '.join('.'.join(map(Wording().name, table)) for table in tables)}")
+
+    def _old_at_home(self, kept: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """What is replaced of the tables that belong to another schema than the first: mare's own, and nothing else."""
+        by_schema: dict[str, list[str]] = defaultdict(list)
+        for schema, name in self._homes.places.values():
+            by_schema[schema].append(name)
+        self._refuse_tables_in_the_way([name for name in kept if name in self._homes.places])
+        for schema, names in by_schema.items():
+            held = self._held(schema, names)
+            self._refuse_tables_in_the_way([f"{schema}.{name}" for name, ours in held.items() if not (self._replace and ours)])
+            yield from ((schema, name) for name in held)
 
     def _schema(self) -> object:
         """The name of the schema to write to; None where there is none on the search path."""
@@ -276,3 +303,5 @@ class PostgresSink(ServerTarget):
             for foreign in table.foreign_keys:
                 alter = f"ALTER TABLE {wording.name(table.name)} ADD {wording.foreign_key(foreign)}"
                 yield Step(f"the foreign keys of table {table.name}", (table.name,), alter)
+        for move in self._homes.moves():
+            yield Step("the schemas of the tables", (), move)
