@@ -46,7 +46,7 @@ HELD = _set("account policy contract household family portfolio subscription mor
 PERSONAL_TRAITS = _set(
     """
     gender sex male female age birthdate birthday dob race ethnicity marital surname lastname firstname maiden ssn
-    passport gestational email phone mobile salary hired nationality
+    passport gestational email phone mobile hired nationality
     """
 )
 """Words of columns that describe a person."""

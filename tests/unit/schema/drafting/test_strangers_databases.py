@@ -215,3 +215,12 @@ def test_a_period_lasts_as_long_as_the_data_goes() -> None:
         "observation_period", "id integer, subject_id integer, start_date date, end_date date", key="id", refers=TO_PATIENT
     )
     assert drafted(PATIENTS, periods, facts=SIX_YEARS).tables["observation_period"].columns["end_date"].within == "7y"  # type: ignore[union-attr]
+
+
+def test_a_mean_over_a_district_describes_nobody() -> None:
+    districts = table("district", "district_id integer, name string, avg_salary integer", key="district_id")
+    people = table(
+        "client", "client_id integer, district_id integer", key="client_id", refers={"district_id": "district.district_id"}
+    )
+    assert drafted(people, districts).tables["district"].public
+    assert "REVIEW: avg_salary may be an aggregate over people" in written(people, districts)
