@@ -43,7 +43,7 @@ def _of_column(table: str, column: ReflectedColumn, made: ReflectedColumn | None
     for fact in (*_COLUMN, "domain"):
         if getattr(column, fact) != getattr(made, fact):
             here, there = getattr(column, fact), getattr(made, fact)
-            yield f"{table}.{column.name}: {fact} {here!r} became {there!r}", (table, column.name)
+            yield f"{table}.{column.name}: {fact} {here!r} became {there!r}", (f"{table}.{column.name}",)
 
 
 def _of_fact(table: ReflectedTable, made: ReflectedTable, fact: str) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -10,7 +10,7 @@ from mare.schema.drafting import draft
 from mare.schema.faults import Fault
 from mare.schema.loading import load_schema
 from mare.schema.matching import match
-from mare.schema.reflection import LeftOut, ReflectedTable, Reflection
+from mare.schema.reflection import LeftOut, ReflectedForeignKey, ReflectedTable, Reflection
 from tests.reflections import ADMISSIONS, NOTHING_KNOWN, PATIENTS, reflect, table
 
 SCHEMA = """
@@ -426,3 +426,26 @@ def test_what_may_not_be_read_is_asked_for_rather_than_removed() -> None:
     (column,) = faults(hidden, ADMISSIONS, left_out=(LeftOut("patients.dod", "no right to read this column"),))
     assert column.path == ("tables", "patients", "columns", "dod")
     assert "Grant SELECT on patients" in column.remedy
+
+
+def test_a_foreign_key_that_comes_out_as_an_ordinary_column_is_told() -> None:
+    schema = """
+mare: 1
+entity: players
+tables:
+  teams: {public: true, key: id}
+  players:
+    key: id
+    columns: {team: {type: integer, min: 1, max: 99}}
+"""
+    teams = table("teams", "id integer", key="id")
+    link = ReflectedForeignKey(("team",), "teams", ("id",))
+    players = replace(table("players", "id integer, team integer", key="id"), foreign_keys=(link,))
+    fault = one(teams, players, schema=schema)
+    assert (fault.severity, fault.path) == ("info", ("tables", "players"))
+    assert "may name rows that are not there" in fault.what
+    assert "`team: {table: teams, kind: public}`" in fault.remedy
+    referring = schema.replace(
+        "columns: {team: {type: integer, min: 1, max: 99}}", "references: {team: {table: teams, kind: public}}"
+    )
+    assert not [f for f in faults(teams, players, schema=referring) if "foreign key" in f.what]

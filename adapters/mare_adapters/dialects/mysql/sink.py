@@ -160,6 +160,11 @@ class MysqlSink(ServerTarget):
         self._staged = {table.name: self._new_name(number) for number, table in enumerate(targets.tables)}
         self._taken = {str(name).casefold() for (name,) in self._rows(_NAMES)}
         for table in made:
+            named = [(key.name or "", f"{table.name} ({', '.join(key.columns)})") for key in table.foreign_keys]
+            named += [(check.name, table.name) for check in table.checks]
+            renamed = (f"{where}: {name} got another name" for name, where in named if name and not self._free(name))
+            self._notes += tuple(f"{words}: a table to be replaced has it until the end" for words in renamed)
+        for table in made:
             with writing(self._location, f"table {table.name}"):
                 mark = mark_of(table.name, release, self._where())
                 self._run(create_table(table, self._staged[table.name], mark, self._free, mariadb=self._mariadb))
