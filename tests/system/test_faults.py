@@ -356,6 +356,22 @@ def test_a_connection_that_drops_while_reading_is_said_and_nothing_is_written(
     assert len(budget.read().reservations) == 1
 
 
+def test_a_connection_that_drops_while_the_tables_are_tried_costs_no_budget(
+    hospital: Path, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres_server.create_database(
+        """CREATE FUNCTION trap() RETURNS event_trigger LANGUAGE plpgsql AS
+            $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); END $$;
+            CREATE EVENT TRIGGER t ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION trap();"""
+    )
+    budget = budget_in(tmp_path)
+    done = synth(HOSPITAL, hospital, url, tmp_path, "--budget-file", tmp_path / "b")
+    assert done.returncode == 2
+    assert "closed the connection" in done.stderr
+    assert budget.read().reservations == ()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["b"]
+
+
 @pytest.mark.parametrize("when", ["a row comes", "the keys are made"])
 def test_a_connection_that_drops_while_writing_leaves_the_target_as_it_was(
     when: str, hospital: Path, postgres_server: PostgresServer, tmp_path: Path
@@ -366,7 +382,13 @@ def test_a_connection_that_drops_while_writing_leaves_the_target_as_it_was(
             CREATE TRIGGER t BEFORE INSERT ON patients FOR EACH ROW EXECUTE FUNCTION trap();"""
     else:
         script = """CREATE FUNCTION trap() RETURNS event_trigger LANGUAGE plpgsql AS
-            $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); END $$;
+            $$ DECLARE filled boolean := false; BEGIN
+                IF to_regclass('public.patients') IS NOT NULL THEN
+                    EXECUTE 'SELECT EXISTS (SELECT 1 FROM public.patients)' INTO filled;
+                END IF;
+                -- not when the tables are tried out empty, before the fit
+                IF filled THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+            END $$;
             CREATE EVENT TRIGGER t ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION trap();"""
     url = postgres_server.create_database(script)
     asked = when == "a row comes"
