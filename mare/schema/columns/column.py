@@ -115,6 +115,9 @@ class AnyColumn(Strict):
         """Why it cannot be read from what the source stores; None where it can."""
         if not self.settled or stored.kind == "unknown" or self.determined is not None:
             return None
+        if stored.inferred and not self.modelled:
+            # It is never read, and a tool that infers types takes a column without a value for numbers.
+            return None
         if (own := self.own_clash(stored)) is not None:
             return own
         longest = max(map(len, self.texts), default=0)
