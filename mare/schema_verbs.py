@@ -9,12 +9,17 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
+from mare.errors import PlanError
 from mare.finding import Location, open_source
 from mare.schema import Fault, Schema
 
 
 def draft(
-    source: Location, *, entity: str | None = None, between: tuple[date, date] | None = None, entities: int | None = None
+    source: Location,
+    *,
+    entity: str | None = None,
+    between: tuple[date | str, date | str] | None = None,
+    entities: int | None = None,
 ) -> str:
     """A schema for this source as YAML text, with a REVIEW comment next to everything that a person should look at.
 
@@ -23,9 +28,18 @@ def draft(
     from mare.schema.drafting import PublicFacts
     from mare.schema.drafting import draft as draft_reflection
 
-    facts = PublicFacts(date.today(), between, entities)
+    facts = PublicFacts(date.today(), None if between is None else (_day(between[0]), _day(between[1])), entities)
     with open_source(source) as opened:
         return draft_reflection(opened.reflect(), facts, entity)
+
+
+def _day(said: date | str) -> date:
+    if isinstance(said, date):
+        return said
+    try:
+        return date.fromisoformat(said)
+    except ValueError:
+        raise PlanError(f"between says {said!r}. Write a day as in 2019-01-31.") from None
 
 
 def check(schema: Schema | str | Path, source: Location | None = None) -> tuple[Fault, ...]:

@@ -137,9 +137,9 @@ def _first_moment(text: str, forms: Sequence[str]) -> datetime | None:
 def _moment(text: str, form: str | None) -> datetime | None:
     try:
         moment = datetime.strptime(text, form) if form is not None else datetime.fromisoformat(text)
-    except ValueError:
+        return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo is not None else moment
+    except (ValueError, OverflowError):  # the first and the last day of all years have no such moment in every zone
         return None
-    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo is not None else moment
 
 
 def _clock(text: str) -> time | None:

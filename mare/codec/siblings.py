@@ -107,9 +107,9 @@ def limits_of(
     low, high = _bound("after", placing, scale, points, above, at), _bound("before", placing, scale, points, above, at)
     end = high if placing.between else None
     if (interval := interval_of(within, scale, above, at)) is not None:
-        begin, end = interval
+        begin, until = interval
         low = None if low is None else np.where(is_open(begin) | is_open(low), low, np.maximum(low, begin - placing.strict))
-        high = end if high is None else np.minimum(high, end)
+        high = until if high is None else np.minimum(high, until)
     if placing.low is not None:
         earliest = np.int64(placing.low - placing.strict)
         if low is None:

@@ -25,7 +25,12 @@ from mare_adapters.sinks.expressions import default_words, is_harmless
     ],
 )
 def test_constants_columns_and_functions_that_compute_are_taken_over(text: str) -> None:
-    assert is_harmless(text, ["id", "Email", "email", "tags", "country", "created", "height", "active"])
+    assert is_harmless(text, ["id", "Email", "email", "tags", "country", "created", "height", "active"], "postgresql")
+
+
+def test_names_of_mysql_and_lengths_of_its_prefixes() -> None:
+    assert is_harmless("(`id` + 1)", ["id"], "mysql")
+    assert is_harmless("(`id`(10))", ["id"], "mysql")
 
 
 @pytest.mark.parametrize(
@@ -47,11 +52,20 @@ def test_constants_columns_and_functions_that_compute_are_taken_over(text: str) 
         "other",
         "x'; DROP TABLE y; --",
         "$$text$$",
+        "1 /*",
+        "*/ 1",
+        "1 #",
+        "id # 2",
+        "'a' /* 'b'",
+        "1 --",
+        "lo_import('/etc/passwd')",
+        "[id] + 1",
         "id INTO OUTFILE 'x'",
     ],
 )
 def test_anything_else_is_not(text: str) -> None:
-    assert not is_harmless(text, ["id"])
+    assert not is_harmless(text, ["id", "lo_import"], "postgresql")
+    assert not is_harmless(text, ["id", "lo_import"], "mysql")
 
 
 @pytest.mark.parametrize(
@@ -70,3 +84,8 @@ def test_between_kinds_of_databases_go_constants_and_the_moment(kind: str, defau
     column = ReflectedColumn("c", kind, default=default)  # type: ignore[arg-type]
     table = ReflectedTable("t", (column,), dialect="postgresql")
     assert default_words(column, table, "sqlite", ("0", "1")) == words
+
+
+@pytest.mark.parametrize(("text", "dialect"), [("`id` + 1", "postgresql"), ('"id" + 1', "mysql"), ('"i\\" + 1', "mysql")])
+def test_the_quotes_of_another_family_quote_nothing(text: str, dialect: str) -> None:
+    assert not is_harmless(text, ["id", "i\\"], dialect)

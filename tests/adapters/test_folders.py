@@ -99,7 +99,7 @@ def test_every_bad_file_is_told_at_once_with_what_to_do(tmp_path: Path) -> None:
         "nothing.csv": (b"", "the file is empty"),
         "utf16.csv": ("x,y\n".encode("utf-16-le"), "not in UTF-8"),
         "latin.csv": ("é,y\n".encode("latin-1"), "not in UTF-8"),
-        "twice.csv": (b"x,y,x\n", "names x more than once"),
+        "twice.csv": (b"x,y,x\n", "columns 1, 3 of the header share a name"),
         "unnamed.csv": (b"x,,y,\n", "column 2, 4 of the header has no name"),
     }
     for name, (content, _) in bad.items():
@@ -321,7 +321,24 @@ def test_letters_are_read_as_the_location_says(tmp_path: Path, encoding: str) ->
     assert found == [{"größe": "klein", "wert": "é"}, {"größe": "a;b", "wert": None}]
 
 
+def test_a_file_that_says_utf_8_itself_is_read_as_such(tmp_path: Path) -> None:
+    """A folder may hold both: its encoding is for the files that do not say."""
+    write(tmp_path / "said.csv", b"\xef\xbb\xbfid;town\n1;K\xc3\xb6ln\n")
+    write(tmp_path / "unsaid.csv", "id;town\n1;Köln\n".encode("latin-1"))
+    with open_source(f"{tmp_path}?encoding=latin-1") as source:
+        for table in ("said", "unsaid"):
+            assert pa.Table.from_batches(source.read(table, ["id", "town"])).to_pylist() == [{"id": "1", "town": "Köln"}]
+
+
 def test_an_encoding_that_is_none_is_refused_with_those_there_are(tmp_path: Path) -> None:
     write(tmp_path / "t.csv", "a\n1\n")
-    with pytest.raises(SourceError, match=r"there is no such encoding. Write utf-8, latin-1"):
-        open_source(f"{tmp_path}?encoding=latin9000")
+    for none in (
+        "latin9000",
+        "utf-7",
+        "iso2022_jp",
+        "hz",
+        "unicode_escape",
+        "rot13",
+    ):  # in these one row changes how the next is read
+        with pytest.raises(SourceError, match=r"there is no such encoding.*Write utf-8, latin-1"):
+            open_source(f"{tmp_path}?encoding={none}")

@@ -10,12 +10,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import sqlalchemy
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import NullPool, StaticPool
 
 import mare
 from mare.errors import SourceError
 from mare.finding import open_source
 from mare.whereabouts import refuse_overlap
+from tests.servers import PostgresServer
 
 TABLES = "CREATE TABLE patients (id INTEGER PRIMARY KEY, sex TEXT NOT NULL, born DATE)"
 ROWS = "INSERT INTO patients VALUES (1, 'F', '1950-02-03'), (2, 'M', NULL)"
@@ -77,6 +78,25 @@ def test_engines_and_connections_of_sqlalchemy(url: str, tmp_path: Path) -> None
         assert connection.exec_driver_sql("SELECT count(*) FROM patients").scalar() == 2
 
 
+def test_a_server_is_read_over_the_engines_own_connection(postgres_server: PostgresServer) -> None:
+    """Whoever has set a role, a certificate or a place of its own on the engine means these to hold."""
+    import psycopg
+
+    url = postgres_server.create_database(f"{TABLES}; {ROWS}")
+    made: list[int] = []
+
+    def connect() -> psycopg.Connection:
+        made.append(1)
+        return psycopg.connect(url)
+
+    engine = sqlalchemy.create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
+    assert rows_of(engine) == WANTED
+    with engine.connect() as connection:
+        assert rows_of(connection) == WANTED
+        assert connection.exec_driver_sql("SHOW search_path").scalar() != ""
+    assert len(made) >= 2
+
+
 def test_what_is_not_committed_is_not_seen(tmp_path: Path) -> None:
     connection = sqlite_in(str(tmp_path / "a.sqlite"))
     connection.execute("INSERT INTO patients VALUES (3, 'F', NULL)")
@@ -123,6 +143,13 @@ def test_tables_of_other_libraries_are_read_by_arrow(wrap: object) -> None:
 def test_what_is_no_source_is_told_what_is(given: object, said: str) -> None:
     with pytest.raises(SourceError, match=said), open_source(given):
         pass
+
+
+def test_a_closed_connection_is_told_in_words() -> None:
+    connection = sqlite_in(":memory:")
+    connection.close()
+    with pytest.raises(SourceError, match="is it closed"):
+        open_source(connection)
 
 
 def test_a_cursor_is_told_from_its_connection() -> None:

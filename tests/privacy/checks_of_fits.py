@@ -33,12 +33,13 @@ def _benchmark() -> tuple[MemorySource, int]:
     return source(frames), int(frames["admissions"]["subject_id"].iloc[0])
 
 
-def benchmark_passes_the_tape() -> None:
+def benchmark_passes_the_tape(seeds: Sequence[int] = (1,)) -> None:
     """The whole fit as the benchmark runs it, on the way that 100,000 patients would take it. Two leave: the one beyond every
-    cap, and one like any other."""
+    cap, and one like any other. Which columns look back follows from the noise: several ``seeds`` may be tried."""
     data, anyone = _benchmark()
-    report = tape_audit(benchmark_plan(), data, entities=[STUFFED, anyone], recorder=Copies(times=8000, seed=1))
-    assert report.passed, report.render()
+    for seed in seeds:
+        report = tape_audit(benchmark_plan(), data, entities=[STUFFED, anyone], recorder=Copies(times=8000, seed=seed))
+        assert report.passed, report.render()
 
 
 LISTS = """

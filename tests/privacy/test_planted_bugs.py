@@ -79,4 +79,4 @@ def test_it_shows_on_the_benchmarks_own_configuration_too(name: str, monkeypatch
     (mutant,) = (mutant for mutant in MUTANTS if mutant.name == name)
     mutant.plant(monkeypatch)
     with pytest.raises((AssertionError, PrivacyError), match=r"GUARANTEE DOES NOT HOLD|the cap does not hold|not answered"):
-        checks_of_fits.benchmark_passes_the_tape()
+        checks_of_fits.benchmark_passes_the_tape(seeds=range(1, 7))  # ends at the first that shows it

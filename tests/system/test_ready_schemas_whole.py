@@ -76,7 +76,7 @@ def shaped(schema: Schema, table: str, rows: pa.Table, columns: tuple[PublishedC
     """The rows with the published columns, in their order and of their kind."""
     here = {column.casefold(): column for column in rows.column_names}
     formats = {
-        column: says.format
+        column: says.formats[0]  # any of the forms that it is written in
         for column, says in schema.tables[table].columns.items()
         if isinstance(says, Date | Datetime) and says.format is not None
     }
@@ -129,7 +129,7 @@ def read_times(schema: Schema, table: str, frame: pd.DataFrame) -> pd.DataFrame:
     says = schema.tables[table].columns
     return frame.assign(
         **{
-            column: pd.to_datetime(frame[column], format=described.format).dt.tz_localize(None)
+            column: pd.to_datetime(frame[column], format=described.formats[0]).dt.tz_localize(None)
             for column, described in says.items()
             if isinstance(described, Date | Datetime) and described.format is not None and column in frame
         }

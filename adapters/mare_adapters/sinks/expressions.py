@@ -35,7 +35,11 @@ similar ilike escape from for both leading trailing distinct update
 epoch week minute second years months days hours minutes seconds
 varchar_pattern_ops text_pattern_ops bpchar_pattern_ops jsonb_path_ops jsonb_ops array_ops inet_ops tsvector_ops
 """
-_SIGNED = "( ) , + - * / % = < > <= >= <> != == || :: [ ] ~ ~* !~ !~* : & | # @ ?"
+_SIGNED = "( ) , + - * / % = < > <= >= <> != == || :: [ ] ~ ~* !~ !~* : & | @ ?"
+_COMMENTS = ("/*", "*/", "--", "#", "\\")
+"""What begins or ends a comment somewhere, or escapes a quote. An open one would swallow what mare writes after it."""
+_QUOTES = {"mysql": "`"}
+"""What names stand in, where it is not what the standard says."""
 _FUNCTIONS = frozenset(_CALLED.split())
 _WORDS = _FUNCTIONS | frozenset(_UNCALLED.split())
 _SIGNS = frozenset(_SIGNED.split())
@@ -46,8 +50,8 @@ _TODAY = re.compile(r"(?:current_date|curdate|today)(?:\(\))?|\(?(?:now\(\)|'now
 _DAY = re.compile(r"'\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?'")
 
 
-def is_harmless(expression: str, columns: Collection[str]) -> bool:
-    """Whether this may be part of a statement, of a table with these columns."""
+def is_harmless(expression: str, columns: Collection[str], dialect: str) -> bool:
+    """Whether this may be part of a statement of that family, of a table with these columns."""
     try:
         parts = tokens(expression)
     except Unreadable:
@@ -57,17 +61,25 @@ def is_harmless(expression: str, columns: Collection[str]) -> bool:
     begins = [*(token.start for token in parts), len(expression)]
     if not parts or any(expression[end:begin].strip() for end, begin in zip(ends, begins, strict=True)):
         return False  # a comment
+    spans = [expression[token.start : token.end] for token in parts if token.kind == "string"]
+    if any(sign in _without(spans, expression) for sign in _COMMENTS):
+        return False
     for place, token in enumerate(parts):
         called = place + 1 < len(parts) and parts[place + 1].text == "("
+        # A column may be called as a function is: before a bracket it is one only where a length follows (an index's prefix).
+        prefix = called and place + 3 < len(parts) and parts[place + 2].text.isdigit() and parts[place + 3].text == ")"
         name = bare_name(token).casefold()
         if token.kind == "string":
             if not _TEXT.fullmatch(token.text):
                 return False
         elif token.kind == "quoted":
-            if (called and name not in held) or (name not in held and name not in ("c", "posix", "default")):
+            # What another family takes for quotes quotes nothing here.
+            if token.text[0] != _QUOTES.get(dialect, '"') or (called and not prefix):
+                return False
+            if name not in held and (called or name not in ("c", "posix", "default")):
                 return False
         elif token.kind == "word":
-            if name not in (_FUNCTIONS | held if called else _WORDS | held):
+            if name not in (_FUNCTIONS | (held if prefix else set()) if called else _WORDS | held):
                 return False
         elif token.kind == "op":
             if token.text not in _SIGNS:
@@ -78,12 +90,18 @@ def is_harmless(expression: str, columns: Collection[str]) -> bool:
     return depth == 0
 
 
+def _without(strings: Collection[str], expression: str) -> str:
+    for text in strings:
+        expression = expression.replace(text, " ", 1)
+    return expression
+
+
 def default_words(column: ReflectedColumn, table: ReflectedTable, dialect: str, booleans: tuple[str, str]) -> str | None:
     """A column's default as a target of this family says it; None where it cannot."""
     default = column.default
     if default is None:
         return None
-    if table.dialect == dialect and is_harmless(default, ()):
+    if table.dialect == dialect and is_harmless(default, (), dialect):
         return default
     if default.lower() in ("true", "false"):
         return booleans[default.lower() == "true"]

@@ -22,7 +22,7 @@ def own_checks(table: ReflectedTable) -> tuple[list[Check], ReflectedTable]:
     columns, orders = {column.name: column for column in table.columns}, list(table.orders)
     held = []
     for check in table.checks:
-        if not is_harmless(check.text, columns):
+        if not is_harmless(check.text, columns, table.dialect):
             continue
         told = apply_checks(bare, [check.text])
         says = [column for column in told.columns if (column.values, column.min, column.max) != (None, None, None)]

@@ -91,7 +91,7 @@ def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> Ref
     columns, own = [], table.dialect == limits.dialect
     computed, gone = list[tuple[int, ReflectedColumn]](), 0
     for at, column in table.computed:
-        if own and is_harmless(column.expression, held):
+        if own and is_harmless(column.expression, held, limits.dialect):
             computed.append((at - gone, column))
         elif table.column(column.name) is None:
             gone += 1
@@ -110,7 +110,7 @@ def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> Ref
         columns.append(replace(column, default=default, counter=counter, comment=comment, domain=column.domain if own else None))
     special = []
     for index in table.special_indexes:
-        if own and is_harmless(index.definition, held) and index.kind in ("", "FULLTEXT", "SPATIAL"):
+        if own and is_harmless(index.definition, held, limits.dialect) and index.kind in ("", "FULLTEXT", "SPATIAL"):
             special.append(index)
         else:
             notes.append(f"{table.name}: INDEX {index.name} {index.definition} was left out: {_why(own, limits)}")

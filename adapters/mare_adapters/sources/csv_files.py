@@ -48,15 +48,23 @@ _SAY_ENCODING = "Save it in UTF-8, or say how it is written, after its place: ex
 
 
 UTF_8 = "utf-8"
+_ENCODING = re.compile(r"utf-8(-sig)?|utf-(16|32)(-[bl]e)?|ascii|iso8859-\d+|cp\d+|koi8-[rtu]|mac-\w+|shift_jis|gbk|big5|euc_\w+")
+"""Those in which a letter is read by itself: shifts that go on would let one row change how the next is read."""
 
 
 def split_encoding(location: object) -> tuple[Path, str]:
     """A folder or file, and how its letters are written: UTF-8, or as the location says after a question mark."""
     text, _, said = str(location).partition("?encoding=")
     try:
-        return Path(text), codecs.lookup(said).name if said else UTF_8
+        encoding = codecs.lookup(said).name if said else UTF_8
     except LookupError:
-        raise SourceError(f"?encoding={said}: there is no such encoding. Write utf-8, latin-1, cp1252 or utf-16.") from None
+        encoding = ""
+    if not _ENCODING.fullmatch(encoding):
+        raise SourceError(
+            f"?encoding={said}: there is no such encoding, or one whose letters hang on what stands before them. "
+            "Write utf-8, latin-1, cp1252 or utf-16."
+        )
+    return Path(text), encoding
 
 
 def read_header(path: Path, encoding: str = UTF_8) -> tuple[tuple[ReflectedColumn, ...], str]:
@@ -80,9 +88,10 @@ def read_header(path: Path, encoding: str = UTF_8) -> tuple[tuple[ReflectedColum
     unnamed = [str(number) for number, name in enumerate(names, 1) if not name.strip()]
     if unnamed:
         raise SourceError(f"{path}: column {', '.join(unnamed)} of the header has no name. Give each column a name of its own.")
-    twice = sorted({name for name in names if names.count(name) > 1})
+    # By their places: a file without a header has somebody's values there.
+    twice = [str(number) for number, name in enumerate(names, 1) if names.count(name) > 1]
     if twice:
-        raise SourceError(f"{path}: the header names {', '.join(twice)} more than once. Give each column a name of its own.")
+        raise SourceError(f"{path}: columns {', '.join(twice)} of the header share a name. Give each column a name of its own.")
     return tuple(ReflectedColumn(name, "unknown") for name in names), separator
 
 
@@ -236,7 +245,12 @@ def _opened(path: Path, encoding: str) -> io.BufferedIOBase:
     """The bytes of a file, in UTF-8 whatever it is written in. What cannot be read has a mark in its place."""
     zipped = path.name.lower().endswith(".gz")
     file = cast(io.BufferedIOBase, gzip.GzipFile(path) if zipped else path.open("rb"))
-    return file if encoding == UTF_8 else cast(io.BufferedIOBase, codecs.EncodedFile(file, UTF_8, encoding, errors="replace"))
+    if encoding == UTF_8:
+        return file
+    said = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    file.seek(0)
+    # A mark at its beginning says more of a file than what was said of the whole folder.
+    return file if said else cast(io.BufferedIOBase, codecs.EncodedFile(file, UTF_8, encoding, errors="replace"))
 
 
 def _outside_quotes(line: str) -> str:

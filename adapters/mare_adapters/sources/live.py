@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from mare.errors import SourceError
 from mare.ports import Place
 from mare.whereabouts import file_place
+from mare_adapters.boundary import connecting
 from mare_adapters.dialects.sqlite import Sqlite
 from mare_adapters.letters import letters
 from mare_adapters.locations import SqlLocation
@@ -63,14 +64,40 @@ def _of_engine(engine: Engine) -> Source:
             return _of_sqlite(pooled.driver_connection)  # type: ignore[arg-type]
         finally:
             pooled.close()
-    return SqlSource(engine.url.render_as_string(hide_password=False))
+    return _EngineSource(engine)
 
 
 def _of_sqlite(connection: sqlite3.Connection) -> Source:
     if not hasattr(connection, "backup"):
         raise SourceError("a cursor is no source. Give the connection that it belongs to.")
-    path = next(file for _, name, file in connection.execute("PRAGMA database_list") if name == "main")
+    import sqlite3
+
+    try:
+        path = next(file for _, name, file in connection.execute("PRAGMA database_list") if name == "main")
+    except sqlite3.Error:
+        raise SourceError("the connection of sqlite3 cannot be asked: is it closed, or made by another thread?") from None
     return SqlSource(path) if path else _InMemorySource(connection)
+
+
+class _EngineSource(SqlSource):
+    """A server, over a connection that the program's own engine makes: with its rights, its certificates and its hooks."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine.url.render_as_string(hide_password=False))
+        usual = self._dialect.driver
+        if engine.driver != usual.partition("+")[2]:
+            raise SourceError(
+                f"the engine speaks by {engine.driver}, mare by {usual}. Make it with {usual}://…, or give the URL."
+            )
+        self._engine = engine
+
+    def __enter__(self) -> Self:
+        with connecting(self._location):
+            connection = self._stack.enter_context(self._engine.connect())
+            self._schemas = self._dialect.begin(connection, self._location)
+            connection.detach()  # what mare has set for its snapshot goes back to no pool
+            self._opened = connection
+        return self
 
 
 class _InMemorySource(SqlSource):

@@ -38,6 +38,12 @@ def one_by_one(text: str | None) -> datetime | None:
     return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
 
 
+def test_a_moment_that_no_calendar_has_in_utc_is_none() -> None:
+    texts = ["0001-01-01T00:00:00+05:00", "9999-12-31 23:59:59-05:00", "2020-01-01T00:00:00+05:00"]
+    assert moments(pa.array(texts)).to_pylist() == [None, None, datetime(2019, 12, 31, 19)]
+    assert moments(pa.array(texts[:1]), ["%Y-%m-%dT%H:%M:%S%z"]).to_pylist() == [None]
+
+
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
 def test_moments_are_read_as_python_reads_them(kind: pa.DataType) -> None:
     chance = random.Random(4)

@@ -405,3 +405,11 @@ def test_the_page_calls_a_large_epsilon_what_it_is(epsilon: float, word: str | N
     page = Ledger(Budget(epsilon, 1e-9), UNIT).render()
     assert ("What that is worth:" in page) == (word is not None)
     assert word is None or word in " ".join(page.split())
+
+
+def test_a_notebook_shows_the_page_as_text() -> None:
+    ledger = full()
+    ledger.declare("tables <b>")
+    shown = ledger._repr_html_()
+    assert shown.startswith("<pre>")
+    assert "tables &lt;b&gt;" in shown

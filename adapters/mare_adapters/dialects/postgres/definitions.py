@@ -50,7 +50,7 @@ def settle_domains(
         domain = column.domain
         if domain is None or domain.name in statements or domain.name in refused:
             continue
-        if not is_plain(domain.base) or not all(is_harmless(check.text, ["VALUE"]) for check in domain.checks):
+        if not is_plain(domain.base) or not all(is_harmless(check.text, ["VALUE"], "postgresql") for check in domain.checks):
             refused[domain.name] = "its checks are more than constants and common functions"
             continue
         name, mark = _WORDING.name(domain.name), mark_of(domain.name, release)
