@@ -110,11 +110,8 @@ class DuckdbSink(FileTarget):
     def _rehearse(self) -> None:
         real, self._connection = self._connection, open_duckdb(":memory:")
         try:
-            for table in self._targets.tables:
-                self._create(table)
-            self._finish()
+            self._try_out()
         finally:
-            self._let_go()
             self._connection = real
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:

@@ -101,6 +101,15 @@ class FileTarget(Target, ABC):
     def _rehearse(self) -> None:
         """Create the tables where nobody sees them, and forget them. Files have nothing that could be refused."""
 
+    def _try_out(self) -> None:
+        """Make and finish the tables in what is open at the moment, and close it."""
+        try:
+            for table in self._targets.tables:
+                self._create(table)
+            self._finish()
+        finally:
+            self._let_go()
+
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         laid = self._targets.table(table)
         if not laid.columns:

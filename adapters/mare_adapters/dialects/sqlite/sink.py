@@ -81,11 +81,8 @@ class SqliteSink(FileTarget):
         real, self._connection = self._connection, sqlite3.connect(":memory:", isolation_level=None)
         try:
             self._connection.execute("BEGIN")
-            for table in self._targets.tables:
-                self._create(table)
-            self._finish()
+            self._try_out()
         finally:
-            self._let_go()
             self._connection = real
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
