@@ -1,1 +1,1 @@
-"""Utility: whether work done on the synthetic rows comes to what it would have come to on the real ones. Internal, not private."""
+"""Utility: does work on the synthetic rows come to what it would have come to on the real ones? Internal, not private."""

@@ -1,0 +1,85 @@
+"""One attack's result: how often it succeeds, against whom, and what it gains over those it should not gain over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.evaluate.rates import CONFIDENCE, Excess, Rate, Verdict, excess, mean, share
+
+AGAINST_HOLDOUT = "people of the hold-out, who were not in the data"
+AGAINST_GUESSING = "guessing without the synthetic data"
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Internal, not private."""
+
+    kind: str
+    """`singling out`, `linkability`, `inference`, `gcap`, `classifier`, `attribute disclosure`, `membership`, …"""
+    about: str
+    """Which columns, keys or features."""
+    success: Rate
+    """Against entities that were in the data."""
+    guessing: Rate | None
+    """Of somebody who does without the synthetic rows; None where the hold-out alone is the measure."""
+    control: Rate | None = None
+    """Against entities of the hold-out."""
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def excess(self) -> Excess:
+        """Over the hold-out where there is one, else over guessing."""
+        reference = self.control or self.guessing
+        assert reference is not None
+        return excess(self.success, reference)
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.excess.verdict
+
+    @property
+    def baseline(self) -> str:
+        return AGAINST_HOLDOUT if self.control is not None else AGAINST_GUESSING
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "kind": self.kind,
+            "about": self.about,
+            "success": self.success.to_json(),
+            "guessing": None if self.guessing is None else self.guessing.to_json(),
+            "control": None if self.control is None else self.control.to_json(),
+            "excess": self.excess.to_json(),
+            "against": self.baseline,
+            "details": dict(self.details),
+        }
+
+
+def counted(
+    kind: str,
+    about: str,
+    success: NDArray[np.generic],
+    guessing: NDArray[np.generic] | None,
+    control: NDArray[np.generic] | None,
+    *,
+    confidence: float = CONFIDENCE,
+    details: Mapping[str, object] | None = None,
+) -> Attack:
+    """From what happened to each target: true or false, or a chance between 0 and 1."""
+    return Attack(
+        kind,
+        about,
+        rate(success, confidence),
+        None if guessing is None else rate(guessing, confidence),
+        None if control is None else rate(control, confidence),
+        details or {},
+    )
+
+
+def rate(outcomes: NDArray[np.generic], confidence: float) -> Rate:
+    if outcomes.dtype == np.bool_:
+        return share(int(np.count_nonzero(outcomes)), len(outcomes), confidence)
+    return mean(np.asarray(outcomes, np.float64), confidence)
