@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from .features import Features, Floats, Ints
 
-_AT_ONCE = 4_000_000
+_AT_ONCE = 100_000
+"""Pairs that are compared at once: few enough to stay in the processor's cache."""
+_NULL = 3.0
+"""Where NULL stands on a scale from 0 to 1: farther from every number than the most that counts."""
 
 
 def nearest(queries: Features, candidates: Features, neighbours: int = 1) -> tuple[Ints, Floats]:
@@ -25,32 +28,27 @@ def nearest(queries: Features, candidates: Features, neighbours: int = 1) -> tup
     scaled = [_scaled(queries, candidates, column) for column in range(len(queries.columns))]
     step = max(1, _AT_ONCE // candidates.rows)
     for start in range(0, queries.rows, step):
-        block = slice(start, start + step)
-        apart = np.zeros((len(range(queries.rows)[block]), candidates.rows), np.float32)
-        for column, (mine, theirs) in enumerate(scaled):
-            if queries.is_number(column):
-                difference = np.abs(mine[block, None] - theirs[None, :])
-                if np.isnan(mine).any() or np.isnan(theirs).any():
-                    both = np.isnan(mine[block, None]) & np.isnan(theirs[None, :])
-                    difference = np.where(both, 0, np.nan_to_num(difference, nan=1.0))
-                apart += difference
-            else:
-                apart += mine[block, None] != theirs[None, :]
-        apart /= len(scaled)
-        if neighbours == 1:
-            order = apart.argmin(axis=1)[:, None]
-        else:
-            order = np.argsort(apart, axis=1, kind="stable")[:, :neighbours]
-        found[block], distances[block] = order, np.take_along_axis(apart, order, axis=1)
+        block = slice(start, min(start + step, queries.rows))
+        apart = np.zeros((block.stop - start, candidates.rows), np.float32)
+        difference = np.empty_like(apart)
+        for mine, theirs, beyond_one in scaled:
+            np.subtract(mine[block, None], theirs, out=difference)
+            np.abs(difference, out=difference)
+            if beyond_one:
+                np.minimum(difference, 1.0, out=difference)
+            apart += difference
+        order = apart.argmin(axis=1)[:, None] if neighbours == 1 else np.argsort(apart, axis=1, kind="stable")[:, :neighbours]
+        found[block] = order
+        distances[block] = np.take_along_axis(apart, order, axis=1) / len(scaled)
     return found, distances
 
 
-def _scaled(first: Features, second: Features, column: int) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+def _scaled(first: Features, second: Features, column: int) -> tuple[NDArray[np.float32], NDArray[np.float32], bool]:
+    """Both sides on one scale, and whether a difference may exceed 1 there: between categories, and from NULL."""
     if not first.is_number(column):
-        return first.code(column).astype(np.int32), second.code(column).astype(np.int32)
+        return first.code(column).astype(np.float32), second.code(column).astype(np.float32), True
     values = [side.number(column) for side in (first, second)]
     known = np.concatenate([value[np.isfinite(value)] for value in values])
-    width = float(np.ptp(known)) if len(known) else 0.0
-    low = float(known.min()) if len(known) else 0.0
-    mine, theirs = (((value - low) / (width or 1.0)).astype(np.float32) for value in values)
-    return mine, theirs
+    low, width = (float(known.min()), float(np.ptp(known)) or 1.0) if len(known) else (0.0, 1.0)
+    mine, theirs = (np.where(np.isfinite(value), (value - low) / width, _NULL).astype(np.float32) for value in values)
+    return mine, theirs, any(not np.isfinite(value).all() for value in values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -37,17 +37,17 @@ def entity_features(sides: Sequence[Side], entities: Sequence[Ints], most: int =
         for column in _columns(schema, table):
             if any(f"{table}.{column}" in side.missing or column not in side.tables[table].column_names for side in sides):
                 continue
-            values, kinds = _coded(schema, table, column, [(s.tables[table], r) for s, (r, _) in zip(sides, chosen, strict=True)])
+            values, kind = _coded(schema, table, column, [(s.tables[table], r) for s, (r, _) in zip(sides, chosen, strict=True)])
             name = f"{table}.{column}"
             placed = [(held, at, n) for held, (_, at), n in zip(values, chosen, sizes, strict=True)]
             if is_entity:
-                own.append((Feature(name, kinds), [_last(*each, kinds == "number", values) for each in placed]))
-            elif kinds == "number":
+                own.append((Feature(name, kind), [_last(*each, kind == "number", values) for each in placed]))
+            elif kind == "number":
                 typical.append((Feature(f"{name}, mean", "number", own=False), [_mean(*each) for each in placed]))
                 last.append((Feature(f"{name}, last", "number", own=False), [_last(*each, True, values) for each in placed]))
             else:
-                typical.append((Feature(f"{name}, most frequent", kinds, own=False), [_mode(*each, values) for each in placed]))
-                last.append((Feature(f"{name}, last", kinds, own=False), [_last(*each, False, values) for each in placed]))
+                typical.append((Feature(f"{name}, most frequent", kind, own=False), [_mode(*each, values) for each in placed]))
+                last.append((Feature(f"{name}, last", kind, own=False), [_last(*each, False, values) for each in placed]))
     kept = [*own, *counts, *typical, *last][:most]
     return tuple(
         Features(tuple(feature for feature, _ in kept), tuple(values[i] for _, values in kept), len(numbers))
@@ -89,7 +89,7 @@ def _rows(side: Side, table: str, entities: Ints) -> tuple[Ints, Ints]:
 
 def _coded(
     schema: Schema, table: str, column: str, parts: Sequence[tuple[pa.Table, Ints]]
-) -> tuple[list[Floats | Ints], str]:
+) -> tuple[list[Floats | Ints], Literal["number", "category"]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -112,8 +112,7 @@ def _measures(kind: pa.DataType) -> bool:
         pa.types.is_integer(kind)
         or pa.types.is_floating(kind)
         or pa.types.is_decimal(kind)
-        or pa.types.is_temporal(kind)
-        and not pa.types.is_interval(kind)
+        or (pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
     )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 TOO_WIDE = 0.2
-"""An interval of the excess that is wider than this, and holds 0, says nothing."""
+"""No sign of an excess is worth saying where more than this is ruled out."""
 
 Verdict = Literal["above the baseline", "no sign", "too wide to say", "not measured"]
 
@@ -56,7 +56,7 @@ class Excess:
             return "not measured"
         if self.lower > 0:
             return "above the baseline"
-        return "too wide to say" if self.upper - self.lower > TOO_WIDE else "no sign"
+        return "no sign" if self.upper <= TOO_WIDE else "too wide to say"
 
     def to_json(self) -> dict[str, object]:
         numbers = {"value": self.value, "lower": self.lower, "upper": self.upper}
@@ -93,7 +93,8 @@ def excess(attack: Rate, reference: Rate) -> Excess:
     room = max(1.0 - reference.value, 1e-9)
     value = (attack.value - reference.value) / room
     error = sqrt((attack.error / room) ** 2 + (reference.error * (1 - attack.value) / room**2) ** 2)
-    return Excess(value, max(-1.0, value - error), min(1.0, value + error))
+    value, lower, upper = (min(max(bound, -1.0), 1.0) for bound in (value, value - error, value + error))
+    return Excess(value, lower, upper)
 
 
 def _z(confidence: float) -> float:

@@ -12,6 +12,9 @@ from mare.evaluate.rates import CONFIDENCE, Excess, Rate, Verdict, excess, mean,
 
 AGAINST_HOLDOUT = "people of the hold-out, who were not in the data"
 AGAINST_GUESSING = "guessing without the synthetic data"
+AGAINST_A_COIN = "a coin: half of the targets were in the data, half were not"
+
+MEMBERSHIP = ("membership", "distance to the closest record", "linkability game")
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,16 @@ class Attack:
         return self.excess.verdict
 
     @property
-    def baseline(self) -> str:
-        return AGAINST_HOLDOUT if self.control is not None else AGAINST_GUESSING
+    def against(self) -> str:
+        """What the excess is measured against, in words."""
+        if self.control is not None:
+            return AGAINST_HOLDOUT
+        return AGAINST_A_COIN if self.about_membership else AGAINST_GUESSING
+
+    @property
+    def about_membership(self) -> bool:
+        """Whether the question is who was in the data: a coin is then the baseline, and what exceeds it is a leak."""
+        return self.kind in MEMBERSHIP
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -53,7 +64,7 @@ class Attack:
             "guessing": None if self.guessing is None else self.guessing.to_json(),
             "control": None if self.control is None else self.control.to_json(),
             "excess": self.excess.to_json(),
-            "against": self.baseline,
+            "against": self.against,
             "details": dict(self.details),
         }
 
@@ -77,6 +88,11 @@ def counted(
         None if control is None else rate(control, confidence),
         details or {},
     )
+
+
+def against_a_coin(kind: str, about: str, right: NDArray[np.bool_], confidence: float, details: Mapping[str, object]) -> Attack:
+    """Of targets of which half were in the data: how often that was told rightly. Without the data nobody exceeds 1/2."""
+    return Attack(kind, about, rate(right, confidence), Rate(0.5, 0.0, max(len(right), 1)), None, details)
 
 
 def rate(outcomes: NDArray[np.generic], confidence: float) -> Rate:

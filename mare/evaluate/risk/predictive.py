@@ -8,7 +8,7 @@ no sampling of parameters, so nothing to converge.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,11 +107,11 @@ class Coding:
     def spread(self, column: int) -> float:
         return self._scales[column][1]
 
-    def cells(self, features: Features, guessed: Mapping[int, Floats | Ints]) -> Cells:
-        """The rows as they are, with the guesses (rows, guesses) in place of the guessed columns."""
+    def cells(self, features: Features, columns: Iterable[int], guessed: Mapping[int, Floats | Ints]) -> Cells:
+        """These columns of the rows as they are, with the guesses (rows, guesses) in place of the guessed columns."""
         numbers, codes, coarse = {}, {}, {}
-        for column in range(len(features.columns)):
-            held = np.asarray(guessed.get(column, features.values[column][:, None]))
+        for column in columns:
+            held = guessed.get(column, features.values[column][:, None])
             flat = Features((features.columns[column],), (held.ravel(),), held.size)
             bins = PARENT_BINS if features.is_number(column) else PARENT_CATEGORIES
             (codes_of_bins,) = binned([flat], 0, bins, self._synthetic.select([column]))

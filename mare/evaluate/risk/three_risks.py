@@ -40,7 +40,7 @@ class Condition:
         if np.isnan(self.value):
             return np.isnan(values)
         if self.sign == "=":
-            return values == self.value
+            return np.asarray(values == self.value)
         return values <= self.value if self.sign == "<=" else values >= self.value
 
 
@@ -59,7 +59,7 @@ def singling_out(
 ) -> Attack:
     """With statements on one column (extremes and values that one synthetic entity has) or on several.
 
-    The hold-out is as large as the real side for this attack: how many entities a statement fits depends on how many there are."""
+    Here both sides are made the same size: how many entities a statement fits depends on how many there are."""
     rng = np.random.default_rng(seed)
     if control is not None:
         size = min(real.rows, control.rows)
@@ -167,7 +167,8 @@ def _blind(synthetic: Features, columns: int, statements: int, rng: np.random.Ge
     for _ in range(statements):
         chosen = rng.choice(len(values), width, replace=False).tolist()
         yield tuple(
-            Condition(c, signs[int(rng.integers(3))] if synthetic.is_number(c) else "=", float(rng.choice(values[c]))) for c in chosen
+            Condition(c, signs[int(rng.integers(3))] if synthetic.is_number(c) else "=", float(rng.choice(values[c])))
+            for c in chosen
         )
 
 
@@ -210,7 +211,7 @@ def _same(people: Features, synthetic: Features, secret: int, rows: NDArray[np.i
     if not synthetic.rows:
         return np.zeros(people.rows, np.bool_)
     if not people.is_number(secret):
-        return people.code(secret) == synthetic.code(secret)[rows]
+        return np.asarray(people.code(secret) == synthetic.code(secret)[rows])
     truth, guess = people.number(secret), synthetic.number(secret)[rows]
     near = np.abs(guess - truth) <= TOLERANCE * np.abs(guess) + 1e-12
     return np.asarray(near | (np.isnan(truth) & np.isnan(guess)))
