@@ -95,19 +95,18 @@ def disclosure(
     per_column = [_guesses(people, column, targets, coding, guesses, rng) for column in columns]
     shape = tuple(held.shape[1] for held, _ in per_column)
     places = np.ravel_multi_index(tuple(place for _, place in per_column), shape) if len(targets) else np.zeros(0, np.int64)
-    models = [
-        (child, parents, _models(real, synthetic, coding, child, parents))
-        for child, parents in enumerate(network)
-        if child in columns or set(columns) & set(parents)
-    ]
+    touched = {child: parents for child, parents in enumerate(network) if child in columns or set(columns) & set(parents)}
+    used = {*touched, *(parent for parents in touched.values() for parent in parents)}
+    sides = [(side.rows, coding.cells(side, used, {})) for side in (real, synthetic)]
+    models = [(child, parents, _models(sides, coding, child, parents)) for child, parents in touched.items()]
     full, priors = np.empty((len(targets), *shape)), np.empty(len(targets))
     step = max(1, _AT_ONCE // max(1, int(np.prod(shape))))
     for start in range(0, len(targets), step):
         block = slice(start, start + step)
         part = people.take(targets[block])
         combined = _combined([held[block] for held, _ in per_column])
-        cells = coding.cells(part, dict(zip(columns, combined, strict=True)))
-        left_out = coding.cells(part, {}) if outsiders is None else None
+        cells = coding.cells(part, used, dict(zip(columns, combined, strict=True)))
+        left_out = coding.cells(part, used, {}) if outsiders is None else None
         with_z, without = _weigh(models, cells, left_out, part.rows, int(np.prod(shape)))
         prior_log = without if prior == "informed" else np.zeros_like(without)
         posterior = _normalised(with_z - without + prior_log)
@@ -182,10 +181,9 @@ def _outlier(features: Features, *, beyond: bool) -> Features:
 Models = tuple[Regression | Table, Regression | Table]
 
 
-def _models(real: Features, synthetic: Features, coding: Coding, child: int, parents: Sequence[int]) -> Models:
-    """Of one column: with the synthetic rows, and without."""
-    sides = [(part.rows, coding.cells(part, {})) for part in (real, synthetic)]
-    if real.is_number(child):
+def _models(sides: Sequence[tuple[int, Cells]], coding: Coding, child: int, parents: Sequence[int]) -> Models:
+    """Of one column: with the synthetic rows, and without. The sides are the real and the synthetic rows."""
+    if child in sides[0][1].numbers:
         x = [design(cells, parents, rows, 1)[:, 0] for rows, cells in sides]
         t = [cells.numbers[child][:, 0] for _, cells in sides]
         return Regression(np.concatenate(x), np.concatenate(t)), Regression(x[0], t[0])
