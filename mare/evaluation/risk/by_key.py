@@ -12,9 +12,9 @@ from itertools import combinations
 
 import numpy as np
 
-from mare.evaluate.features import Features, Floats, Ints, binned
-from mare.evaluate.learners import design_matrices, learners, predicted
-from mare.evaluate.rates import CONFIDENCE
+from mare.evaluation.features import Features, Floats, Ints, binned
+from mare.evaluation.learners import design_matrices, learners, predicted
+from mare.evaluation.rates import CONFIDENCE
 
 from .attacks import Attack, counted
 

@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.evaluate.distances import nearest
-from mare.evaluate.features import Features
-from mare.evaluate.rates import CONFIDENCE
+from mare.evaluation.distances import nearest
+from mare.evaluation.features import Features
+from mare.evaluation.rates import CONFIDENCE
 
 from .attacks import Attack, counted
 

@@ -19,11 +19,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.evaluate.entity_features import entity_features
-from mare.evaluate.features import Features, Floats, binned, joined
-from mare.evaluate.learners import design_matrices, forest, predicted
-from mare.evaluate.rates import CONFIDENCE
-from mare.evaluate.sides import Side
+from mare.evaluation.entity_features import entity_features
+from mare.evaluation.features import Features, Floats, binned, joined
+from mare.evaluation.learners import design_matrices, forest, predicted
+from mare.evaluation.rates import CONFIDENCE
+from mare.evaluation.sides import Side
 
 from .attacks import Attack, against_a_coin
 

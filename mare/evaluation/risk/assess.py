@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mare.errors import MissingExtra
-from mare.evaluate.entity_features import entity_features, some_entities
-from mare.evaluate.features import Features
-from mare.evaluate.rates import shared_confidence
-from mare.evaluate.sides import Side
+from mare.evaluation.entity_features import entity_features, some_entities
+from mare.evaluation.features import Features
+from mare.evaluation.rates import shared_confidence
+from mare.evaluation.sides import Side
 from mare.schema import Schema
 
 from .attacks import Attack, counted

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mare.evaluate.distances import nearest
-from mare.evaluate.features import Features, Floats
-from mare.evaluate.rates import CONFIDENCE
+from mare.evaluation.distances import nearest
+from mare.evaluation.features import Features, Floats
+from mare.evaluation.rates import CONFIDENCE
 
 from .attacks import Attack, against_a_coin
 

@@ -8,15 +8,15 @@ from math import exp, lgamma, log
 import numpy as np
 import pytest
 
-from mare.evaluate.features import Feature, Features, joined
-from mare.evaluate.risk.attribute import (
+from mare.evaluation.features import Feature, Features, joined
+from mare.evaluation.risk.attribute import (
     average_disclosure,
     disclosure,
     disclosure_by_epsilon,
     outlier_inside,
     outlier_outside,
 )
-from mare.evaluate.risk.predictive import PRIOR_PRECISION, PRIOR_SCALE, PRIOR_SHAPE
+from mare.evaluation.risk.predictive import PRIOR_PRECISION, PRIOR_SCALE, PRIOR_SHAPE
 
 
 def features(**columns: list[float] | np.ndarray) -> Features:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.evaluate.rates import CONFIDENCE, Excess, Rate, Verdict, excess, mean, share
+from mare.evaluation.rates import CONFIDENCE, Excess, Rate, Verdict, excess, mean, share
 
 AGAINST_HOLDOUT = "people of the hold-out, who were not in the data"
 AGAINST_GUESSING = "guessing without the synthetic data"
