@@ -28,6 +28,7 @@ CountsBySet = Mapping[SetName, NDArray[np.int64]]
 PairKind = Literal["row", "ancestor", "previous"]
 """Two columns of a row; one of a row and one of a row above it; one of a row and one of a sibling before it."""
 FeatureKind = Literal["number", "category"]
+BrokenKind = Literal["reference", "key", "null", "domain", "order", "same", "cap", "ending", "unseen", "beyond"]
 
 KINDS: dict[PairKind, str] = {"row": "within a row", "ancestor": "with rows above", "previous": "with previous rows"}
 
@@ -48,7 +49,8 @@ class ColumnFidelity:
     tvd: BySet
     """Total variation distance: what share of rows would have to move."""
     shape: BySet
-    """1 - the Kolmogorov-Smirnov distance of numbers, 1 - TVD of categories over all their values: NULL left out, as SDMetrics."""
+    """1 - the Kolmogorov-Smirnov distance of numbers, 1 - TVD of categories over all their values; NULL left out, as SDMetrics
+    does."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class Together:
 class Broken:
     """Something that should hold of every row, and how often it does not."""
 
-    kind: Literal["reference", "key", "null", "domain", "order", "same", "cap", "ending", "unseen", "beyond"]
+    kind: BrokenKind
     """It leads nowhere; it is there twice; NULL where none may be; none of the declared values; before what it comes after;
     different where one value is shared; more rows than may be; rows after the last. Against the real rows, not the schema: a
     value that no real row has; a number beyond all real ones."""
