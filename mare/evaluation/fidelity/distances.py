@@ -1,0 +1,90 @@
+"""Distances between two histograms or cross-tabs of the same bins, and between two samples of numbers.
+
+Normalised KL and Cramér's V as in the paper (mare-2024, VI); an empty side is at distance 1 from any other, and at 0 from an
+empty one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .features import Numbers, Values
+
+Counts = NDArray[np.int64]
+
+
+def tvd(real: Counts, other: Counts) -> float:
+    """Total variation distance: half the sum of all differences of shares."""
+    if not real.sum() or not other.sum():
+        return float(bool(real.sum()) != bool(other.sum()))
+    return float(0.5 * np.abs(real / real.sum() - other / other.sum()).sum())
+
+
+def normalised_kl(real: Counts, other: Counts) -> float:
+    """1 / (1 + KL(real || other)), over cells that one of them has. The other gets a tenth of a row in each: a cell that it lacks
+    costs much, and not all."""
+    p, q = real.ravel().astype(np.float64), other.ravel().astype(np.float64)
+    if not p.sum() or not q.sum():
+        return float(p.sum() == q.sum())
+    kept = (p + q) > 0
+    p, q = p[kept] + 1e-9, q[kept] + 0.1
+    p, q = p / p.sum(), q / q.sum()
+    return float(1 / (1 + np.sum(p * np.log(p / q))))
+
+
+def cramers_v(table: Counts) -> float:
+    """How much two columns have to do with each other: 0 nothing, 1 one decides the other."""
+    held = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0].astype(np.float64)
+    total = held.sum()
+    if min(held.shape) < 2:
+        return 0.0
+    expected = np.outer(held.sum(axis=1), held.sum(axis=0)) / total
+    return float(np.sqrt(((held - expected) ** 2 / expected).sum() / total / (min(held.shape) - 1)))
+
+
+def ks_distance(real: Numbers, other: Numbers) -> float:
+    """Kolmogorov-Smirnov: the largest distance of the two distribution functions; NULL left out."""
+    a, b = np.sort(real[~np.isnan(real)]), np.sort(other[~np.isnan(other)])
+    if not len(a) or not len(b):
+        return float(bool(len(a)) != bool(len(b)))
+    below = np.searchsorted(a, b, side="right") / len(a) - np.arange(1, len(b) + 1) / len(b)
+    above = np.searchsorted(b, a, side="right") / len(b) - np.arange(1, len(a) + 1) / len(a)
+    # Within a run of equal values only its last place is a value of the distribution function.
+    ends_a, ends_b = np.r_[a[1:] != a[:-1], True], np.r_[b[1:] != b[:-1], True]
+    return float(max(np.abs(above[ends_a]).max(), np.abs(below[ends_b]).max()))
+
+
+def word_distance(real: Values, other: Values) -> float:
+    """TVD over all words that one of them has, none taken together; NULL left out."""
+    place = {word: i for i, word in enumerate(dict.fromkeys((*real.dictionary, *other.dictionary)))}
+
+    def counted(held: Values) -> Counts:
+        if held.words is None or not held.dictionary:
+            return np.zeros(len(place), dtype=np.int64)
+        codes = np.array([place[word] for word in held.dictionary])[held.words[held.words >= 0]]
+        return np.bincount(codes, minlength=len(place)).astype(np.int64)
+
+    return tvd(counted(real), counted(other))
+
+
+def shape(real: Values, other: Values) -> float:
+    """1 - the distance of two columns that bins have no part in, as SDMetrics gives it (KSComplement, TVComplement)."""
+    if real.numbers is not None and other.numbers is not None:
+        return 1 - ks_distance(real.numbers, other.numbers)
+    return 1 - word_distance(real, other)
+
+
+def correlations(columns: list[Numbers]) -> NDArray[np.float64]:
+    """Pearson's correlation of every two columns over the rows where both are there; NaN where one does not vary."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        there = np.array([~np.isnan(column) for column in columns], dtype=np.float64)
+        # Around its own mean each column's squares stay small, so that differences of large sums lose nothing.
+        means = [np.nansum(column) / max(1.0, mask.sum()) for column, mask in zip(columns, there, strict=True)]
+        held = np.array([np.nan_to_num(column - mean) for column, mean in zip(columns, means, strict=True)])
+        rows = there @ there.T
+        sums, squares, products = held @ there.T, (held**2) @ there.T, held @ held.T
+        variance = squares - sums**2 / rows
+        covariance = products - sums * sums.T / rows
+        scale = np.sqrt(variance * variance.T)
+        return np.where(scale > 1e-12 * (1 + squares), covariance / scale, np.nan)
