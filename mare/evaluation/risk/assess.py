@@ -14,6 +14,7 @@ import numpy as np
 
 from mare.errors import MissingExtra
 from mare.evaluation.entity_features import entity_features, some_entities
+from mare.evaluation.evaluation import INTERNAL
 from mare.evaluation.features import Features
 from mare.evaluation.rates import shared_confidence
 from mare.evaluation.sides import Side
@@ -25,7 +26,6 @@ from .by_key import classifier_attacks, gcap_attacks
 from .membership import distance_to_closest_record, membership
 from .three_risks import inference, linkability, singling_out
 
-INTERNAL = "internal, not private"
 TARGETS, SYNTHETIC, LOOKED_UP, LEARNED = 1_000, 20_000, 5_000, 1_000
 """At most so many people are attacked on either side, with so many synthetic entities. Inference and GCAP look up values among
 fewer, and classifiers learn from fewer still."""
