@@ -1,10 +1,12 @@
 """How far two entities are apart, and who is nearest: Gower's distance over their vectors.
 
-Numbers differ by their distance as a share of the range of both sides, categories by 0 or 1; NULL differs from a number by 1,
-from NULL by nothing.
+Numbers differ by their distance as a share of a range, categories by 0 or 1; NULL differs from a number by 1, from NULL by
+nothing. Distances that are held against each other must share their ranges: one outlier would move all of one side.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +19,18 @@ _NULL = 3.0
 """Where NULL stands on a scale from 0 to 1: farther from every number than the most that counts."""
 
 
-def nearest(queries: Features, candidates: Features, neighbours: int = 1) -> tuple[Ints, Floats]:
+def nearest(
+    queries: Features, candidates: Features, neighbours: int = 1, *, scale: Sequence[Features] | None = None
+) -> tuple[Ints, Floats]:
     """Of each query the nearest candidates and their distances (queries, neighbours). Of equals, the first.
 
-    A distance is a mean over columns, hence between 0 and 1."""
+    A distance is a mean over columns. Ranges are those of all parts of ``scale``; of queries and candidates unless said."""
     neighbours = min(neighbours, candidates.rows)
     found, distances = np.zeros((queries.rows, neighbours), np.int64), np.ones((queries.rows, neighbours))
     if not neighbours or not queries.columns:
         return found, distances
-    scaled = [_scaled(queries, candidates, column) for column in range(len(queries.columns))]
+    parts = scale or (queries, candidates)
+    scaled = [_scaled(queries, candidates, column, parts) for column in range(len(queries.columns))]
     step = max(1, _AT_ONCE // candidates.rows)
     for start in range(0, queries.rows, step):
         block = slice(start, min(start + step, queries.rows))
@@ -43,12 +48,15 @@ def nearest(queries: Features, candidates: Features, neighbours: int = 1) -> tup
     return found, distances
 
 
-def _scaled(first: Features, second: Features, column: int) -> tuple[NDArray[np.float32], NDArray[np.float32], bool]:
+def _scaled(
+    first: Features, second: Features, column: int, parts: Sequence[Features]
+) -> tuple[NDArray[np.float32], NDArray[np.float32], bool]:
     """Both sides on one scale, and whether a difference may exceed 1 there: between categories, and from NULL."""
     if not first.is_number(column):
         return first.code(column).astype(np.float32), second.code(column).astype(np.float32), True
     values = [side.number(column) for side in (first, second)]
-    known = np.concatenate([value[np.isfinite(value)] for value in values])
+    known = np.concatenate([part.number(column) for part in parts])
+    known = known[np.isfinite(known)]
     low, width = (float(known.min()), float(np.ptp(known)) or 1.0) if len(known) else (0.0, 1.0)
     mine, theirs = (np.where(np.isfinite(value), (value - low) / width, _NULL).astype(np.float32) for value in values)
     return mine, theirs, any(not np.isfinite(value).all() for value in values)

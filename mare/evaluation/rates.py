@@ -68,13 +68,20 @@ def shared_confidence(figures: int, confidence: float = CONFIDENCE) -> float:
     return 1 - (1 - confidence) / max(1, figures)
 
 
-def share(successes: int, n: int, confidence: float = CONFIDENCE) -> Rate:
-    """A share of successes with Wilson's interval, which stays honest at 0 and 1 and for small n."""
+def share(successes: int, n: int, confidence: float = CONFIDENCE, *, worth: float | None = None) -> Rate:
+    """A share of successes with Wilson's interval, which stays honest at 0 and 1 and for small n. Where outcomes hang together,
+    they are ``worth`` fewer independent ones (`independent_number`)."""
     if n == 0:
         return Rate(0.5, 0.5, 0)
-    z = _z(confidence)
-    middle = (successes + z * z / 2) / (n + z * z)
-    return Rate(middle, z / (n + z * z) * sqrt(successes * (n - successes) / n + z * z / 4), n)
+    z, size, p = _z(confidence), n if worth is None else worth, successes / n
+    middle = (p * size + z * z / 2) / (size + z * z)
+    return Rate(middle, z / (size + z * z) * sqrt(size * p * (1 - p) + z * z / 4), n)
+
+
+def independent_number(groups: NDArray[np.int64]) -> float:
+    """How many independent outcomes those of groups are worth that come out alike: n² / Σ size²."""
+    sizes = np.unique(groups, return_counts=True)[1].astype(np.float64)
+    return float(sizes.sum() ** 2 / (sizes @ sizes)) if len(sizes) else 0.0
 
 
 def mean(values: NDArray[np.float64], confidence: float = CONFIDENCE) -> Rate:

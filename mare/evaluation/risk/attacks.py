@@ -77,25 +77,33 @@ def counted(
     control: NDArray[np.generic] | None,
     *,
     confidence: float = CONFIDENCE,
+    worth: float | None = None,
     details: Mapping[str, object] | None = None,
 ) -> Attack:
-    """From what happened to each target: true or false, or a chance between 0 and 1."""
+    """From what happened to each target: true or false, or a chance between 0 and 1. ``worth`` as in `rates.share`."""
     return Attack(
         kind,
         about,
-        rate(success, confidence),
+        rate(success, confidence, worth),
         None if guessing is None else rate(guessing, confidence),
-        None if control is None else rate(control, confidence),
+        None if control is None else rate(control, confidence, worth),
         details or {},
     )
 
 
-def against_a_coin(kind: str, about: str, right: NDArray[np.bool_], confidence: float, details: Mapping[str, object]) -> Attack:
+def against_a_coin(
+    kind: str,
+    about: str,
+    right: NDArray[np.bool_],
+    confidence: float,
+    details: Mapping[str, object],
+    worth: float | None = None,
+) -> Attack:
     """Of targets of which half were in the data: how often that was told rightly. Without the data nobody exceeds 1/2."""
-    return Attack(kind, about, rate(right, confidence), Rate(0.5, 0.0, max(len(right), 1)), None, details)
+    return Attack(kind, about, rate(right, confidence, worth), Rate(0.5, 0.0, max(len(right), 1)), None, details)
 
 
-def rate(outcomes: NDArray[np.generic], confidence: float) -> Rate:
+def rate(outcomes: NDArray[np.generic], confidence: float, worth: float | None = None) -> Rate:
     if outcomes.dtype == np.bool_:
-        return share(int(np.count_nonzero(outcomes)), len(outcomes), confidence)
+        return share(int(np.count_nonzero(outcomes)), len(outcomes), confidence, worth=worth)
     return mean(np.asarray(outcomes, np.float64), confidence)

@@ -6,11 +6,13 @@ apart by the synthetic rows has learned about people, not about one person.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mare.evaluation.distances import nearest
 from mare.evaluation.features import Features, Floats
-from mare.evaluation.rates import CONFIDENCE
+from mare.evaluation.rates import CONFIDENCE, independent_number
 
 from .attacks import Attack, against_a_coin
 
@@ -25,8 +27,9 @@ def membership(
     rng = np.random.default_rng(seed)
     size = min(real.rows, holdout.rows)
     pair = real.sample(size, rng), holdout.sample(size, rng)
-    distances = [nearest(side, synthetic)[1].min(axis=1, initial=1.0) for side in pair]
-    lonely = [_isolation(side, holdout.sample(1000, rng)) for side in pair]
+    scale = (*pair, synthetic)
+    distances = [nearest(side, synthetic, scale=scale)[1].min(axis=1, initial=1.0) for side in pair]
+    lonely = [_isolation(side, holdout.sample(1000, rng), scale) for side in pair]
     found = []
     for about, share in (("everybody, by distance", 1.0), (f"the {UNUSUAL:.0%} most unusual, by distance", UNUSUAL)):
         chosen = [np.argsort(-alone, kind="stable")[: round(share * size)] for alone in lonely]
@@ -42,13 +45,17 @@ def distance_to_closest_record(
     a copy. Also how many are somebody exactly, of the training data and of the hold-out."""
     rng = np.random.default_rng(seed)
     size = min(real.rows, holdout.rows)
-    to_member, to_other = (nearest(synthetic, side.sample(size, rng))[1].min(axis=1, initial=1.0) for side in (real, holdout))
+    closest = [nearest(synthetic, side.sample(size, rng), scale=(real, holdout, synthetic)) for side in (real, holdout)]
+    to_member, to_other = (distances.min(axis=1, initial=1.0) for _, distances in closest)
     details = _medians(to_member, to_other) | {
         "exactly a member": float((to_member == 0).mean()) if len(to_member) else None,
         "exactly one of the hold-out": float((to_other == 0).mean()) if len(to_other) else None,
     }
     right = _nearer(to_member, to_other, rng)
-    return against_a_coin("distance to the closest record", "synthetic entities", right, confidence, details)
+    # Whoever is nearest to many synthetic entities decides about all of them.
+    deciding = np.where(right, closest[0][0].sum(axis=1), size + closest[1][0].sum(axis=1))
+    worth = independent_number(deciding)
+    return against_a_coin("distance to the closest record", "synthetic entities", right, confidence, details, worth)
 
 
 def _nearer(member: Floats, other: Floats, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -64,9 +71,9 @@ def _medians(member: Floats, other: Floats) -> dict[str, object]:
     }
 
 
-def _isolation(people: Features, crowd: Features) -> Floats:
+def _isolation(people: Features, crowd: Features, scale: Sequence[Features]) -> Floats:
     """How far the nearest other person of the hold-out is."""
-    _, distances = nearest(people, crowd, 2)
+    _, distances = nearest(people, crowd, 2, scale=scale)
     if distances.shape[1] < 2:
         return np.zeros(people.rows)
     return np.where(distances[:, 0] == 0, distances[:, 1], distances[:, 0])

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.evaluation.distances import nearest
-from mare.evaluation.features import Features
-from mare.evaluation.rates import CONFIDENCE
+from mare.evaluation.features import Features, Ints
+from mare.evaluation.rates import CONFIDENCE, independent_number
 
 from .attacks import Attack, counted
 
@@ -65,7 +65,7 @@ def singling_out(
         size = min(real.rows, control.rows)
         real, control = real.sample(size, rng), control.sample(size, rng)
     drawn = _univariate(synthetic, rng) if columns == 1 else _multivariate(synthetic, columns, rng)
-    chosen = _that_single_out(drawn, synthetic, statements)
+    chosen, whom = _that_single_out(drawn, synthetic, statements)
     blind = list(_blind(synthetic, columns, len(chosen), rng))
     return counted(
         "singling out",
@@ -74,6 +74,7 @@ def singling_out(
         _singles(blind, real),
         None if control is None else _singles(chosen, control),
         confidence=confidence,
+        worth=independent_number(whom),  # statements about one synthetic entity fit or fail together
     )
 
 
@@ -90,6 +91,7 @@ def linkability(
     """Whether what two parties know of the same person can be brought together."""
     rng = np.random.default_rng(seed)
     k = min(neighbours, synthetic.rows)
+    scale = (real, synthetic, *([] if control is None else [control]))
     blind = [
         bool(k) and not set(rng.choice(synthetic.rows, k, replace=False)).isdisjoint(rng.choice(synthetic.rows, k, replace=False))
         for _ in range(real.rows)
@@ -97,9 +99,9 @@ def linkability(
     return counted(
         "linkability",
         f"{len(halves[0])} and {len(halves[1])} columns, {k} neighbours",
-        _linked(real, synthetic, halves, k),
+        _linked(real, synthetic, halves, k, scale),
         np.array(blind, np.bool_),
-        None if control is None else _linked(control, synthetic, halves, k),
+        None if control is None else _linked(control, synthetic, halves, k, scale),
         confidence=confidence,
     )
 
@@ -117,12 +119,13 @@ def inference(
     """Whether a secret column follows from the others by looking up the nearest synthetic entity."""
     rng = np.random.default_rng(seed)
     blind = rng.integers(0, max(synthetic.rows, 1), real.rows)
+    scale = (real, synthetic, *([] if control is None else [control]))
     return counted(
         "inference",
         real.columns[secret].name,
-        _guessed(real, synthetic, secret, known),
+        _guessed(real, synthetic, secret, known, scale),
         _same(real, synthetic, secret, blind),
-        None if control is None else _guessed(control, synthetic, secret, known),
+        None if control is None else _guessed(control, synthetic, secret, known, scale),
         confidence=confidence,
     )
 
@@ -172,38 +175,45 @@ def _blind(synthetic: Features, columns: int, statements: int, rng: np.random.Ge
         )
 
 
-def _that_single_out(statements: Iterator[Statement], features: Features, most: int) -> list[Statement]:
-    found: dict[Statement, None] = {}
+def _that_single_out(statements: Iterator[Statement], features: Features, most: int) -> tuple[list[Statement], Ints]:
+    """Different statements that are true of one entity alone, and of which."""
+    found: dict[Statement, int] = {}
     for statement in statements:
-        if statement not in found and _holds(statement, features) == 1:
-            found[statement] = None
+        if statement not in found and np.count_nonzero(met := _met(statement, features)) == 1:
+            found[statement] = int(met.argmax())
             if len(found) == most:
                 break
-    return list(found)
+    return list(found), np.array(list(found.values()), np.int64)
 
 
 def _singles(statements: Sequence[Statement], features: Features) -> NDArray[np.bool_]:
-    return np.array([_holds(statement, features) == 1 for statement in statements], np.bool_)
+    return np.array([np.count_nonzero(_met(statement, features)) == 1 for statement in statements], np.bool_)
 
 
-def _holds(statement: Statement, features: Features) -> int:
+def _met(statement: Statement, features: Features) -> NDArray[np.bool_]:
     met = np.ones(features.rows, np.bool_)
     for condition in statement:
         met &= condition.holds(features)
-    return int(np.count_nonzero(met))
+    return met
 
 
-def _linked(people: Features, synthetic: Features, halves: tuple[Sequence[int], Sequence[int]], k: int) -> NDArray[np.bool_]:
+def _linked(
+    people: Features, synthetic: Features, halves: tuple[Sequence[int], Sequence[int]], k: int, scale: Sequence[Features]
+) -> NDArray[np.bool_]:
     if not k:
         return np.zeros(people.rows, np.bool_)
-    first, second = (nearest(people.select(half), synthetic.select(half), k)[0] for half in halves)
+    first, second = (
+        nearest(people.select(half), synthetic.select(half), k, scale=[part.select(half) for part in scale])[0] for half in halves
+    )
     return np.asarray((first[:, :, None] == second[:, None, :]).any(axis=(1, 2)))
 
 
-def _guessed(people: Features, synthetic: Features, secret: int, known: Sequence[int]) -> NDArray[np.bool_]:
+def _guessed(
+    people: Features, synthetic: Features, secret: int, known: Sequence[int], scale: Sequence[Features]
+) -> NDArray[np.bool_]:
     if not synthetic.rows:
         return np.zeros(people.rows, np.bool_)
-    neighbour, _ = nearest(people.select(known), synthetic.select(known))
+    neighbour, _ = nearest(people.select(known), synthetic.select(known), scale=[part.select(known) for part in scale])
     return _same(people, synthetic, secret, neighbour[:, 0])
 
 
