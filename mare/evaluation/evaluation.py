@@ -4,8 +4,9 @@ Each figure is given for several sets of rows, all held against the same real ro
 
 - ``synthetic``: what is judged;
 - ``holdout``: other real entities, where some were kept apart: what a perfect synthesizer would score;
-- ``shuffled``: the real rows, each column in an order of its own: every column right, no two of them together;
-- ``independent``: each column drawn anew from its own values: the same, with the chance of a draw.
+- ``shuffled``: the real columns, each in an order of its own: every column right, no two of them together (for pairs what
+  shuffling gives on average, worked out from the single columns);
+- ``independent``: as many rows drawn from that: the same, with the chance of a draw. Of pairs alone.
 
 `to_json` gives the whole of it as plain values.
 """
@@ -65,6 +66,8 @@ class Closeness:
     """1 / (1 + Kullback-Leibler divergence from the real table): 1 is the same."""
     v: float
     """Cramér's V of this set's own table."""
+    chance: float
+    """The TVD to expect of rows as good as the real ones, so many and drawn one by one: small tables differ by chance."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,7 @@ class PairMeans:
     v_real: float
     v_error: float
     """Mean absolute error of Cramér's V."""
+    chance: float
     pairs: int
 
 

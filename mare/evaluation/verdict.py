@@ -19,9 +19,8 @@ def verdict(evaluation: Evaluation) -> str:
     return "\n".join(parts)
 
 
-def kept(synthetic: float, shuffled: float, holdout: float | None) -> float | None:
+def kept(synthetic: float, shuffled: float, best: float) -> float | None:
     """The part of what pairs have in common that is kept: 1 as good as other real rows, 0 as bad as shuffled columns."""
-    best = holdout or 0.0
     return None if shuffled - best < 0.005 else (shuffled - synthetic) / (shuffled - best)
 
 
@@ -40,7 +39,8 @@ def _closeness(evaluation: Evaluation) -> Iterator[str]:
         if kind not in evaluation.means["synthetic"]:
             continue
         distances = {name: means[kind].tvd for name, means in evaluation.means.items()}
-        share = kept(distances["synthetic"], distances["shuffled"], distances.get("holdout"))
+        best = distances.get("holdout", evaluation.means["synthetic"][kind].chance)
+        share = kept(distances["synthetic"], distances["shuffled"], best)
         word = grade(share, excess(distances))
         yield f"  {'pairs ' + words:<20} {distances['synthetic']:.3f}{_beside(evaluation, distances)}: {word}"
 
