@@ -91,6 +91,12 @@ class PairFidelity:
     beyond `evaluate`'s limit. Not in the JSON."""
 
     @property
+    def excess(self) -> float:
+        """How much further from the real rows than other real rows are: those of the hold-out, else by chance."""
+        close = self.closeness["synthetic"]
+        return close.tvd - (self.closeness["holdout"].tvd if "holdout" in self.closeness else close.chance)
+
+    @property
     def name(self) -> str:
         before = {0: "", 1: " of the row before", 2: " of the row before that"}.get(self.back, f" {self.back} rows before")
         other = self.other if self.other_table == self.table else f"{self.other_table}.{self.other}"
@@ -287,9 +293,8 @@ class Evaluation:
         return tuple(self.means)
 
     def worst_pairs(self, number: int = 10, kind: PairKind | None = None) -> tuple[PairFidelity, ...]:
-        """By how much further from the real rows they are than a hold-out, where there is one."""
-        pairs = [pair for pair in self.pairs if kind in (None, pair.kind)]
-        return tuple(sorted(pairs, key=lambda pair: -excess({n: c.tvd for n, c in pair.closeness.items()}))[:number])
+        """Those furthest from the real rows, in excess of what other real rows are."""
+        return tuple(sorted((p for p in self.pairs if kind in (None, p.kind)), key=lambda pair: -pair.excess)[:number])
 
     def worst_columns(self, number: int = 10) -> tuple[ColumnFidelity, ...]:
         return tuple(sorted(self.columns, key=lambda column: -excess(column.tvd))[:number])

@@ -129,8 +129,8 @@ def load_rows(
 ) -> dict[str, int]:
     """Stage the batches, which hold what ``reading`` asks for, as ``table``; an empty source gives an empty table.
 
-    Each row gets a hash ``h`` of everything that is staged of it, under ``key``, unless nobody will look at it. Of each column, how many values are there that
-    say nothing it can hold (text in a number column): true numbers, hence secret.
+    Each row gets a hash ``h`` of everything that is staged of it, under ``key``, unless nobody will look at it. Of each column,
+    how many values are there that say nothing it can hold (text in a number column): true numbers, hence secret.
     """
     reading = reading or Reading()
     columns = list(reading.columns(needs))
