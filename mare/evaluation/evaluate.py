@@ -16,7 +16,7 @@ from mare.schema.loading import load_schema
 from .evaluation import Evaluation, SetName
 from .fidelity.broken import broken
 from .fidelity.coding import Coded, Sides, code_sides
-from .fidelity.copies import copies, row_hashes
+from .fidelity.copies import copies, same_rows
 from .fidelity.pairs import compare_pairs, pair_means
 from .fidelity.sequences import lengths, stickiness, transitions
 from .fidelity.together import together
@@ -57,26 +57,26 @@ def evaluate(
         sides[name] = read_side(schema, place)
     _refuse_nothing(sides)
     tell("coding columns")
-    coded = code_sides(sides, seed)
+    coded = code_sides(sides)
     tell("counting pairs")
-    pairs = compare_pairs(coded)
+    pairs = compare_pairs(coded, seed)
     tell("following sequences")
-    copied, whole = copies(sides)
+    copied, whole = copies(coded)
     return Evaluation(
         name=schema.name or "",
         labels={name: side.label for name, side in sides.items()},
         entities={name: side.entities for name, side in sides.items()},
         rows={table: {name: len(side.entity[table]) for name, side in sides.items()} for table in sides["real"].tables},
-        warnings=tuple(_warnings(sides, places)),
+        warnings=tuple(_warnings(coded)),
         notes=tuple(f"{_WORDS[name]}: {note}" for name, side in sides.items() for note in side.notes),
-        means=pair_means(pairs, coded.others),
+        means=pair_means(pairs, (*coded.others, "shuffled", "independent")),
         one_way=_one_way(coded),
         columns=coded.columns,
         pairs=pairs,
         lengths=tuple(lengths(sides)),
         stickiness=tuple(stickiness(coded)),
         transitions=tuple(transitions(coded)),
-        trajectories=tuple(trajectories(coded)),
+        trajectories=tuple(trajectories(coded, seed)),
         together=tuple(together(coded)),
         broken=broken(sides),
         copies=copied,
@@ -102,20 +102,21 @@ def _refuse_nothing(sides: Sides) -> None:
             raise SourceError(f"the {_WORDS[name]} ({side.label}) hold not one row of the schema's tables.{why}")
 
 
-def _warnings(sides: Sides, places: Mapping[SetName, Location]) -> list[str]:
+def _warnings(coded: Coded) -> list[str]:
     """What makes the figures mean something else than they seem to."""
-    told = []
-    real, synthetic, holdout = sides["real"], sides["synthetic"], sides.get("holdout")
-    if _is_same(real, synthetic):
+    told, sets = list[str](), coded.sets
+    sides = {name: held.side for name, held in sets.items()}
+    real, holdout = sides["real"], sides.get("holdout")
+    if same_rows(sets["real"], sets["synthetic"]):
         told.append("the synthetic rows are the real rows: everything below says how far the data is from itself")
     if holdout is not None:
-        if _is_same(holdout, synthetic):
+        if same_rows(sets["holdout"], sets["synthetic"]):
             told.append("the synthetic rows are the hold-out")
         shared = _shared(real, holdout)
         if shared:
             told.append(
-                f"the hold-out shares {shared:,} of its {holdout.entities:,} entities with the real rows, so it is none, and looks "
-                "closer than rows that nobody has seen. Split at the entity: mare split"
+                f"the hold-out shares {shared:,} of its {holdout.entities:,} entities with the real rows, so it is none: it "
+                "looks closer than rows that nobody has seen. Split at the entity: mare split"
             )
     for table in real.tables:
         for name, side in sides.items():
@@ -132,10 +133,3 @@ def _shared(real: Side, holdout: Side) -> int:
     if real.keys is None or holdout.keys is None:
         return 0
     return int(pc.sum(pc.is_in(holdout.keys, value_set=real.keys)).as_py() or 0)
-
-
-def _is_same(one: Side, other: Side) -> bool:
-    """The same rows, whatever their order and their keys."""
-    if any(len(one.entity[table]) != len(other.entity[table]) for table in one.tables):
-        return False
-    return all(np.array_equal(np.sort(row_hashes(one, table)), np.sort(row_hashes(other, table))) for table in one.tables)

@@ -4,8 +4,9 @@ Each figure is given for several sets of rows, all held against the same real ro
 
 - ``synthetic``: what is judged;
 - ``holdout``: other real entities, where some were kept apart: what a perfect synthesizer would score;
-- ``shuffled``: the real rows, each column in an order of its own: every column right, no two of them together;
-- ``independent``: each column drawn anew from its own values: the same, with the chance of a draw.
+- ``shuffled``: the real columns, each in an order of its own: every column right, no two of them together (for pairs what
+  shuffling gives on average, worked out from the single columns);
+- ``independent``: as many rows drawn from that: the same, with the chance of a draw. Of pairs alone.
 
 `to_json` gives the whole of it as plain values.
 """
@@ -65,6 +66,8 @@ class Closeness:
     """1 / (1 + Kullback-Leibler divergence from the real table): 1 is the same."""
     v: float
     """Cramér's V of this set's own table."""
+    chance: float
+    """The TVD to expect of rows as good as the real ones, so many and drawn one by one: small tables differ by chance."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,12 @@ class PairFidelity:
     beyond `evaluate`'s limit. Not in the JSON."""
 
     @property
+    def excess(self) -> float:
+        """How much further from the real rows than other real rows are: those of the hold-out, else by chance."""
+        close = self.closeness["synthetic"]
+        return close.tvd - (self.closeness["holdout"].tvd if "holdout" in self.closeness else close.chance)
+
+    @property
     def name(self) -> str:
         before = {0: "", 1: " of the row before", 2: " of the row before that"}.get(self.back, f" {self.back} rows before")
         other = self.other if self.other_table == self.table else f"{self.other_table}.{self.other}"
@@ -105,6 +114,7 @@ class PairMeans:
     v_real: float
     v_error: float
     """Mean absolute error of Cramér's V."""
+    chance: float
     pairs: int
 
 
@@ -283,9 +293,8 @@ class Evaluation:
         return tuple(self.means)
 
     def worst_pairs(self, number: int = 10, kind: PairKind | None = None) -> tuple[PairFidelity, ...]:
-        """By how much further from the real rows they are than a hold-out, where there is one."""
-        pairs = [pair for pair in self.pairs if kind in (None, pair.kind)]
-        return tuple(sorted(pairs, key=lambda pair: -excess({n: c.tvd for n, c in pair.closeness.items()}))[:number])
+        """Those furthest from the real rows, in excess of what other real rows are."""
+        return tuple(sorted((p for p in self.pairs if kind in (None, p.kind)), key=lambda pair: -pair.excess)[:number])
 
     def worst_columns(self, number: int = 10) -> tuple[ColumnFidelity, ...]:
         return tuple(sorted(self.columns, key=lambda column: -excess(column.tvd))[:number])

@@ -158,9 +158,11 @@ class SideReader:
             load_rows(self.connection, raw, table, [], reading=Reading())
             return raw
         there = self._with_columns(table, stored)
-        reading = reading_of(there, self.tables, self.reflection, {})
+        # Types that somebody inferred from values are taken at their word here: nothing that is released follows from them.
+        reading = replace(reading_of(there, self.tables, self.reflection, {}), inferred=frozenset())
         asked = reading.columns(there)
-        unread = load_rows(self.connection, raw, there, self.reader.read(table.name, asked) if asked else [], reading=reading)
+        batches = self.reader.read(table.name, asked) if asked else []
+        unread = load_rows(self.connection, raw, there, batches, reading=reading, hashed=False)
         self.unread |= {f"{table.name}.{name}": count for name, count in unread.items() if count}
         return self._in_place(raw, table, there)
 

@@ -70,6 +70,8 @@ class Side:
     """By column (`labs.value`), values that say nothing its type can hold, and are NULL here."""
     notes: tuple[str, ...] = ()
     """What could not be read, in words."""
+    _words: dict[tuple[str, str], tuple[NDArray[np.int32], tuple[str, ...]]] = field(default_factory=dict, init=False, repr=False)
+    _previous: dict[tuple[str, int], NDArray[np.int32]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def dag(self) -> DatasetDag:
@@ -93,15 +95,31 @@ class Side:
             at = up
         return found
 
-    def previous(self, table: str, back: int) -> Rows:
-        """Of each row, the sibling that many rows before it; -1 where there is none."""
-        order, parent = self.order[table], self.parent[table]
-        before = np.full(len(order), -1, dtype=np.int64)
-        if back < len(order):
-            here, there = order[back:], order[:-back]
-            same = (parent[here] == parent[there]) & (parent[here] >= 0)
-            before[here[same]] = there[same]
-        return before
+    def words(self, table: str, column: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+        """A column as texts: of each row its place among the different ones, -1 for NULL; and those. Kept, because many ask."""
+        import pyarrow as pa
+
+        if (table, column) not in self._words:
+            held = self.tables[table].column(column).combine_chunks()
+            if pa.types.is_null(held.type):
+                return np.full(len(held), -1, dtype=np.int32), ()
+            coded = held.cast(pa.large_string()).dictionary_encode()
+            indices = np.asarray(coded.indices.fill_null(-1), dtype=np.int32)
+            self._words[table, column] = indices, tuple(coded.dictionary.to_pylist())
+        return self._words[table, column]
+
+    def previous(self, table: str, back: int) -> NDArray[np.int32]:
+        """Of each row, the sibling that many rows before it; -1 where there is none. Kept, because many ask."""
+        if (table, back) not in self._previous:
+            order, parent = self.order[table].astype(np.int32), self.parent[table]
+            before = np.full(len(order), -1, dtype=np.int32)
+            if back < len(order):
+                whose = parent[order]
+                here, there = order[back:], order[:-back]
+                same = (whose[back:] == whose[:-back]) & (whose[back:] >= 0)
+                before[here[same]] = there[same]
+            self._previous[table, back] = before
+        return self._previous[table, back]
 
 
 def _followed(rows: Rows, places: Rows) -> Rows:

@@ -19,9 +19,8 @@ def verdict(evaluation: Evaluation) -> str:
     return "\n".join(parts)
 
 
-def kept(synthetic: float, shuffled: float, holdout: float | None) -> float | None:
+def kept(synthetic: float, shuffled: float, best: float) -> float | None:
     """The part of what pairs have in common that is kept: 1 as good as other real rows, 0 as bad as shuffled columns."""
-    best = holdout or 0.0
     return None if shuffled - best < 0.005 else (shuffled - synthetic) / (shuffled - best)
 
 
@@ -35,14 +34,15 @@ def grade(share: float | None, distance: float) -> str:
 def _closeness(evaluation: Evaluation) -> Iterator[str]:
     held = "beside " + ("other real rows, " if "holdout" in evaluation.sets else "") + "shuffled columns, an independent draw"
     yield f"How far from the real rows (mean total variation distance, 0 the same, 1 nothing in common; {held}):"
-    yield f"  {'single columns':<20} {evaluation.one_way['synthetic']:.3f}{_beside(evaluation, evaluation.one_way)}"
+    yield f"  {'single columns':<25} {evaluation.one_way['synthetic']:.3f}{_beside(evaluation, evaluation.one_way)}"
     for kind, words in KINDS.items():
         if kind not in evaluation.means["synthetic"]:
             continue
         distances = {name: means[kind].tvd for name, means in evaluation.means.items()}
-        share = kept(distances["synthetic"], distances["shuffled"], distances.get("holdout"))
+        best = distances.get("holdout", evaluation.means["synthetic"][kind].chance)
+        share = kept(distances["synthetic"], distances["shuffled"], best)
         word = grade(share, excess(distances))
-        yield f"  {'pairs ' + words:<20} {distances['synthetic']:.3f}{_beside(evaluation, distances)}: {word}"
+        yield f"  {'pairs ' + words:<25} {distances['synthetic']:.3f}{_beside(evaluation, distances)}: {word}"
 
 
 def _beside(evaluation: Evaluation, distances: object) -> str:
@@ -52,24 +52,21 @@ def _beside(evaluation: Evaluation, distances: object) -> str:
 
 
 def _worst(evaluation: Evaluation) -> Iterator[str]:
+    than = f"distance beyond {'that of the hold-out' if 'holdout' in evaluation.sets else 'chance'}"
     tables: dict[str, list[float]] = {}
     for pair in evaluation.pairs:
-        tables.setdefault(pair.table, []).append(excess({n: c.tvd for n, c in pair.closeness.items()}))
+        tables.setdefault(pair.table, []).append(pair.excess)
     by_table = sorted(((sum(held) / len(held), table) for table, held in tables.items()), reverse=True)
     if len(by_table) > 1:
         listed = ", ".join(f"{table} {distance:.3f}" for distance, table in by_table[:_SHOWN])
-        yield f"Tables, worst first (pairs{_than(evaluation)}): {listed}"
-    yield f"Columns, worst first{_than(evaluation)}:"
+        yield f"Tables by their pairs, worst first ({than}): {listed}"
+    yield f"Columns, worst first{' (' + than + ')' if 'holdout' in evaluation.sets else ''}:"
     for column in evaluation.worst_columns(_SHOWN):
         yield f"  {excess(column.tvd):.3f}  {column.table}.{column.name}"
-    yield f"Pairs, worst first{_than(evaluation)}:"
+    yield f"Pairs, worst first ({than}):"
     for pair in evaluation.worst_pairs(_SHOWN):
         close = pair.closeness["synthetic"]
-        yield f"  {excess({n: c.tvd for n, c in pair.closeness.items()}):.3f}  {pair.name} (V {pair.v:.2f}, here {close.v:.2f})"
-
-
-def _than(evaluation: Evaluation) -> str:
-    return " (further than other real rows are)" if "holdout" in evaluation.sets else ""
+        yield f"  {pair.excess:.3f}  {pair.name} (V {pair.v:.2f}, here {close.v:.2f})"
 
 
 def _rest(evaluation: Evaluation) -> Iterator[str]:

@@ -182,7 +182,7 @@ class _Order:
         return int(wrong.sum()), int((~np.isnan(mine - theirs)).sum())
 
 
-def _rows_at(side: Side, table: str, scope: str, home: str) -> NDArray[np.int64] | None:
+def _rows_at(side: Side, table: str, scope: str, home: str) -> NDArray[np.integer] | None:
     if scope == SAME_ROW:
         return None
     if scope == PREVIOUS_ROW:

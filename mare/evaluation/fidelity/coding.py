@@ -1,6 +1,7 @@
-"""`CodedSet`: every feature of every table as small integers, for each set of rows that is held against the real ones.
+"""`CodedSet`: every feature of every table as small integers, for each side that was read.
 
-The values of a table are looked at once, side by side; afterwards codes of one byte are all that pairs and sequences need.
+The values of a table are looked at once, side by side; afterwards codes of one byte are all that pairs and sequences need, and
+one number a row is all that finds copies.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from mare.evaluation.sides import Side
 from .bins import Bins, Codes, common_bins
 from .distances import correlations, shape, tvd
 from .features import Feature, Values, features, values
+from .hashing import Hashes, hashed_values
 
 Sides = Mapping[SetName, Side]
 """`real` and those that were read beside it."""
@@ -29,6 +31,13 @@ class CodedSet:
     side: Side
     codes: dict[tuple[str, str], Codes] = field(default_factory=dict)
     """By table and feature."""
+    hashes: dict[str, Hashes] = field(default_factory=dict)
+    """By table: one number a row, of all its own columns."""
+
+    def hash_also(self, table: str, place: int, column: Values) -> None:
+        """Let the row's number depend on this column, too."""
+        hashed = hashed_values(column, place)
+        self.hashes[table] = self.hashes[table] + hashed if table in self.hashes else hashed
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +61,16 @@ class Coded:
     def others(self) -> tuple[SetName, ...]:
         return tuple(name for name in self.sets if name != "real")
 
+    def histogram(self, feature: Feature) -> NDArray[np.int64]:
+        """Of the real rows."""
+        codes = self.sets["real"].codes[feature.table, feature.name]
+        return np.bincount(codes, minlength=self.size(feature)).astype(np.int64)
 
-def code_sides(sides: Sides, seed: int) -> Coded:
-    """Code all sides in bins of the real one, and make the two baselines of its codes."""
+
+def code_sides(sides: Sides) -> Coded:
+    """Code all sides in bins of the real one."""
     real = sides["real"]
     sets: dict[SetName, CodedSet] = {name: CodedSet(side) for name, side in sides.items()}
-    sets |= {"shuffled": CodedSet(real), "independent": CodedSet(real)}
-    rng = np.random.default_rng(seed)
     known: dict[str, tuple[Feature, ...]] = {}
     bins: dict[tuple[str, str], Bins] = {}
     columns: list[ColumnFidelity] = []
@@ -66,19 +78,17 @@ def code_sides(sides: Sides, seed: int) -> Coded:
     for table in real.tables:
         known[table] = features(real.schema, table, below(real, table))
         numbers: dict[SetName, list[NDArray[np.float64]]] = {name: [] for name in sides}
-        for feature in known[table]:
+        for place, feature in enumerate(known[table]):
             held = {name: values(side, feature) for name, side in sides.items()}
             key = table, feature.name
             bins[key] = common_bins(held["real"])
             for name, column in held.items():
                 sets[name].codes[key] = bins[key].codes(column)
-            codes = sets["real"].codes[key]
-            sets["shuffled"].codes[key] = rng.permutation(codes)
-            sets["independent"].codes[key] = codes[rng.integers(0, max(1, len(codes)), len(codes))]
+                if feature.how in ("column", "moment"):
+                    sets[name].hash_also(table, place, column)
+                if feature.paired and feature.kind == "number" and column.numbers is not None:
+                    numbers[name].append(column.numbers)
             columns.append(_compared(feature, bins[key], sets, held))
-            if feature.paired and all(column.numbers is not None for column in held.values()):
-                for name, column in held.items():
-                    numbers[name].append(column.numbers)  # type: ignore[arg-type]  # all are there
         listed = tuple(f.name for f in known[table] if f.paired and f.kind == "number")
         related[table] = listed, {name: correlations(every) for name, every in numbers.items() if every}
     return Coded(sets, known, bins, tuple(columns), related)
@@ -91,15 +101,15 @@ def below(side: Side, table: str) -> tuple[str, ...]:
 
 def _compared(feature: Feature, bins: Bins, sets: Mapping[SetName, CodedSet], held: Mapping[SetName, Values]) -> ColumnFidelity:
     key = feature.table, feature.name
-    counts = {
-        name: np.bincount(coded.codes[key], minlength=bins.size).astype(np.int64)
-        for name, coded in sets.items()
-        if name not in ("shuffled", "independent")
-    }
-    independent = np.bincount(sets["independent"].codes[key], minlength=bins.size).astype(np.int64)
-    distances: dict[SetName, float] = {name: tvd(counts["real"], other) for name, other in counts.items() if name != "real"}
-    distances |= {"shuffled": 0.0, "independent": tvd(counts["real"], independent)}
+    counts = {name: np.bincount(coded.codes[key], minlength=bins.size).astype(np.int64) for name, coded in sets.items()}
+    others: list[SetName] = [name for name in sets if name != "real"]
     return ColumnFidelity(
-        feature.table, feature.name, feature.kind, feature.paired, bins.labels, counts, distances,
-        {name: shape(held["real"], other) for name, other in held.items() if name != "real"},
-    )  # fmt: skip
+        table=feature.table,
+        name=feature.name,
+        kind=feature.kind,
+        paired=feature.paired,
+        labels=bins.labels,
+        counts=counts,
+        tvd={name: tvd(counts["real"], counts[name]) for name in others},
+        shape={name: shape(held["real"], held[name]) for name in others},
+    )

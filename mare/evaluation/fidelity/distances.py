@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 from .features import Numbers, Values
 
 Counts = NDArray[np.int64]
+Table = NDArray[np.integer] | NDArray[np.float64]
+"""Counts, or what they are on average."""
 
 
-def tvd(real: Counts, other: Counts) -> float:
+def tvd(real: Table, other: Table) -> float:
     """Total variation distance: half the sum of all differences of shares."""
     if not real.sum() or not other.sum():
         return float(bool(real.sum()) != bool(other.sum()))
     return float(0.5 * np.abs(real / real.sum() - other / other.sum()).sum())
 
 
-def normalised_kl(real: Counts, other: Counts) -> float:
+def normalised_kl(real: Table, other: Table) -> float:
     """1 / (1 + KL(real || other)), over cells that one of them has. The other gets a tenth of a row in each: a cell that it lacks
     costs much, and not all."""
     p, q = real.ravel().astype(np.float64), other.ravel().astype(np.float64)
@@ -33,7 +35,7 @@ def normalised_kl(real: Counts, other: Counts) -> float:
     return float(1 / (1 + np.sum(p * np.log(p / q))))
 
 
-def cramers_v(table: Counts) -> float:
+def cramers_v(table: Table) -> float:
     """How much two columns have to do with each other: 0 nothing, 1 one decides the other."""
     held = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0].astype(np.float64)
     total = held.sum()
@@ -43,16 +45,29 @@ def cramers_v(table: Counts) -> float:
     return float(np.sqrt(((held - expected) ** 2 / expected).sum() / total / (min(held.shape) - 1)))
 
 
+def by_chance(real: Counts, rows: int) -> float:
+    """The TVD to expect between these rows and so many others from where they come, drawn one by one."""
+    total = int(real.sum())
+    if not total or not rows:
+        return 0.0
+    share = real[real > 0] / total
+    deviation = np.sqrt(share * (1 - share) * (1 / total + 1 / rows))
+    return float(min(1.0, 0.5 * np.sqrt(2 / np.pi) * deviation.sum()))
+
+
+_MOST_STEPS = 1 << 17
+"""Of a longer sample, so many of its order statistics are looked at: the distance is then right to 0.00001."""
+
+
 def ks_distance(real: Numbers, other: Numbers) -> float:
     """Kolmogorov-Smirnov: the largest distance of the two distribution functions; NULL left out."""
     a, b = np.sort(real[~np.isnan(real)]), np.sort(other[~np.isnan(other)])
     if not len(a) or not len(b):
         return float(bool(len(a)) != bool(len(b)))
-    below = np.searchsorted(a, b, side="right") / len(a) - np.arange(1, len(b) + 1) / len(b)
-    above = np.searchsorted(b, a, side="right") / len(b) - np.arange(1, len(a) + 1) / len(a)
-    # Within a run of equal values only its last place is a value of the distribution function.
-    ends_a, ends_b = np.r_[a[1:] != a[:-1], True], np.r_[b[1:] != b[:-1], True]
-    return float(max(np.abs(above[ends_a]).max(), np.abs(below[ends_b]).max()))
+    points = np.concatenate([held[:: max(1, len(held) // _MOST_STEPS)] for held in (a, b)])
+    points.sort()
+    share = [np.searchsorted(held, points, side="right") / len(held) for held in (a, b)]
+    return float(np.abs(share[0] - share[1]).max())
 
 
 def word_distance(real: Values, other: Values) -> float:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.codec.parsing import is_text_type
 from mare.codec.ticks import DAY_US, microseconds, null_mask
 from mare.evaluation.evaluation import FeatureKind
 from mare.evaluation.sides import Side
@@ -108,24 +109,24 @@ def values(side: Side, feature: Feature) -> Values:
     table = feature.table
     if feature.how == "children":
         return Values(numbers=children_of(side, feature.column).astype(np.float64))
-    held = side.tables[table].column(feature.column).combine_chunks()
     if feature.kind == "category":
-        return _words(held)
+        words, dictionary = side.words(table, feature.column)
+        return Values(words=words, dictionary=dictionary)
+    held = side.tables[table].column(feature.column).combine_chunks()
     described = side.schema.tables[table].columns[feature.column]
     if feature.how == "year":
         return Values(numbers=_years(held))
-    read = _measured(held, described)
-    numbers = read.numbers
-    assert numbers is not None
+    if is_text_type(held.type):
+        return _numbers_among_words(*side.words(table, feature.column))
+    numbers = _measured(held, described)
     if feature.how == "since":
-        earlier = _measured(side.tables[table].column(feature.other).combine_chunks(), described).numbers
-        assert earlier is not None
-        return Values(numbers=numbers - earlier)
+        earlier = side.tables[table].column(feature.other).combine_chunks()
+        return Values(numbers=numbers - _measured(earlier, described))
     if feature.how == "gap":
         before = side.previous(table, 1)
         gaps = np.where(before >= 0, numbers - numbers[before] if len(numbers) else numbers, np.nan)
         return Values(numbers=gaps)
-    return read
+    return Values(numbers=numbers)
 
 
 def children_of(side: Side, table: str) -> NDArray[np.int64]:
@@ -144,29 +145,25 @@ def unit_of(described: object) -> str:
     return getattr(described, "unit", None) or ""
 
 
-def _measured(held: pa.Array, described: object) -> Values:
-    """Days of points in time, hours of times of day and of intervals, else the number itself; words among them apart."""
+def _measured(held: pa.Array, described: object) -> Numbers:
+    """Days of points in time, hours of times of day and of intervals, else the number itself."""
     import pyarrow as pa
 
     if pa.types.is_null(held.type):
-        return Values(numbers=np.full(len(held), np.nan))
+        return np.full(len(held), np.nan)
     if pa.types.is_temporal(held.type):
         unit = _HOUR_US if pa.types.is_time(held.type) else DAY_US
-        return Values(numbers=np.where(null_mask(held), np.nan, microseconds(held) / unit))
-    if pa.types.is_string(held.type) or pa.types.is_large_string(held.type):
-        return _numbers_among_words(held)
+        return np.where(null_mask(held), np.nan, microseconds(held) / unit)
     numbers = np.asarray(held.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
     if isinstance(described, Duration) and described.is_interval:
         numbers = numbers / _HOUR_US
-    return Values(numbers=np.where(np.isfinite(numbers), numbers, np.nan))
+    return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
-def _numbers_among_words(held: pa.Array) -> Values:
-    coded = _words(held)
-    assert coded.words is not None
-    read = np.array([*map(_number, coded.dictionary), np.nan])
-    numbers = read[coded.words]  # the last stands for -1, which is NULL
-    return Values(numbers, np.where(np.isnan(numbers), coded.words, -1).astype(np.int32), coded.dictionary)
+def _numbers_among_words(words: NDArray[np.int32], dictionary: tuple[str, ...]) -> Values:
+    read = np.array([*map(_number, dictionary), np.nan])
+    numbers = read[words]  # the last stands for -1, which is NULL
+    return Values(numbers, np.where(np.isnan(numbers), words, -1).astype(np.int32), dictionary)
 
 
 def _number(text: str) -> float:
@@ -174,16 +171,6 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return np.nan
-
-
-def _words(held: pa.Array) -> Values:
-    import pyarrow as pa
-
-    if pa.types.is_null(held.type):
-        return Values(words=np.full(len(held), -1, dtype=np.int32))
-    coded = held.cast(pa.large_string()).dictionary_encode()
-    indices = np.asarray(coded.indices.fill_null(-1), dtype=np.int32)
-    return Values(words=indices, dictionary=tuple(coded.dictionary.to_pylist()))
 
 
 def _years(held: pa.Array) -> Numbers:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mare.domain import Domain, Marginal
 from mare.evaluation.evaluation import KINDS, Closeness, PairFidelity, PairKind, PairMeans, SetName
@@ -17,7 +18,7 @@ from mare.evaluation.sides import Side
 from mare.stage.kernel import CodedRows, count_dense
 
 from .coding import Coded
-from .distances import Counts, cramers_v, normalised_kl, tvd
+from .distances import Counts, Table, by_chance, cramers_v, normalised_kl, tvd
 from .features import Feature
 
 LOOK_BACK = 2
@@ -61,10 +62,11 @@ def pairs_of(coded: Coded, table: str) -> Iterator[Pair]:
                     yield Pair(a, (b, "", back))
 
 
-def compare_pairs(coded: Coded) -> tuple[PairFidelity, ...]:
-    """Every pair of every table, in all sets."""
+def compare_pairs(coded: Coded, seed: int) -> tuple[PairFidelity, ...]:
+    """Every pair of every table, on all sides and beside columns that have nothing to do with each other."""
     compared: list[PairFidelity] = []
-    cells = 0
+    rng, cells = np.random.default_rng(seed), 0
+    alone = {(f.table, f.name): coded.histogram(f) for held in coded.features.values() for f in held if f.paired}
     for table in coded.features:
         pairs = list(pairs_of(coded, table))
         if not pairs:
@@ -74,6 +76,10 @@ def compare_pairs(coded: Coded) -> tuple[PairFidelity, ...]:
             other, _, back = pair.there
             real = counts["real"][i]
             closeness = {name: _closeness(real, counts[name][i]) for name in coded.others}
+            apart = _apart(alone[table, pair.here.name], alone[other.table, other.name])
+            closeness["shuffled"] = _closeness(real, apart * int(real.sum()))
+            drawn = rng.multinomial(int(real.sum()), apart.ravel()).reshape(apart.shape)
+            closeness["independent"] = _closeness(real, drawn)
             cells += real.size
             kept = {name: counts[name][i] for name in counts if name in KEPT_SETS} if cells <= KEPT_CELLS else None
             compared.append(
@@ -119,9 +125,14 @@ def count_pairs(coded: Coded, name: SetName, table: str, pairs: Sequence[Pair]) 
     return [table if pair.kind == "row" else table[:, :-1] for pair, table in zip(pairs, tables, strict=True)]
 
 
-def _closeness(real: Counts, other: Counts) -> Closeness:
+def _apart(one: Counts, other: Counts) -> NDArray[np.float64]:
+    """The shares that two columns have together on average, when each is shuffled on its own."""
+    return np.outer(one, other) / max(1, int(one.sum()) * int(other.sum()))
+
+
+def _closeness(real: Counts, other: Table) -> Closeness:
     distance = tvd(real, other)
-    return Closeness(distance, 1 - distance, normalised_kl(real, other), cramers_v(other))
+    return Closeness(distance, 1 - distance, normalised_kl(real, other), cramers_v(other), by_chance(real, int(other.sum())))
 
 
 def _correlation(coded: Coded, pair: Pair) -> dict[SetName, float] | None:
@@ -143,11 +154,11 @@ def pair_means(pairs: Sequence[PairFidelity], names: Sequence[SetName]) -> dict[
                 by_table.setdefault(pair.table, []).append(pair)
         for name in names if by_table else ():
             tables = [np.mean([_figures(pair, name) for pair in held], axis=0) for held in by_table.values()]
-            distance, shared, kl, v, v_real, v_error = map(float, np.mean(tables, axis=0))
-            means[name][kind] = PairMeans(distance, shared, kl, v, v_real, v_error, sum(map(len, by_table.values())))
+            distance, shared, kl, v, v_real, v_error, chance = map(float, np.mean(tables, axis=0))
+            means[name][kind] = PairMeans(distance, shared, kl, v, v_real, v_error, chance, sum(map(len, by_table.values())))
     return means
 
 
 def _figures(pair: PairFidelity, name: SetName) -> tuple[float, ...]:
     close = pair.closeness[name]
-    return close.tvd, close.intersection, close.kl, close.v, pair.v, abs(close.v - pair.v)
+    return close.tvd, close.intersection, close.kl, close.v, pair.v, abs(close.v - pair.v), close.chance

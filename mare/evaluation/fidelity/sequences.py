@@ -65,24 +65,29 @@ def stickiness(coded: Coded) -> Iterator[Stickiness]:
         before = {name: held.side.previous(table, 1) for name, held in coded.sets.items()}
         ends = {name: _ends(held.side, table, before[name]) for name, held in coded.sets.items()}
         for feature in coded.paired(table):
-            codes = {name: held.codes[table, feature.name] for name, held in coded.sets.items()}
-            size = coded.size(feature)
+            size, alone = coded.size(feature), coded.histogram(feature)
             same: dict[SetName, float] = {}
             edges: dict[SetName, tuple[Counts, Counts]] = {}
-            for name, column in codes.items():
-                at = before[name]
+            for name, held in coded.sets.items():
+                at, column = before[name], held.codes[table, feature.name]
                 there = at >= 0
                 same[name] = float((column[there] == column[at[there]]).mean()) if there.any() else 0.0
                 first, last = ends[name]
                 edges[name] = np.bincount(column[first], minlength=size), np.bincount(column[last], minlength=size)
+            # Shuffled, any row may stand before any other, and be the first or the last.
+            same["shuffled"] = float(np.square(alone / max(1, alone.sum())).sum())
+            edges["shuffled"] = alone, alone
+            others = [name for name in edges if name != "real"]
             yield Stickiness(
-                table, feature.name, same,
-                {name: tvd(edges["real"][0], edges[name][0]) for name in coded.others},
-                {name: tvd(edges["real"][1], edges[name][1]) for name in coded.others},
-            )  # fmt: skip
+                table=table,
+                column=feature.name,
+                same=same,
+                first_tvd={name: tvd(edges["real"][0], edges[name][0]) for name in others},
+                last_tvd={name: tvd(edges["real"][1], edges[name][1]) for name in others},
+            )
 
 
-def _ends(side: Side, table: str, before: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _ends(side: Side, table: str, before: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rows are the first of their sequence, and which the last."""
     owned = side.parent[table] >= 0
     last = owned.copy()
@@ -112,4 +117,6 @@ def transitions(coded: Coded) -> Iterator[Transitions]:
             moves = codes[before[there]] * size + codes[there]
             counts[name] = np.bincount(moves, minlength=size * size).reshape(size, size)
         distances = {name: tvd(counts["real"], counts[name]) for name in coded.others}
+        alone = coded.histogram(feature)
+        distances["shuffled"] = tvd(counts["real"], np.outer(alone, alone))
         yield Transitions(table, feature.name, coded.bins[table, feature.name].labels, counts, distances)

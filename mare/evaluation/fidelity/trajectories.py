@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,24 +51,26 @@ def paths_of(held: CodedSet, feature: Feature) -> tuple[Paths, NDArray[np.int64]
     return Paths(held.codes[table, feature.name][rows].astype(np.int64), starts, parents - len(starts)), rows
 
 
-def trajectories(coded: Coded) -> Iterator[Trajectories]:
+def trajectories(coded: Coded, seed: int) -> Iterator[Trajectories]:
     for table in sequences(coded):
         feature = main_event(coded, table)
         if feature is None or not len(coded.sets["real"].side.entity[table]):
             continue
         paths = {name: paths_of(held, feature) for name, held in coded.sets.items()}
         size, labels = coded.size(feature), coded.bins[table, feature.name].labels
-        ngrams = {}
-        for length in RUNS:
-            counts = {name: runs(held, length, size) for name, (held, _) in paths.items()}
-            ngrams[str(length)] = {name: sparse_tvd(counts["real"], counts[name]) for name in coded.others}
-        whole = {name: whole_paths(held, size) for name, (held, _) in paths.items()}
+        events = {name: held for name, (held, _) in paths.items()}
+        events["shuffled"] = replace(events["real"], events=np.random.default_rng(seed).permutation(events["real"].events))
+        counts = {name: list(runs(held, size)) for name, held in events.items()}
+        whole = {name: whole_paths(held, size) for name, held in events.items()}
+        others = [name for name in events if name != "real"]
         yield Trajectories(
             table=table,
             column=feature.name,
-            ngrams=ngrams,
-            paths=tuple(_common(paths["real"][0], whole, labels)),
-            whole={name: sparse_tvd(whole["real"], whole[name]) for name in coded.others},
+            ngrams={
+                str(n): {name: sparse_tvd(counts["real"][i], counts[name][i]) for name in others} for i, n in enumerate(RUNS)
+            },
+            paths=tuple(_common(events["real"], whole, labels)),
+            whole={name: sparse_tvd(whole["real"], whole[name]) for name in others},
             survival=tuple(_survival(coded, feature, paths, labels)),
         )
 
@@ -86,25 +88,33 @@ def sparse_tvd(real: SparseCounts, other: SparseCounts) -> float:
     return tvd(dense[0], dense[1])
 
 
-def runs(paths: Paths, length: int, size: int) -> SparseCounts:
-    """Runs of so many events; begin and end of a sequence are events too, unless they would stand alone."""
+def runs(paths: Paths, size: int) -> Iterator[SparseCounts]:
+    """Runs of 1, 2 and 3 events; begin and end of a sequence are events too, unless they would stand alone."""
     begin, end, base = size, size + 1, size + 2
-    places = np.repeat(np.arange(len(paths.starts)), paths.lengths)
+    yield _counted(paths.events, base)
+    before = np.arange(len(paths.starts))
+    firsts = paths.starts + 2 * before
     tokens = np.empty(len(paths.events) + 2 * len(paths.starts), dtype=np.int64)
-    whose = np.repeat(np.arange(len(paths.starts)), paths.lengths + 2)
-    inner = np.arange(len(paths.events)) + 2 * places + 1
-    tokens[inner] = paths.events
-    firsts = paths.starts + 2 * np.arange(len(paths.starts))
-    tokens[firsts], tokens[firsts + paths.lengths + 1] = begin, end
-    if length == 1:
-        tokens, whose = tokens[inner], whose[inner]
-    count = max(0, len(tokens) - length + 1)
-    grams = np.zeros(count, dtype=np.int64)
-    for step in range(length):
-        grams = grams * base + tokens[step : step + count]
-    grams = grams[whose[:count] == whose[length - 1 : length - 1 + count]]
-    keys, counts = np.unique(grams, return_counts=True)
-    return keys.astype(np.uint64), counts.astype(np.int64)
+    edge = np.zeros(len(tokens), dtype=np.bool_)
+    lasts = firsts + paths.lengths + 1
+    tokens[firsts], tokens[lasts], edge[firsts], edge[lasts] = begin, end, True, True
+    tokens[~edge] = paths.events
+    grams = tokens
+    for length in RUNS[1:]:
+        grams = grams[:-1] * base + tokens[length - 1 :]
+        inside = np.ones(len(grams), dtype=np.bool_)
+        for step in range(1, length):  # a run that goes on after an end is none
+            inside[firsts[1:] - step] = False
+        yield _counted(grams[inside], base**length)
+
+
+def _counted(keys: NDArray[np.int64], most: int) -> SparseCounts:
+    if most > max(1 << 16, len(keys)):
+        found, counts = np.unique(keys, return_counts=True)
+        return found.astype(np.uint64), counts.astype(np.int64)
+    dense = np.bincount(keys, minlength=most)
+    occupied = np.flatnonzero(dense)
+    return occupied.astype(np.uint64), dense[occupied].astype(np.int64)
 
 
 def whole_paths(paths: Paths, size: int) -> SparseCounts:
