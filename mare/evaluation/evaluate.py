@@ -13,7 +13,7 @@ from mare.finding import Location
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 
-from .evaluation import Evaluation, SetName
+from .evaluation import Evaluation, Part, SetName
 from .fidelity.broken import broken
 from .fidelity.coding import Coded, Sides, code_sides
 from .fidelity.copies import copies, same_rows
@@ -22,7 +22,9 @@ from .fidelity.sequences import lengths, stickiness, transitions
 from .fidelity.together import together
 from .fidelity.trajectories import trajectories
 from .questions import answer_all, read_questions
+from .risk.assess import assess_risk
 from .sides import Side, read_side
+from .utility.assess import assess_utility
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,13 +37,16 @@ def evaluate(
     *,
     holdout: Location | None = None,
     questions: str | Path | None = None,
+    utility: bool = False,
+    risk: bool = False,
     seed: int = 0,
     watch: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """How close ``synthetic`` comes to ``real``: internal, not private.
 
     ``holdout`` holds other real entities that the fit has not seen (`mare.split`): what could be reached at best. ``questions``
-    is a file of SELECT statements that are answered on both sides. ``seed`` shuffles the baselines.
+    is a file of SELECT statements that are answered on both sides. ``utility`` tries what the rows are good for, ``risk`` attacks
+    the people in them; both learn with scikit-learn where it is installed. ``seed`` shuffles the baselines.
     """
     if isinstance(schema, str | Path):
         schema = load_schema(schema)
@@ -62,6 +67,13 @@ def evaluate(
     pairs = compare_pairs(coded, seed)
     tell("following sequences")
     copied, whole = copies(coded)
+    parts: dict[str, Part] = {}
+    if utility:
+        tell("learning from both sides")
+        parts["utility"] = assess_utility(schema, sides["real"], sides["synthetic"], sides.get("holdout"), seed=seed)
+    if risk:
+        tell("attacking")
+        parts["risk"] = assess_risk(schema, sides["real"], sides["synthetic"], sides.get("holdout"), seed=seed)
     return Evaluation(
         name=schema.name or "",
         labels={name: side.label for name, side in sides.items()},
@@ -82,6 +94,7 @@ def evaluate(
         copies=copied,
         copied_entities=whole,
         answers=answer_all(asked, sides["real"], sides["synthetic"]) if asked else (),
+        parts=parts,
     )
 
 

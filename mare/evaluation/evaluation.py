@@ -14,7 +14,7 @@ Each figure is given for several sets of rows, all held against the same real ro
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, Protocol
 
@@ -255,6 +255,10 @@ class Part(Protocol):
     """What further rooms have to say (utility, risk, audit)."""
 
     def to_json(self) -> Mapping[str, object]: ...
+
+    def words(self) -> Iterator[str]:
+        """A few lines for a terminal."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ def verdict(evaluation: Evaluation) -> str:
     parts = [f"Evaluation ({INTERNAL})"]
     parts += [f"WARNING: {warning}" for warning in evaluation.warnings]
     parts += ["", *_closeness(evaluation), "", *_worst(evaluation), "", *_rest(evaluation)]
+    parts += [line for part in evaluation.parts.values() for line in ("", *part.words())]
     parts += [f"Note: {note}" for note in evaluation.notes]
     parts += [f"({INTERNAL})"]
     return "\n".join(parts)

@@ -24,6 +24,12 @@ def evaluate(
     questions: Annotated[
         Path | None, typer.Option("--sql", help="A file of SELECT statements, each answered on both sides and compared.")
     ] = None,
+    utility: Annotated[
+        bool, typer.Option("--utility", help="Train classifiers on the synthetic rows and test them on real ones; ask queries.")
+    ] = False,
+    risk: Annotated[
+        bool, typer.Option("--risk", help="Attack the people in the real rows; with a hold-out, beside people who are not.")
+    ] = False,
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write every figure into this file. Not to be handed over.")
     ] = None,
@@ -58,6 +64,8 @@ def evaluate(
         synthetic,
         holdout=holdout,
         questions=questions,
+        utility=utility,
+        risk=risk,
         seed=seed,
         watch=lambda step: remark(f"mare: {step} …", quiet or not watching),
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from mare.errors import MissingExtra
 from mare.evaluation.entity_features import entity_features, some_entities
-from mare.evaluation.evaluation import INTERNAL
+from mare.evaluation.evaluation import INTERNAL, plain
 from mare.evaluation.features import Features
 from mare.evaluation.rates import shared_confidence
 from mare.evaluation.sides import Side
@@ -56,10 +56,26 @@ class Risk:
             if attack.verdict == "above the baseline" and (attack.control is not None or attack.about_membership)
         )
 
+    def words(self) -> Iterator[str]:
+        """The attack of each kind that gains most, beside whom it should gain nothing over."""
+        fair = any(attack.control is not None or attack.about_membership for attack in self.attacks)
+        found = (
+            "no attack shows that somebody was in the data" if fair else "without a hold-out nobody can say whether anybody shows"
+        )
+        if self.leaks:
+            found = f"{len(self.leaks)} of {len(self.attacks)} attacks show that somebody was in the data"
+        yield f"Risk: {found} ({INTERNAL})."
+        for kind in self.kinds:
+            worst = max((attack for attack in self.attacks if attack.kind == kind), key=lambda attack: attack.excess.lower)
+            reference = worst.control or worst.guessing
+            beside = f"{reference.value:.0%} for {worst.against}" if reference is not None else ""
+            yield f"  {kind} ({worst.about}): {worst.success.value:.0%} right, {beside}: {worst.in_words}"
+        yield from (f"  {note}" for note in self.notes)
+
     def to_json(self) -> dict[str, object]:
         return {
-            "kept": INTERNAL,
-            "attacks": [attack.to_json() for attack in self.attacks],
+            "status": INTERNAL,
+            "attacks": plain(self.attacks),
             "leaks": len(self.leaks),
             "verdicts": dict(Counter(attack.verdict for attack in self.attacks)),
             "notes": list(self.notes),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.evaluation.evaluation import plain
 from mare.evaluation.rates import CONFIDENCE, Excess, Rate, Verdict, excess, mean, share
 
 AGAINST_HOLDOUT = "people of the hold-out, who were not in the data"
@@ -56,6 +57,13 @@ class Attack:
         """Whether the question is who was in the data: a coin is then the baseline, and what exceeds it is a leak."""
         return self.kind in MEMBERSHIP
 
+    @property
+    def in_words(self) -> str:
+        """The verdict. Without a hold-out, what exceeds guessing may be what is true of people like the target."""
+        if self.verdict == "above the baseline" and self.control is None and not self.about_membership:
+            return "above guessing, which a hold-out may explain"
+        return {"above the baseline": "A LEAK"}.get(self.verdict, str(self.verdict))
+
     def to_json(self) -> dict[str, object]:
         return {
             "kind": self.kind,
@@ -65,7 +73,7 @@ class Attack:
             "control": None if self.control is None else self.control.to_json(),
             "excess": self.excess.to_json(),
             "against": self.against,
-            "details": dict(self.details),
+            "details": plain(self.details),
         }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from mare.errors import MissingExtra
 from mare.evaluation.entity_features import entity_features, some_entities
-from mare.evaluation.evaluation import INTERNAL
+from mare.evaluation.evaluation import INTERNAL, plain
 from mare.evaluation.features import Features
 from mare.evaluation.sides import Side
 from mare.schema import Schema
@@ -43,16 +44,23 @@ class Utility:
         errors = [query.error for query in self.queries if query.error is not None]
         return float(np.median(errors)) if errors else None
 
+    def words(self) -> Iterator[str]:
+        yield f"Utility ({INTERNAL}):"
+        if (kept := self.kept_by_classifiers) is not None:
+            yield f"  of what {len(self.learned)} classifiers learn from real people, {kept:.0%} is learned from synthetic ones"
+        if (error := self.median_query_error) is not None:
+            others = [query.holdout for query in self.queries if query.holdout is not None]
+            beside = f", {float(np.median(others)):.1%} on the hold-out" if others else ""
+            yield f"  {len(self.queries)} queries over joins: half are off by {error:.1%} or more{beside}"
+        for score in self.scores:
+            best = f", other real people {score.holdout:,.0f}" if score.holdout is not None else ""
+            beside = f"shuffled columns {score.shuffled:,.0f}{best}"
+            yield f"  NIST's score of {score.name}: {score.value:,.0f} of 1,000,000 ({beside})"
+        yield from (f"  {note}" for note in self.notes)
+
     def to_json(self) -> dict[str, object]:
-        return {
-            "kept": INTERNAL,
-            "kept by classifiers": self.kept_by_classifiers,
-            "median query error": self.median_query_error,
-            "learned": [each.to_json() for each in self.learned],
-            "queries": [query.to_json() for query in self.queries],
-            "scores": [score.to_json() for score in self.scores],
-            "notes": list(self.notes),
-        }
+        means = {"kept_by_classifiers": self.kept_by_classifiers, "median_query_error": self.median_query_error}
+        return {"status": INTERNAL, **means, **{f.name: plain(getattr(self, f.name)) for f in fields(self)}}
 
 
 def assess_utility(schema: Schema, real: Side, synthetic: Side, holdout: Side | None, *, seed: int) -> Utility:

@@ -40,17 +40,6 @@ class Learned:
     f1_real: float
     """… and on real ones."""
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "target": self.target,
-            "given": self.given,
-            "classifier": self.classifier,
-            "synthetic": self.synthetic.to_json(),
-            "real": self.real.to_json(),
-            "zero rule": self.zero_rule.to_json(),
-            "f1": {"synthetic": self.f1_synthetic, "real": self.f1_real},
-        }
-
 
 def train_and_test(
     train_real: Features, train_synthetic: Features, test: Features, *, seed: int, targets: int = TARGETS

@@ -39,9 +39,6 @@ class Score:
     """Of the real entities with each column shuffled: every column right, no two together."""
     about: str = ""
 
-    def to_json(self) -> dict[str, object]:
-        return dict(self.__dict__)
-
 
 def nist_scores(real: Features, synthetic: Features, holdout: Features | None, *, seed: int) -> tuple[Score, ...]:
     """Those that the columns allow."""

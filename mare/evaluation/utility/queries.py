@@ -29,9 +29,6 @@ class Query:
     holdout: float | None
     """Of the hold-out: the error that another sample of the same people has."""
 
-    def to_json(self) -> dict[str, object]:
-        return dict(self.__dict__)
-
 
 def asked_on_both(
     schema: Schema, real: Side, synthetic: Side, holdout: Side | None, *, seed: int, most: int = QUERIES
