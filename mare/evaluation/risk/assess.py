@@ -26,9 +26,9 @@ from .by_key import classifier_attacks, gcap_attacks
 from .membership import distance_to_closest_record, membership
 from .three_risks import inference, linkability, singling_out
 
-TARGETS, SYNTHETIC, LOOKED_UP, LEARNED = 1_000, 20_000, 5_000, 1_000
-"""At most so many people are attacked on either side, with so many synthetic entities. Inference and GCAP look up values among
-fewer, and classifiers learn from fewer still."""
+TARGETS, CROWD, SYNTHETIC, LOOKED_UP, LEARNED = 1_000, 5_000, 20_000, 5_000, 1_000
+"""At most so many people are attacked on either side, with so many synthetic entities. The closest record is looked for in a
+larger crowd; inference and GCAP look up values among fewer synthetic entities, and classifiers learn from fewer still."""
 SECRETS, KEYS = 5, 5
 """So many columns are attacked by inference, GCAP and classifiers, by somebody who knows at most so many others."""
 FAMILY = 16
@@ -87,7 +87,7 @@ def assess_risk(schema: Schema, real: Side, synthetic: Side, holdout: Side | Non
     one person gave away."""
     rng = np.random.default_rng(seed)
     sides = [real, synthetic, *([holdout] if holdout is not None else [])]
-    chosen = [some_entities(side, SYNTHETIC if side is synthetic else TARGETS, rng) for side in sides]
+    chosen = [some_entities(side, SYNTHETIC if side is synthetic else CROWD, rng) for side in sides]
     people, made, *others = entity_features(sides, chosen)
     notes = _notes(people, made, others[0] if others else None)
     attacks: list[Attack] = []
@@ -121,8 +121,11 @@ def _attacks(
     holdout = holdout if holdout is not None and holdout.rows else None
     confidence = shared_confidence(FAMILY)
     if holdout is not None:
-        yield from membership(people, made, holdout, seed=seed, confidence=confidence)
         yield distance_to_closest_record(people, made.sample(TARGETS, rng), holdout, seed=seed, confidence=confidence)
+        holdout = holdout.sample(TARGETS, rng)
+    people = people.sample(TARGETS, rng)
+    if holdout is not None:
+        yield from membership(people, made, holdout, seed=seed, confidence=confidence)
     for columns in (1, min(4, len(people.columns))):
         yield singling_out(people, made, holdout, columns=columns, seed=seed, confidence=confidence)
     everything = tuple(range(len(people.columns)))
