@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from mare.errors import PlanError, SourceError
 from mare.finding import Location
 from mare.schema import Schema
 from mare.schema.loading import load_schema
+from mare.stage.kernel import THREADS
 
 from .evaluation import Evaluation, Part, SetName
 from .fidelity.broken import broken
@@ -66,7 +68,12 @@ def evaluate(
     tell("counting pairs")
     pairs = compare_pairs(coded, seed)
     tell("following sequences")
-    copied, whole = copies(coded)
+    with ThreadPoolExecutor(THREADS) as threads:
+        copied = threads.submit(copies, coded)
+        followed = threads.submit(lambda: tuple(trajectories(coded, seed)))
+        stuck = threads.submit(lambda: tuple(stickiness(coded)))
+        wrong = threads.submit(broken, sides)
+        shares, whole = copied.result()
     parts: dict[str, Part] = {}
     if utility:
         tell("learning from both sides")
@@ -86,12 +93,12 @@ def evaluate(
         columns=coded.columns,
         pairs=pairs,
         lengths=tuple(lengths(sides)),
-        stickiness=tuple(stickiness(coded)),
+        stickiness=stuck.result(),
         transitions=tuple(transitions(coded)),
-        trajectories=tuple(trajectories(coded, seed)),
+        trajectories=followed.result(),
         together=tuple(together(coded)),
-        broken=broken(sides),
-        copies=copied,
+        broken=wrong.result(),
+        copies=shares,
         copied_entities=whole,
         answers=answer_all(asked, sides["real"], sides["synthetic"]) if asked else (),
         parts=parts,

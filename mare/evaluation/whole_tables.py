@@ -1,4 +1,4 @@
-"""Which tables and columns a side is read with: all that the schema describes, every key, every reference.
+"""Which tables and columns a side is read with: all that the schema describes but free text, every key, every reference.
 
 More than a fit reads (`mare.stage.needs`): what is worked out, made anew or left NULL is compared and checked too.
 """
@@ -12,7 +12,7 @@ from mare.stage.needs import Link, TableNeeds, needs
 
 
 def whole_tables(schema: Schema) -> tuple[TableNeeds, ...]:
-    """What is read of each table: all that the schema describes, every key and every reference. Pools give their keys alone."""
+    """What is read of each table. Free text is made up, so there is nothing to compare; pools give their keys alone."""
     known = list(needs(schema, ()))
     keys = {table.name: list(table.key) for table in known}
     for name, pool in schema.tables.items():
@@ -27,7 +27,8 @@ def whole_tables(schema: Schema) -> tuple[TableNeeds, ...]:
                 keys[table.name] += [column for column in columns if column not in keys[table.name]]
             if described.pool is None:
                 links = (*table.links, *_further_links(schema, table, keys))
-                table = replace(table, values=tuple(described.columns), links=(*links, *_via(schema, table)))
+                values = tuple(name for name, column in described.columns.items() if column.kept)
+                table = replace(table, values=values, links=(*links, *_via(schema, table)))
         whole.append(table)
     return tuple(replace(table, key=tuple(keys[table.name])) for table in whole)
 

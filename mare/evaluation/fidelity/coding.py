@@ -7,17 +7,20 @@ one number a row is all that finds copies.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mare.evaluation.evaluation import ColumnFidelity, SetName
 from mare.evaluation.sides import Side
+from mare.stage.kernel import THREADS
 
 from .bins import Bins, Codes, common_bins
 from .distances import correlations, shape, tvd
-from .features import Feature, Values, features, values
+from .features import Feature, Numbers, Values, features, values
 from .hashing import Hashes, hashed_values
 
 Sides = Mapping[SetName, Side]
@@ -34,9 +37,8 @@ class CodedSet:
     hashes: dict[str, Hashes] = field(default_factory=dict)
     """By table: one number a row, of all its own columns."""
 
-    def hash_also(self, table: str, place: int, column: Values) -> None:
+    def hash_also(self, table: str, hashed: Hashes) -> None:
         """Let the row's number depend on this column, too."""
-        hashed = hashed_values(column, place)
         self.hashes[table] = self.hashes[table] + hashed if table in self.hashes else hashed
 
 
@@ -69,28 +71,30 @@ class Coded:
 
 def code_sides(sides: Sides) -> Coded:
     """Code all sides in bins of the real one."""
+    import pyarrow as pa
+
     real = sides["real"]
     sets: dict[SetName, CodedSet] = {name: CodedSet(side) for name, side in sides.items()}
     known: dict[str, tuple[Feature, ...]] = {}
     bins: dict[tuple[str, str], Bins] = {}
     columns: list[ColumnFidelity] = []
     related: dict[str, tuple[tuple[str, ...], dict[SetName, NDArray[np.float64]]]] = {}
-    for table in real.tables:
-        known[table] = features(real.schema, table, below(real, table))
-        numbers: dict[SetName, list[NDArray[np.float64]]] = {name: [] for name in sides}
-        for place, feature in enumerate(known[table]):
-            held = {name: values(side, feature) for name, side in sides.items()}
-            key = table, feature.name
-            bins[key] = common_bins(held["real"])
-            for name, column in held.items():
-                sets[name].codes[key] = bins[key].codes(column)
-                if feature.how in ("column", "moment"):
-                    sets[name].hash_also(table, place, column)
-                if feature.paired and feature.kind == "number" and column.numbers is not None:
-                    numbers[name].append(column.numbers)
-            columns.append(_compared(feature, bins[key], sets, held))
-        listed = tuple(f.name for f in known[table] if f.paired and f.kind == "number")
-        related[table] = listed, {name: correlations(every) for name, every in numbers.items() if every}
+    with ThreadPoolExecutor(THREADS) as threads:  # sorting and looking up let go of the interpreter
+        for table in real.tables:
+            known[table] = features(real.schema, table, below(real, table))
+            numbers: dict[SetName, list[NDArray[np.float64]]] = {name: [] for name in sides}
+            for feature, coded in zip(known[table], threads.map(partial(_coded, sides), known[table]), strict=True):
+                bins[table, feature.name] = coded.bins
+                columns.append(coded.column)
+                for name in sides:
+                    sets[name].codes[table, feature.name] = coded.codes[name]
+                    if coded.hashes:
+                        sets[name].hash_also(table, coded.hashes[name])
+                    if coded.numbers:
+                        numbers[name].append(coded.numbers[name])
+            listed = tuple(f.name for f in known[table] if f.paired and f.kind == "number")
+            related[table] = listed, {name: correlations(every) for name, every in numbers.items() if every}
+            pa.default_memory_pool().release_unused()
     return Coded(sets, known, bins, tuple(columns), related)
 
 
@@ -99,10 +103,36 @@ def below(side: Side, table: str) -> tuple[str, ...]:
     return tuple(name for name in side.tables if side.above(name) == table)
 
 
-def _compared(feature: Feature, bins: Bins, sets: Mapping[SetName, CodedSet], held: Mapping[SetName, Values]) -> ColumnFidelity:
-    key = feature.table, feature.name
-    counts = {name: np.bincount(coded.codes[key], minlength=bins.size).astype(np.int64) for name, coded in sets.items()}
-    others: list[SetName] = [name for name in sets if name != "real"]
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """One feature, on all sides."""
+
+    bins: Bins
+    column: ColumnFidelity
+    codes: dict[SetName, Codes]
+    hashes: dict[SetName, Hashes]
+    """Of a column of the table alone."""
+    numbers: dict[SetName, Numbers]
+    """Of a number that is paired."""
+
+
+def _coded(sides: Sides, feature: Feature) -> _Coded:
+    held = {name: values(side, feature) for name, side in sides.items()}
+    bins = common_bins(held["real"])
+    codes = {name: bins.codes(column) for name, column in held.items()}
+    own, number = feature.how in ("column", "moment"), feature.paired and feature.kind == "number"
+    return _Coded(
+        bins=bins,
+        column=_compared(feature, bins, codes, held),
+        codes=codes,
+        hashes={name: hashed_values(column, feature.name) for name, column in held.items()} if own else {},
+        numbers={name: column.numbers for name, column in held.items() if number and column.numbers is not None},
+    )
+
+
+def _compared(feature: Feature, bins: Bins, codes: Mapping[SetName, Codes], held: Mapping[SetName, Values]) -> ColumnFidelity:
+    counts = {name: np.bincount(coded, minlength=bins.size).astype(np.int64) for name, coded in codes.items()}
+    others: list[SetName] = [name for name in held if name != "real"]
     return ColumnFidelity(
         table=feature.table,
         name=feature.name,

@@ -106,6 +106,8 @@ def public_columns(schema: Schema, table: str) -> tuple[str, ...]:
 
 def values(side: Side, feature: Feature) -> Values:
     """What a side holds of it."""
+    import pyarrow as pa
+
     table = feature.table
     if feature.how == "children":
         return Values(numbers=children_of(side, feature.column).astype(np.float64))
@@ -118,15 +120,23 @@ def values(side: Side, feature: Feature) -> Values:
         return Values(numbers=_years(held))
     if is_text_type(held.type):
         return _numbers_among_words(*side.words(table, feature.column))
-    numbers = _measured(held, described)
     if feature.how == "since":
-        earlier = side.tables[table].column(feature.other).combine_chunks()
-        return Values(numbers=numbers - _measured(earlier, described))
+        return Values(numbers=_between(held, side.tables[table].column(feature.other).combine_chunks()))
     if feature.how == "gap":
         before = side.previous(table, 1)
-        gaps = np.where(before >= 0, numbers - numbers[before] if len(numbers) else numbers, np.nan)
-        return Values(numbers=gaps)
-    return Values(numbers=numbers)
+        earlier = held.take(pa.array(before, mask=before < 0))
+        return Values(numbers=_between(held, earlier))
+    return Values(numbers=_measured(held, described))
+
+
+def _between(later: pa.Array, earlier: pa.Array) -> Numbers:
+    """Days between points in time, worked out before they are rounded; the difference of numbers."""
+    import pyarrow as pa
+
+    if pa.types.is_temporal(later.type) and pa.types.is_temporal(earlier.type):
+        there = ~(null_mask(later) | null_mask(earlier))
+        return np.where(there, (microseconds(later) - microseconds(earlier)) / DAY_US, np.nan)
+    return _measured(later, None) - _measured(earlier, None)
 
 
 def children_of(side: Side, table: str) -> NDArray[np.int64]:
