@@ -20,7 +20,7 @@ from .queries import Query, asked_on_both
 
 LEARNED = 2_000
 """Classifiers learn from so many entities, and are asked about so many."""
-COMPARED = 20_000
+COMPARED = 5_000
 """The scores compare so many."""
 
 

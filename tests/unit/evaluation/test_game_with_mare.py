@@ -49,7 +49,7 @@ def won(epsilon: float) -> list[float]:
         release = mare.fit(plan, source=hospital(inside), unsafe_seed=seed)
         return read_side(SCHEMA, mare.sample(release, seed=seed))
 
-    return [attack.success.lower for attack in play_linkability(synthesise, shadows=50, challenges=50, seed=7)]
+    return [attack.success.lower for attack in play_linkability(synthesise, shadows=40, challenges=40, seed=7)]
 
 
 @pytest.mark.filterwarnings("ignore")
