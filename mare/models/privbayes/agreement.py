@@ -66,9 +66,7 @@ def clarity_of(
     settled = settled_margins(estimates, coarsenings, task.counts)
     deviations = {axis: sqrt(weighted_mean(several)[1]) for axis, several in estimates.items()}
     rows = {single.counts.marginal.axes[0]: single.total for single in singles}
-    margins = {
-        axis.column: Margin(settled[axis], deviations[axis], total) for axis, total in rows.items() if not axis.level
-    }
+    margins = {axis.column: Margin(settled[axis], deviations[axis], total) for axis, total in rows.items() if not axis.level}
     tables = [
         ClearTable(tuple(axis.column for axis in part.counts.marginal.axes), part.counts.values.size, sqrt(part.variance))
         for parts in counted
