@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from .card import card_ratios
 from .fidelity import fidelity_ratios
 from .noise import noise_ratios
 from .reading import reading_ratios
@@ -35,6 +36,7 @@ def main() -> int:
             whole_job_ratios(place),
             fidelity_ratios(place),
             worlds_ratios(),
+            card_ratios(place),
         )
         for ratios in parts:
             for r in ratios:
