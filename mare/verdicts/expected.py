@@ -31,6 +31,8 @@ MEAN_NOISE = sqrt(2 / pi)
 """E|x| of noise, in deviations."""
 CLEAR = 3.0
 """Deviations at which a cell stands clear of the noise."""
+DROWNED = 0.5
+"""A table the noise of which, as the root of the sum of squares, is this part of its rows."""
 BINS = 20
 """Of the yardstick: errors are meant in as many quantiles of the real column, as the benchmarks measure them."""
 BELOW, SCALED = 0.03, 0.03
@@ -76,8 +78,11 @@ class Expected:
 
 def noise_error(margin: Margin) -> float:
     """Expected error of a one-way table. A cell is off by its noise, but hardly by more than what it holds: the rest of the noise
-    is taken off when negative cells go."""
-    return float(np.minimum(MEAN_NOISE * margin.deviation, margin.fractions).sum()) / 2
+    is taken off when negative cells go. Where the noise of all cells drowns the rows, what is left says nothing."""
+    cells, noise = len(margin.fractions), MEAN_NOISE * margin.deviation
+    if margin.deviation * sqrt(cells) > DROWNED:
+        return min(1.0, cells * noise / 2)
+    return float(np.minimum(noise, margin.fractions).sum()) / 2
 
 
 class ExpectedErrors:

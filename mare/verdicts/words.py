@@ -15,14 +15,14 @@ _WORST = 12
 """Cross-tabs that are listed."""
 
 
-def short_lines(card: Card) -> list[str]:
+def short_lines(card: Card, width: int) -> list[str]:
     """How many columns of each verdict, the worst by name."""
     counts = ", ".join(f"{verdict} {len(card.of(verdict))}" for verdict in VERDICTS)
-    lines = [f"Can it be used? By the noise alone, columns: {counts}"]
+    lines = paragraph(f"Can it be used? By the noise alone, columns: {counts}", width)
     for verdict in ("do not use", "coarse"):
         columns = card.of(verdict)
         if columns:
-            lines.append(f"  {verdict}: {_named(columns)}")
+            lines += labelled(f"  {verdict}:", _named(columns), width, 14)
     return lines
 
 

@@ -38,7 +38,7 @@ def card(
     if as_json:
         print_json(made.to_dict())
     elif output is not None:
-        typer.echo("\n".join([*short_lines(made), f"The whole card is in {output}"]))
+        typer.echo("\n".join([*short_lines(made, page_width()), f"The whole card is in {output}"]))
     else:
         typer.echo(made.render(page_width()), nl=False)
     warn_status(loaded)

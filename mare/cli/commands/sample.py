@@ -81,7 +81,7 @@ def show(
 
     The schema's ``document`` is there where it was fitted just now: a draft may still ask to be looked at.
     """
-    from mare.cli.telling import describe_doubts, print_json, remark, tell_doubts, tell_reviews, warn_status
+    from mare.cli.telling import describe_doubts, page_width, print_json, remark, tell_doubts, tell_reviews, warn_status
     from mare.verdicts import card as make_card
     from mare.verdicts.words import short_lines
 
@@ -100,5 +100,5 @@ def show(
         if document is not None:
             tell_reviews(document, quiet)
         if card is not None:
-            typer.echo("\n".join(short_lines(card)))
+            typer.echo("\n".join(short_lines(card, page_width())))
     warn_status(release)

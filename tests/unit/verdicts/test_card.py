@@ -55,7 +55,7 @@ def test_what_the_fit_found_nothing_of_is_not_to_be_used() -> None:
 
 def test_the_short_form_counts_and_names_the_worst() -> None:
     card = mare.card(fitted_hospital(0.1, private=False))
-    first, *rest = short_lines(card)
+    first, *rest = short_lines(card, 200)
     for verdict in VERDICTS:
         assert f"{verdict} {len(card.of(verdict))}" in first
     assert card.of("do not use")[0].name in " ".join(rest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mare.domain import norm_subtract
 from mare.models.clarity import Margin
 from mare.privacy.budget import Budget
 from mare.verdicts.expected import DRAWN, NOT_LISTED, ROWS, ExpectedErrors, noise_error
@@ -26,6 +27,14 @@ def test_it_is_what_simulated_noise_does_to_a_table() -> None:
 def test_an_empty_cell_takes_no_noise_along() -> None:
     full, sparse = np.full(4, 0.25), np.append(np.full(4, 0.25), np.zeros(60))
     assert noise_error(Margin(sparse, 0.01, 1000.0)) == noise_error(Margin(full, 0.01, 1000.0))
+
+
+def test_a_drowned_table_says_nothing_however_sharp_it_looks() -> None:
+    """Noise that is subtracted away may leave one cell with everything in it."""
+    rng, truth = np.random.default_rng(3), np.full(40, 1 / 40)
+    settled = norm_subtract(truth + rng.normal(0, 0.15, 40))
+    assert settled.max() > 0.15
+    assert noise_error(Margin(settled, 0.15, 30.0)) == 1.0
 
 
 def test_more_noise_is_more_error_for_every_column() -> None:
