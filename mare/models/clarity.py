@@ -74,7 +74,13 @@ def read_clarity(task: Task, arrays: Mapping[str, NDArray[np.generic]]) -> Clari
     for place, figures in enumerate(() if measured is None else measured):
         axes = arrays.get(f"{PREFIX}table.{place}")
         whole = axes is not None and np.issubdtype(axes.dtype, np.integer) and axes.ndim == 1 and figures.shape == (2,)
-        if axes is None or not whole or not _sound(figures) or not all(0 <= int(axis) < len(names) for axis in axes):
+        if (
+            axes is None
+            or not whole
+            or not _sound(figures)
+            or figures[0] < 1
+            or not all(0 <= int(axis) < len(names) for axis in axes)
+        ):
             raise ReleaseError(f"group {task.group!r}: what is said of the noise of its tables is damaged.")
         tables.append(ClearTable(tuple(names[int(axis)] for axis in axes), int(figures[0]), float(figures[1])))
     return Clarity(margins, tuple(tables)) if margins else None

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import pi, sqrt
+from math import inf, pi, sqrt
 
 import numpy as np
 
@@ -40,7 +40,7 @@ BELOW, SCALED = 0.03, 0.03
 scaled down, that they count less."""
 ALONG = 0.15
 """Allowance for times that follow the previous row: their errors add up along a sequence."""
-HEAVY, EVENLY = 1.5 / BINS, 0.35
+HEAVY, EVENLY, NARROW = 1.5 / BINS, 0.35, 3.0
 """Where more rows than this are in one cell, of more than one value, nothing is known of their place in it: they are drawn
 evenly, and so many of them may be wrong."""
 
@@ -175,8 +175,10 @@ class ExpectedErrors:
         if chosen is not None and len(chosen) < len(fractions):
             yield NOT_LISTED, float(fractions[len(chosen)])
         declared = self._schema.tables[table].columns.get(name)
-        if isinstance(declared, Ordinal) and declared.bins is not None and own not in self._release.plan.learned:
-            yield WITHIN, EVENLY * float(fractions[fractions > HEAVY].sum())
+        coarse = isinstance(declared, Ordinal) and declared.bins is not None and own not in self._release.plan.learned
+        if declared is not None and coarse and (declared.distinct_values or inf) > len(fractions):
+            # A narrow bin that the schema declared is nearly even within; of a wide one nothing is known.
+            yield WITHIN, EVENLY * float((fractions * np.minimum(1.0, NARROW * fractions)).sum())
 
     def _placed(self, label: str, margin: Margin) -> float:
         """The share of the rows that have a place on a scale: NULL and special values are codes of their own."""
@@ -228,7 +230,8 @@ class ExpectedErrors:
             measured = said.margins if said is not None else _by_the_ledger(self._release, settled)
             for part in settled.group.columns:
                 place = (part.table or settled.group.table, part.column or "")
-                names = [n for n in settled.columns if n == part.name or n.startswith(f"{part.name}#")]
+                unrolled = [name for name in settled.columns if name.rpartition("#")[0] == part.name]
+                names = [part.name] if part.name in settled.columns else unrolled
                 margins.setdefault(place, []).extend((part.role, measured[name]) for name in names if name in measured)
         return margins
 

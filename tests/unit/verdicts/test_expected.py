@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 from mare.domain import norm_subtract
+from mare.fitting import FitOptions, run_fit
 from mare.models.clarity import Margin
+from mare.planning.planning import plan
+from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
-from mare.verdicts.expected import DRAWN, NOT_LISTED, ROWS, ExpectedErrors, noise_error
+from mare.verdicts.expected import DRAWN, NOT_LISTED, ROWS, WITHIN, ExpectedErrors, noise_error
 from tests.fitted_hospital import fitted_hospital
+from tests.memory_source import MemorySource, hospital_rows, hospital_schema
 
 
 def test_noise_is_half_of_the_mean_noise_of_all_cells() -> None:
@@ -67,3 +71,19 @@ def test_a_model_that_says_nothing_is_judged_by_its_charges() -> None:
     assert untold is not None
     assert untold.error >= told.error * 0.99
     assert release.ledger.budget == Budget(50.0, 1e-9)
+
+
+def test_wide_bins_that_the_schema_declares_are_a_doubt_of_their_own() -> None:
+    def age(bins: int) -> float:
+        rows = MemorySource.of(hospital_rows(patients=200))
+        schema = hospital_schema()
+        patients = schema.tables["patients"]
+        column = patients.columns["age"].model_copy(update={"bins": bins})
+        columns = patients.model_copy(update={"columns": {**patients.columns, "age": column}})
+        made = plan(schema.model_copy(update={"tables": {**schema.tables, "patients": columns}}), Budget(1e4, 1e-9))
+        expected = ExpectedErrors(run_fit(made, rows, FitOptions(bits=SeededBits(1)))).of("patients", "age")
+        assert expected is not None
+        return dict(expected.parts)[WITHIN]
+
+    assert age(2) > 0.3
+    assert age(20) < 0.1
