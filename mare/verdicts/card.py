@@ -225,7 +225,8 @@ def _columns(release: Release, errors: ExpectedErrors) -> Iterator[ColumnCard]:
             doubt = unknown.get(f"{table}.{column}")
             error = 1.0 if doubt is not None else expected.error
             figures = _verdict(error), round(error, 4), _at_most(error)
-            yield ColumnCard(table, column, origin, *figures, doubt or expected.mainly, expected.cells, expected.clear)
+            apart = "" if expected.distance is None else f"; its distance from what it follows: {_verdict(expected.distance)}"
+            yield ColumnCard(table, column, origin, *figures, doubt or expected.mainly + apart, expected.cells, expected.clear)
 
 
 def _crosstabs(release: Release) -> Iterator[CrossTab]:
@@ -255,8 +256,7 @@ def _limits(release: Release) -> Iterator[str]:
         )
         yield (
             "How much lists of rows and long sequences lead astray cannot be seen in a release: the verdicts allow for what was "
-            "usual on the databases that they were calibrated on. Of times that follow the row before, the distance to it is "
-            "better than the date."
+            "usual on the databases that they were calibrated on."
         )
     if release.ledger.pledge is None:
         yield "No budget file counts other releases of the same data: each adds to what may be told of one entity."

@@ -39,8 +39,8 @@ BELOW, SCALED = 0.03, 0.03
 """Allowance for rows of tables below the entity: what drawing lists of rows may cost, and, as far as entities with many rows were
 scaled down, that they count less."""
 ALONG = 0.16
-"""Allowance for times that follow the previous row: their errors add up along a sequence. It alone is too much to call them coarse,
-because on half of the worlds they are not."""
+"""Allowance for times that follow the previous row: their errors add up along a sequence. It alone is too much to call them
+coarse, because on half of the worlds they are not."""
 HEAVY, EVENLY, NARROW = 1.5 / BINS, 0.35, 3.0
 """Where more rows than this are in one cell, of more than one value, nothing is known of their place in it: they are drawn
 evenly, and so many of them may be wrong."""
@@ -52,7 +52,7 @@ NOT_LISTED, BEYOND, WITHIN, OFTEN, DRAWN, ROWS, ORDER, OTHERS = (
     "how often each value occurs",
     "chance in drawing so few rows",
     "an allowance for lists of rows",
-    "an allowance for errors that add up along a sequence",
+    "an allowance for long sequences",
     "columns that it follows",
 )
 
@@ -71,6 +71,12 @@ class Expected:
     @property
     def error(self) -> float:
         return min(1.0, sqrt(sum(part**2 for _, part in self.parts)))
+
+    @property
+    def distance(self) -> float | None:
+        """Of a value that follows others, the error of its distance from them."""
+        alone = [part for what, part in self.parts if what not in (ORDER, OTHERS)]
+        return min(1.0, sqrt(sum(part**2 for part in alone))) if 0 < len(alone) < len(self.parts) else None
 
     @property
     def mainly(self) -> str:

@@ -53,6 +53,12 @@ def test_what_the_fit_found_nothing_of_is_not_to_be_used() -> None:
     assert str(doubt) in card.render(400)
 
 
+def test_of_a_time_that_follows_the_row_before_the_distance_is_judged_apart() -> None:
+    column = next(c for c in mare.card(fitted_hospital(500.0, private=False)).columns if c.name == "stays.begins")
+    assert column.verdict == "do not use"
+    assert "; its distance from what it follows: " in column.why
+
+
 def test_the_short_form_counts_and_names_the_worst() -> None:
     card = mare.card(fitted_hospital(0.1, private=False))
     first, *rest = short_lines(card, 200)
