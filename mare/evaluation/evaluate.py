@@ -26,10 +26,14 @@ from .fidelity.trajectories import trajectories
 from .questions import answer_all, read_questions
 from .risk.assess import assess_risk
 from .sides import Side, read_side
+from .timelines import timelines
+from .told_beside import told_beside
 from .utility.assess import assess_utility
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from mare.release import Release
 
 
 def evaluate(
@@ -41,6 +45,8 @@ def evaluate(
     questions: str | Path | None = None,
     utility: bool = False,
     risk: bool = False,
+    audit: str | Path | None = None,
+    release: Release | str | Path | None = None,
     seed: int = 0,
     watch: Callable[[str], None] | None = None,
 ) -> Evaluation:
@@ -48,12 +54,14 @@ def evaluate(
 
     ``holdout`` holds other real entities that the fit has not seen (`mare.split`): what could be reached at best. ``questions``
     is a file of SELECT statements that are answered on both sides. ``utility`` tries what the rows are good for, ``risk`` attacks
-    the people in them; both learn with scikit-learn where it is installed. ``seed`` shuffles the baselines.
+    the people in them; both learn with scikit-learn where it is installed. ``audit`` is the JSON file of an audit, ``release`` the release that the
+    synthetic rows were drawn from: what they say is told beside. ``seed`` shuffles the baselines.
     """
     if isinstance(schema, str | Path):
         schema = load_schema(schema)
     if not isinstance(schema, Schema):
         raise PlanError(f"schema is a {type(schema).__name__}. Give what mare.load_schema returns, or the path of its YAML file.")
+    parts: dict[str, Part] = told_beside(audit, release)
     tell = watch or (lambda step: None)
     asked = read_questions(Path(questions)) if questions is not None else ()
     places: dict[SetName, Location] = {"real": real, "synthetic": synthetic}
@@ -74,7 +82,6 @@ def evaluate(
         stuck = threads.submit(lambda: tuple(stickiness(coded)))
         wrong = threads.submit(broken, sides)
         shares, whole = copied.result()
-    parts: dict[str, Part] = {}
     if utility:
         tell("learning from both sides")
         parts["utility"] = assess_utility(schema, sides["real"], sides["synthetic"], sides.get("holdout"), seed=seed)
@@ -101,6 +108,8 @@ def evaluate(
         copies=shares,
         copied_entities=whole,
         answers=answer_all(asked, sides["real"], sides["synthetic"]) if asked else (),
+        timelines=timelines(sides["synthetic"]),
+        schema=schema,
         parts=parts,
     )
 

@@ -21,6 +21,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.schema import Schema
+
 INTERNAL = "internal, not private: not to be handed over with a release"
 
 SetName = Literal["real", "synthetic", "holdout", "shuffled", "independent"]
@@ -251,6 +253,28 @@ class Answer:
     """Why it could not be answered."""
 
 
+@dataclass(frozen=True)
+class Happening:
+    """One row of one synthetic entity."""
+
+    table: str
+    begins: float | None
+    """Days since the entity's first row with a time; None where neither the row nor one above it has one."""
+    ends: float | None
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One synthetic entity, who is nobody, with all its rows."""
+
+    values: Mapping[str, str]
+    """Of the entity itself."""
+    happenings: tuple[Happening, ...]
+    rows: int
+    """How many there are; the first ones are in ``happenings``."""
+
+
 class Part(Protocol):
     """What further rooms have to say (utility, risk, audit)."""
 
@@ -289,6 +313,9 @@ class Evaluation:
     copied_entities: Mapping[SetName, int]
     """Entities of which every row in every table equals those of a real one. Only of entities with at least three rows."""
     answers: tuple[Answer, ...] = ()
+    timelines: tuple[Timeline, ...] = ()
+    schema: Schema | None = field(default=None, repr=False)
+    """What the rows follow. Not in the JSON."""
     parts: Mapping[str, Part] = field(default_factory=dict)
 
     @property
@@ -305,7 +332,13 @@ class Evaluation:
 
     def to_json(self) -> dict[str, object]:
         """Plain values, for `json.dumps`."""
-        return {"status": INTERNAL, **{f.name: plain(getattr(self, f.name)) for f in fields(self)}}
+        return {"status": INTERNAL, **{f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name != "schema"}}
+
+    def to_html(self, command: str = "") -> str:
+        """The report: one file that needs no network. ``command`` is what made it, told at its end. Internal, not private."""
+        from .report import render_report
+
+        return render_report(self, command)
 
 
 def excess(distance: BySet) -> float:

@@ -5,11 +5,11 @@ Every text of a release is escaped: names are whatever a source called them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
 from .card import COARSE, MEANING, TRUST, VERDICTS, Card, ColumnCard
+from .shell import table, whole_page
 from .words import clear_words, noise_words, unjudged
 
 _CLASSES = {"trust": "trust", "coarse": "coarse", "do not use": "no"}
@@ -19,8 +19,8 @@ _MOST = 200
 
 def render_page(card: Card) -> str:
     body = "\n".join((_head(card), _columns(card), _rows(card), _crosstabs(card), _asked(card), _known(card)))
-    style, script = ((files(__package__) / f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    return _PAGE.format(title=escape(f"Card of {card.name}"), style=style, body=body, script=script)
+    script = (files(__package__) / "page.js").read_text(encoding="utf-8")
+    return whole_page(f"Card of {card.name}", body, script)
 
 
 def _head(card: Card) -> str:
@@ -92,7 +92,7 @@ def _rows(card: Card) -> str:
         for t in card.tables
     ]
     head = ("table", "rows, noisily", "under each row of", "how many", "error, at most")
-    return f"<section>\n<h2>Rows</h2>\n{_table(head, lines, (1, 4))}\n</section>"
+    return f"<section>\n<h2>Rows</h2>\n{table(head, lines, (1, 4))}\n</section>"
 
 
 def _crosstabs(card: Card) -> str:
@@ -106,7 +106,7 @@ def _crosstabs(card: Card) -> str:
 <h2>Columns counted together</h2>
 <p>What columns have to do with each other is drawn from these tables. In one that drowned, noise outweighs the rows: there,
 what fewer columns say is kept.{left}</p>
-{_table(head, lines, (3, 4))}
+{table(head, lines, (3, 4))}
 </section>"""
 
 
@@ -115,7 +115,7 @@ def _asked(card: Card) -> str:
         (a.part, f"{a.choices:,}", f"{a.answers:,}", f"{a.numbers:,}", noise_words(a.noise), f"{a.share:.1%}") for a in card.asked
     ]
     head = ("what was asked", "choices", "answers", "numbers", "noise on each", "of the budget")
-    return f"<section>\n<h2>What was asked, with how much noise</h2>\n{_table(head, lines, (1, 2, 3, 4, 5))}\n</section>"
+    return f"<section>\n<h2>What was asked, with how much noise</h2>\n{table(head, lines, (1, 2, 3, 4, 5))}\n</section>"
 
 
 def _known(card: Card) -> str:
@@ -126,35 +126,3 @@ def _known(card: Card) -> str:
     }
     told = {title: "".join(f"<li>{escape(item)}</li>" for item in items) for title, items in lists.items()}
     return "\n".join(f"<section>\n<h2>{title}</h2>\n<ul>{items}</ul>\n</section>" for title, items in told.items() if items)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int]) -> str:
-    def line(cells: Sequence[str], tag: str) -> str:
-        sides = [' class="right"' if place in right else "" for place in range(len(cells))]
-        return f"<tr>{''.join(f'<{tag}{side}>{escape(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True))}</tr>\n"
-
-    body = "".join(line(row, "td") for row in rows)
-    region = f'<div class="wide" tabindex="0" role="region" aria-label="{escape(head[0])}">'
-    return f"{region}\n<table>\n<thead>{line(head, 'th')}</thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>"
-
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<main>
-{body}
-</main>
-<script>
-{script}</script>
-</body>
-</html>
-"""

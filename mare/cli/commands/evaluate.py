@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,9 @@ import typer
 from mare.cli.app import app
 from mare.cli.options import Quiet, SchemaName
 from mare.errors import ReleaseError
+
+_TITLE = 10_000
+"""Bytes within which a report's title stands."""
 
 
 @app.command()
@@ -30,10 +34,19 @@ def evaluate(
     risk: Annotated[
         bool, typer.Option("--risk", help="Attack the people in the real rows; with a hold-out, beside people who are not.")
     ] = False,
+    audit: Annotated[
+        Path | None, typer.Option("--audit", metavar="FILE", help="The JSON of mare audit: told in words beside the risk.")
+    ] = None,
+    release: Annotated[
+        Path | None, typer.Option("--release", metavar="FILE", help="The release they were drawn from: where its budget went.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the report as one HTML file. Not to be handed over.")
+    ] = None,
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write every figure into this file. Not to be handed over.")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the file if there is one.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the files if there are some.")] = False,
     seed: Annotated[int, typer.Option(help="Of the independent draw and the shuffled sequences beside it.")] = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -52,11 +65,13 @@ def evaluate(
 
     from .fit import keep_off
 
-    if as_json is not None:
-        check_path(as_json, "a file for the figures", ReleaseError, overwrite=replace)
-        check_like(as_json, "an evaluation", ReleaseError, lambda beginning: INTERNAL.encode() in beginning[:200])
-        for source in filter(None, (real, synthetic, holdout)):
-            keep_off(source, {"the figures": as_json})
+    written = {"the figures": as_json, "the report": output}
+    for what, path in written.items():
+        if path is not None:
+            check_path(path, f"a file for {what}", ReleaseError, overwrite=replace)
+            check_like(path, "an evaluation", ReleaseError, lambda beginning: b"internal, not private" in beginning[:_TITLE])
+            for source in filter(None, (real, synthetic, holdout)):
+                keep_off(source, {what: path})
     watching = sys.stderr.isatty()
     evaluation = hold_against(
         schema,
@@ -66,11 +81,35 @@ def evaluate(
         questions=questions,
         utility=utility,
         risk=risk,
+        audit=audit,
+        release=release,
         seed=seed,
         watch=lambda step: remark(f"mare: {step} …", quiet or not watching),
     )
     if as_json is not None:
         write_output(as_json, json.dumps(evaluation.to_json(), ensure_ascii=False) + "\n", private=True)
+    if output is not None:
+        files: dict[str, object] = {"holdout": holdout, "sql": questions, "audit": audit, "release": release, "seed": seed}
+        command = _again(schema, {"real": real, "synthetic": synthetic, **files, "utility": utility, "risk": risk})
+        write_output(output, evaluation.to_html(command), private=True)
     typer.echo(verdict(evaluation))
     if as_json is not None:
         remark(f"Every figure is in {as_json} ({INTERNAL}).", quiet)
+    if output is not None:
+        remark(f"The report is in {output} ({INTERNAL}).", quiet)
+
+
+def _again(schema: str, options: Mapping[str, object]) -> str:
+    """The command that makes the report again. A database is named without its password."""
+    import shlex
+
+    from mare.secrecy import shown
+
+    words = ["mare", "evaluate", str(schema)]
+    for name, value in options.items():
+        if value is None or value is False:
+            continue
+        words.append(f"--{name}")
+        if value is not True:
+            words.append(shown(value) if isinstance(value, str | Path) else str(value))
+    return shlex.join([*words, "-o", "report.html"])

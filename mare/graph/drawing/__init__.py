@@ -4,7 +4,7 @@ summary (what they say, in few words) ─► text
                                       ─► boxes (measured) ─► routing (lines between them) ─► picture (placed) ─► svg
 """
 
-from .svg import draw_svg
+from .svg import Shade, draw_svg
 from .text import draw_text
 
-__all__ = ["draw_svg", "draw_text"]
+__all__ = ["Shade", "draw_svg", "draw_text"]

@@ -8,7 +8,8 @@ escaped: names come from other people's databases.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from mare.schema import Schema
@@ -29,6 +30,7 @@ _WIRE: dict[str, tuple[str, str | None]] = {
     "same_entity_interval": ("#8a3fb8", "2 4"),
     "owned": ("#b5642a", "6 3"),
 }
+_PLAIN = "#ffffff"
 _ROLE = {"entity": "#b3261e", "private": "#33475b", "owned": "#b5642a"}
 _SIDE = {
     "public": ("Public tables, kept as they are", "#eaf6ec", "#2f7a42"),
@@ -48,8 +50,17 @@ text {{ font-family: {_SANS}; fill: #1c2733; }}
 """
 
 
-def draw_svg(schema: Schema) -> str:
-    """Both graphs of a schema as an SVG document. Reads no data."""
+@dataclass(frozen=True)
+class Shade:
+    """The colour of a column group, and what it says."""
+
+    fill: str
+    words: str = ""
+    """For the tooltip, after the group's name."""
+
+
+def draw_svg(schema: Schema, shades: Mapping[str, Shade] | None = None) -> str:
+    """Both graphs of a schema as an SVG document. Reads no data. ``shades`` colours column groups, by name (`stays.rows`)."""
     picture = lay_out(schema)
     name, entity = schema.name or "schema", picture.dag.entity
     tables = counted(len(picture.tables) + len(picture.asides) - entity.virtual, "table")
@@ -64,8 +75,8 @@ def draw_svg(schema: Schema) -> str:
         label("note", MARGIN, 57, cut(about, 110), about),
         *_branches(picture),
         *_wires(picture),
-        *(_table(picture, placed) for placed in picture.tables.values()),
-        *_legend(picture.legend, picture.aside_x, TOP),
+        *(_table(picture, placed, shades) for placed in picture.tables.values()),
+        *_legend(picture.legend, picture.aside_x, TOP, _FILL if shades is None else dict.fromkeys(_FILL, _PLAIN)),
         *_side(picture),
     ]
     box = f"0 0 {picture.width:.0f} {picture.height:.0f}"
@@ -115,7 +126,7 @@ def _points(picture: Picture, route: Route) -> list[Point]:
     return points
 
 
-def _table(picture: Picture, placed: Placed) -> str:
+def _table(picture: Picture, placed: Placed, shades: Mapping[str, Shade] | None) -> str:
     box, node = placed.box, picture.dag.node(placed.box.name)
     colour, dash = _ROLE[node.role], "5 3" if node.virtual or node.role == "owned" else None
     inside = [
@@ -126,18 +137,20 @@ def _table(picture: Picture, placed: Placed) -> str:
         inside.append(label("part", box.width - PAD, 20, node.role, colour=colour, anchor="end"))
     inside += [label("note", PAD, 37 + SMALL_LINE * number, note) for number, note in enumerate(box.notes)]
     for place, group in enumerate(box.groups):
-        inside += _group(group, first=place == 0)
+        part = group.group.part
+        unshaded = Shade(_FILL[part] if shades is None else _PLAIN)
+        inside += _group(group, (shades or {}).get(group.group.name, unshaded), first=place == 0)
     for number, word in enumerate(box.references):
         inside.append(label("note", word.x, box.references_y + SMALL_LINE * number, word.shown, word.whole))
     return element("g", *inside, transform=f"translate({placed.x:.1f},{placed.y:.1f})")
 
 
-def _group(box: GroupBox, first: bool) -> Iterator[str]:
+def _group(box: GroupBox, shade: Shade, first: bool) -> Iterator[str]:
     part, seen, right = box.group.part, glances(box.group.history), box.x + box.width
     looks = f"looks at {counted(len(box.group.history), 'column')}" if box.group.history else "looks at nothing"
     inside = [
-        tooltip(f"{box.group.name} looks at {', '.join(str(g) for g in seen) or 'nothing'}"),
-        rounded(box.x, box.y, box.width, box.height, _FILL[part], _EDGE[part], rx=4),
+        tooltip(f"{box.group.name} {shade.words}looks at {', '.join(str(g) for g in seen) or 'nothing'}"),
+        rounded(box.x, box.y, box.width, box.height, shade.fill, _EDGE[part], rx=4),
         *_badge(box.x + 15, box.y + 10.5, str(box.number), _EDGE[part]),
         label("part", box.x + 29, box.y + 14, part),
         label("note", right - 7, box.y + 14, looks, anchor="end"),
@@ -169,13 +182,13 @@ def _loop(x: float, y: float, words: str, part: str, dash: str | None = None) ->
     yield label("part", far + 4, y + 10, words)
 
 
-def _legend(marks: tuple[str, ...], x: float, y: float) -> Iterator[str]:
+def _legend(marks: tuple[str, ...], x: float, y: float, fills: Mapping[str, str]) -> Iterator[str]:
     yield rounded(x, y, ASIDE_WIDTH, legend_height(marks), "#f6f8fa", "#d5dde4", rx=7)
     yield label("heading", x + 12, y + 20, "How to read it")
     for number, what in enumerate(marks):
         at = y + 7 + HEADING + ROW * number
-        if what in _FILL:
-            yield rounded(x + 12, at - 7, 22, 13, _FILL[what], _EDGE[what], rx=3)
+        if what in fills:
+            yield rounded(x + 12, at - 7, 22, 13, fills[what], _EDGE[what], rx=3)
         elif what == "number":
             yield from _badge(x + 23, at, "7", _EDGE["rows"])
         elif what in ("loop", "item"):

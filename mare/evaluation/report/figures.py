@@ -1,0 +1,164 @@
+"""What the pictures of a report are drawn from: names, bins and packed numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.evaluation.evaluation import KINDS, ColumnFidelity, Evaluation, PairFidelity, SetName, Survival, excess, plain
+
+from .packing import packed, packed_counts
+
+SETS: tuple[SetName, ...] = ("real", "synthetic", "holdout")
+LETTERS_OF_A_LABEL = 40
+WORST = 12
+"""Pairs of a table that are listed."""
+MATRIX_ROOM, CROSSTAB_ROOM = 1_300_000, 1_200_000
+"""Characters that heatmaps and cross-tabs may take. Worst tables come first, so what has no room is what is best."""
+
+Figures = dict[str, object]
+
+
+def figures(evaluation: Evaluation) -> Figures:
+    """All of it, for `as_json`."""
+    shown = [name for name in SETS if name in evaluation.labels]
+    packer = _Packer(evaluation, shown)
+    tables = [packer.table(name) for name in evaluation.rows]
+    return {
+        "sets": shown,
+        "tables": tables,
+        "crosstabs": packer.crosstabs(),
+        "left_out": packer.left_out,
+        "transitions": [
+            {
+                "name": f"{moves.table}.{moves.column}",
+                "labels": _cut(moves.labels),
+                "counts": [packed_counts(moves.counts[name]) for name in shown],
+            }
+            for moves in evaluation.transitions
+        ],
+        "together": [
+            {"name": keys.table, "labels": _cut(keys.labels), "shares": [packed(keys.shares[name].ravel()) for name in shown]}
+            for keys in evaluation.together
+        ],
+        "survival": [
+            {"name": f"{paths.table}.{paths.column}", **_survival(curve, shown)}
+            for paths in evaluation.trajectories
+            for curve in paths.survival
+        ],
+        "timelines": plain(evaluation.timelines),
+    }
+
+
+def _cut(labels: tuple[str, ...]) -> list[str]:
+    return [label if len(label) <= LETTERS_OF_A_LABEL else f"{label[:LETTERS_OF_A_LABEL]}…" for label in labels]
+
+
+def _survival(curve: Survival, shown: list[SetName]) -> Figures:
+    return {
+        "event": _cut((curve.event,))[0],
+        "unit": curve.unit,
+        "times": [float(f"{time:.4g}") for time in curve.times],
+        "curves": [[round(float(share), 3) for share in curve.curves[name]] for name in shown],
+    }
+
+
+@dataclass
+class _Packer:
+    """Packs table by table, and keeps count of the room."""
+
+    evaluation: Evaluation
+    shown: list[SetName]
+    left_out: int = 0
+    """Heatmaps and cross-tabs that had no room."""
+
+    def __post_init__(self) -> None:
+        self.columns: dict[str, list[ColumnFidelity]] = {name: [] for name in self.evaluation.rows}
+        for column in self.evaluation.columns:
+            self.columns[column.table].append(column)
+        self.place = {(c.table, c.name): i for columns in self.columns.values() for i, c in enumerate(columns)}
+        self.pairs: dict[str, list[PairFidelity]] = {name: [] for name in self.evaluation.rows}
+        for pair in self.evaluation.pairs:
+            self.pairs[pair.table].append(pair)
+        self.tables = {name: place for place, name in enumerate(self.evaluation.rows)}
+        self.room = MATRIX_ROOM
+
+    def table(self, name: str) -> Figures:
+        rows = self.evaluation.rows[name]
+        worst = sorted(self.pairs[name], key=lambda pair: -pair.excess)[:WORST]
+        return {
+            "name": name,
+            "rows": [rows[shown] for shown in self.shown],
+            "columns": [self._column(column) for column in self.columns[name]],
+            "blocks": list(self._blocks(name)),
+            "worst": [
+                [self._address(p), round(p.excess, 3), round(p.v, 2), round(p.closeness["synthetic"].v, 2)] for p in worst
+            ],
+            "lengths": [
+                {"per": length.per, "labels": _cut(length.labels), "counts": self._counts(length.counts)}
+                for length in self.evaluation.lengths
+                if length.table == name
+            ],
+        }
+
+    def _column(self, column: ColumnFidelity) -> list[object]:
+        return [
+            column.name,
+            int(column.kind == "number"),
+            int(column.paired),
+            _cut(column.labels),
+            self._counts(column.counts),
+            round(excess(column.tvd), 3),
+        ]
+
+    def _counts(self, counts: Mapping[SetName, NDArray[np.int64]]) -> list[list[int]]:
+        return [counts[name].tolist() for name in self.shown]
+
+    def _blocks(self, name: str) -> Iterator[Figures]:
+        """Pairs of a kind as matrices: own columns down, the others across."""
+        blocks: dict[tuple[str, str, int], list[PairFidelity]] = {}
+        for pair in self.pairs[name]:
+            blocks.setdefault((pair.kind, pair.other_table, pair.back), []).append(pair)
+        for (kind, other, back), pairs in blocks.items():
+            shape = len(self.columns[name]), len(self.columns[other])
+            self.room -= 3 * shape[0] * shape[1]
+            if self.room < 0:
+                self.left_out += 1
+                continue
+            real, made, far = (np.full(shape, np.nan) for _ in range(3))
+            for pair in pairs:
+                at = self.place[name, pair.column], self.place[other, pair.other]
+                real[at], made[at], far[at] = pair.v, pair.closeness["synthetic"].v, pair.excess
+                if kind == "row":
+                    for matrix in (real, made, far):
+                        matrix[at[::-1]] = matrix[at]
+            title = {"row": KINDS["row"], "ancestor": f"with {other}", "previous": f"with the row {back} before"}[kind]
+            yield {
+                "title": title,
+                "kind": kind,
+                "other": self.tables[other],
+                "back": back,
+                "real": packed(real.ravel()),
+                "made": packed(made.ravel()),
+                "far": packed(far.ravel()),
+            }
+
+    def _address(self, pair: PairFidelity) -> str:
+        """Table, column, other table, other column, rows back: the key of a cross-tab."""
+        here, there = self.place[pair.table, pair.column], self.place[pair.other_table, pair.other]
+        return f"{self.tables[pair.table]},{here},{self.tables[pair.other_table]},{there},{pair.back}"
+
+    def crosstabs(self) -> Figures:
+        """Of as many pairs as have room, worst first: real, synthetic."""
+        room, kept = CROSSTAB_ROOM, Figures()
+        for pair in self.evaluation.worst_pairs(len(self.evaluation.pairs)):
+            if pair.counts is None or room < 0:
+                self.left_out += 1
+                continue
+            cells = [packed_counts(pair.counts[name]) for name in ("real", "synthetic")]
+            kept[self._address(pair)] = cells
+            room -= sum(len(text) for text, _ in cells) + 40
+        return kept

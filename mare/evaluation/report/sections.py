@@ -1,0 +1,244 @@
+"""The parts of a report that are words and tables. Every text of the data is escaped: names and values are other people's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from mare.evaluation.evaluation import KINDS, Evaluation, SetName, excess
+from mare.evaluation.rates import Rate
+from mare.evaluation.risk.assess import Risk
+from mare.evaluation.risk.attacks import Attack
+from mare.evaluation.told_beside import Audited, Released
+from mare.evaluation.utility.assess import Utility
+from mare.verdicts.shell import table
+
+from .summary import graded, summary
+
+_SHOWN = 12
+_NAMES: dict[SetName, str] = {"synthetic": "synthetic", "holdout": "other real", "shuffled": "shuffled", "independent": "independent"}
+
+
+def verdict_section(evaluation: Evaluation) -> str:
+    said = "".join(f'<li class="{mood}">{escape(words)}</li>' for mood, words in summary(evaluation))
+    warned = "".join(f'<p class="alarm">{escape(warning)}</p>' for warning in evaluation.warnings)
+    return f"""{warned}<ul class="said">{said}</ul>
+<h2>How far from the real rows</h2>
+{_closeness(evaluation)}
+<p class="quiet">Mean total variation distance: 0 is the same, 1 has nothing in common. {_beside(evaluation)}Shuffled: the real
+columns, each in an order of its own. Independent: as many rows drawn from that.</p>
+<h2>Columns, worst first</h2>
+{_columns(evaluation)}
+<h2>Pairs, worst first</h2>
+{_pairs(evaluation)}
+{_broken(evaluation)}{_copied(evaluation)}{_questions(evaluation)}{_notes(evaluation)}"""
+
+
+def _beside(evaluation: Evaluation) -> str:
+    return "Other real: the hold-out, as close as can be. " if "holdout" in evaluation.sets else ""
+
+
+def _closeness(evaluation: Evaluation) -> str:
+    sets = [name for name in _NAMES if name in evaluation.sets]
+    rows = [["single columns", *(_figure(evaluation.one_way.get(name)) for name in sets), ""]]
+    for kind, words in KINDS.items():
+        if kind in evaluation.means["synthetic"]:
+            word, _ = graded(evaluation, kind)
+            rows.append([f"pairs {words}", *(_figure(evaluation.means[name][kind].tvd) for name in sets), word])
+    return table(["", *(_NAMES[name] for name in sets), "in a word"], rows, range(1, len(sets) + 1))
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _columns(evaluation: Evaluation) -> str:
+    rows = [
+        [f"{c.table}.{c.name}", *(_figure(c.tvd.get(name)) for name in _sets(evaluation)), f"{c.shape['synthetic']:.3f}"]
+        for c in evaluation.worst_columns(_SHOWN)
+    ]
+    head = ["column", *(f"distance, {_NAMES[name]}" for name in _sets(evaluation)), "shape (SDMetrics)"]
+    return table(head, rows, range(1, len(head)))
+
+
+def _sets(evaluation: Evaluation) -> list[SetName]:
+    return [name for name in ("synthetic", "holdout") if name in evaluation.sets]
+
+
+def _pairs(evaluation: Evaluation) -> str:
+    rows = [
+        [pair.name, f"{pair.excess:.3f}", f"{pair.v:.2f}", f"{pair.closeness['synthetic'].v:.2f}"]
+        for pair in evaluation.worst_pairs(_SHOWN)
+    ]
+    than = "the hold-out" if "holdout" in evaluation.sets else "chance"
+    return table(["pair", f"distance beyond {than}", "Cramér's V, real", "V, synthetic"], rows, (1, 2, 3))
+
+
+def _broken(evaluation: Evaluation) -> str:
+    wrong = sorted((b for b in evaluation.broken if any(b.rows.values())), key=lambda found: -found.rows.get("synthetic", 0))
+    if not wrong:
+        return ""
+    rows = [
+        [f"{b.where} {b.what}", *(f"{b.rows.get(side, 0):,} of {b.of.get(side, 0):,}" for side in ("synthetic", "real"))]
+        for b in wrong[:40]
+    ]
+    return f"<h2>What does not hold of every row</h2>\n{table(['what', 'synthetic rows', 'real rows'], rows, (1, 2))}\n"
+
+
+def _copied(evaluation: Evaluation) -> str:
+    sets = _sets(evaluation)
+    rows = [[c.table, f"{c.columns}", *(f"{c.share[name]:.2%}" for name in sets)] for c in evaluation.copies]
+    if not rows:
+        return ""
+    head = ["rows that equal a real one", "columns", *(_NAMES[name] for name in sets)]
+    return f"<h2>Copies</h2>\n{table(head, rows, range(1, len(head)))}\n"
+
+
+def _questions(evaluation: Evaluation) -> str:
+    if not evaluation.answers:
+        return ""
+    rows = [
+        [a.name, a.fault or ("nothing to compare" if a.error is None else f"off by {a.error:.1%}"), _first(a.real), _first(a.synthetic)]
+        for a in evaluation.answers
+    ]
+    return f"<h2>Questions</h2>\n{table(['question', 'answer', 'real', 'synthetic'], rows, ())}\n"
+
+
+def _first(rows: Sequence[Sequence[object]]) -> str:
+    """A few rows of an answer, in one line."""
+    lines = ["; ".join(str(value)[:40] for value in row) for row in rows[:3]]
+    return " | ".join(lines) + (" | …" if len(rows) > 3 else "")
+
+
+def _notes(evaluation: Evaluation) -> str:
+    notes = "".join(f"<li>{escape(note)}</li>" for note in evaluation.notes)
+    return f"<h2>What could not be read or compared</h2>\n<ul>{notes}</ul>\n" if notes else ""
+
+
+def budget_section(evaluation: Evaluation) -> str:
+    """Where the budget went, as the release's card tells it."""
+    told = evaluation.parts.get("release")
+    if not isinstance(told, Released):
+        return '<p class="quiet">Where the budget went is told with --release RELEASE.</p>'
+    most = max((asked.share for asked in told.card.asked), default=1.0) or 1.0
+    rows = "".join(
+        f'<tr><td>{escape(asked.part)}</td><td class="right">{asked.numbers:,}</td><td class="right">{asked.share:.1%}</td>'
+        f'<td class="track"><i class="trust" style="width:{100 * asked.share / most:.0f}%"></i></td></tr>'
+        for asked in told.card.asked
+    )
+    words = "".join(f"<p>{escape(line)}</p>" for line in told.words())
+    return f"""{words}
+<div class="wide" tabindex="0" role="region" aria-label="Where the budget went"><table>
+<thead><tr><th>what was asked<th class="right">numbers<th class="right">of the budget<th></tr></thead><tbody>{rows}</tbody></table></div>"""
+
+
+def sequence_section(evaluation: Evaluation) -> str:
+    """How often runs of events and whole paths occur, and how often values stay."""
+    found = ""
+    for paths in evaluation.trajectories:
+        sets = [name for name in _NAMES if name in paths.whole or name in paths.ngrams["1"]]
+        rows = [
+            [f"runs of {length}", *(_figure(distances.get(name)) for name in sets)] for length, distances in paths.ngrams.items()
+        ]
+        rows.append(["whole sequences", *(_figure(paths.whole.get(name)) for name in sets)])
+        common = [
+            [words, *(f"{shares.get(name, 0.0):.1%}" for name in ("real", *_sets(evaluation)))] for words, shares in paths.paths
+        ]
+        head = ["most common in the real rows", "real", *(_NAMES[name] for name in _sets(evaluation))]
+        found += f"""<h3>{escape(f"{paths.table}.{paths.column}")}</h3>
+{table(["distance of", *(_NAMES[name] for name in sets)], rows, range(1, len(sets) + 1))}
+{table(head, common, range(1, len(head)))}
+"""
+    stuck = sorted(evaluation.stickiness, key=lambda s: -abs(s.same["synthetic"] - s.same["real"]))[:_SHOWN]
+    if stuck:
+        sets = [name for name in ("real", "synthetic", "holdout", "shuffled") if name in stuck[0].same]
+        rows = [[f"{s.table}.{s.column}", *(f"{s.same[name]:.1%}" for name in sets)] for s in stuck]
+        found += f"<h3>How often a value stays from one row to the next</h3>\n{table(['column', *sets], rows, range(1, 5))}\n"
+    return found
+
+
+def risk_section(risk: Risk) -> str:
+    """Every attack beside whom it should not gain over, worst first."""
+    attacks = sorted(risk.attacks, key=lambda attack: -attack.excess.lower)
+    rows = "".join(map(_attack, attacks))
+    notes = "".join(f"<li>{escape(note)}</li>" for note in risk.notes)
+    return f"""<p>{escape(next(risk.words()))}</p>
+<div class="wide" tabindex="0" role="region" aria-label="Attacks"><table class="attacks">
+<thead><tr><th>attack<th>how often it is right<th class="right">success<th class="right">baseline<th>which is<th>verdict</tr></thead>
+<tbody>
+{rows}</tbody></table></div>
+<p class="quiet">The bar is the interval of the success, the line its baseline: what exceeds it is a leak. An interval that is too
+wide says nothing either way.</p>
+<ul>{notes}</ul>"""
+
+
+def _attack(attack: Attack) -> str:
+    reference = attack.control or attack.guessing
+    beside = "" if reference is None else f"{reference.value:.1%}"
+    mark = "" if reference is None else f'<b style="left:{_percent(reference.value)}%"></b>'
+    mood = {"A LEAK": "no", "no sign": "trust"}.get(attack.in_words, "coarse")
+    return (
+        f"<tr><td>{escape(attack.kind)}<br><small>{escape(attack.about)}</small></td>"
+        f'<td><span class="interval">{_interval(attack.success, mood)}{mark}</span></td>'
+        f'<td class="right">{attack.success.value:.1%}</td><td class="right">{beside}</td>'
+        f'<td>{escape(attack.against)}</td><td><span class="tag {mood}">{escape(attack.in_words)}</span></td></tr>\n'
+    )
+
+
+def _interval(rate: Rate, mood: str) -> str:
+    low, high = _percent(rate.value - rate.error), _percent(rate.value + rate.error)
+    return f'<i class="{mood}" style="left:{low}%;width:{max(1.0, high - low):.1f}%"></i>'
+
+
+def _percent(share: float) -> float:
+    return round(100 * min(1.0, max(0.0, share)), 1)
+
+
+def utility_section(utility: Utility) -> str:
+    learned = [
+        [each.target, each.given, each.classifier, *(f"{rate.value:.1%}" for rate in (each.synthetic, each.real, each.zero_rule))]
+        for each in utility.learned
+    ]
+    queries = [
+        [query.name, "" if query.error is None else f"{query.error:.1%}", "" if query.holdout is None else f"{query.holdout:.1%}"]
+        for query in sorted(utility.queries, key=lambda query: -(query.error or 0.0))
+    ]
+    scores = [
+        [score.name, f"{score.value:,.0f}", "" if score.holdout is None else f"{score.holdout:,.0f}", f"{score.shuffled:,.0f}"]
+        for score in utility.scores
+    ]
+    words = "".join(f"<li>{escape(line.strip())}</li>" for line in list(utility.words())[1:])
+    found = f"<ul>{words}</ul>"
+    if learned:
+        head = ["predicts", "from", "classifier", "right, trained on synthetic", "on real", "without looking"]
+        found += f"<h2>Trained on synthetic, asked about real people</h2>\n{table(head, learned, (3, 4, 5))}\n"
+    if queries:
+        found += f"<h2>Queries over joins</h2>\n{table(['query', 'error', 'error of other real people'], queries, (1, 2))}\n"
+    if scores:
+        head = ["NIST's score, of 1,000,000", "synthetic", "other real people", "shuffled"]
+        found += f"<h2>The challenge's scores</h2>\n{table(head, scores, (1, 2, 3))}\n"
+    return found
+
+
+def audit_section(audit: Audited) -> str:
+    return "".join(f"<p>{escape(line)}</p>" for line in audit.words())
+
+
+def size_table(evaluation: Evaluation) -> str:
+    sets = [name for name in ("real", "synthetic", "holdout") if name in evaluation.labels]
+    rows = [["entities", *(f"{evaluation.entities[name]:,}" for name in sets)]]
+    rows += [[name, *(f"{counts[side]:,}" for side in sets)] for name, counts in evaluation.rows.items()]
+    return table(["rows of", *sets], rows, range(1, len(sets) + 1))
+
+
+def worst_tables(evaluation: Evaluation) -> list[str]:
+    """Names, worst first: by the mean of their pairs, those without by their columns."""
+    far: dict[str, list[float]] = {name: [] for name in evaluation.rows}
+    for column in evaluation.columns:
+        far[column.table].append(excess(column.tvd))
+    means = {name: sum(held) / len(held) if held else 0.0 for name, held in far.items()}
+    pairs: dict[str, list[float]] = {}
+    for pair in evaluation.pairs:
+        pairs.setdefault(pair.table, []).append(pair.excess)
+    means |= {name: sum(held) / len(held) for name, held in pairs.items()}
+    return sorted(means, key=lambda name: -means[name])

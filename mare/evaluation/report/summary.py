@@ -1,0 +1,82 @@
+"""The verdict of a report: what the figures mean, in sentences that need no statistics. Each comes with how good the news are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from mare.evaluation.evaluation import KINDS, Evaluation, PairKind, excess
+from mare.evaluation.risk.assess import Risk
+from mare.evaluation.verdict import grade, kept
+
+Mood = Literal["trust", "coarse", "no"]
+Said = tuple[Mood, str]
+
+_MOODS: dict[str, Mood] = {"close": "trust", "fair": "coarse"}
+_SUBJECTS: dict[PairKind, str] = {
+    "row": "What columns of a row have to do with each other",
+    "ancestor": "What a row has to do with the rows above it",
+    "previous": "What a row has to do with the rows before it",
+}
+_SHARES = {"close": "is kept", "fair": "is kept in part", "poor": "is mostly lost"}
+
+
+def graded(evaluation: Evaluation, kind: PairKind) -> tuple[str, float | None]:
+    """In a word, and the part that is kept of what shuffling destroys."""
+    distances = {name: means[kind].tvd for name, means in evaluation.means.items()}
+    best = distances.get("holdout", evaluation.means["synthetic"][kind].chance)
+    share = kept(distances["synthetic"], distances["shuffled"], best)
+    return grade(share, distances["synthetic"] - best), share
+
+
+def summary(evaluation: Evaluation) -> Iterator[Said]:
+    yield _single(evaluation)
+    for kind in KINDS:
+        if kind in evaluation.means["synthetic"]:
+            word, share = graded(evaluation, kind)
+            part = "" if share is None else f": {min(1.0, max(0.0, share)):.0%} of it"
+            yield _MOODS.get(word, "no"), f"{_SUBJECTS[kind]} {_SHARES.get(word, 'is lost')}{part}."
+    yield from _rows(evaluation)
+    yield _soundness(evaluation)
+    yield _copies(evaluation)
+    risk = evaluation.parts.get("risk")
+    if isinstance(risk, Risk):
+        yield "no" if risk.leaks else "trust", next(risk.words())
+
+
+def _single(evaluation: Evaluation) -> Said:
+    distance, best = evaluation.one_way["synthetic"], evaluation.one_way.get("holdout")
+    beside = "" if best is None else f" (other real people: {best:.1%})"
+    word = grade(None, distance - (best or 0.0))
+    spread = {"close": "are spread as the real ones", "fair": "are spread nearly as the real ones"}
+    found = spread.get(word, "are spread otherwise than the real ones")
+    return _MOODS.get(word, "no"), (
+        f"Single columns {found}: on average {distance:.1%} of rows would have to get another value{beside}."
+    )
+
+
+def _rows(evaluation: Evaluation) -> Iterator[Said]:
+    worst = max(((excess(length.tvd), length) for length in evaluation.lengths), key=lambda pair: pair[0], default=None)
+    if worst is None:
+        return
+    distance, length = worst
+    word = grade(None, distance)
+    per = "entity" if length.per == "entity" else f"row of {length.per}"
+    figures = f"{length.table} has {length.mean['synthetic']:.2f} rows per {per}, {length.mean['real']:.2f} in the real rows"
+    yield _MOODS.get(word, "no"), f"How many rows there are: {word}{', even' if word == 'close' else ''} at its worst ({figures})."
+
+
+def _soundness(evaluation: Evaluation) -> Said:
+    wrong = [found for found in evaluation.broken if found.kind not in ("unseen", "beyond") and found.rows.get("synthetic")]
+    if not wrong:
+        return "trust", "Nothing is broken: references, keys, domains and orders hold."
+    worst = max(wrong, key=lambda found: found.rows["synthetic"])
+    return "no", f"{len(wrong)} rules are broken, most often: {worst.where} {worst.what} ({worst.rows['synthetic']:,} rows)."
+
+
+def _copies(evaluation: Evaluation) -> Said:
+    copied, others = evaluation.copied_entities["synthetic"], evaluation.copied_entities.get("holdout", 0)
+    if not copied:
+        return "trust", "Nobody is copied: no synthetic entity of three rows or more equals a real one in every row."
+    beside = f", {others:,} of the hold-out do" if "holdout" in evaluation.copied_entities else ""
+    return "no" if copied > others else "coarse", f"{copied:,} synthetic entities equal a real one in every row{beside}."
