@@ -54,8 +54,8 @@ def evaluate(
 
     ``holdout`` holds other real entities that the fit has not seen (`mare.split`): what could be reached at best. ``questions``
     is a file of SELECT statements that are answered on both sides. ``utility`` tries what the rows are good for, ``risk`` attacks
-    the people in them; both learn with scikit-learn where it is installed. ``audit`` is the JSON file of an audit, ``release`` the release that the
-    synthetic rows were drawn from: what they say is told beside. ``seed`` shuffles the baselines.
+    the people in them; both learn with scikit-learn where it is installed. ``audit`` is the JSON of an audit, ``release`` the
+    release that the synthetic rows were drawn from: what they say is told beside. ``seed`` shuffles the baselines.
     """
     if isinstance(schema, str | Path):
         schema = load_schema(schema)

@@ -75,6 +75,8 @@ def _at(numbers: Numbers, rows: Rows) -> Numbers:
 def _values(side: Side, table: str, row: int) -> dict[str, str]:
     """What the row holds, keys left out: they are made anew."""
     keys = key_columns(side.schema, table)
-    names = [name for name in side.tables[table].column_names if name not in keys and name not in side.schema.parent_columns(table)]
+    names = [
+        name for name in side.tables[table].column_names if name not in keys and name not in side.schema.parent_columns(table)
+    ]
     shown = {name: side.tables[table].column(name)[row].as_py() for name in names[:MOST_COLUMNS]}
     return {name: str(value)[:MOST_LETTERS] for name, value in shown.items() if value is not None}

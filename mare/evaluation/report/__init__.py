@@ -2,9 +2,9 @@
 
     Evaluation ─► summary (plain words), sections (tables), figures (numbers, packed) ─► page ◄─ report.css, draw.js, report.js
 
-Sentences and tables are in the page itself; pictures are drawn in the browser from packed numbers when somebody looks, which keeps
-a hundred tables below 5 MB. `draw.js` is written by hand: plotting libraries are as large as the report may be (Plotly), or need
-more than a bar, a line and a grid of squares is worth.
+Sentences and tables are in the page itself; pictures are drawn in the browser from packed numbers, which keeps a hundred tables
+below 5 MB. `draw.js` is written by hand: what can draw a heatmap with a cursor is nearly as large as the report may be (Plotly),
+and what is small draws lines alone (uPlot).
 """
 
 from .page import render_report

@@ -1,6 +1,6 @@
 "use strict";
 // Pictures from packed numbers. Texts go into the page as text alone: whatever a value says, it is not read as HTML.
-const LETTERS = Array.from({ length: 91 }, (_, i) => String.fromCharCode(35 + i)).filter((c) => !"<\\&'".includes(c)).join("");
+const LETTERS = Array.from({ length: 91 }, (_, i) => String.fromCharCode(35 + i)).filter((c) => !"<>\\&'".includes(c)).join("");
 const MOST = LETTERS.length - 1;
 const STEP = new Map([...LETTERS].map((letter, i) => [letter, i]));
 
@@ -17,6 +17,19 @@ function crosstab([text, largest]) {
     }
   }
   return cells;
+}
+
+/** A histogram as shares of all rows. */
+function histogram([text, largest]) {
+  const whole = LETTERS.length ** 2 - 1;
+  return Array.from({ length: text.length / 2 }, (_, i) => ((STEP.get(text[2 * i]) * LETTERS.length + STEP.get(text[2 * i + 1])) / whole) * largest);
+}
+
+/** Bins between edges, then those that have words. */
+function labelled([edges, words]) {
+  if (!edges.length) return words;
+  const between = edges.slice(1).map((edge, i) => `${edges[i]} to ${edge}`);
+  return [`below ${edges[0]}`, ...between, `${edges[edges.length - 1]} and more`, ...words];
 }
 
 const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
@@ -48,15 +61,16 @@ function heatmap({ down, across, values, signed = false, scale = 1, label, tell,
   const names = Math.max(down.length, across.length);
   const cell = Math.max(5, Math.min(widest, Math.floor(Math.min(room() - 120, 620) / Math.max(1, names))));
   const named = cell >= 9;
-  const left = named ? 10 + 6.2 * Math.min(20, Math.max(...down.map((n) => n.length), 1)) : 4;
-  const top = named ? 10 + 4.6 * Math.min(20, Math.max(...across.map((n) => n.length), 1)) : 4;
-  const right = named ? 70 : 4;
+  const longest = (list) => Math.min(24, Math.max(...list.map((name) => name.length), 1));
+  const left = named ? 12 + 7.2 * longest(down) : 4;
+  const top = named ? 14 + 5.2 * longest(across) : 4;
+  const right = named ? Math.max(4, 5.2 * short(across[across.length - 1] ?? "", 24).length) : 4;
   const drawn = picture(left + cell * across.length + right, top + cell * down.length + 4, label);
   if (named) {
-    down.forEach((name, i) => drawn.append(put("text", { x: left - 5, y: top + cell * (i + 0.5) + 4, "text-anchor": "end" }, short(name, 20))));
+    down.forEach((name, i) => drawn.append(put("text", { x: left - 5, y: top + cell * (i + 0.5) + 4, "text-anchor": "end" }, short(name, 24))));
     across.forEach((name, j) => {
       const x = left + cell * (j + 0.5), y = top - 5;
-      drawn.append(put("text", { x, y, transform: `rotate(-45 ${x} ${y})` }, short(name, 20)));
+      drawn.append(put("text", { x, y, transform: `rotate(-45 ${x} ${y})` }, short(name, 24)));
     });
   }
   values.forEach((value, place) => {
@@ -101,22 +115,21 @@ function heatmap({ down, across, values, signed = false, scale = 1, label, tell,
 
 /** One bar a bin and set, bins downwards: as many as there are, on a page of any width. */
 function bars({ labels, series, names, label }) {
-  const totals = series.map((counts) => Math.max(1, counts.reduce((a, b) => a + b, 0)));
-  const held = labels.map((_, i) => i).filter((i) => series.some((counts) => counts[i]));
-  const most = Math.max(1e-9, ...series.flatMap((counts, s) => held.map((i) => counts[i] / totals[s])));
+  const held = labels.map((_, i) => i).filter((i) => series.some((shares) => shares[i]));
+  const most = Math.max(1e-9, ...series.flatMap((shares) => held.map((i) => shares[i])));
   const width = Math.min(room(), 760);
   const left = Math.min(width * 0.4, 12 + 6.4 * Math.max(4, ...held.map((i) => Math.min(24, labels[i].length))));
-  const thick = series.length > 2 ? 6 : 7, step = thick * series.length + 6;
+  const thick = 11, step = thick * series.length + 7;
   const drawn = picture(width, step * held.length + 6, label);
   held.forEach((bin, place) => {
     const y = step * place + 4;
     drawn.append(put("text", { x: left - 6, y: y + step / 2 + 1, "text-anchor": "end" }, short(labels[bin], Math.floor((left - 8) / 6.2)), put("title", {}, labels[bin])));
-    series.forEach((counts, s) => {
-      const share = counts[bin] / totals[s];
+    series.forEach((shares, s) => {
+      const share = shares[bin];
       const long = (width - left - 60) * (share / most);
       drawn.append(put("rect", { x: left, y: y + thick * s, width: Math.max(share ? 1 : 0, long), height: thick - 1, class: `set ${names[s]}` },
-        put("title", {}, `${labels[bin]}, ${names[s]}: ${percent(share)} (${counts[bin].toLocaleString("en")})`)));
-      if (s < 2) drawn.append(put("text", { x: left + long + 4, y: y + thick * (s + 1), class: "tiny" }, percent(share)));
+        put("title", {}, `${labels[bin]}, ${names[s]}: ${percent(share)}`)));
+      drawn.append(put("text", { x: left + long + 4, y: y + thick * (s + 1) - 2, class: "tiny" }, percent(share)));
     });
   });
   return drawn;

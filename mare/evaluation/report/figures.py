@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mare.evaluation.evaluation import KINDS, ColumnFidelity, Evaluation, PairFidelity, SetName, Survival, excess, plain
 
-from .packing import packed, packed_counts
+from .packing import as_json, packed, packed_counts, packed_histogram
 
 SETS: tuple[SetName, ...] = ("real", "synthetic", "holdout")
 LETTERS_OF_A_LABEL = 40
 WORST = 12
 """Pairs of a table that are listed."""
-MATRIX_ROOM, CROSSTAB_ROOM = 1_300_000, 1_200_000
-"""Characters that heatmaps and cross-tabs may take. Worst tables come first, so what has no room is what is best."""
+MATRIX_ROOM = 1_300_000
+"""Characters that heatmaps may take. Cross-tabs get what is left of the page; the worst come first."""
 
 Figures = dict[str, object]
 
 
-def figures(evaluation: Evaluation) -> Figures:
-    """All of it, for `as_json`."""
+def figures(evaluation: Evaluation, room: int) -> Figures:
+    """All of it, for `as_json`: some ``room`` characters, if that is at all possible."""
     shown = [name for name in SETS if name in evaluation.labels]
     packer = _Packer(evaluation, shown)
-    tables = [packer.table(name) for name in evaluation.rows]
-    return {
+    found: Figures = {
         "sets": shown,
-        "tables": tables,
-        "crosstabs": packer.crosstabs(),
-        "left_out": packer.left_out,
+        "tables": [packer.table(name) for name in evaluation.rows],
         "transitions": [
             {
                 "name": f"{moves.table}.{moves.column}",
@@ -51,10 +48,22 @@ def figures(evaluation: Evaluation) -> Figures:
         ],
         "timelines": plain(evaluation.timelines),
     }
+    found["crosstabs"] = packer.crosstabs(room - len(as_json(found)))
+    found["left_out"] = packer.left_out
+    return found
 
 
 def _cut(labels: tuple[str, ...]) -> list[str]:
     return [label if len(label) <= LETTERS_OF_A_LABEL else f"{label[:LETTERS_OF_A_LABEL]}…" for label in labels]
+
+
+def edges_and_words(labels: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """The labels of a column, where neighbouring bins share an edge that is written once: edges, and all other labels."""
+    last = next((place for place, label in enumerate(labels) if label.endswith(" and more")), 0)
+    edges = [label.partition(" to ")[0] for label in labels[1:last]] + [labels[last].removesuffix(" and more")]
+    if last and labels[: last + 1] == (f"below {edges[0]}", *map(" to ".join, pairwise(edges)), f"{edges[-1]} and more"):
+        return edges, _cut(labels[last + 1 :])
+    return [], _cut(labels)
 
 
 def _survival(curve: Survival, shown: list[SetName]) -> Figures:
@@ -94,11 +103,13 @@ class _Packer:
             "rows": [rows[shown] for shown in self.shown],
             "columns": [self._column(column) for column in self.columns[name]],
             "blocks": list(self._blocks(name)),
-            "worst": [
-                [self._address(p), round(p.excess, 3), round(p.v, 2), round(p.closeness["synthetic"].v, 2)] for p in worst
-            ],
+            "worst": [[self._address(p), round(p.excess, 3), round(p.v, 2), round(p.closeness["synthetic"].v, 2)] for p in worst],
             "lengths": [
-                {"per": length.per, "labels": _cut(length.labels), "counts": self._counts(length.counts)}
+                {
+                    "per": length.per,
+                    "labels": edges_and_words(length.labels),
+                    "counts": [packed_histogram(length.counts[shown]) for shown in self.shown],
+                }
                 for length in self.evaluation.lengths
                 if length.table == name
             ],
@@ -109,13 +120,10 @@ class _Packer:
             column.name,
             int(column.kind == "number"),
             int(column.paired),
-            _cut(column.labels),
-            self._counts(column.counts),
+            edges_and_words(column.labels),
+            [packed_histogram(column.counts[name]) for name in self.shown],
             round(excess(column.tvd), 3),
         ]
-
-    def _counts(self, counts: Mapping[SetName, NDArray[np.int64]]) -> list[list[int]]:
-        return [counts[name].tolist() for name in self.shown]
 
     def _blocks(self, name: str) -> Iterator[Figures]:
         """Pairs of a kind as matrices: own columns down, the others across."""
@@ -151,9 +159,9 @@ class _Packer:
         here, there = self.place[pair.table, pair.column], self.place[pair.other_table, pair.other]
         return f"{self.tables[pair.table]},{here},{self.tables[pair.other_table]},{there},{pair.back}"
 
-    def crosstabs(self) -> Figures:
+    def crosstabs(self, room: int) -> Figures:
         """Of as many pairs as have room, worst first: real, synthetic."""
-        room, kept = CROSSTAB_ROOM, Figures()
+        kept = Figures()
         for pair in self.evaluation.worst_pairs(len(self.evaluation.pairs)):
             if pair.counts is None or room < 0:
                 self.left_out += 1

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Letters that neither JSON nor HTML escapes.
-LETTERS = "".join(chr(code) for code in range(35, 126) if chr(code) not in "<\\&'")
+LETTERS = "".join(chr(code) for code in range(35, 126) if chr(code) not in "<>\\&'")
 RUN, NONE = "~", " "
 """Before the number of zeros that follow; where there is no number."""
 _CODES = np.frombuffer(LETTERS.encode(), dtype=np.uint8)
@@ -42,7 +42,17 @@ def packed_counts(counts: NDArray[np.int64]) -> tuple[str, float]:
     return "".join(pieces), float(f"{largest / max(1, total):.4g}")
 
 
+def packed_histogram(counts: NDArray[np.int64]) -> tuple[str, float]:
+    """Two letters a bin, in parts of the largest; and what share of all rows the largest has."""
+    total, largest = int(counts.sum()), int(counts.max(initial=0))
+    steps = np.rint(counts / max(1, largest) * (len(LETTERS) ** 2 - 1)).astype(np.int64)
+    pairs = _CODES[np.stack(np.divmod(steps, len(LETTERS)), axis=1)]
+    return pairs.astype(np.uint8).tobytes().decode("ascii"), float(f"{largest / max(1, total):.5g}")
+
+
 def as_json(value: object) -> str:
     """For a script element: nothing in it can end the element, or begin a comment."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e").replace("\u2028", " ").replace("\u2029", " ")
+    return (
+        text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e").replace("\u2028", " ").replace("\u2029", " ")
+    )

@@ -27,8 +27,8 @@ from .sections import (
     worst_tables,
 )
 
-GRAPH_ROOM = 900_000
-"""Characters that the graph may take: one of several hundred tables is no picture any more."""
+GRAPH_ROOM, PAGE_ROOM = 900_000, 4_700_000
+"""Characters that the graph may take (one of several hundred tables is no picture any more), and the whole page."""
 
 
 def render_report(evaluation: Evaluation, command: str = "") -> str:
@@ -38,7 +38,10 @@ def render_report(evaluation: Evaluation, command: str = "") -> str:
         "verdict": ("Verdict", verdict_section(evaluation)),
         "graph": ("Graph", f"{_graph(evaluation)}<h2>Where the budget went</h2>\n{budget_section(evaluation)}"),
         "tables": ("Tables", _TABLES),
-        "sequences": ("Sequences", f"{_SEQUENCES}{sequence_section(evaluation)}" if evaluation.stickiness or evaluation.together else ""),
+        "sequences": (
+            "Sequences",
+            f"{_SEQUENCES}{sequence_section(evaluation)}" if evaluation.stickiness or evaluation.together else "",
+        ),
         "timelines": ("Timelines", _TIMELINES if evaluation.timelines else ""),
         "risk": ("Risk", _risk(evaluation)),
         "utility": ("Utility", _utility(evaluation)),
@@ -54,7 +57,7 @@ def render_report(evaluation: Evaluation, command: str = "") -> str:
         f'<section role="tabpanel" id="{key}" aria-labelledby="tab-{key}"><h2 class="printed">{title}</h2>\n{body}\n</section>'
         for key, (title, body) in shown.items()
     )
-    numbers = as_json({**figures(evaluation), "order": worst_tables(evaluation)})
+    numbers = as_json({**figures(evaluation, PAGE_ROOM - len(panels)), "order": worst_tables(evaluation)})
     body = f"""<header>
 <h1>{escape(f"How close {name} comes")} <small class="status internal">internal, not private</small></h1>
 <p>This page was made from true rows, without noise: {escape(INTERNAL.partition(": ")[2])}.</p>
@@ -63,7 +66,9 @@ def render_report(evaluation: Evaluation, command: str = "") -> str:
 {panels}
 <p class="quiet">{escape(INTERNAL)}</p>
 <script type="application/json" id="numbers">{numbers}</script>"""
-    return whole_page(f"Evaluation of {name} (internal, not private)", body, _file("draw.js") + _file("report.js"), _file("report.css"))
+    return whole_page(
+        f"Evaluation of {name} (internal, not private)", body, _file("draw.js") + _file("report.js"), _file("report.css")
+    )
 
 
 def _file(name: str) -> str:
@@ -75,7 +80,9 @@ def _graph(evaluation: Evaluation) -> str:
         return ""
     drawn = draw_svg(evaluation.schema, shades(evaluation, evaluation.schema))
     if len(drawn) > GRAPH_ROOM:
-        return '<p class="quiet">The graph is too large for this page: mare graph SCHEMA -o graph.svg draws it without colours.</p>'
+        return (
+            '<p class="quiet">The graph is too large for this page: mare graph SCHEMA -o graph.svg draws it without colours.</p>'
+        )
     # The picture's own style must not reach the rest of the page.
     style = re.search(r"<style>.*?</style>", drawn, flags=re.DOTALL)
     assert style is not None

@@ -108,14 +108,14 @@ function found(t, column, partner) {
   if (straight) return straight.map(crosstab);
   const turned = back === 0 && other === t ? numbers.crosstabs[`${t},${j},${other},${column},0`] : null;
   if (!turned) return null;
-  const high = tables[other].columns[j][COLUMN.labels].length, wide = tables[t].columns[column][COLUMN.labels].length;
+  const high = labelled(tables[other].columns[j][COLUMN.labels]).length, wide = labelled(tables[t].columns[column][COLUMN.labels]).length;
   return turned.map(crosstab).map((cells) => Array.from({ length: high * wide }, (_, i) => cells[(i % high) * wide + Math.floor(i / high)]));
 }
 
 function drawPair() {
   const here = table(), t = tables.indexOf(here), column = Number(the("column").value), partner = the("other").value;
   const one = here.columns[column];
-  const alone = (c) => [legend(sets), bars({ labels: c[COLUMN.labels], series: c[COLUMN.counts], names: sets, label: `Histogram of ${c[COLUMN.name]}` })];
+  const alone = (c) => [legend(sets), bars({ labels: labelled(c[COLUMN.labels]), series: c[COLUMN.counts].map(histogram), names: sets, label: `Histogram of ${c[COLUMN.name]}` })];
   the("histogram").replaceChildren(...(one ? alone(one) : []));
   the("crosstab").replaceChildren();
   if (!partner || !one) return;
@@ -125,7 +125,7 @@ function drawPair() {
     return the("crosstab").replaceChildren(put("p", { class: "quiet" }, "The cells of this pair are not in this file: it keeps those of the worst pairs. mare.evaluate(…).pairs has them."));
   }
   the("histogram").replaceChildren();
-  the("crosstab").replaceChildren(...threeGrids(one[COLUMN.labels], two[COLUMN.labels], cells, `${one[COLUMN.name]} (down) and ${two[COLUMN.name]} (across)`));
+  the("crosstab").replaceChildren(...threeGrids(labelled(one[COLUMN.labels]), labelled(two[COLUMN.labels]), cells, `${one[COLUMN.name]} (down) and ${two[COLUMN.name]} (across)`));
 }
 
 /** The difference first, then the real and the synthetic table. Bins that neither side has are left out. */
@@ -152,7 +152,7 @@ function threeGrids(down, across, [real, made], label) {
 
 function drawLengths() {
   const drawn = table().lengths.map((length) =>
-    figure(`rows per ${length.per === "entity" ? "entity" : `row of ${length.per}`}`, bars({ labels: length.labels, series: length.counts, names: sets, label: `Rows per ${length.per}` })));
+    figure(`rows per ${length.per === "entity" ? "entity" : `row of ${length.per}`}`, bars({ labels: labelled(length.labels), series: length.counts.map(histogram), names: sets, label: `Rows per ${length.per}` })));
   the("lengths").replaceChildren(...(drawn.length ? [legend(sets), ...drawn] : [put("p", { class: "quiet" }, "One row an entity.")]));
 }
 

@@ -8,15 +8,21 @@ from html import escape
 from mare.evaluation.evaluation import KINDS, Evaluation, SetName, excess
 from mare.evaluation.rates import Rate
 from mare.evaluation.risk.assess import Risk
-from mare.evaluation.risk.attacks import Attack
+from mare.evaluation.risk.attacks import AGAINST_A_COIN, AGAINST_GUESSING, AGAINST_HOLDOUT, Attack
 from mare.evaluation.told_beside import Audited, Released
 from mare.evaluation.utility.assess import Utility
 from mare.verdicts.shell import table
 
-from .summary import graded, summary
+from .summary import graded, in_short, summary
 
 _SHOWN = 12
-_NAMES: dict[SetName, str] = {"synthetic": "synthetic", "holdout": "other real", "shuffled": "shuffled", "independent": "independent"}
+_AGAINST = {AGAINST_HOLDOUT: "hold-out", AGAINST_GUESSING: "guessing", AGAINST_A_COIN: "coin"}
+_NAMES: dict[SetName, str] = {
+    "synthetic": "synthetic",
+    "holdout": "other real",
+    "shuffled": "shuffled",
+    "independent": "independent",
+}
 
 
 def verdict_section(evaluation: Evaluation) -> str:
@@ -98,7 +104,12 @@ def _questions(evaluation: Evaluation) -> str:
     if not evaluation.answers:
         return ""
     rows = [
-        [a.name, a.fault or ("nothing to compare" if a.error is None else f"off by {a.error:.1%}"), _first(a.real), _first(a.synthetic)]
+        [
+            a.name,
+            a.fault or ("nothing to compare" if a.error is None else f"off by {a.error:.1%}"),
+            _first(a.real),
+            _first(a.synthetic),
+        ]
         for a in evaluation.answers
     ]
     return f"<h2>Questions</h2>\n{table(['question', 'answer', 'real', 'synthetic'], rows, ())}\n"
@@ -128,8 +139,10 @@ def budget_section(evaluation: Evaluation) -> str:
     )
     words = "".join(f"<p>{escape(line)}</p>" for line in told.words())
     return f"""{words}
-<div class="wide" tabindex="0" role="region" aria-label="Where the budget went"><table>
-<thead><tr><th>what was asked<th class="right">numbers<th class="right">of the budget<th></tr></thead><tbody>{rows}</tbody></table></div>"""
+<div class="wide" tabindex="0" role="region" aria-label="Where the budget went">
+<table>
+<thead><tr><th>what was asked<th class="right">numbers<th class="right">of the budget<th></tr></thead>
+<tbody>{rows}</tbody></table></div>"""
 
 
 def sequence_section(evaluation: Evaluation) -> str:
@@ -162,13 +175,14 @@ def risk_section(risk: Risk) -> str:
     attacks = sorted(risk.attacks, key=lambda attack: -attack.excess.lower)
     rows = "".join(map(_attack, attacks))
     notes = "".join(f"<li>{escape(note)}</li>" for note in risk.notes)
-    return f"""<p>{escape(next(risk.words()))}</p>
+    against = "; ".join(f"{word}: {words}" for words, word in _AGAINST.items())
+    return f"""<p>{escape(in_short(risk))}</p>
 <div class="wide" tabindex="0" role="region" aria-label="Attacks"><table class="attacks">
-<thead><tr><th>attack<th>how often it is right<th class="right">success<th class="right">baseline<th>which is<th>verdict</tr></thead>
+<thead><tr><th>attack<th>right about people<th class="right">success<th class="right">baseline<th>which is<th>verdict</tr></thead>
 <tbody>
 {rows}</tbody></table></div>
-<p class="quiet">The bar is the interval of the success, the line its baseline: what exceeds it is a leak. An interval that is too
-wide says nothing either way.</p>
+<p class="quiet">The bar is the interval of the success, the line its baseline. {against}.
+Success beyond the hold-out or a coin is a leak. An interval that is too wide says nothing either way.</p>
 <ul>{notes}</ul>"""
 
 
@@ -181,7 +195,7 @@ def _attack(attack: Attack) -> str:
         f"<tr><td>{escape(attack.kind)}<br><small>{escape(attack.about)}</small></td>"
         f'<td><span class="interval">{_interval(attack.success, mood)}{mark}</span></td>'
         f'<td class="right">{attack.success.value:.1%}</td><td class="right">{beside}</td>'
-        f'<td>{escape(attack.against)}</td><td><span class="tag {mood}">{escape(attack.in_words)}</span></td></tr>\n'
+        f'<td>{_AGAINST[attack.against]}</td><td><span class="tag {mood}">{escape(attack.in_words)}</span></td></tr>\n'
     )
 
 
@@ -225,7 +239,7 @@ def audit_section(audit: Audited) -> str:
 
 
 def size_table(evaluation: Evaluation) -> str:
-    sets = [name for name in ("real", "synthetic", "holdout") if name in evaluation.labels]
+    sets = list(evaluation.labels)
     rows = [["entities", *(f"{evaluation.entities[name]:,}" for name in sets)]]
     rows += [[name, *(f"{counts[side]:,}" for side in sets)] for name, counts in evaluation.rows.items()]
     return table(["rows of", *sets], rows, range(1, len(sets) + 1))

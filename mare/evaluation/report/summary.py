@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from mare.evaluation.evaluation import KINDS, Evaluation, PairKind, excess
+from mare.evaluation.evaluation import INTERNAL, KINDS, Evaluation, PairKind, excess
 from mare.evaluation.risk.assess import Risk
 from mare.evaluation.verdict import grade, kept
 
@@ -41,7 +41,12 @@ def summary(evaluation: Evaluation) -> Iterator[Said]:
     yield _copies(evaluation)
     risk = evaluation.parts.get("risk")
     if isinstance(risk, Risk):
-        yield "no" if risk.leaks else "trust", next(risk.words())
+        yield "no" if risk.leaks else "trust", in_short(risk)
+
+
+def in_short(risk: Risk) -> str:
+    """Its first line; that it is internal is on top of the page."""
+    return f"{next(risk.words()).partition(f' ({INTERNAL}')[0]}."
 
 
 def _single(evaluation: Evaluation) -> Said:
@@ -63,7 +68,10 @@ def _rows(evaluation: Evaluation) -> Iterator[Said]:
     word = grade(None, distance)
     per = "entity" if length.per == "entity" else f"row of {length.per}"
     figures = f"{length.table} has {length.mean['synthetic']:.2f} rows per {per}, {length.mean['real']:.2f} in the real rows"
-    yield _MOODS.get(word, "no"), f"How many rows there are: {word}{', even' if word == 'close' else ''} at its worst ({figures})."
+    yield (
+        _MOODS.get(word, "no"),
+        f"How many rows there are: {word}{', even' if word == 'close' else ''} at its worst ({figures}).",
+    )
 
 
 def _soundness(evaluation: Evaluation) -> Said:

@@ -4,32 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import mare
 from mare.verdicts.card import COARSE, TRUST
 from tests.conftest import ROOT
 from tests.fitted_hospital import fitted_hospital
-
-_VOID = {"meta", "input", "link", "br"}
-
-
-class Balanced(HTMLParser):
-    """Opened and closed in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag not in _VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        while self.open[-1] == "th" and tag == "tr":  # its end may be left out
-            self.open.pop()
-        assert self.open.pop() == tag
+from tests.page_tags import Balanced
 
 
 def page() -> str:
