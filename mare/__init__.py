@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mare.errors import MareError as MareError
     from mare.evaluation.evaluate import evaluate as evaluate
     from mare.evaluation.splitting import split as split
+    from mare.evaluation.study import study as study
     from mare.fitting.fit import fit as fit
     from mare.installed import __version__ as __version__
     from mare.planning.plan import Plan as Plan
@@ -59,6 +60,7 @@ _HOMES = {
     "plan": "mare.planning.planning",
     "sample": "mare.sampling.sample",
     "split": "mare.evaluation.splitting",
+    "study": "mare.evaluation.study",
 }
 """Every public name and the module it lives in. A test freezes the list."""
 

@@ -52,8 +52,12 @@ def plan(schema: Schema | str | FilePath, budget: Budget, *, entities: int | Non
     if entities is not None and entities < 1:
         raise PlanError(f"entities is {entities}; the preview needs at least 1.")
     settled_or_raise(schema)
+    return plan_of_groups(schema, budget, column_groups(schema), entities)
+
+
+def plan_of_groups(schema: Schema, budget: Budget, groups: tuple[ColumnGroup, ...], entities: int | None = None) -> Plan:
+    """The plan of these groups of a settled schema: its own, or with less history, as a study tries it."""
     dag = DatasetDag.of(schema)
-    groups = column_groups(schema, dag)
     if not groups:
         raise PlanError("there is nothing to model: no table of the entity has a column that is not a key or determined.")
     bounds, faults = row_bounds(schema, dag)

@@ -17,6 +17,7 @@ _VERBS: tuple[str, ...] = (
     "audit",
     "split",
     "evaluate",
+    "study",
     "models",
 )
 """Modules of this package, in the order `mare --help` lists them. Each registers itself on `mare.cli.app.app`."""

@@ -136,8 +136,8 @@ function bars({ labels, series, names, label }) {
 }
 
 /** Curves over a common x, from 0 to 1. */
-function curves({ x, series, names, unit, label, marks = false, low = 0, high = 1, ticks = null }) {
-  const width = Math.min(room(), 760), height = 280, left = 46, bottom = 34;
+function curves({ x, series, names, unit, label, marks = false, low = 0, high = 1, ticks = null, widest = 760 }) {
+  const width = Math.min(room(), widest), height = 280, left = 46, bottom = 34;
   const drawn = picture(width, height, label);
   const span = x[x.length - 1] - x[0] || 1;
   const px = (value) => left + ((width - left - 12) * (value - x[0])) / span;
