@@ -6,18 +6,16 @@ from html import escape
 from importlib.resources import files
 
 from mare.evaluation.evaluation import INTERNAL, KINDS
-from mare.evaluation.study import NOT_CHARGED, Study, Tried
+from mare.evaluation.study import FIGURES, NOT_CHARGED, Figure, Study, Tried
 from mare.verdicts.shell import table, whole_page
 
 from .packing import as_json
-
-_FIGURES = {"kl": "Normalised KL divergence: 1 is the same", "v": "Cramér's V: as in the real rows is best"}
 
 
 def render_study(study: Study) -> str:
     """The whole file."""
     name = study.name or "a schema"
-    sections = "".join(_section(study, figure, title) for figure, title in _FIGURES.items())
+    sections = "".join(_section(study, figure, title) for figure, title in FIGURES.items())
     body = f"""<header>
 <h1>{escape(f"Study of {name}")} <small class="status internal">internal, not private</small></h1>
 <p class="alarm">{escape(NOT_CHARGED[0].upper() + NOT_CHARGED[1:])}.</p>
@@ -31,14 +29,12 @@ The ablation was made with ε = {study.ablation[0].epsilon:g}.</p>
     return whole_page(f"Study of {name} (internal, not private)", body, script + _SCRIPT, style)
 
 
-def _section(study: Study, figure: str, title: str) -> str:
+def _section(study: Study, figure: Figure, title: str) -> str:
     plots = "".join(
         f'<figure><figcaption>{KINDS[kind]}</figcaption><div class="plot" id="{figure}-{kind}"></div></figure>'
         for kind in study.kinds
     )
-    last = [["other real people", *(f"{getattr(study.reference[kind], figure):.3f}" for kind in study.kinds)]]
-    if figure == "v":
-        last.append(["the real rows", *(f"{study.reference[kind].v_real:.3f}" for kind in study.kinds)])
+    last = [[label, *(f"{value:.3f}" for value in held)] for label, held in study.best(figure).items()]
     head = [KINDS[kind] for kind in study.kinds]
     right = range(1, len(head) + 1)
     budgets = [[f"ε = {tried.epsilon:g}", *_figures(study, tried, figure)] for tried in study.privacy]
@@ -55,7 +51,7 @@ def _section(study: Study, figure: str, title: str) -> str:
 """
 
 
-def _figures(study: Study, tried: Tried, figure: str) -> list[str]:
+def _figures(study: Study, tried: Tried, figure: Figure) -> list[str]:
     """Means, and how far the fits lie apart where there are several."""
     found = []
     for kind in study.kinds:
@@ -73,7 +69,7 @@ def _numbers(study: Study) -> dict[str, object]:
                 "synthetic": [round(tried.mean(kind, figure), 4) for tried in study.privacy],
                 "holdout": round(getattr(study.reference[kind], figure), 4),
             }
-            for figure in _FIGURES
+            for figure in FIGURES
             for kind in study.kinds
         },
     }

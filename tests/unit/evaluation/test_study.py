@@ -13,13 +13,20 @@ from mare.errors import BudgetError, PlanError
 from mare.evaluation.study import NOT_CHARGED, Study, may_look
 from mare.graph.groups import HistoryColumn
 from mare.graph.pdag import column_groups
-from tests.clinic import clinic, clinic_schema
+from tests.clinic import Frames, changed, clinic, clinic_schema
 from tests.page_tags import Balanced
+
+
+def world() -> Frames:
+    """A clinic whose wards depend on the patient, too."""
+    frames = clinic(300, 1)
+    women = set(frames["patients"].query("sex == 'F'")["pid"])
+    return changed(frames, "stays", lambda stays: stays.assign(ward=stays["ward"].mask(stays["pid"].isin(women), "c")))
 
 
 @cache
 def studied() -> Study:
-    return mare.study(clinic_schema(), clinic(300, 1), [5000, 20])
+    return mare.study(clinic_schema(), world(), [5000, 20])
 
 
 def test_both_studies_are_there_beside_a_reference() -> None:
@@ -47,7 +54,7 @@ def test_without_history_what_it_tells_is_lost() -> None:
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_study_and_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    again = mare.study(clinic_schema(), clinic(300, 1), [20], fits=2)
+    again = mare.study(clinic_schema(), world(), [20], fits=2)
     assert again.privacy[0].fits[0] == studied().privacy[0].fits[0]
     assert again.privacy[0].fits[0] != again.privacy[0].fits[1]
     assert again.privacy[0].spread("row", "kl")[0] < again.privacy[0].spread("row", "kl")[1]
