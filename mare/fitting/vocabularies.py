@@ -24,6 +24,7 @@ from mare.relational.public import PublicTable, PublicTables, Texts, Vocabulary,
 from mare.relational.relations import Words, relations
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
+from mare.schema.wording import CUT_DOWN
 from mare.stage_door import CODE, StageDoor, TableNeeds
 
 from .code_lists import CodeList
@@ -51,7 +52,7 @@ def read_public(schema: Schema, reader: Source, reflection: Reflection) -> dict[
         stored = reflection.table(name)
         if stored is None:
             held = ", ".join(t.name for t in reflection) or "none"
-            raise SourceError(f"{reflection.label} has no table {name!r}. It has: {held}.")
+            raise SourceError(f"{reflection.label} has no table {name!r}. It has: {held}. {CUT_DOWN}.")
         left_out = {c.name for c in map(stored.column, table.ignore_columns) if c is not None}
         columns = [c.name for c in stored.columns if c.name not in left_out]
         public[name] = in_order(PublicTable(name, _rows(reader, stored, columns), table.key or ()))
