@@ -220,7 +220,7 @@ class _Cutter:
         del references[reference]
         if said.get("kind") == "public" and len(columns) == 1:
             most = said.get("max_values") or _fields(self.tables.get(other)).get("rows") or _LEARNED
-            kept = {field: said[field] for field in ("nullable", "rest") if field in said}
+            kept: Fields = {field: said[field] for field in ("nullable", "rest") if field in said}
             self.columns_of(table)[columns[0]] = {"type": "category", "learn": True, "max_values": most, **kept}
             self.cut.changed.append(LeftOut(f"{name}.{columns[0]}", f"values are learned, as {other} is left out"))
         else:
