@@ -12,6 +12,7 @@ from mare.schema.loading import load_schema
 from tests.command_line import mare
 from tests.fhir_export import BEGINS, ENDS, UNREADABLE, hospital, write_export
 
+SEEDS = ("--unsafe-seed", 3, "--seed", 3)
 TIMES = {
     "encounter": ("start_at", "end_at"),
     "condition": ("onset_at", "abatement_at"),
@@ -31,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
         ("init", "export", "--like", "fhir-r4", "--between", *between, "--entities", 40, "-o", "export.yaml"),
         ("check", "export.yaml", "--from", "export"),
         ("plan", "export.yaml", "--epsilon", 100),
-        ("synth", "export.yaml", "--from", "export", "--to", "synthetic.duckdb", "--epsilon", 100, "--seed", 3, "--quiet"),
+        ("synth", "export.yaml", "--from", "export", "--to", "synthetic.duckdb", "--epsilon", 100, *SEEDS, "--quiet"),
     ):
         done = mare(*command, folder=folder)
         assert done.returncode == 0, done.stdout + done.stderr
