@@ -77,7 +77,6 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
             if (
                 isinstance(declared, PublicReference)
                 and declared.where
-                and not declared.learn  # an excerpt may lack a whole domain: which keys occur is then learned without it
                 and isinstance(words, Words)
                 and not len(words.vocabulary)
             ):

@@ -169,6 +169,9 @@ def _words(
 ) -> Words:
     table = public[reference.table]
     vocabulary = table.vocabulary(reference.column, reference.where)
+    if reference.learn and not len(vocabulary):
+        # An excerpt may lack a whole domain: then it restricts nothing, and which keys occur is learned all the same.
+        vocabulary = table.vocabulary(reference.column)
     keys = tuple(range(len(vocabulary))) if chosen is None else tuple(chosen)
     if isinstance(strangers, LearnedValues):
         vocabulary = vocabulary.with_strangers(strangers.values, table.rows.num_rows)
