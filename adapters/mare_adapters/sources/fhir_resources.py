@@ -41,16 +41,18 @@ _BY_NAME = re.compile(r"urn:(?:uuid|oid):(.+)")
 def at(node: Json, *steps: str) -> Json:
     """What stands at the end of these names; of a list, its first item. None where it is not there."""
     for step in steps:
-        if isinstance(node, list):
+        if type(node) is list:
             node = node[0] if node else None
-        node = node.get(step) if isinstance(node, dict) else None
+        if type(node) is not dict:  # of the types that `json` gives, this is asked for every value of an export
+            return None
+        node = node.get(step)
     return node
 
 
 def word(value: Json) -> str | None:
     """A text, or what says one; half letters (surrogates) as their bytes."""
-    if isinstance(value, str):
-        return lettered(value)
+    if type(value) is str:
+        return value if value.isascii() else lettered(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float) else None
@@ -89,8 +91,10 @@ def refers(node: Json, to: str) -> str | None:
 def coding(concept: Json) -> Mapping[str, Json]:
     """The first coding of a concept that has a code."""
     codings = at(concept, "coding")
-    listed = codings if isinstance(codings, list) else [codings]
-    return next((one for one in listed if isinstance(one, dict) and one.get("code") is not None), {})
+    for one in codings if type(codings) is list else (codings,):
+        if type(one) is dict and one.get("code") is not None:
+            return one
+    return {}
 
 
 def display(concept: Json) -> str | None:
@@ -290,9 +294,9 @@ def columns_of(resource: str) -> tuple[ReflectedColumn, ...]:
 
 def flattened(resource: str, content: Mapping[str, Json], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
     """These columns of the rows that a resource is."""
-    fields = RESOURCES[resource][1]
+    gets = [RESOURCES[resource][1][column].get for column in columns]
     for view in _views(content) if resource == "Observation" else (content,):
-        yield tuple(fields[column].get(view) for column in columns)
+        yield tuple([get(view) for get in gets])
 
 
 def _views(observation: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
