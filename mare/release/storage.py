@@ -149,7 +149,7 @@ def _computed(source: ReflectedTable, kept: Collection[str]) -> tuple[tuple[int,
 
 def _left_columns(source: ReflectedTable, kept: Collection[str]) -> Iterator[str]:
     """What is not made although the source has it, in words: its columns that the schema leaves out."""
-    left = [c.name for c in source.columns if c.name not in kept and not (c.generated and c.expression)]
+    left = sorted(c.name for c in source.columns if c.name not in kept and not (c.generated and c.expression))
     if left:
         yield f"the schema leaves out {', '.join(left)}"
     for index in source.special_indexes:
