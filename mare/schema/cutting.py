@@ -7,7 +7,9 @@ left is a schema as any other: the file says all that is fitted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import date
@@ -16,7 +18,7 @@ from pathlib import Path
 from mare.errors import SchemaError
 
 from .faults import describe
-from .ready import JSON_SCHEMA
+from .ready import JSON_SCHEMA, SUFFIX, folder, names
 from .reflection import LeftOut, ReflectedTable, Reflection
 from .structure import build_schema
 from .wording import listed
@@ -69,6 +71,28 @@ def cut_schema(
     _Cutter(cut, reflection, document.label).run()
     _say_facts(cut.data, between, entities)
     return "\n".join([*_header(document.label, reflection, cut), rewrite_plain(document.text, cut.data)]), cut
+
+
+def resembled(reflection: Reflection) -> str | None:
+    """The ready schema that the source looks like an export of: it has half of its tables or more, and of these most columns."""
+    held = {table.name.casefold() for table in reflection}
+    shares: dict[str, float] = {}
+    for name in names():
+        described = set(_TABLE.findall((folder() / f"{name}{SUFFIX}").read_text(encoding="utf-8").partition("\ntables:")[2]))
+        there = {table for table in described if table.casefold() in held}
+        if len(there) >= max(2, len(described) / 2):
+            shares[name] = len(there) / len(described)
+    for name in sorted(shares, key=lambda name: -shares[name]):
+        with suppress(SchemaError):
+            _, cut = cut_schema(name, reflection, None, None)
+            kept = sum(len(_fields(_fields(table).get("columns"))) for table in cut.tables.values())
+            if sum("." in left.name for left in cut.left_out) <= kept / 2:
+                return name
+    return None
+
+
+_TABLE = re.compile(r"^  (\w+):(?! *\{ignore: true\})", re.MULTILINE)
+"""A table that a ready schema describes; they are all laid out alike."""
 
 
 def _header(label: str, reflection: Reflection, cut: Cut) -> Iterator[str]:

@@ -160,7 +160,7 @@ def test_a_csv_folder_tells_no_types_until_values_are_read(tmp_path: Path) -> No
     plain = mare("init", folder).stdout
     assert load_schema(plain).tables["patients"].columns["age"].type == "unknown"
     assert load_schema(plain).parent_name("visits") == "patients"
-    assert "30" not in plain
+    assert "30" not in plain.replace(str(folder), "")
     typed = mare("init", folder, "--peek-types")
     columns = load_schema(typed.stdout).tables["patients"].columns
     assert (columns["age"].type, columns["age"].peeked, columns["dod"].type) == ("integer", True, "date")

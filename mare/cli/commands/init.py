@@ -58,6 +58,7 @@ def init(
     from mare.cli.telling import print_utf8
     from mare.errors import SinkError
     from mare.finding import open_source
+    from mare.schema.cutting import resembled
     from mare.schema.drafting import PublicFacts, make_draft, write_draft
 
     if output is not None:
@@ -84,7 +85,7 @@ def init(
         print_utf8(text)
     else:
         write_output(output, text, private=bool(draft.peeked))
-    _summarise(draft, output, command)
+    _summarise(draft, output, command, resembled(reflection))
 
 
 def _asked(facts: PublicFacts, draft: Draft) -> PublicFacts:
@@ -179,7 +180,7 @@ def _cut(source: str, like: str, output: Path | None, between: tuple[date, date]
     typer.echo(f"Next: {_next_command(label, output)}", err=True)
 
 
-def _summarise(draft: Draft, output: Path | None, command: str) -> None:
+def _summarise(draft: Draft, output: Path | None, command: str, like: str | None) -> None:
     """On the error stream, so that the draft itself can be piped."""
     from rich.console import Console
     from rich.table import Table
@@ -216,6 +217,8 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
     typer.echo(without_blanks(page.get()), err=True)
     where = f"in {output}" if output is not None else "above"
     console.print(Text(f"{many(draft.to_review, 'thing')} to review: look for REVIEW {where}."))
+    if like is not None:
+        console.print(Text(f"It looks like {like}, for which there is a ready schema: run again with --like {like}."))
     console.print(Text(f"Next: {command}"), soft_wrap=True)
 
 

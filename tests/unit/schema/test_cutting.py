@@ -8,7 +8,7 @@ import pytest
 
 from mare.errors import SchemaError
 from mare.schema import Schema
-from mare.schema.cutting import Cut, cut_schema
+from mare.schema.cutting import Cut, cut_schema, resembled
 from mare.schema.loading import load_schema
 from mare.schema.matching import match
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
@@ -183,3 +183,32 @@ def test_every_ready_schema_can_lose_any_one_table_but_its_people(name: str) -> 
         text, made = cut_schema(name, held, None, 100)
         assert gone in {left.name for left in made.left_out}
         assert [fault for fault in match(load_schema(text), held) if fault.severity != "info"] == []
+
+
+def held(model: str, *without: str) -> Reflection:
+    """A published model in a source, but for these tables."""
+    tables = [
+        ReflectedTable(table, tuple(ReflectedColumn(column.name, "unknown") for column in columns))
+        for table, columns in published(model).items()
+        if table not in without
+    ]
+    return Reflection("export", tuple(tables))
+
+
+@pytest.mark.parametrize(
+    ("source", "like"),
+    [
+        (held("omop-cdm-5.4", "care_site", "domain", "concept_class"), "omop-cdm-5.4"),
+        (held("mimic-iii", "chartevents"), "mimic-iii"),
+        (held("eicu", "diagnosis"), "eicu-core"),
+        (source(), None),
+        (Reflection("empty", ()), None),
+    ],
+)
+def test_an_export_of_a_published_model_is_recognised(source: Reflection, like: str | None) -> None:
+    assert resembled(source) == like
+
+
+def test_tables_that_are_called_alike_and_hold_something_else_are_not_taken_for_it() -> None:
+    named = tuple(ReflectedTable(name, (ReflectedColumn("id", "unknown"),)) for name in published("omop-cdm-5.4"))
+    assert resembled(Reflection("other", named)) is None
