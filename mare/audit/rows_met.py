@@ -17,7 +17,7 @@ import numpy as np
 from mare.codec import OrdinalCodec, ReadTable, RelativeCodec, ScaledCodec, TableCodec, table_codec
 from mare.codec.category import CategoryCodec, CodeCodec
 from mare.finding import Location, open_source
-from mare.fitting.vocabularies import compared_keys, read_public, stage_vocabularies
+from mare.fitting.vocabularies import compared_keys, read_public, stage_vocabularies, undecoded_values
 from mare.graph.pdag import column_groups
 from mare.ports import Source
 from mare.relational.relations import relations
@@ -71,7 +71,8 @@ def meet_rows(schema: Schema, source: Location) -> RowsMet:
                 codec = table_codec(schema, name, table.needs.values) if table.needs.values else TableCodec(name, {})
                 staged.read(name, codec, related.get(name))
                 met += _guessed(reader, table, [*_columns(staged, table, codec), *_references(staged, table)])
-            return RowsMet(tuple(met), replace(staged.notes, outside={}))
+            undecoded = {**undecoded_values(public), **staged.notes.undecoded}
+            return RowsMet(tuple(met), replace(staged.notes, outside={}, undecoded=undecoded))
 
 
 def _columns(staged: Staged, table: StagedTable, codec: TableCodec) -> Iterator[Met]:

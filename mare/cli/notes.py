@@ -34,6 +34,10 @@ _NOTES = "INTERNAL, NOT PRIVATE: true numbers of what the fit left out. Not to b
 ORPHANS = "Rows without a parent: `orphans: entity` in that table's `parent:` makes them entities of their own."
 ROWS = "Rows that are not as long as the header: correct the file, or quote fields that hold a separator."
 VALUES = "Values that are not of the column's type: correct them in the source, or declare the column as text there."
+ENCODING = (
+    "Values in another encoding come out with \ufffd: say how the files are written, after their place "
+    "(export/?encoding=latin-1), or save them in UTF-8; in a database, correct them there."
+)
 SHARED = "A key that several rows share: each of them has its own copy of what refers to it. Name another `key:` if there is one."
 SAME = "Rows that say otherwise than others of the same list: remove `same_for:` where the value may change."
 UNKNOWN_KEYS = "Keys that are not in a public table: add them there, if they may be known."
@@ -103,6 +107,8 @@ def _entries(notes: LocalNotes, schema: Schema) -> Iterator[Entry]:
             yield f"{place}: {count:,} rows with more or fewer fields than the header were left out {INTERNAL}", ROWS
         else:
             yield f"{place}: {count:,} values that its type in the source cannot hold were read as NULL {INTERNAL}", VALUES
+    for place, count in notes.undecoded.items():
+        yield f"{place}: {count:,} values are not UTF-8, or not in the encoding that was said {INTERNAL}", ENCODING
     for table, rows in notes.copies.items():
         if rows:
             parent = schema.parent_name(table)

@@ -44,7 +44,7 @@ from .noisy_sizes import measure_sizes
 from .public_keys import STRANGERS, choices, choose_keys, learn_strangers, may_be_strange
 from .rehearsal import Rehearsal
 from .settling import group_levels, open_codecs, settle
-from .vocabularies import compared_keys, read_public, stage_vocabularies
+from .vocabularies import compared_keys, doubts_of_public, read_public, stage_vocabularies
 
 if TYPE_CHECKING:
     from mare.schema import Schema
@@ -178,7 +178,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             learning = Learning(schema, columns, door, bounds, learning_share, codes, related, sizes.rows_each, len(asked))
             coded = learning.run()
             learned = {**strangers, **learning.learned}
-            settled = settle(plan, tables, coded, sizes, related, chosen, learned, learning.doubts)
+            settled = settle(plan, tables, coded, sizes, related, chosen, learned, [*doubts_of_public(public), *learning.doubts])
             output = without_links(output, schema, strangers)
             models_share = phases.models + (0.0 if weight else spare)
             for table in tables:

@@ -55,6 +55,8 @@ class LocalNotes:
     """By table: rows that were made anew because their parents share a key."""
     changed: Mapping[str, int] = field(default_factory=dict)
     """By column that is the same in many rows: rows that say otherwise than the first of them."""
+    undecoded: Mapping[str, int] = field(default_factory=dict)
+    """By column: values with bytes that are no letters in the encoding that the source was read with."""
 
 
 @dataclass(eq=False)

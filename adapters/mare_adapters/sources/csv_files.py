@@ -1,8 +1,8 @@
 """CSV as a source: the header is read for the names, the rows as text. An unquoted empty field is NULL, a quoted one is empty.
 
 No row ends the read, because a refusal tells everybody that there is such a row: one of more or fewer fields than the header is
-left out, and what is not UTF-8 is read with a mark in its place. The exception is a quote that is opened and never closed: it
-swallows rows of others, and to go on without them would be worse.
+left out, and what is not UTF-8 is read with signs in its place (`mare_adapters.letters`). The exception is a quote that is opened
+and never closed: it swallows rows of others, and to go on without them would be worse.
 
 UTF-8, with or without a byte-order mark, unless the location says otherwise (`export/?encoding=latin-1`); separated by a comma,
 semicolon, tab or bar, whichever the header holds most.

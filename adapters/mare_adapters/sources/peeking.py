@@ -5,11 +5,13 @@ Only ever on the user's explicit request: everything here looks at data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from mare.codec.parsing import NO_LETTER, UNDECODED
 from mare.schema.reflection import Bound, Peek, StorageKind
 from mare.schema.strict import Value
 from mare_adapters.engine import open_duckdb
@@ -47,7 +49,8 @@ def as_value(value: object) -> Value:
     """A value as YAML can write it."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
-    return value if isinstance(value, (bool, int, float, str)) else str(value)
+    # As a fit reads it: with a mark for each byte that is no letter.
+    return value if isinstance(value, (bool, int, float)) else re.sub(UNDECODED, NO_LETTER, str(value))
 
 
 def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: str, kind: StorageKind, max_values: int) -> Peek:
@@ -61,7 +64,7 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
     if kind in LISTED_KINDS:
         query = f"SELECT DISTINCT {column} AS v FROM {relation} WHERE {column} IS NOT NULL ORDER BY v LIMIT {max_values + 1}"
         listed = connection.execute(query).fetchall()
-        values = tuple(as_value(row[0]) for row in listed) if len(listed) <= max_values else None
+        values = tuple(dict.fromkeys(as_value(row[0]) for row in listed)) if len(listed) <= max_values else None
     return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), has_null=int(str(filled)) < int(str(rows)))
 
 
