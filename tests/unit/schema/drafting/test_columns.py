@@ -86,6 +86,23 @@ def test_decimals_come_from_the_stored_type() -> None:
     assert one("x number", precision=0) == Integer(type="integer", learn=True)
 
 
+@pytest.mark.parametrize(
+    ("sql_type", "digits", "precision", "fields"),
+    [
+        ("NUMERIC(5, 2)", 5, 2, {"min": -999.99, "max": 999.99}),
+        ("NUMERIC(5,2)", None, 2, {"min": -999.99, "max": 999.99}),  # SQLite's: declared, if not enforced
+        ("NUMERIC(4)", 4, 0, {"min": -9999, "max": 9999}),
+        ("NUMERIC(18, 2)", 18, 2, {"learn": True}),  # so wide that it says nothing
+        ("REAL", None, None, {"learn": True}),
+    ],
+)
+def test_a_type_with_few_digits_is_a_bound(
+    sql_type: str, digits: int | None, precision: int | None, fields: dict[str, object]
+) -> None:
+    column = one("amount number", sql_type=sql_type, digits=digits, precision=precision)
+    assert {name: said for name in ("min", "max", "learn") if (said := getattr(column, name)) not in (None, False)} == fields
+
+
 def test_nullability_is_the_catalogues() -> None:
     assert one("x string?").nullable
     assert not one("x string").nullable
