@@ -1,8 +1,8 @@
 """From Arrow batches to a staged table whose types come from the schema, never from the data.
 
-Columns get neutral names (k0, f0, o0, v0; a0 for an association's key, r0_0 for a reference): no name of the source is ever
-part of a statement, so `order` and quotes in names are as good as any. What does not fit a declared type becomes NULL here,
-and the codec clamps it.
+Columns get neutral names (k0, f0, o0, v0; a0 for an association's key, r0_0 for a reference, e0_0 for whether one is there): no
+name of the source is ever part of a statement, so `order` and quotes in names are as good as any. What does not fit a declared
+type becomes NULL here, and the codec clamps it.
 
 Where the schema says how the source writes values (`NA`, `m` for M, 3,5), each text is first put as its type reads it (p0).
 
@@ -128,7 +128,8 @@ def staged_columns(needs: TableNeeds) -> list[tuple[str, str, AnyColumn | None]]
     values = [(f"v{i}", name, needs.described[name]) for i, name in enumerate(needs.values)]
     via = [(f"a{i}", name, None) for i, name in enumerate(needs.via)]
     linked = [(f"r{n}_{i}", name, None) for n, link in enumerate(needs.links) for i, name in enumerate(link.columns)]
-    return [*keys, *foreign, *_orders(needs), *values, *via, *linked]
+    present = [(f"e{n}_{i}", name, None) for n, (_, columns) in enumerate(needs.present) for i, name in enumerate(columns)]
+    return [*keys, *foreign, *_orders(needs), *values, *via, *linked, *present]
 
 
 def load_rows(
@@ -168,7 +169,7 @@ def load_rows(
         created = True
     if not created:
         types = [(staged, sql_type(declared, for_value=staged[0] == "v")) for staged, _, declared in staged_columns(needs)]
-        columns = [f"{staged} {kind}" for staged, kind in types] or ["nothing INTEGER"]
+        columns = [f"{staged} {'BOOLEAN' if staged[0] == 'e' else kind}" for staged, kind in types] or ["nothing INTEGER"]
         connection.execute(f"CREATE TABLE {table} ({', '.join([*columns, 'h UBIGINT'])})")
     return Odd(unread, undecoded)
 
@@ -262,6 +263,7 @@ def _select(
             column, raw = _as_read(places[reading.forms.get(staged, name)], arrow, None, spell=name in reading.inferred)
             order = order_text if staged.startswith("ot") else order_number
             expression = order(column, raw) if staged[0] == "o" else as_text(column, raw)
+            expression = f"{expression} IS NOT NULL" if staged[0] == "e" else expression
         parts.append(f"{expression} AS {staged}")
     return ", ".join(parts) or "0 AS nothing"
 
