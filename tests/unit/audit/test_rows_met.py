@@ -5,7 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+import mare
 from mare.audit.rows_met import Met, meet_rows
+from mare.cli.notes import left_out_lines
+from mare.cli.rows_met import met_lines
+from mare.fitting import LocalNotes
 from mare.schema.loading import load_schema
 
 SCHEMA = """
@@ -105,3 +109,35 @@ def test_rows_that_are_cut_and_keys_that_lead_nowhere() -> None:
     assert counted["out", "outside"] == (1, 5)
     assert found.notes.orphans["v"] == 1
     assert found.notes.truncated["v"].max_rows == 1
+
+
+def test_dates_past_the_calendar_are_met_wherever_they_stand() -> None:
+    """Alone, after another date, first of a sequence and later in it. What stands in both bounds' way is one value."""
+    schema = load_schema("""
+mare: 1
+entity: p
+calendar: {min: 2022-01-01, max: 2022-12-31}
+tables:
+  p: {key: id, columns: {since: {type: date}, due: {type: date, after: since, within: 120d}}}
+  v:
+    key: vid
+    parent: {table: p, column: id, type: sequential, order_by: at, max_rows: 9}
+    columns: {at: {type: datetime, after: previous.at, within: 1y}}
+""")
+    people = pd.DataFrame(
+        {"id": range(3), "since": ["2022-03-01", "2022-11-20", "2023-02-01"], "due": ["2022-04-01", "2023-01-10", "2024-02-02"]}
+    )
+    at = ["2022-05-01 10:00", "2022-12-31 23:00", "2023-01-01 00:00", "2021-12-31 23:00", "2022-01-01 00:00", "2023-06-01 08:00"]
+    source = {"p": people, "v": pd.DataFrame({"vid": range(6), "id": [0, 0, 0, 1, 1, 2], "at": at})}
+    found = meet_rows(schema, source)
+    assert {m.column: (m.kind, m.rows) for m in found.met} == {
+        "since": ("outside", 1),
+        "due": ("outside", 2),
+        "at": ("outside", 3),
+    }
+    lines = list(met_lines(found, schema))
+    assert "  p.due: 2 of 3 are outside `after`, `within`, `calendar`" in lines
+    notes: list[LocalNotes] = []
+    mare.fit(mare.plan(schema, mare.Budget(2)), source, unsafe_seed=1, notes=notes.append)
+    told = list(left_out_lines(notes[0], schema))
+    assert "v.at: 3 values outside its domain (`after`, `within`, `calendar`) were moved into it (internal, not private)" in told
