@@ -1,4 +1,4 @@
-"""What a fit would meet is counted by column and reference, with what may be written; words only where many rows hold them."""
+"""What a fit would meet is counted by column and reference, with what may be written; words only where many people hold them."""
 
 from __future__ import annotations
 
@@ -50,6 +50,10 @@ def met(declared: str, values: list[object]) -> dict[tuple[str, str], Met]:
         ("{type: integer, min: 0, max: 9}", ["1,234", "7"] * 20, "unreadable", 20, 'decimal: ".", thousands: ","'),
         ("{type: date, min: 1990-01-01, max: 2020-01-01}", ["31.12.2001", "2001-12-31"] * 9, "unreadable", 9,
          'format: ["%d.%m.%Y", "%Y-%m-%d"]'),
+        ("{type: date, min: 1990-01-01, max: 2020-01-01, format: '%m/%d/%Y'}", ["31.12.2001"] * 9, "unreadable", 9,
+         'format: "%d.%m.%Y"'),
+        ("{type: date, min: 1990-01-01, max: 2020-01-01, format: ['%m/%d/%Y', '%Y-%m-%d'], nulls: ['-'], nullable: true}",
+         ["31.12.2001", "2001-12-31", "-"] * 9, "unreadable", 9, 'format: ["%Y-%m-%d", "%d.%m.%Y"]'),
         ("{type: datetime, min: 1990-01-01, max: 2020-01-01}", ["31.12.2001 04:30"] * 9, "unreadable", 9,
          'format: "%d.%m.%Y %H:%M"'),
         ("{type: time}", ["4.30"] * 9, "unreadable", 9, 'format: "%H.%M"'),
@@ -74,10 +78,29 @@ def test_a_column_that_can_take_everything_is_not_met() -> None:
     assert met("{type: number, min: 0, max: 9, decimal: ',', nulls: [NA], nullable: true}", ["1,5", "NA", None]) == {}
 
 
-def test_words_are_shown_where_many_rows_hold_them() -> None:
+def test_words_are_shown_where_many_people_hold_them() -> None:
     words = met("{type: number, min: 0, max: 9}", ["1"] * 5 + ["low"] * 10 + ["Ann"] * 9 + ["x" * 21] * 20)["x", "unreadable"]
     assert words.rows == 39
     assert words.guess.words == (("low", 10),)
+
+
+@pytest.mark.parametrize(("owners", "shown"), [(10, True), (9, False)])
+def test_a_word_that_few_people_hold_in_many_rows_is_not_shown(owners: int, shown: bool) -> None:
+    """Twenty rows of one person are one person's word; so they are two tables further down."""
+    schema = load_schema("""
+mare: 1
+entity: p
+tables:
+  p: {key: id, columns: {sex: {type: category, values: [F, M]}}}
+  v: {key: vid, parent: {table: p, column: id, max_rows: 50}}
+  l: {key: lid, parent: {table: v, column: vid, max_rows: 50}, columns: {x: {type: number, min: 0, max: 9}}}
+""")
+    people = pd.DataFrame({"id": range(30), "sex": "F"})
+    visits = pd.DataFrame({"vid": range(60), "id": [n % 30 for n in range(60)]})
+    words = pd.DataFrame({"lid": range(60), "vid": range(60), "x": ["hunter" if n % 30 < owners else "1.5" for n in range(60)]})
+    (found,) = meet_rows(schema, {"p": people, "v": visits, "l": words}).met
+    assert found.rows == 2 * owners
+    assert found.guess.words == ((("hunter", 2 * owners),) if shown else ())
 
 
 def test_a_number_is_outside_the_range_of_its_item() -> None:
