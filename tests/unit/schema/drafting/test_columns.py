@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 import pytest
@@ -120,6 +121,29 @@ def test_codes_have_the_levels_of_their_vocabulary() -> None:
 
 def test_text_is_dropped_and_asks_for_review() -> None:
     assert "REVIEW: dropped as free text or personal" in said("nurse_note string")
+
+
+@pytest.mark.parametrize(
+    ("text", "fake"),
+    [
+        ("LastName string", "last_name"),
+        ("first_name string", "first_name"),
+        ("name string", "name"),
+        ("Email string", "email"),
+        ("home_address string", "address"),
+        ("mobile string", "phone"),
+        ("nurse_note string", None),
+    ],
+)
+def test_what_can_be_made_up_stands_ready_beside_what_is_dropped(text: str, fake: str | None) -> None:
+    drafted = written(table("patients", f"subject_id integer, {text}", key="subject_id"))
+    offered = re.findall(r"made up instead of empty: (\{.*\})", drafted)
+    assert bool(offered) == (fake is not None)
+    if fake is not None:
+        name = text.split()[0]
+        taken = re.sub(rf"{name}: *{{type: text.*}}", f"{name}: {offered[0]}", drafted)
+        column = load_document(taken).schema.tables["patients"].columns[name]
+        assert (column.fill, column.fake) == ("fake", fake)
 
 
 def test_an_id_that_leads_nowhere_is_regenerated_and_asks_for_review() -> None:
