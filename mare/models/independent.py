@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import Codes, Marginal, OptionValue, Task, norm_subtract, smallest_dtype
+from mare.domain import Codes, Marginal, OptionValue, Task, norm_subtract, smallest_dtype, without_unclear
 from mare.errors import PlanError, ReleaseError
 
 from .protocol import FittedModel, Workload
@@ -34,7 +34,7 @@ def nonnegative(counts: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
     """
     if rule == "clip":
         return np.maximum(counts, 0.0)
-    total = float(counts.sum())
+    total = float(counts[np.isfinite(counts)].sum())
     if total <= 0:
         return np.zeros_like(counts)
     return norm_subtract(counts, total)
@@ -89,7 +89,9 @@ class IndependentModel:
         answers = curator.counts([Marginal.of(name) for name in task.columns], share=1.0)
         return FittedIndependent(
             {
-                name: _probabilities(answer.values.astype(np.float64), rule)
+                name: _probabilities(
+                    without_unclear(answer.values.astype(np.float64), task.nulls.get(name), answer.standard_deviation), rule
+                )
                 for name, answer in zip(task.columns, answers, strict=True)
             }
         )

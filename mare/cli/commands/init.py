@@ -135,7 +135,8 @@ def _peeks(
         types = list(untyped(reflection))
         for number, place in enumerate(types):
             tell(number, len(types))
-            peeks[place] = Peek(kind=opened.peek(*place, max_values=1).kind)
+            peeked = opened.peek(*place, max_values=1)
+            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading)
         open_domains = list(undeclared(make_draft(reflection, blind.facts, entity, peeks))) if domains else []
         for number, place in enumerate(open_domains):
             tell(number, len(open_domains))
