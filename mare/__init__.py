@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mare.errors import MareError as MareError
+    from mare.evaluation.evaluate import evaluate as evaluate
+    from mare.evaluation.splitting import split as split
     from mare.fitting.fit import fit as fit
     from mare.installed import __version__ as __version__
     from mare.planning.plan import Plan as Plan
@@ -45,12 +47,14 @@ _HOMES = {
     "check": "mare.schema_verbs",
     "draft": "mare.schema_verbs",
     "dump_schema": "mare.schema.yaml_writing",
+    "evaluate": "mare.evaluation.evaluate",
     "fit": "mare.fitting.fit",
     "load_release": "mare.release.archive",
     "load_schema": "mare.schema.loading",
     "picture": "mare.schema_verbs",
     "plan": "mare.planning.planning",
     "sample": "mare.sampling.sample",
+    "split": "mare.evaluation.splitting",
 }
 """Every public name and the module it lives in. A test freezes the list."""
 

@@ -139,10 +139,12 @@ def load_rows(
     batches: Iterable[pa.RecordBatch],
     key: bytes = b"",
     reading: Reading | None = None,
+    *,
+    hashed: bool = True,
 ) -> Odd:
     """Stage the batches, which hold what ``reading`` asks for, as ``table``; an empty source gives an empty table.
 
-    Each row gets a hash ``h`` of everything that is staged of it, under ``key``.
+    Each row gets a hash ``h`` of everything that is staged of it, under ``key``, unless nobody will look at it.
     """
     reading = reading or Reading()
     columns = list(reading.columns(needs))
@@ -161,8 +163,8 @@ def load_rows(
         connection.register("batch", stretch)
         verb = f"INSERT INTO {table}" if created else f"CREATE TABLE {table} AS"
         # Hashed twice: the first hash ends in an exclusive or with the last column, by which some values would always win.
-        hashed = f"hash(hash({', '.join(['$1', *names])}))"
-        connection.execute(f"{verb} SELECT *, {hashed} AS h FROM (SELECT {select} FROM {batch})", [key.hex()])
+        hash_of = f"hash(hash({', '.join(['$1', *names])}))" if hashed else "hash($1)"
+        connection.execute(f"{verb} SELECT *, {hash_of} AS h FROM (SELECT {select} FROM {batch})", [key.hex()])
         unread.update(_unread(connection, needs, held, batch))
         undecoded.update({name: count for name, count in garbled.items() if name in needs.columns})
         connection.unregister("batch")

@@ -14,6 +14,8 @@ _VERBS: tuple[str, ...] = (
     "ledger",
     "budget",
     "audit",
+    "split",
+    "evaluate",
     "models",
 )
 """Modules of this package, in the order `mare --help` lists them. Each registers itself on `mare.cli.app.app`."""
