@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mare.domain import Axis, Coarsenings, Task, norm_subtract, settled_children, with_mean, without_unclear
+from mare.models.clarity import Clarity, ClearTable, Margin
 
 from .candidates import Family
 from .noisy_tables import Measured, Table, conditional, one_axis, rake, shrink, strongest_first, weighted_mean
@@ -38,13 +39,7 @@ def agreed_conditionals(
     counted: Sequence[Sequence[Measured]],
 ) -> dict[Axis, Table]:
     """By what it draws, each family's conditional table. A family is counted by one table, or by one for each of its parents."""
-    estimates: Estimates = {}
-    for single in singles:
-        estimates.setdefault(single.counts.marginal.axes[0], []).append((single.fractions, single.variance))
-    for table in (part for parts in counted for part in parts):
-        for place, axis in enumerate(table.counts.marginal.axes):
-            cells = table.fractions.size / table.fractions.shape[place]
-            estimates.setdefault(axis, []).append((one_axis(table.fractions, place), cells * table.variance))
+    estimates = _estimates(singles, counted)
     rehearsed = Rehearsed(task, coarsenings)
     margins = settled_margins(estimates, coarsenings, task.counts, task.nulls)
     margins |= {axis: rehearsed.table((axis,)) for axis in estimates if rehearsed.knows((axis,))}
@@ -62,6 +57,34 @@ def agreed_conditionals(
             conditionals[family.child] = _conditional(settings, family, parts[0], margins, rehearsed)
         rehearsed.draw(family, conditionals[family.child])
     return conditionals
+
+
+def clarity_of(
+    task: Task, coarsenings: Coarsenings, singles: Sequence[Measured], counted: Sequence[Sequence[Measured]]
+) -> Clarity:
+    """How far all of that stands clear of the noise."""
+    estimates = _estimates(singles, counted)
+    settled = settled_margins(estimates, coarsenings, task.counts, task.nulls)
+    deviations = {axis: sqrt(weighted_mean(several)[1]) for axis, several in estimates.items()}
+    rows = {single.counts.marginal.axes[0]: single.total for single in singles}
+    margins = {axis.column: Margin(settled[axis], deviations[axis], total) for axis, total in rows.items() if not axis.level}
+    tables = [
+        ClearTable(tuple(axis.column for axis in part.counts.marginal.axes), part.counts.values.size, sqrt(part.variance))
+        for parts in counted
+        for part in parts
+    ]
+    return Clarity(margins, tuple(tables))
+
+
+def _estimates(singles: Sequence[Measured], counted: Sequence[Sequence[Measured]]) -> Estimates:
+    estimates: Estimates = {}
+    for single in singles:
+        estimates.setdefault(single.counts.marginal.axes[0], []).append((single.fractions, single.variance))
+    for table in (part for parts in counted for part in parts):
+        for place, axis in enumerate(table.counts.marginal.axes):
+            cells = table.fractions.size / table.fractions.shape[place]
+            estimates.setdefault(axis, []).append((one_axis(table.fractions, place), cells * table.variance))
+    return estimates
 
 
 def settled_margins(
