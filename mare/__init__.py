@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mare.errors import MareError as MareError
+    from mare.evaluation.evaluate import evaluate as evaluate
+    from mare.evaluation.splitting import split as split
     from mare.fitting.fit import fit as fit
     from mare.installed import __version__ as __version__
     from mare.planning.plan import Plan as Plan
@@ -32,25 +34,31 @@ if TYPE_CHECKING:
     from mare.schema_verbs import check as check
     from mare.schema_verbs import draft as draft
     from mare.schema_verbs import picture as picture
+    from mare.verdicts.card import Card as Card
+    from mare.verdicts.card import card as card
 
 _HOMES = {
     "Budget": "mare.privacy.budget",
     "BudgetFile": "mare.privacy.budget_file",
+    "Card": "mare.verdicts.card",
     "Ledger": "mare.privacy.ledger",
     "MareError": "mare.errors",
     "Plan": "mare.planning.plan",
     "Release": "mare.release.release",
     "Schema": "mare.schema.schema",
     "__version__": "mare.installed",
+    "card": "mare.verdicts.card",
     "check": "mare.schema_verbs",
     "draft": "mare.schema_verbs",
     "dump_schema": "mare.schema.yaml_writing",
+    "evaluate": "mare.evaluation.evaluate",
     "fit": "mare.fitting.fit",
     "load_release": "mare.release.archive",
     "load_schema": "mare.schema.loading",
     "picture": "mare.schema_verbs",
     "plan": "mare.planning.planning",
     "sample": "mare.sampling.sample",
+    "split": "mare.evaluation.splitting",
 }
 """Every public name and the module it lives in. A test freezes the list."""
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from .card import card_ratios
+from .evaluating import evaluating_ratios
 from .fidelity import fidelity_ratios
 from .noise import noise_ratios
 from .reading import reading_ratios
@@ -33,8 +35,10 @@ def main() -> int:
             reading_ratios(),
             skeleton_ratios(place),
             whole_job_ratios(place),
+            evaluating_ratios(place),
             fidelity_ratios(place),
             worlds_ratios(),
+            card_ratios(place),
         )
         for ratios in parts:
             for r in ratios:

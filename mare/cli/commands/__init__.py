@@ -11,9 +11,12 @@ _VERBS: tuple[str, ...] = (
     "fit",
     "sample",
     "synth",
+    "card",
     "ledger",
     "budget",
     "audit",
+    "split",
+    "evaluate",
     "models",
 )
 """Modules of this package, in the order `mare --help` lists them. Each registers itself on `mare.cli.app.app`."""

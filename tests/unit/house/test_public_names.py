@@ -12,20 +12,24 @@ FROZEN = {
     "__version__",
     "Budget",
     "BudgetFile",
+    "Card",
     "Ledger",
     "MareError",
     "Plan",
     "Release",
     "Schema",
+    "card",
     "check",
     "draft",
     "dump_schema",
+    "evaluate",
     "fit",
     "load_release",
     "load_schema",
     "picture",
     "plan",
     "sample",
+    "split",
 }
 
 
@@ -50,6 +54,7 @@ def test_every_public_name_is_declared_for_type_checkers() -> None:
 
 
 def test_verbs_stay_verbs_when_their_rooms_are_imported() -> None:
+    import mare.evaluation.evaluate
     import mare.fitting
     import mare.planning
     import mare.sampling
@@ -57,6 +62,7 @@ def test_verbs_stay_verbs_when_their_rooms_are_imported() -> None:
     assert callable(mare.plan)
     assert callable(mare.fit)
     assert callable(mare.sample)
+    assert callable(mare.evaluate)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -1,0 +1,155 @@
+"""`evaluate`: hold a synthetic database against the real one. Internal, not private: it reads true rows without the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mare.errors import PlanError, SourceError
+from mare.finding import Location
+from mare.schema import Schema
+from mare.schema.loading import load_schema
+from mare.stage.kernel import THREADS
+
+from .evaluation import Evaluation, Part, SetName
+from .fidelity.broken import broken
+from .fidelity.coding import Coded, Sides, code_sides
+from .fidelity.copies import copies, same_rows
+from .fidelity.pairs import compare_pairs, pair_means
+from .fidelity.sequences import lengths, stickiness, transitions
+from .fidelity.together import together
+from .fidelity.trajectories import trajectories
+from .questions import answer_all, read_questions
+from .risk.assess import assess_risk
+from .sides import Side, read_side
+from .utility.assess import assess_utility
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def evaluate(
+    schema: Schema | str | Path,
+    real: Location,
+    synthetic: Location,
+    *,
+    holdout: Location | None = None,
+    questions: str | Path | None = None,
+    utility: bool = False,
+    risk: bool = False,
+    seed: int = 0,
+    watch: Callable[[str], None] | None = None,
+) -> Evaluation:
+    """How close ``synthetic`` comes to ``real``: internal, not private.
+
+    ``holdout`` holds other real entities that the fit has not seen (`mare.split`): what could be reached at best. ``questions``
+    is a file of SELECT statements that are answered on both sides. ``utility`` tries what the rows are good for, ``risk`` attacks
+    the people in them; both learn with scikit-learn where it is installed. ``seed`` shuffles the baselines.
+    """
+    if isinstance(schema, str | Path):
+        schema = load_schema(schema)
+    if not isinstance(schema, Schema):
+        raise PlanError(f"schema is a {type(schema).__name__}. Give what mare.load_schema returns, or the path of its YAML file.")
+    tell = watch or (lambda step: None)
+    asked = read_questions(Path(questions)) if questions is not None else ()
+    places: dict[SetName, Location] = {"real": real, "synthetic": synthetic}
+    places |= {"holdout": holdout} if holdout is not None else {}
+    sides: dict[SetName, Side] = {}
+    for name, place in places.items():
+        tell(f"reading the {_WORDS[name]}")
+        sides[name] = read_side(schema, place)
+    _refuse_nothing(sides)
+    tell("coding columns")
+    coded = code_sides(sides)
+    tell("counting pairs")
+    pairs = compare_pairs(coded, seed)
+    tell("following sequences")
+    with ThreadPoolExecutor(THREADS) as threads:
+        copied = threads.submit(copies, coded)
+        followed = threads.submit(lambda: tuple(trajectories(coded, seed)))
+        stuck = threads.submit(lambda: tuple(stickiness(coded)))
+        wrong = threads.submit(broken, sides)
+        shares, whole = copied.result()
+    parts: dict[str, Part] = {}
+    if utility:
+        tell("learning from both sides")
+        parts["utility"] = assess_utility(schema, sides["real"], sides["synthetic"], sides.get("holdout"), seed=seed)
+    if risk:
+        tell("attacking")
+        parts["risk"] = assess_risk(schema, sides["real"], sides["synthetic"], sides.get("holdout"), seed=seed)
+    return Evaluation(
+        name=schema.name or "",
+        labels={name: side.label for name, side in sides.items()},
+        entities={name: side.entities for name, side in sides.items()},
+        rows={table: {name: len(side.entity[table]) for name, side in sides.items()} for table in sides["real"].tables},
+        warnings=tuple(_warnings(coded)),
+        notes=tuple(f"{_WORDS[name]}: {note}" for name, side in sides.items() for note in side.notes),
+        means=pair_means(pairs, (*coded.others, "shuffled", "independent")),
+        one_way=_one_way(coded),
+        columns=coded.columns,
+        pairs=pairs,
+        lengths=tuple(lengths(sides)),
+        stickiness=stuck.result(),
+        transitions=tuple(transitions(coded)),
+        trajectories=followed.result(),
+        together=tuple(together(coded)),
+        broken=wrong.result(),
+        copies=shares,
+        copied_entities=whole,
+        answers=answer_all(asked, sides["real"], sides["synthetic"]) if asked else (),
+        parts=parts,
+    )
+
+
+_WORDS: Mapping[SetName, str] = {"real": "real rows", "synthetic": "synthetic rows", "holdout": "hold-out"}
+
+
+def _one_way(coded: Coded) -> dict[SetName, float]:
+    paired = [column for column in coded.columns if column.paired]
+    return {name: float(np.mean([column.tvd[name] for column in paired])) if paired else 0.0 for name in coded.others}
+
+
+def _refuse_nothing(sides: Sides) -> None:
+    """Two sides of which one has no rows at all cannot be held against each other."""
+    for name, side in sides.items():
+        if not any(len(rows) for rows in side.entity.values()):
+            missing = sorted(side.missing)
+            why = f" It lacks the tables of the schema: {', '.join(missing)}." if missing else ""
+            raise SourceError(f"the {_WORDS[name]} ({side.label}) hold not one row of the schema's tables.{why}")
+
+
+def _warnings(coded: Coded) -> list[str]:
+    """What makes the figures mean something else than they seem to."""
+    told, sets = list[str](), coded.sets
+    sides = {name: held.side for name, held in sets.items()}
+    real, holdout = sides["real"], sides.get("holdout")
+    if same_rows(sets["real"], sets["synthetic"]):
+        told.append("the synthetic rows are the real rows: everything below says how far the data is from itself")
+    if holdout is not None:
+        if same_rows(sets["holdout"], sets["synthetic"]):
+            told.append("the synthetic rows are the hold-out")
+        shared = _shared(real, holdout)
+        if shared:
+            told.append(
+                f"the hold-out shares {shared:,} of its {holdout.entities:,} entities with the real rows, so it is none: it "
+                "looks closer than rows that nobody has seen. Split at the entity: mare split"
+            )
+    for table in real.tables:
+        for name, side in sides.items():
+            if not len(side.entity[table]) and table not in side.missing:
+                told.append(f"the table {table!r} of the {_WORDS[name]} is empty")
+            elif table in side.missing:
+                told.append(f"the {_WORDS[name]} have no table {table!r}: it counts as empty")
+    return told
+
+
+def _shared(real: Side, holdout: Side) -> int:
+    import pyarrow.compute as pc
+
+    if real.keys is None or holdout.keys is None:
+        return 0
+    return int(pc.sum(pc.is_in(holdout.keys, value_set=real.keys)).as_py() or 0)

@@ -1,0 +1,335 @@
+"""`Evaluation`: everything that holding a synthetic database against a real one told, as frozen values. Internal, not private.
+
+Each figure is given for several sets of rows, all held against the same real rows:
+
+- ``synthetic``: what is judged;
+- ``holdout``: other real entities, where some were kept apart: what a perfect synthesizer would score;
+- ``shuffled``: the real columns, each in an order of its own: every column right, no two of them together (for pairs what
+  shuffling gives on average, worked out from the single columns);
+- ``independent``: as many rows drawn from that: the same, with the chance of a draw. Of pairs alone.
+
+`to_json` gives the whole of it as plain values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+INTERNAL = "internal, not private: not to be handed over with a release"
+
+SetName = Literal["real", "synthetic", "holdout", "shuffled", "independent"]
+BySet = Mapping[SetName, float]
+CountsBySet = Mapping[SetName, NDArray[np.int64]]
+PairKind = Literal["row", "ancestor", "previous"]
+"""Two columns of a row; one of a row and one of a row above it; one of a row and one of a sibling before it."""
+FeatureKind = Literal["number", "category"]
+BrokenKind = Literal["reference", "key", "null", "domain", "order", "same", "cap", "ending", "unseen", "beyond"]
+
+KINDS: dict[PairKind, str] = {"row": "within a row", "ancestor": "with rows above", "previous": "with previous rows"}
+
+
+@dataclass(frozen=True)
+class ColumnFidelity:
+    """One column, or what follows from some (`ends since begins`, `number of stays`), in bins that the real rows decide."""
+
+    table: str
+    name: str
+    kind: FeatureKind
+    paired: bool
+    """Whether it takes part in pairs. A point in time does not: what it is since does."""
+    labels: tuple[str, ...]
+    """Of the bins; the last are `other` (categories alone) and `NULL`."""
+    counts: CountsBySet
+    """Rows in each bin."""
+    tvd: BySet
+    """Total variation distance: what share of rows would have to move."""
+    shape: BySet
+    """1 - the Kolmogorov-Smirnov distance of numbers, 1 - TVD of categories over all their values; NULL left out, as SDMetrics
+    does."""
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How close the cross-tab of two columns comes to the real one."""
+
+    tvd: float
+    """Total variation distance of the two tables."""
+    intersection: float
+    """Of the two histograms: 1 - TVD."""
+    kl: float
+    """1 / (1 + Kullback-Leibler divergence from the real table): 1 is the same."""
+    v: float
+    """Cramér's V of this set's own table."""
+    chance: float
+    """The TVD to expect of rows as good as the real ones, so many and drawn one by one: small tables differ by chance."""
+
+
+@dataclass(frozen=True)
+class PairFidelity:
+    """Two columns together."""
+
+    table: str
+    column: str
+    other_table: str
+    other: str
+    kind: PairKind
+    back: int
+    """How many rows before; 0 unless ``kind`` is `previous`."""
+    v: float
+    """Cramér's V of the real table: how much the two have to do with each other."""
+    closeness: Mapping[SetName, Closeness]
+    correlation: BySet | None = None
+    """Of two numbers of a row: Pearson's, of the real rows too. None where one does not vary."""
+    counts: CountsBySet | None = field(default=None, repr=False)
+    """The cross-tabs themselves (`column` down, `other` across, bins as in `ColumnFidelity`), real and synthetic; None of pairs
+    beyond `evaluate`'s limit. Not in the JSON."""
+
+    @property
+    def excess(self) -> float:
+        """How much further from the real rows than other real rows are: those of the hold-out, else by chance."""
+        close = self.closeness["synthetic"]
+        return close.tvd - (self.closeness["holdout"].tvd if "holdout" in self.closeness else close.chance)
+
+    @property
+    def name(self) -> str:
+        before = {0: "", 1: " of the row before", 2: " of the row before that"}.get(self.back, f" {self.back} rows before")
+        other = self.other if self.other_table == self.table else f"{self.other_table}.{self.other}"
+        return f"{self.table}.{self.column} and {other}{before}"
+
+
+@dataclass(frozen=True)
+class PairMeans:
+    """Means over all pairs of a kind: over the pairs of each table, then over tables."""
+
+    tvd: float
+    intersection: float
+    kl: float
+    v: float
+    v_real: float
+    v_error: float
+    """Mean absolute error of Cramér's V."""
+    chance: float
+    pairs: int
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How many rows of a table belong to one row above, or to one entity."""
+
+    table: str
+    per: str
+    """The table above; `entity` for all rows of an entity."""
+    labels: tuple[str, ...]
+    counts: CountsBySet
+    """Parents by their number of children."""
+    tvd: BySet
+    shape: BySet
+    """1 - the Kolmogorov-Smirnov distance of the numbers themselves."""
+    mean: BySet
+    none: BySet
+    """The share that has none."""
+    most: BySet
+
+
+@dataclass(frozen=True)
+class Stickiness:
+    """One column along its sequences."""
+
+    table: str
+    column: str
+    same: BySet
+    """How often a row has the same bin as the row before it."""
+    first_tvd: BySet
+    """Of the first rows of sequences."""
+    last_tvd: BySet
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """From the value of one row to that of the next, in the main event column of a sequence."""
+
+    table: str
+    column: str
+    labels: tuple[str, ...]
+    counts: CountsBySet
+    """From (down) to (across)."""
+    tvd: BySet
+
+
+@dataclass(frozen=True)
+class Survival:
+    """From the first row of a sequence to the first row with an event: Kaplan-Meier curves."""
+
+    event: str
+    unit: str
+    """`days`, or the unit of the column that orders the sequence."""
+    times: NDArray[np.float64]
+    curves: Mapping[SetName, NDArray[np.float64]]
+    """The share without the event so far, at these times."""
+    at_risk: CountsBySet
+    """Sequences that the curve starts with, and how many of them met the event."""
+    distance: BySet
+    """The largest vertical distance from the real curve."""
+    mean_time: BySet
+    """Mean time without the event, up to the last of these times."""
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """Whole sequences of the main event column."""
+
+    table: str
+    column: str
+    ngrams: Mapping[str, BySet]
+    """TVD of runs of 1, 2, 3 and 4 events, begin and end of the sequence among them: by length."""
+    paths: tuple[tuple[str, BySet], ...]
+    """The most common whole sequences of the real rows, with their shares."""
+    whole: BySet
+    """TVD of whole sequences. Long ones hardly ever occur twice, so also a hold-out is far away."""
+    survival: tuple[Survival, ...]
+
+
+@dataclass(frozen=True)
+class Together:
+    """Which keys of an associative table one parent has together."""
+
+    table: str
+    labels: tuple[str, ...]
+    """The most common keys."""
+    shares: Mapping[SetName, NDArray[np.float64]]
+    """Of all parents, the share that has both keys; on the diagonal, the one."""
+    error: BySet
+    """Mean absolute error of these shares, off the diagonal."""
+    relative: BySet
+    """The same in parts of the real shares' sum: 0 is exact, 1 is as far as having nothing together."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Something that should hold of every row, and how often it does not."""
+
+    kind: BrokenKind
+    """It leads nowhere; it is there twice; NULL where none may be; none of the declared values; before what it comes after;
+    different where one value is shared; more rows than may be; rows after the last. Against the real rows, not the schema: a
+    value that no real row has; a number beyond all real ones."""
+    where: str
+    what: str
+    """In words."""
+    rows: Mapping[SetName, int]
+    of: Mapping[SetName, int]
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Rows that equal a real row in all columns that are no keys; for a table of at least three of them."""
+
+    table: str
+    columns: int
+    share: BySet
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question of one's own, asked on both sides."""
+
+    name: str
+    sql: str
+    columns: tuple[str, ...]
+    real: tuple[tuple[object, ...], ...]
+    synthetic: tuple[tuple[object, ...], ...]
+    """Rows; the first ones of long answers."""
+    rows: Mapping[SetName, int]
+    error: float | None
+    """Of the numbers: Σ|real - synthetic| / Σ|real|, rows matched by their other columns. None where nothing can be compared."""
+    fault: str = ""
+    """Why it could not be answered."""
+
+
+class Part(Protocol):
+    """What further rooms have to say (utility, risk, audit)."""
+
+    def to_json(self) -> Mapping[str, object]: ...
+
+    def words(self) -> Iterator[str]:
+        """A few lines for a terminal."""
+        ...
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All of it. Internal, not private."""
+
+    name: str
+    labels: Mapping[SetName, str]
+    """Where the sides were read."""
+    entities: Mapping[SetName, int]
+    rows: Mapping[str, Mapping[SetName, int]]
+    warnings: tuple[str, ...]
+    """What makes the figures mean less, or something else: said first, and loudly."""
+    notes: tuple[str, ...]
+    """What could not be read or compared."""
+    means: Mapping[SetName, Mapping[PairKind, PairMeans]]
+    one_way: BySet
+    """Mean TVD of single columns."""
+    columns: tuple[ColumnFidelity, ...]
+    pairs: tuple[PairFidelity, ...]
+    lengths: tuple[Lengths, ...]
+    stickiness: tuple[Stickiness, ...]
+    transitions: tuple[Transitions, ...]
+    trajectories: tuple[Trajectories, ...]
+    together: tuple[Together, ...]
+    broken: tuple[Broken, ...]
+    copies: tuple[Copies, ...]
+    copied_entities: Mapping[SetName, int]
+    """Entities of which every row in every table equals those of a real one. Only of entities with at least three rows."""
+    answers: tuple[Answer, ...] = ()
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    @property
+    def sets(self) -> tuple[SetName, ...]:
+        """The sets that are held against the real rows."""
+        return tuple(self.means)
+
+    def worst_pairs(self, number: int = 10, kind: PairKind | None = None) -> tuple[PairFidelity, ...]:
+        """Those furthest from the real rows, in excess of what other real rows are."""
+        return tuple(sorted((p for p in self.pairs if kind in (None, p.kind)), key=lambda pair: -pair.excess)[:number])
+
+    def worst_columns(self, number: int = 10) -> tuple[ColumnFidelity, ...]:
+        return tuple(sorted(self.columns, key=lambda column: -excess(column.tvd))[:number])
+
+    def to_json(self) -> dict[str, object]:
+        """Plain values, for `json.dumps`."""
+        return {"status": INTERNAL, **{f.name: plain(getattr(self, f.name)) for f in fields(self)}}
+
+
+def excess(distance: BySet) -> float:
+    """How much further than the hold-out, whose distance is that of chance."""
+    return distance["synthetic"] - distance.get("holdout", 0.0)
+
+
+def plain(value: object) -> object:
+    """As JSON has it: six digits are enough, and what is no number is null."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if is_dataclass(value) and not isinstance(value, type):
+        hidden = {"counts"} if isinstance(value, PairFidelity) else set()
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.name not in hidden}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)

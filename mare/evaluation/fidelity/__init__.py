@@ -1,0 +1,1 @@
+"""How close the rows come: single columns, pairs, sequences, trajectories, what is broken, what is copied."""

@@ -1,0 +1,279 @@
+"""What is broken: references, keys, NULLs, domains, orders, caps, endings as the schema says them; and, against the real rows,
+values that nobody has and numbers beyond all of them.
+
+The same is asked of every side. Real rows break rules too; a synthetic row breaks none that the schema promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.codec.category import canonical
+from mare.codec.ticks import null_mask
+from mare.evaluation.evaluation import Broken, SetName
+from mare.evaluation.evaluation import BrokenKind as Kind
+from mare.evaluation.sides import Side
+from mare.relational.judging import judged
+from mare.schema.caps import link_cap
+from mare.schema.columns import AnyColumn, Column, Date, Listed, Ordinal
+from mare.schema.condition_grammar import parse_condition
+from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
+
+from .coding import Sides
+from .features import Feature, Numbers, Values, children_of, values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Mask = NDArray[np.bool_]
+Found = tuple[int, int]
+"""Rows that break a rule, and rows that it is about."""
+
+
+def broken(sides: Sides) -> tuple[Broken, ...]:
+    """References and keys always, to show that they hold; of the rest, what somebody breaks."""
+    shown = list(_links(sides))
+    for table in sides["real"].tables:
+        rules = [*_column_rules(sides["real"], table), *_row_rules(sides["real"], table)]
+        for kind, where, what, rule in rules:
+            found = {name: rule(side) for name, side in sides.items() if where not in side.missing and table not in side.missing}
+            shown += _told(kind, where, what, found)
+        shown += _against_real(sides, table)
+    return tuple(shown)
+
+
+def _told(kind: Kind, where: str, what: str, found: Mapping[SetName, Found]) -> Iterator[Broken]:
+    if any(rows for rows, _ in found.values()):
+        counted = {name: rows for name, (rows, _) in found.items()}
+        yield Broken(kind, where, what, counted, {name: of for name, (_, of) in found.items()})
+
+
+def _links(sides: Sides) -> Iterator[Broken]:
+    real = sides["real"]
+    for where in real.lost:
+        lost = {name: side.lost[where] for name, side in sides.items() if where in side.lost}
+        rows, of = {name: held.rows for name, held in lost.items()}, {name: held.of for name, held in lost.items()}
+        yield Broken("reference", where, "leads to no row", rows, of)
+    for where in real.repeated:
+        table = where.partition("(")[0]
+        held = {name: side for name, side in sides.items() if where in side.repeated}
+        rows = {name: side.repeated[where] for name, side in held.items()}
+        yield Broken("key", where, "is NULL or another row's", rows, {n: len(side.entity[table]) for n, side in held.items()})
+
+
+Rule = tuple[Kind, str, str, Callable[[Side], Found]]
+
+
+def _column_rules(real: Side, table: str) -> Iterator[Rule]:
+    for name, column in real.schema.tables[table].columns.items():
+        where = f"{table}.{name}"
+        if not column.modelled or not column.settled:
+            continue
+        if not column.nullable and column.determined is None:
+            yield "null", where, "is NULL, and may not be", partial(_nulls, table=table, name=name)
+        if isinstance(column, Listed) and column.possible is not None:
+            listed = frozenset(map(canonical, column.possible))
+            yield "domain", where, "is none of the declared values", partial(_outside, table=table, name=name, listed=listed)
+        if isinstance(column, Ordinal):
+            low, high = _measure(column.promised("min")), _measure(column.promised("max"))
+            ends = -np.inf if low is None else low, np.inf if high is None else high
+            if ends != (-np.inf, np.inf):
+                yield "domain", where, "lies outside the declared bounds", partial(_beyond, table=table, name=name, ends=ends)
+            yield from _orders(real, table, name, column)
+        if column.same_for is not None:
+            what = f"differs among rows of one {column.same_for}"
+            yield "same", where, what, partial(_different, table=table, name=name, shared=column.same_for)
+
+
+def _row_rules(real: Side, table: str) -> Iterator[Rule]:
+    cap = link_cap(real.schema, table) if real.schema.parent(table) is not None else None
+    if cap is not None and real.above(table) is not None:
+        yield "cap", f"{table}.parent", f"has more than {cap.rows} rows", partial(_above_cap, table=table, most=cap.rows)
+    ends = real.schema.tables[table].ends
+    if ends is not None:
+        what = f"follows a row that ends its sequence ({ends.when})"
+        yield "ending", table, what, partial(_late, table=table, when=ends.when)
+
+
+def _column(side: Side, table: str, name: str) -> Values:
+    ordered = isinstance(side.schema.tables[table].columns.get(name), Ordinal)
+    return values(side, Feature(table, name, "number" if ordered else "category", "column", name))
+
+
+def _measured(side: Side, table: str, name: str) -> Numbers:
+    numbers = _column(side, table, name).numbers
+    assert numbers is not None
+    return numbers
+
+
+def _nulls(side: Side, table: str, name: str) -> Found:
+    held = side.tables[table].column(name)
+    return held.null_count, len(held)
+
+
+def _outside(side: Side, table: str, name: str, listed: frozenset[str]) -> Found:
+    held = _column(side, table, name)
+    assert held.words is not None
+    wrong = np.array([*(word not in listed for word in held.dictionary), False], dtype=np.bool_)
+    return int(wrong[held.words].sum()), int((held.words >= 0).sum())
+
+
+def _beyond(side: Side, table: str, name: str, ends: tuple[float, float]) -> Found:
+    numbers = _measured(side, table, name)
+    return int(((numbers < ends[0]) | (numbers > ends[1])).sum()), int((~np.isnan(numbers)).sum())
+
+
+def _measure(bound: object) -> float | None:
+    """A declared bound in the unit of its feature: days of dates and moments, hours of times of day."""
+    if isinstance(bound, datetime):
+        return (bound - datetime(1970, 1, 1, tzinfo=bound.tzinfo)).total_seconds() / 86400
+    if isinstance(bound, date):
+        return float((bound - date(1970, 1, 1)).days)
+    if isinstance(bound, time):
+        return bound.hour + bound.minute / 60 + bound.second / 3600
+    return float(bound) if isinstance(bound, int | float) else None
+
+
+def _orders(real: Side, table: str, name: str, column: Ordinal) -> Iterator[Rule]:
+    """`after`, `before` and `during`, wherever both values are there. A date is neither before nor after what happens on its
+    day."""
+    if column.specials or column.determined is not None:
+        return
+    for field, anchor in column.anchors.items():
+        home = table if anchor.scope in (SAME_ROW, PREVIOUS_ROW) else anchor.scope
+        if anchor.scope == PARENT_ROW:
+            home = real.above(table) or ""
+        other = real.schema.tables[home].columns.get(anchor.column) if home in real.tables else None
+        if field.startswith("first") or not isinstance(other, Ordinal) or other.specials:
+            continue
+        after = field in ("after", "during.0")
+        order = _Order(table, name, home, anchor, after, column.strict, isinstance(column, Date) or isinstance(other, Date))
+        yield "order", f"{table}.{name}", f"is {'before' if after else 'after'} {anchor}", order.broken
+
+
+@dataclass(frozen=True)
+class _Order:
+    """A value and the one that it never comes before (``after``), or never after."""
+
+    table: str
+    name: str
+    home: str
+    anchor: Anchor
+    after: bool
+    strict: bool
+    whole_days: bool
+
+    def broken(self, side: Side) -> Found:
+        mine, theirs = _measured(side, self.table, self.name), _measured(side, self.home, self.anchor.column)
+        at = _rows_at(side, self.table, self.anchor.scope, self.home)
+        theirs = theirs if at is None else np.append(theirs, np.nan)[at]
+        if self.whole_days:
+            mine, theirs = np.floor(mine), np.floor(theirs)
+        wrong = mine < theirs if self.after else mine > theirs
+        if self.strict and self.after:
+            wrong |= mine == theirs
+        return int(wrong.sum()), int((~np.isnan(mine - theirs)).sum())
+
+
+def _rows_at(side: Side, table: str, scope: str, home: str) -> NDArray[np.integer] | None:
+    if scope == SAME_ROW:
+        return None
+    if scope == PREVIOUS_ROW:
+        return side.previous(table, 1)
+    rows = side.ancestors(table).get(home)
+    return np.full(len(side.entity[table]), -1, dtype=np.int64) if rows is None else rows
+
+
+def _different(side: Side, table: str, name: str, shared: str) -> Found:
+    """Rows that hold another value than the first of those that share it."""
+    if shared == "entity":
+        group = side.entity[table]
+    elif shared == "parent":
+        group = side.parent[table]
+    else:
+        group = side.ancestors(table).get(shared, side.entity[table])
+    coded = side.tables[table].column(name).combine_chunks().dictionary_encode()
+    codes = np.asarray(coded.indices.fill_null(-1), dtype=np.int64)
+    owned = np.flatnonzero(group >= 0)
+    _, first, place = np.unique(group[owned], return_index=True, return_inverse=True)
+    return int((codes[owned] != codes[owned[first]][place]).sum()), len(owned)
+
+
+def _above_cap(side: Side, table: str, most: int) -> Found:
+    counts = children_of(side, table)
+    return int((counts > most).sum()), len(counts)
+
+
+def _late(side: Side, table: str, when: str) -> Found:
+    ending = judged(parse_condition(when), _Rows(side, table)).true
+    order, parent = side.order[table], side.parent[table]
+    rows = order[parent[order] >= 0]
+    if not len(rows):
+        return 0, 0
+    starts = np.flatnonzero(np.r_[True, parent[rows][1:] != parent[rows][:-1]])
+    here = ending[rows].astype(np.int64)
+    ended = np.cumsum(here) - here  # endings before each row, of all sequences
+    before = ended - np.repeat(ended[starts], np.diff(starts, append=len(rows)))
+    return int((before > 0).sum()), len(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a side, as a condition is tested on them."""
+
+    side: Side
+    table: str
+
+    def described(self, column: str) -> AnyColumn:
+        described: Column = self.side.schema.tables[self.table].columns[column]
+        return described
+
+    def held(self, column: str) -> pa.Array:
+        return self.side.tables[self.table].column(column).combine_chunks()
+
+    def quantities(self, column: str) -> pa.Array:
+        import pyarrow as pa
+
+        held = self.held(column)
+        described = self.side.schema.tables[self.table].columns[column]
+        if not isinstance(described, Ordinal) or not described.specials:
+            return held
+        numbers = _measured(self.side, self.table, column)
+        special = np.isin(np.array([canonical(v) for v in held.to_pylist()]), list(map(canonical, described.specials)))
+        return pa.array(numbers, mask=special | null_mask(held) | np.isnan(numbers))
+
+
+def _against_real(sides: Sides, table: str) -> Iterator[Broken]:
+    """What no real row holds: a category that is new, a number below the least or above the most."""
+    real, others = sides["real"], {name: side for name, side in sides.items() if name != "real"}
+    for name, column in real.schema.tables[table].columns.items():
+        if not column.modelled or not column.settled or f"{table}.{name}" in real.missing:
+            continue
+        held = _column(real, table, name)
+        where = f"{table}.{name}"
+        found: dict[SetName, Found] = {}
+        if isinstance(column, Ordinal):
+            ends = _ends(held.numbers)
+            found = {n: _beyond(side, table, name, ends) for n, side in others.items()} if ends else {}
+            yield from _told("beyond", where, "lies beyond all real values", found)
+        elif held.words is not None:
+            listed = frozenset(_used(held))
+            found = {n: _outside(side, table, name, listed) for n, side in others.items()}
+            yield from _told("unseen", where, "is a value that no real row has", found)
+
+
+def _ends(numbers: Numbers | None) -> tuple[float, float] | None:
+    there = np.zeros(0) if numbers is None else numbers[~np.isnan(numbers)]
+    return (float(there.min()), float(there.max())) if len(there) else None
+
+
+def _used(held: Values) -> Iterable[str]:
+    assert held.words is not None
+    return (held.dictionary[place] for place in np.unique(held.words[held.words >= 0]))

@@ -1,0 +1,145 @@
+"""`CodedSet`: every feature of every table as small integers, for each side that was read.
+
+The values of a table are looked at once, side by side; afterwards codes of one byte are all that pairs and sequences need, and
+one number a row is all that finds copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.evaluation.evaluation import ColumnFidelity, SetName
+from mare.evaluation.sides import Side
+from mare.stage.kernel import THREADS
+
+from .bins import Bins, Codes, common_bins
+from .distances import correlations, shape, tvd
+from .features import Feature, Numbers, Values, features, values
+from .hashing import Hashes, hashed_values
+
+Sides = Mapping[SetName, Side]
+"""`real` and those that were read beside it."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodedSet:
+    """One set of rows: how they stand to each other is their side's, what they hold is in codes."""
+
+    side: Side
+    codes: dict[tuple[str, str], Codes] = field(default_factory=dict)
+    """By table and feature."""
+    hashes: dict[str, Hashes] = field(default_factory=dict)
+    """By table: one number a row, of all its own columns."""
+
+    def hash_also(self, table: str, hashed: Hashes) -> None:
+        """Let the row's number depend on this column, too."""
+        self.hashes[table] = self.hashes[table] + hashed if table in self.hashes else hashed
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """All sets, the real one first, and what their codes mean."""
+
+    sets: dict[SetName, CodedSet]
+    features: dict[str, tuple[Feature, ...]]
+    bins: dict[tuple[str, str], Bins]
+    columns: tuple[ColumnFidelity, ...]
+    correlations: dict[str, tuple[tuple[str, ...], dict[SetName, NDArray[np.float64]]]]
+    """By table: the features that are numbers, and Pearson's correlation of every two of them."""
+
+    def paired(self, table: str) -> tuple[Feature, ...]:
+        return tuple(feature for feature in self.features[table] if feature.paired)
+
+    def size(self, feature: Feature) -> int:
+        return self.bins[feature.table, feature.name].size
+
+    @property
+    def others(self) -> tuple[SetName, ...]:
+        return tuple(name for name in self.sets if name != "real")
+
+    def histogram(self, feature: Feature) -> NDArray[np.int64]:
+        """Of the real rows."""
+        codes = self.sets["real"].codes[feature.table, feature.name]
+        return np.bincount(codes, minlength=self.size(feature)).astype(np.int64)
+
+
+def code_sides(sides: Sides) -> Coded:
+    """Code all sides in bins of the real one."""
+    import pyarrow as pa
+
+    real = sides["real"]
+    sets: dict[SetName, CodedSet] = {name: CodedSet(side) for name, side in sides.items()}
+    known: dict[str, tuple[Feature, ...]] = {}
+    bins: dict[tuple[str, str], Bins] = {}
+    columns: list[ColumnFidelity] = []
+    related: dict[str, tuple[tuple[str, ...], dict[SetName, NDArray[np.float64]]]] = {}
+    with ThreadPoolExecutor(THREADS) as threads:  # sorting and looking up let go of the interpreter
+        for table in real.tables:
+            known[table] = features(real.schema, table, below(real, table))
+            numbers: dict[SetName, list[NDArray[np.float64]]] = {name: [] for name in sides}
+            for feature, coded in zip(known[table], threads.map(partial(_coded, sides), known[table]), strict=True):
+                bins[table, feature.name] = coded.bins
+                columns.append(coded.column)
+                for name in sides:
+                    sets[name].codes[table, feature.name] = coded.codes[name]
+                    if coded.hashes:
+                        sets[name].hash_also(table, coded.hashes[name])
+                    if coded.numbers:
+                        numbers[name].append(coded.numbers[name])
+            listed = tuple(f.name for f in known[table] if f.paired and f.kind == "number")
+            related[table] = listed, {name: correlations(every) for name, every in numbers.items() if every}
+            pa.default_memory_pool().release_unused()
+    return Coded(sets, known, bins, tuple(columns), related)
+
+
+def below(side: Side, table: str) -> tuple[str, ...]:
+    """The tables whose rows stand below those of this one."""
+    return tuple(name for name in side.tables if side.above(name) == table)
+
+
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """One feature, on all sides."""
+
+    bins: Bins
+    column: ColumnFidelity
+    codes: dict[SetName, Codes]
+    hashes: dict[SetName, Hashes]
+    """Of a column of the table alone."""
+    numbers: dict[SetName, Numbers]
+    """Of a number that is paired."""
+
+
+def _coded(sides: Sides, feature: Feature) -> _Coded:
+    held = {name: values(side, feature) for name, side in sides.items()}
+    bins = common_bins(held["real"])
+    codes = {name: bins.codes(column) for name, column in held.items()}
+    own, number = feature.how in ("column", "moment"), feature.paired and feature.kind == "number"
+    return _Coded(
+        bins=bins,
+        column=_compared(feature, bins, codes, held),
+        codes=codes,
+        hashes={name: hashed_values(column, feature.name) for name, column in held.items()} if own else {},
+        numbers={name: column.numbers for name, column in held.items() if number and column.numbers is not None},
+    )
+
+
+def _compared(feature: Feature, bins: Bins, codes: Mapping[SetName, Codes], held: Mapping[SetName, Values]) -> ColumnFidelity:
+    counts = {name: np.bincount(coded, minlength=bins.size).astype(np.int64) for name, coded in codes.items()}
+    others: list[SetName] = [name for name in held if name != "real"]
+    return ColumnFidelity(
+        table=feature.table,
+        name=feature.name,
+        kind=feature.kind,
+        paired=feature.paired,
+        labels=bins.labels,
+        counts=counts,
+        tvd={name: tvd(counts["real"], counts[name]) for name in others},
+        shape={name: shape(held["real"], held[name]) for name in others},
+    )

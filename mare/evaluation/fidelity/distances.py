@@ -1,0 +1,105 @@
+"""Distances between two histograms or cross-tabs of the same bins, and between two samples of numbers.
+
+Normalised KL and Cramér's V as in the paper (mare-2024, VI); an empty side is at distance 1 from any other, and at 0 from an
+empty one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .features import Numbers, Values
+
+Counts = NDArray[np.int64]
+Table = NDArray[np.integer] | NDArray[np.float64]
+"""Counts, or what they are on average."""
+
+
+def tvd(real: Table, other: Table) -> float:
+    """Total variation distance: half the sum of all differences of shares."""
+    if not real.sum() or not other.sum():
+        return float(bool(real.sum()) != bool(other.sum()))
+    return float(0.5 * np.abs(real / real.sum() - other / other.sum()).sum())
+
+
+def normalised_kl(real: Table, other: Table) -> float:
+    """1 / (1 + KL(real || other)), over cells that one of them has. The other gets a tenth of a row in each: a cell that it lacks
+    costs much, and not all."""
+    p, q = real.ravel().astype(np.float64), other.ravel().astype(np.float64)
+    if not p.sum() or not q.sum():
+        return float(p.sum() == q.sum())
+    kept = (p + q) > 0
+    p, q = p[kept] + 1e-9, q[kept] + 0.1
+    p, q = p / p.sum(), q / q.sum()
+    return float(1 / (1 + np.sum(p * np.log(p / q))))
+
+
+def cramers_v(table: Table) -> float:
+    """How much two columns have to do with each other: 0 nothing, 1 one decides the other."""
+    held = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0].astype(np.float64)
+    total = held.sum()
+    if min(held.shape) < 2:
+        return 0.0
+    expected = np.outer(held.sum(axis=1), held.sum(axis=0)) / total
+    return float(np.sqrt(((held - expected) ** 2 / expected).sum() / total / (min(held.shape) - 1)))
+
+
+def by_chance(real: Counts, rows: int) -> float:
+    """The TVD to expect between these rows and so many others from where they come, drawn one by one."""
+    total = int(real.sum())
+    if not total or not rows:
+        return 0.0
+    share = real[real > 0] / total
+    deviation = np.sqrt(share * (1 - share) * (1 / total + 1 / rows))
+    return float(min(1.0, 0.5 * np.sqrt(2 / np.pi) * deviation.sum()))
+
+
+_MOST_STEPS = 1 << 17
+"""Of a longer sample, so many of its order statistics are looked at: the distance is then right to 0.00001."""
+
+
+def ks_distance(real: Numbers, other: Numbers) -> float:
+    """Kolmogorov-Smirnov: the largest distance of the two distribution functions; NULL left out."""
+    a, b = np.sort(real[~np.isnan(real)]), np.sort(other[~np.isnan(other)])
+    if not len(a) or not len(b):
+        return float(bool(len(a)) != bool(len(b)))
+    points = np.concatenate([held[:: max(1, len(held) // _MOST_STEPS)] for held in (a, b)])
+    points.sort()
+    share = [np.searchsorted(held, points, side="right") / len(held) for held in (a, b)]
+    return float(np.abs(share[0] - share[1]).max())
+
+
+def word_distance(real: Values, other: Values) -> float:
+    """TVD over all words that one of them has, none taken together; NULL left out."""
+    place = {word: i for i, word in enumerate(dict.fromkeys((*real.dictionary, *other.dictionary)))}
+
+    def counted(held: Values) -> Counts:
+        if held.words is None or not held.dictionary:
+            return np.zeros(len(place), dtype=np.int64)
+        codes = np.array([place[word] for word in held.dictionary])[held.words[held.words >= 0]]
+        return np.bincount(codes, minlength=len(place)).astype(np.int64)
+
+    return tvd(counted(real), counted(other))
+
+
+def shape(real: Values, other: Values) -> float:
+    """1 - the distance of two columns that bins have no part in, as SDMetrics gives it (KSComplement, TVComplement)."""
+    if real.numbers is not None and other.numbers is not None:
+        return 1 - ks_distance(real.numbers, other.numbers)
+    return 1 - word_distance(real, other)
+
+
+def correlations(columns: list[Numbers]) -> NDArray[np.float64]:
+    """Pearson's correlation of every two columns over the rows where both are there; NaN where one does not vary."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        there = np.array([~np.isnan(column) for column in columns], dtype=np.float64)
+        # Around its own mean each column's squares stay small, so that differences of large sums lose nothing.
+        means = [np.nansum(column) / max(1.0, mask.sum()) for column, mask in zip(columns, there, strict=True)]
+        held = np.array([np.nan_to_num(column - mean) for column, mean in zip(columns, means, strict=True)])
+        rows = there @ there.T
+        sums, squares, products = held @ there.T, (held**2) @ there.T, held @ held.T
+        variance = squares - sums**2 / rows
+        covariance = products - sums * sums.T / rows
+        scale = np.sqrt(variance * variance.T)
+        return np.where(scale > 1e-12 * (1 + squares), covariance / scale, np.nan)

@@ -1,0 +1,164 @@
+"""All pairs of columns: within a row, with every row above, with the two rows before; counted by the kernel that a fit uses.
+
+What a row above or before holds is gathered beside the row itself, with one code more for "there is none", which no table keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.domain import Domain, Marginal
+from mare.evaluation.evaluation import KINDS, Closeness, PairFidelity, PairKind, PairMeans, SetName
+from mare.evaluation.sides import Side
+from mare.stage.kernel import CodedRows, count_dense
+
+from .coding import Coded
+from .distances import Counts, Table, by_chance, cramers_v, normalised_kl, tvd
+from .features import Feature
+
+LOOK_BACK = 2
+KEPT_CELLS = 1 << 22
+"""Of cross-tabs that stay with the result."""
+KEPT_SETS: tuple[SetName, ...] = ("real", "synthetic", "holdout")
+
+_Axis = tuple[Feature, str, int]
+"""A feature, of the row itself ("", 0), of its row in the table above (its name, 0), or of a row before ("", how many)."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    here: Feature
+    there: _Axis
+
+    @property
+    def kind(self) -> PairKind:
+        _, above, back = self.there
+        return "ancestor" if above else "previous" if back else "row"
+
+
+def is_sequence(side: Side, table: str) -> bool:
+    """Whether rows have siblings before them."""
+    link = side.schema.parent(table)
+    return link is not None and link.type == "sequential" and side.above(table) is not None
+
+
+def pairs_of(coded: Coded, table: str) -> Iterator[Pair]:
+    side, own = coded.sets["real"].side, coded.paired(table)
+    for a, b in combinations(own, 2):
+        yield Pair(a, (b, "", 0))
+    for above in side.ancestors(table):
+        for a in own:
+            for b in coded.paired(above):
+                yield Pair(a, (b, above, 0))
+    if is_sequence(side, table):
+        for back in range(1, LOOK_BACK + 1):
+            for a in own:
+                for b in own:
+                    yield Pair(a, (b, "", back))
+
+
+def compare_pairs(coded: Coded, seed: int) -> tuple[PairFidelity, ...]:
+    """Every pair of every table, on all sides and beside columns that have nothing to do with each other."""
+    compared: list[PairFidelity] = []
+    rng, cells = np.random.default_rng(seed), 0
+    alone = {(f.table, f.name): coded.histogram(f) for held in coded.features.values() for f in held if f.paired}
+    for table in coded.features:
+        pairs = list(pairs_of(coded, table))
+        if not pairs:
+            continue
+        counts = {name: count_pairs(coded, name, table, pairs) for name in coded.sets}
+        for i, pair in enumerate(pairs):
+            other, _, back = pair.there
+            real = counts["real"][i]
+            closeness = {name: _closeness(real, counts[name][i]) for name in coded.others}
+            apart = _apart(alone[table, pair.here.name], alone[other.table, other.name])
+            closeness["shuffled"] = _closeness(real, apart * int(real.sum()))
+            drawn = rng.multinomial(int(real.sum()), apart.ravel()).reshape(apart.shape)
+            closeness["independent"] = _closeness(real, drawn)
+            cells += real.size
+            kept = {name: counts[name][i] for name in counts if name in KEPT_SETS} if cells <= KEPT_CELLS else None
+            compared.append(
+                PairFidelity(
+                    table=table,
+                    column=pair.here.name,
+                    other_table=other.table,
+                    other=other.name,
+                    kind=pair.kind,
+                    back=back,
+                    v=cramers_v(real),
+                    closeness=closeness,
+                    correlation=_correlation(coded, pair),
+                    counts=kept,
+                )
+            )
+    return tuple(compared)
+
+
+def count_pairs(coded: Coded, name: SetName, table: str, pairs: Sequence[Pair]) -> list[Counts]:
+    """The cross-tabs of these pairs of one table in one set."""
+    held = coded.sets[name]
+    rows, links = len(held.side.entity[table]), held.side.ancestors(table)
+    before = {back: held.side.previous(table, back) for back in {pair.there[2] for pair in pairs} - {0}}
+    columns: dict[str, np.ndarray] = {}
+    sizes: dict[str, int] = {}
+
+    def axis(feature: Feature, above: str, back: int) -> str:
+        label = f"{above}/{back}/{feature.name}"
+        if label not in columns:
+            codes, size = held.codes[feature.table, feature.name], coded.size(feature)
+            if above or back:
+                at = links[above] if above else before[back]
+                codes = np.append(codes, np.uint8(size))[at]  # the last stands for -1, which is no row
+                size += 1
+            columns[label], sizes[label] = codes, size
+        return label
+
+    marginals = [Marginal.of(axis(pair.here, "", 0), axis(*pair.there)) for pair in pairs]
+    domain = Domain.of(sizes.items())
+    coded_rows = CodedRows(domain, {}, 1, np.zeros(rows, dtype=np.int64), None, columns.__getitem__)
+    tables = count_dense(coded_rows, marginals)
+    return [table if pair.kind == "row" else table[:, :-1] for pair, table in zip(pairs, tables, strict=True)]
+
+
+def _apart(one: Counts, other: Counts) -> NDArray[np.float64]:
+    """The shares that two columns have together on average, when each is shuffled on its own."""
+    return np.outer(one, other) / max(1, int(one.sum()) * int(other.sum()))
+
+
+def _closeness(real: Counts, other: Table) -> Closeness:
+    distance = tvd(real, other)
+    return Closeness(distance, 1 - distance, normalised_kl(real, other), cramers_v(other), by_chance(real, int(other.sum())))
+
+
+def _correlation(coded: Coded, pair: Pair) -> dict[SetName, float] | None:
+    names, matrices = coded.correlations[pair.here.table]
+    if pair.kind != "row" or pair.here.name not in names or pair.there[0].name not in names:
+        return None
+    i, j = names.index(pair.here.name), names.index(pair.there[0].name)
+    found = {name: float(matrix[i, j]) for name, matrix in matrices.items()}
+    return found if np.isfinite(found.get("real", np.nan)) else None
+
+
+def pair_means(pairs: Sequence[PairFidelity], names: Sequence[SetName]) -> dict[SetName, dict[PairKind, PairMeans]]:
+    """Means over the pairs of each table, then over tables: a wide table does not outvote the others."""
+    means: dict[SetName, dict[PairKind, PairMeans]] = {name: {} for name in names}
+    for kind in KINDS:
+        by_table: dict[str, list[PairFidelity]] = {}
+        for pair in pairs:
+            if pair.kind == kind:
+                by_table.setdefault(pair.table, []).append(pair)
+        for name in names if by_table else ():
+            tables = [np.mean([_figures(pair, name) for pair in held], axis=0) for held in by_table.values()]
+            distance, shared, kl, v, v_real, v_error, chance = map(float, np.mean(tables, axis=0))
+            means[name][kind] = PairMeans(distance, shared, kl, v, v_real, v_error, chance, sum(map(len, by_table.values())))
+    return means
+
+
+def _figures(pair: PairFidelity, name: SetName) -> tuple[float, ...]:
+    close = pair.closeness[name]
+    return close.tvd, close.intersection, close.kl, close.v, pair.v, abs(close.v - pair.v), close.chance

@@ -1,0 +1,140 @@
+"""`read_side`: one side of a comparison (real, synthetic, hold-out), read once, typed as the schema says, every row placed.
+
+Rows are read as the stage reads them, but none is cut: what a cap would have taken away is part of what is compared. A table or a
+column that a side lacks is empty there and named in its notes, so that two sides can always be held against each other.
+True rows, outside the gate: internal, not private.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.errors import PlanError
+from mare.finding import Location, open_source
+from mare.graph.dag import DatasetDag
+from mare.planning.planning import open_questions
+from mare.ports import Source
+from mare.schema import Schema
+from mare.schema.checks import settled_or_raise
+from mare.schema.faults import describe
+from mare.stage.database import staging_database
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Of a foreign key: rows that lead nowhere, among those that lead somewhere at all."""
+
+    rows: int
+    of: int
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side, whole. Internal, not private."""
+
+    label: str
+    schema: Schema
+    tables: dict[str, pa.Table]
+    """The tables of the entity, owners before what they own. Columns that the schema describes have its types; keys and foreign
+    keys that it does not describe are texts, as they are compared."""
+    entity: dict[str, Rows]
+    """Of each row, the number of its entity; -1 where it belongs to nobody."""
+    parent: dict[str, Rows]
+    """Of each row, the row of the table above (`above`); -1 where there is none. Below an entity by column: its number."""
+    order: dict[str, Rows]
+    """The rows by entity, parent row and, within a sequence, its order: siblings stand together, the previous one before."""
+    entities: int
+    """Numbers of entities run from 0 to this. Where a table holds them, its row is the number; orphans that the schema calls
+    entities come after."""
+    keys: pa.Array | None = None
+    """Of each entity that a table or a column names, its key as text: whether two sides share entities."""
+    public: dict[str, pa.Table] = field(default_factory=dict)
+    """Public tables, as they are."""
+    lost: dict[str, Lost] = field(default_factory=dict)
+    """By foreign key (`stays.parent`, `labs.itemid`)."""
+    repeated: dict[str, int] = field(default_factory=dict)
+    """By unique key (`stays(hadm_id)`), rows whose key is NULL or another row's."""
+    missing: frozenset[str] = frozenset()
+    """Tables (`labs`) and columns (`labs.value`) that this side does not have."""
+    unread: dict[str, int] = field(default_factory=dict)
+    """By column (`labs.value`), values that say nothing its type can hold, and are NULL here."""
+    notes: tuple[str, ...] = ()
+    """What could not be read, in words."""
+    _words: dict[tuple[str, str], tuple[NDArray[np.int32], tuple[str, ...]]] = field(default_factory=dict, init=False, repr=False)
+    _previous: dict[tuple[str, int], NDArray[np.int32]] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def dag(self) -> DatasetDag:
+        return DatasetDag.of(self.schema)
+
+    def above(self, table: str) -> str | None:
+        """The table that the rows' parents stand in: None for the entity, and where references from several tables own rows."""
+        owners = dict.fromkeys(edge.owner for edge in self.dag.owners(table))
+        return next(iter(owners)) if len(owners) == 1 else None
+
+    def ancestors(self, table: str) -> dict[str, Rows]:
+        """Every table above with columns, nearest first: of each row, its row there, -1 where it has none."""
+        found: dict[str, Rows] = {}
+        rows, at = self.parent[table], self.above(table)
+        if at is None and table != self.dag.entity.name:
+            at, rows = self.dag.entity.name, self.entity[table]
+        while at is not None and at in self.tables:
+            found[at] = np.where(rows < len(self.entity[at]), rows, -1)
+            if (up := self.above(at)) is not None:
+                rows = _followed(self.parent[at], found[at])
+            at = up
+        return found
+
+    def words(self, table: str, column: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+        """A column as texts: of each row its place among the different ones, -1 for NULL; and those. Kept, because many ask."""
+        import pyarrow as pa
+
+        if (table, column) not in self._words:
+            held = self.tables[table].column(column).combine_chunks()
+            if pa.types.is_null(held.type):
+                return np.full(len(held), -1, dtype=np.int32), ()
+            coded = held.cast(pa.large_string()).dictionary_encode()
+            indices = np.asarray(coded.indices.fill_null(-1), dtype=np.int32)
+            self._words[table, column] = indices, tuple(coded.dictionary.to_pylist())
+        return self._words[table, column]
+
+    def previous(self, table: str, back: int) -> NDArray[np.int32]:
+        """Of each row, the sibling that many rows before it; -1 where there is none. Kept, because many ask."""
+        if (table, back) not in self._previous:
+            order, parent = self.order[table].astype(np.int32), self.parent[table]
+            before = np.full(len(order), -1, dtype=np.int32)
+            if back < len(order):
+                whose = parent[order]
+                here, there = order[back:], order[:-back]
+                same = (whose[back:] == whose[:-back]) & (whose[back:] >= 0)
+                before[here[same]] = there[same]
+            self._previous[table, back] = before
+        return self._previous[table, back]
+
+
+def _followed(rows: Rows, places: Rows) -> Rows:
+    """``rows`` at these places, -1 where there is no place."""
+    if not len(rows):
+        return np.full(len(places), -1, dtype=np.int64)
+    return np.where(places >= 0, rows[places], -1)
+
+
+def read_side(schema: Schema, location: Location | Source | object) -> Side:
+    """Read every table of the entity. A schema with open questions is refused as `plan` refuses it."""
+    settled_or_raise(schema)
+    if faults := open_questions(schema):
+        raise PlanError(describe(faults, schema.name or "schema"), faults)
+    from .side_reader import SideReader
+
+    with open_source(location) as reader, staging_database() as connection:
+        return SideReader(schema, reader, reader.reflect(), connection).side()

@@ -1,0 +1,184 @@
+"""`split`: a source in two, whole entities at a time: what is fitted, and a hold-out that the fit has not seen.
+
+Everything is read once, so that each row is the same row whatever is asked of it. Public tables and pools go to both sides; a row
+that belongs to nobody goes to neither, as a fit drops it. Both targets hold true rows: internal, not private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.errors import PlanError, SourceError
+from mare.finding import Location, open_sink, open_source
+from mare.graph.dag import DatasetDag
+from mare.ports import Located, Sink, SinkTable, Source
+from mare.schema import Schema
+from mare.schema.loading import load_schema
+from mare.schema.reflection import Peek, ReflectedTable, Reflection
+from mare.stage.loading import reading_of
+from mare.whereabouts import refuse_overlap
+
+from .sides import Side, read_side
+from .whole_tables import whole_tables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+HOLDOUT = 0.2
+_BATCH = 1 << 16
+
+
+@dataclass(frozen=True)
+class Split:
+    """What went where: rows by table, of the two targets."""
+
+    rows: Mapping[str, tuple[int, int]]
+    nobodys: Mapping[str, int]
+    """Rows that belong to nobody, and are in neither."""
+    entities: tuple[int, int]
+
+
+def split(
+    schema: Schema | str | Path,
+    source: Location,
+    to: tuple[Location, Location],
+    *,
+    fraction: float = HOLDOUT,
+    seed: int = 0,
+    replace: bool = False,
+) -> Split:
+    """Write the entities of a source into two targets: this ``fraction`` of them, drawn by ``seed``, into the second.
+
+    Both hold true rows.
+    """
+    if not 0 < fraction < 1:
+        raise PlanError(f"the fraction is {fraction:g}; it is the second target's part of the entities, between 0 and 1.")
+    if isinstance(schema, str | Path):
+        schema = load_schema(schema)
+    with ExitStack() as stack:
+        reader = stack.enter_context(open_source(source))
+        sinks = [stack.enter_context(open_sink(target, replace=replace)) for target in to]
+        for sink in sinks:
+            refuse_overlap(reader, sink)
+        _refuse_twice(*sinks)
+        held = _Held.of(schema, reader)
+        side = read_side(schema, held)
+        second = _drawn(side.entities, fraction, seed)
+        tables = held.sink_tables(schema)
+        for sink in sinks:
+            sink.create(tables)
+        return _pour(held, side, [table.table.name for table in tables], second, sinks)
+
+
+def _refuse_twice(first: Sink, second: Sink) -> None:
+    if isinstance(first, Located) and isinstance(second, Located) and first.place().overlaps(second.place()):
+        raise PlanError(f"both parts would go to {first.label}. Give two targets.")
+
+
+def _drawn(entities: int, fraction: float, seed: int) -> NDArray[np.bool_]:
+    """Which entities go to the second target. The last stands for -1, nobody."""
+    wanted = round(entities * fraction)
+    if not 0 < wanted < entities:
+        raise SourceError(
+            f"{entities:,} entities cannot be split so that both parts have some: {fraction:g} of them is {wanted:,}."
+        )
+    drawn = np.zeros(entities + 1, dtype=np.bool_)
+    drawn[np.random.default_rng(seed).permutation(entities)[:wanted]] = True
+    return drawn
+
+
+def _pour(held: _Held, side: Side, tables: Sequence[str], second: NDArray[np.bool_], sinks: Sequence[Sink]) -> Split:
+    rows: dict[str, tuple[int, int]] = {}
+    nobodys: dict[str, int] = {}
+    for name in tables:
+        whole = held.columns(name)
+        masks = [np.ones(whole.num_rows, dtype=np.bool_)] * 2
+        logical = held.logical.get(name, name)
+        if logical in side.entity:
+            entity = side.entity[logical]
+            masks = [(entity >= 0) & ~second[entity], (entity >= 0) & second[entity]]
+            nobodys |= {name: lost} if (lost := int((entity < 0).sum())) else {}
+        for sink, mask in zip(sinks, masks, strict=True):
+            for batch in whole.filter(mask).to_batches(_BATCH):
+                sink.write(name, batch)
+        rows[name] = int(masks[0].sum()), int(masks[1].sum())
+    return Split(rows, nobodys, (len(second) - 1 - int(second.sum()), int(second.sum())))
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Every table of the schema, all its columns, in memory: a source that gives the same rows in the same order each time."""
+
+    label: str
+    reflection: Reflection
+    tables: dict[str, pa.Table]
+    """By stored name; columns also in the forms in which they are compared."""
+    logical: dict[str, str] = field(default_factory=dict)
+    """Stored name → the schema's."""
+
+    @classmethod
+    def of(cls, schema: Schema, reader: Source) -> _Held:
+        import pyarrow as pa
+
+        reflection = reader.reflect()
+        wanted = whole_tables(schema)
+        held = cls(reader.label, reflection, {})
+        for name in DatasetDag.of(schema).generation_order():
+            stored = reflection.table(name)
+            if stored is None:
+                raise SourceError(f"{reflection.label} has no table {name!r}. It has: {', '.join(t.name for t in reflection)}.")
+            needs = next((table for table in wanted if table.name == name and table.held_by is None), None)
+            compared = reading_of(needs, wanted, reflection, {}).columns(needs) if needs is not None else ()
+            names = {column.name.casefold() for column in stored.columns}
+            asked = [c.name for c in stored.columns] + [c for c in compared if c.casefold() not in names]
+            batches = list(reader.read(stored.name, asked))
+            if not batches:
+                batches = [pa.record_batch([pa.array([], type=pa.string()) for _ in asked], names=asked)]
+            held.tables[stored.name] = pa.Table.from_batches(batches).unify_dictionaries()
+            held.logical[stored.name] = name
+        return held
+
+    def columns(self, name: str) -> pa.Table:
+        stored = self.reflection.table(name)
+        assert stored is not None
+        return self.tables[stored.name].select([column.name for column in stored.columns if not column.generated])
+
+    def sink_tables(self, schema: Schema) -> list[SinkTable]:
+        """As the source has them; a foreign key to a table that is not written goes, and rows may come in any order."""
+        stored = [table for name in self.tables if (table := self.reflection.table(name)) is not None]
+        return [_sink_table(table, set(self.tables)) for table in stored]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        return None
+
+    def reflect(self) -> Reflection:
+        return self.reflection
+
+    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        stored = self.reflection.table(table)
+        assert stored is not None
+        held = self.tables[stored.name]
+        folded = {name.casefold(): name for name in held.column_names}
+        asked = [name if name in held.column_names else folded[name.casefold()] for name in columns]
+        yield from held.select(asked).rename_columns(list(columns)).to_batches(_BATCH)
+
+    def peek(self, table: str, column: str, max_values: int) -> Peek:
+        return Peek()
+
+
+def _sink_table(table: ReflectedTable, written: set[str]) -> SinkTable:
+    kept = tuple(key for key in table.foreign_keys if key.table in written)
+    computed = tuple((i, column) for i, column in enumerate(table.columns) if column.generated)
+    plain = tuple(column for column in table.columns if not column.generated)
+    return SinkTable(replace(table, columns=plain, foreign_keys=kept, computed=computed), tuple(key.columns for key in kept))

@@ -1,0 +1,74 @@
+"""A split goes between entities: every one of them is whole, on one side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import mare
+from mare.errors import MareError
+from mare.evaluation.sides import read_side
+from tests.clinic import changed, clinic, clinic_schema
+
+WHOLE = clinic(100, 1)
+
+
+def test_entities_stay_whole_and_every_row_is_somewhere(tmp_path: Path) -> None:
+    done = mare.split(clinic_schema(), WHOLE, (tmp_path / "train", tmp_path / "holdout.sqlite"), fraction=0.3, seed=5)
+    assert done.entities == (70, 30)
+    train, holdout = (read_side(clinic_schema(), tmp_path / name) for name in ("train", "holdout.sqlite"))
+    assert train.keys is not None
+    assert holdout.keys is not None
+    assert set(train.keys.to_pylist()).isdisjoint(holdout.keys.to_pylist())
+    for table in ("patients", "stays", "takes"):
+        sizes = train.tables[table].num_rows, holdout.tables[table].num_rows
+        assert sum(sizes) == len(WHOLE[table])
+        assert done.rows[table] == sizes
+    assert train.lost["takes.parent"].rows == holdout.lost["takes.parent"].rows == 0
+    assert done.rows["drugs"] == (4, 4)
+
+
+def test_the_seed_decides_who_goes_where() -> None:
+    def who(seed: int) -> list[int]:
+        first: dict[str, pd.DataFrame] = {}
+        second: dict[str, pd.DataFrame] = {}
+        mare.split(clinic_schema(), WHOLE, (first, second), seed=seed)
+        return sorted(second["patients"]["pid"])
+
+    assert who(1) == who(1)
+    assert who(1) != who(2)
+    assert len(who(1)) == 20
+
+
+def test_rows_of_nobody_are_in_neither_and_said() -> None:
+    lost = changed(WHOLE, "stays", lambda f: f.assign(pid=[9999, *f["pid"][1:]]))
+    first: dict[str, pd.DataFrame] = {}
+    second: dict[str, pd.DataFrame] = {}
+    done = mare.split(clinic_schema(), lost, (first, second))
+    assert done.nobodys["stays"] == 1
+    assert len(first["stays"]) + len(second["stays"]) == len(WHOLE["stays"]) - 1
+
+
+def test_values_come_out_as_they_went_in() -> None:
+    first: dict[str, pd.DataFrame] = {}
+    second: dict[str, pd.DataFrame] = {}
+    mare.split(clinic_schema(), WHOLE, (first, second), fraction=0.5)
+    both = pd.concat([first["stays"], second["stays"]]).sort_values("sid").reset_index(drop=True)
+    pd.testing.assert_frame_equal(both, WHOLE["stays"].sort_values("sid").reset_index(drop=True), check_dtype=False)
+
+
+@pytest.mark.parametrize("fraction", [0, 1, -1, 0.001])
+def test_a_part_without_an_entity_is_refused(fraction: float) -> None:
+    with pytest.raises(MareError):
+        mare.split(clinic_schema(), WHOLE, ({}, {}), fraction=fraction)
+
+
+def test_the_source_is_never_a_target(tmp_path: Path) -> None:
+    mare.split(clinic_schema(), WHOLE, (tmp_path / "a", tmp_path / "b"))
+    with pytest.raises(MareError):
+        mare.split(clinic_schema(), tmp_path / "a", (tmp_path / "a", tmp_path / "c"), replace=True)
+    with pytest.raises(MareError, match="Give two targets"):
+        mare.split(clinic_schema(), tmp_path / "a", (tmp_path / "c", tmp_path / "c"))
+    assert not (tmp_path / "c").exists()
