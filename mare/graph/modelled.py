@@ -16,7 +16,7 @@ from mare.schema.columns import Identifier, Ordinal
 from mare.schema.conditions import ending_by_codes
 from mare.schema.faults import describe
 from mare.schema.links import Reference
-from mare.schema.relative import Relative
+from mare.schema.relative import PARENT_ROW, Anchor, Relative
 from mare.schema.sameness import shared_columns
 
 from .dag import DatasetDag
@@ -36,6 +36,8 @@ class TableParts:
     Of an unrolled row: its key and derived values."""
     items: tuple[str, ...] = ()
     """Names of the head's columns that `history_by` tells items apart by."""
+    rooms: tuple[str, ...] = ()
+    """Free history of the context: how much time there is below a row of the parent (`room(claims.incident_date)`)."""
     references: tuple[str, ...] = ()
     """Same-entity references: they are in the head, and the row they lead to may be looked at."""
 
@@ -77,7 +79,29 @@ def table_parts(schema: Schema, dag: DatasetDag, name: str) -> TableParts:
     first += [*items, *positions]
     head = tuple(values[c] for c in values if c in first)
     rows = tuple(v for c, v in values.items() if c not in first)
-    return TableParts(context, head, rows, free, items, positions)
+    return TableParts(context, head, rows, free, items, rooms(schema, name, table, link), positions)
+
+
+def rooms(schema: Schema, name: str, table: Table, link: Parent | None) -> tuple[str, ...]:
+    """What is told of how much time there is below a row of the parent: of the first column that follows one of its dates,
+    between bounds of its own or the calendar's."""
+    parent = schema.parent_name(name)
+    if link is None or link.type == "associative" or parent not in schema.tables:
+        return ()
+    for column, kind in table.columns.items():
+        if not isinstance(kind, Ordinal) or kind.determined is not None or not isinstance(kind, Relative):
+            continue
+        starts = kind.first if kind.first is not None else kind
+        during = kind.during if kind.first is None else None
+        begins = during[0] if during is not None else starts.after
+        bounded = kind.min is not None and kind.max is not None
+        if begins is not None and bounded and Anchor.parse(begins).scope in (PARENT_ROW, parent):
+            return (room_name(name, column),)
+    return ()
+
+
+def room_name(table: str, column: str) -> str:
+    return f"room({table}.{column})"
 
 
 def presence(name: str) -> str:

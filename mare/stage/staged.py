@@ -20,7 +20,7 @@ from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup
 from mare.graph.modelled import presence
-from mare.relational.coding import Links, Uncoded, code_rows, points_above, points_linked, read_rows
+from mare.relational.coding import Links, Uncoded, code_rows, points_above, points_linked, read_rows, told_rooms
 from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, seen_columns
 from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, paces_along, rank_codes
 from mare.relational.sharing import context_codes, first_rows, rows_above
@@ -148,6 +148,9 @@ class Staged:
         rows, read = self._reads.pop(table)
         most = staged.needs.max_rows if staged.needs.parent is not None else None
         self._placed[table], outside = code_rows(replace(rows, codec=codec), read, most)
+        if rooms := told_rooms(codec, rows.related, self.placed, self._points.__getitem__):
+            above = staged.needs.owners[0]
+            self._placed[above] = replace(self._placed[above], free={**self._placed[above].free, **rooms})
         before = self.notes.outside
         counted = {f"{table}.{name}": count + before.get(f"{table}.{name}", 0) for name, count in outside.items()}
         self.notes = replace(self.notes, outside={**before, **counted})
