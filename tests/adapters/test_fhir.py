@@ -186,6 +186,8 @@ def test_a_pressure_is_a_row_for_each_component(tmp_path: Path) -> None:
     rows = read(written(tmp_path, "Observation", both), "observation", "id", "code", "value_text", "value_number")
     assert next(tuple(row.values()) for row in rows) == ("o", "85354-9", "high", None)
     assert len(rows) == 3
+    nameless = {name: value for name, value in panel.items() if name != "id"}
+    assert [row["id"] for row in read(written(tmp_path, "Observation", nameless), "observation", "id")] == [None, None]
 
 
 def test_a_drug_may_stand_in_the_request_or_inside_it(tmp_path: Path) -> None:
