@@ -33,7 +33,10 @@ UNTOLD = (
 _NOTES = "INTERNAL, NOT PRIVATE: true numbers of what the fit left out. Not to be handed over with the release."
 
 ORPHANS = "Rows without a parent: `orphans: entity` in that table's `parent:` makes them entities of their own."
-ROWS = "Rows that are not as long as the header: correct the file, or quote fields that hold a separator."
+ROWS = (
+    "Rows that cannot be read: in CSV, with more or fewer fields than the header (correct the file, or quote fields that hold a "
+    "separator); in a FHIR export, lines that are no resource of their file's type."
+)
 VALUES = "Values that are not of the column's type: correct them in the source, or declare the column as text there."
 ENCODING = (
     "Values in another encoding come out with \ufffd: say how the files are written, after their place "
@@ -103,7 +106,7 @@ def left_out_lines(notes: LocalNotes, schema: Schema) -> Iterator[str]:
 def _entries(notes: LocalNotes, schema: Schema) -> Iterator[Entry]:
     for place, count in notes.unread.items():
         if place in schema.tables:
-            yield f"{place}: {count:,} rows with more or fewer fields than the header were left out {INTERNAL}", ROWS
+            yield f"{place}: {count:,} rows that cannot be read were left out {INTERNAL}", ROWS
         else:
             yield f"{place}: {count:,} values that its type in the source cannot hold were read as NULL {INTERNAL}", VALUES
     for place, count in notes.undecoded.items():

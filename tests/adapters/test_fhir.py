@@ -38,11 +38,11 @@ def one(folder: Path, resource: str, **content: object) -> dict[str, Any]:
 
 
 def test_files_are_tables_by_the_type_that_their_names_say(tmp_path: Path) -> None:
-    for name in ("Patient.ndjson", "1.Encounter.ndjson", "Observation-2024_01.ndjson"):
+    for name in ("Patient.ndjson", "1.Encounter.ndjson", "Observation-2024_01.ndjson", "MimicObservationLabevents.ndjson"):
         (tmp_path / name).write_text("")
     for name in ("Patient.001.ndjson.gz", "Condition.000.NDJSON.GZ"):
         (tmp_path / name).write_bytes(gzip.compress(b""))
-    for name in ("Immunization.ndjson", "PatientEncounter.ndjson", "Patient.Encounter.ndjson", "manifest.json"):
+    for name in ("Immunization.ndjson", "PatientEncounter.ndjson", "Patientlike.ndjson", "manifest.json"):
         (tmp_path / name).write_text("")
     with open_source(tmp_path) as source:
         reflection = source.reflect()
@@ -50,7 +50,7 @@ def test_files_are_tables_by_the_type_that_their_names_say(tmp_path: Path) -> No
     assert {left.name for left in reflection.left_out} == {
         "Immunization.ndjson",
         "PatientEncounter.ndjson",
-        "Patient.Encounter.ndjson",
+        "Patientlike.ndjson",
         "manifest.json",
     }
     assert "Patient, Encounter" in next(left.reason for left in reflection.left_out if left.name == "Immunization.ndjson")
@@ -62,6 +62,13 @@ def test_files_one_folder_down_and_files_of_other_kinds_beside_them_are_found(tm
     (tmp_path / "wards.csv").write_text("ward\nw\n")
     assert [row["id"] for row in read(tmp_path, "patient", "id")] == ["a"]
     assert read(tmp_path, "wards") == [{"ward": "w"}]
+
+
+def test_a_folder_may_say_the_type_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "Patient").mkdir()
+    for name in "ab":
+        (tmp_path / "Patient" / f"{name}.ndjson").write_text(json.dumps({"resourceType": "Patient", "id": name}))
+    assert [row["id"] for row in read(tmp_path, "patient", "id")] == ["a", "b"]
 
 
 def test_a_folder_without_a_type_says_how_files_are_named(tmp_path: Path) -> None:
@@ -179,6 +186,8 @@ def test_a_pressure_is_a_row_for_each_component(tmp_path: Path) -> None:
     rows = read(written(tmp_path, "Observation", both), "observation", "id", "code", "value_text", "value_number")
     assert next(tuple(row.values()) for row in rows) == ("o", "85354-9", "high", None)
     assert len(rows) == 3
+    nameless = {name: value for name, value in panel.items() if name != "id"}
+    assert [row["id"] for row in read(written(tmp_path, "Observation", nameless), "observation", "id")] == [None, None]
 
 
 def test_a_drug_may_stand_in_the_request_or_inside_it(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """A FHIR bulk export as a source: files of a JSON resource a line (ndjson), each type of resource a table.
 
-Which type a file holds is said by its name: `Patient.ndjson`, `Patient.000.ndjson`, `1.Patient.ndjson.gz`. All files of a type
-are one table. A line is a row by itself: one that is no JSON, no resource or one of another type is left out and counted
-(`unread`), never refused, for a refusal would tell that somebody has such a line. Memory holds one line and one batch.
+Which type a file holds is said by its name (`Patient.ndjson`, `1.Patient.000.ndjson.gz`, `MimicPatient.ndjson`) or by that of its
+folder (`Patient/0f3a.ndjson`). All files of a type are one table. A line is a row by itself: one that is no JSON, no resource or
+one of another type is left out and counted (`unread`), never refused, for a refusal would tell that somebody has such a line.
+Memory holds one line and one batch.
 """
 
 from __future__ import annotations
@@ -36,10 +37,12 @@ def is_ndjson(path: Path) -> bool:
 
 
 def resource_of(path: Path) -> str | None:
-    """The type of resource that a file's name says; None where it says none, or several."""
+    """The type of resource that a file's name says, or else that of its folder; None where neither says one, and one alone."""
     match = _NDJSON.fullmatch(path.name)
-    words = re.split(r"[^A-Za-z]+", match["stem"]) if match is not None else []
-    named = [resource for resource in RESOURCES if resource in words]
+    stem = match["stem"] if match is not None else ""
+    named = [resource for resource in RESOURCES if re.search(rf"{resource}(?![a-z])", stem)]
+    if not named and path.parent.name in RESOURCES:
+        return path.parent.name
     return named[0] if len(named) == 1 else None
 
 

@@ -307,5 +307,6 @@ def _views(observation: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
     if not inside or any(name.startswith("value") for name in observation):
         yield observation
     shared = {name: value for name, value in observation.items() if not name.startswith(("value", "component", "code"))}
+    name = word(observation.get("id"))
     for number, component in enumerate(inside, 1):
-        yield {**shared, **component, "id": f"{word(observation.get('id'))}#{number}"}
+        yield {**shared, **component, "id": None if name is None else f"{name}#{number}"}
