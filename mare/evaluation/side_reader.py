@@ -113,12 +113,15 @@ class SideReader:
             there = " AND ".join(f"f{i} IS NOT NULL" for i in range(len(table.foreign)))
             ((filled,),) = self._execute(f"SELECT count(*) FROM {raw} WHERE {there}").fetchall()
             self.lost[f"{name}.parent"] = Lost(int(filled) - int((self.parent[name] >= 0).sum()), int(filled))
-        for columns in (self.schema.tables[name].key, *self.schema.tables[name].unique):
+        key = self.schema.tables[name].key
+        for columns in (key, *self.schema.tables[name].unique):
             if columns and all(column in table.key for column in columns):
-                keys = ", ".join(f"k{table.key.index(column)}" for column in columns)
-                there = " AND ".join(f"k{table.key.index(column)} IS NOT NULL" for column in columns)
-                ((kept,),) = self._execute(f"SELECT count(*) FROM (SELECT DISTINCT {keys} FROM {raw} WHERE {there})").fetchall()
-                self.repeated[f"{name}({', '.join(columns)})"] = size - int(kept)
+                places = [f"k{table.key.index(column)}" for column in columns]
+                there = " AND ".join(f"{place} IS NOT NULL" for place in places)
+                distinct = f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(places)} FROM {raw} WHERE {there})"
+                ((filled, kept),) = self._execute(f"SELECT count(*) FILTER ({there}), ({distinct}) FROM {raw}").fetchall()
+                # NULL repeats nothing, but a key that is NULL is none.
+                self.repeated[f"{name}({', '.join(columns)})"] = (size if columns == key else int(filled)) - int(kept)
         self.values[name] = self._values(table, raw)
         self._execute(f"DROP TABLE {raw}")
 

@@ -22,7 +22,7 @@ from mare.evaluation.evaluation import BrokenKind as Kind
 from mare.evaluation.sides import Side
 from mare.relational.judging import judged
 from mare.schema.caps import link_cap
-from mare.schema.columns import AnyColumn, Column, Date, Listed, Ordinal
+from mare.schema.columns import AnyColumn, Column, Date, Listed, Ordinal, Quantity
 from mare.schema.condition_grammar import parse_condition
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
 
@@ -82,8 +82,7 @@ def _column_rules(real: Side, table: str) -> Iterator[Rule]:
             listed = frozenset(map(canonical, column.possible))
             yield "domain", where, "is none of the declared values", partial(_outside, table=table, name=name, listed=listed)
         if isinstance(column, Ordinal):
-            low, high = _measure(column.promised("min")), _measure(column.promised("max"))
-            ends = -np.inf if low is None else low, np.inf if high is None else high
+            ends = _declared(column)
             if ends != (-np.inf, np.inf):
                 yield "domain", where, "lies outside the declared bounds", partial(_beyond, table=table, name=name, ends=ends)
             yield from _orders(real, table, name, column)
@@ -128,6 +127,17 @@ def _outside(side: Side, table: str, name: str, listed: frozenset[str]) -> Found
 def _beyond(side: Side, table: str, name: str, ends: tuple[float, float]) -> Found:
     numbers = _measured(side, table, name)
     return int(((numbers < ends[0]) | (numbers > ends[1])).sum()), int((~np.isnan(numbers)).sum())
+
+
+def _declared(column: Ordinal) -> tuple[float, float]:
+    """The declared bounds. Between 0.2 and 0.8 there is no number without decimals: those that come out are the nearest."""
+    low, high = _measure(column.promised("min")), _measure(column.promised("max"))
+    ends = [-np.inf if low is None else low, np.inf if high is None else high]
+    if isinstance(column, Quantity) and np.isfinite(ends).any():
+        ticks = column.ticks()
+        for place, (tick, outward) in enumerate(zip(column.bounds(ticks), (min, max), strict=True)):
+            ends[place] = ends[place] if tick is None else outward(ends[place], float(tick * ticks.unit))
+    return ends[0], ends[1]
 
 
 def _measure(bound: object) -> float | None:
