@@ -54,6 +54,6 @@ def won(epsilon: float) -> list[float]:
 
 @pytest.mark.filterwarnings("ignore")
 def test_an_outlier_shows_at_a_huge_epsilon_and_not_at_a_sane_one() -> None:
-    """At ε = 0.5 nobody is right more often than √e/(1 + √e) = 62 %; each of three games exceeds a half by chance one time in 40."""
+    """At ε = 0.5 nobody is right more often than √e/(1 + √e) = 62 %; each of three games exceeds a half by chance in 1 of 40."""
     assert max(won(10_000.0)) > 0.5
     assert max(won(0.5)) <= 0.5
