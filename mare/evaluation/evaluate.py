@@ -54,6 +54,8 @@ def evaluate(
         schema = load_schema(schema)
     if not isinstance(schema, Schema):
         raise PlanError(f"schema is a {type(schema).__name__}. Give what mare.load_schema returns, or the path of its YAML file.")
+    if seed < 0:
+        raise PlanError(f"the seed is {seed}; it is a whole number from 0 on.")
     tell = watch or (lambda step: None)
     asked = read_questions(Path(questions)) if questions is not None else ()
     places: dict[SetName, Location] = {"real": real, "synthetic": synthetic}

@@ -34,7 +34,7 @@ def evaluate(
         Path | None, typer.Option("--json", metavar="FILE", help="Write every figure into this file. Not to be handed over.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the file if there is one.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the independent draw and the shuffled sequences beside it.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the independent draw and the shuffled sequences beside it.")] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Hold a synthetic database against the real one, and say what is close, what is not, and what is broken.
