@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.text import Text
 
 HERE = Path(__file__).resolve().parent
-FILES = ("oncology.sqlite", "again.sqlite", "draft.yaml", "reviewed.yaml", "oncology.mare", "synthetic.sqlite")
+FILES = ("oncology.sqlite", "again.sqlite", "draft.yaml", "reviewed.yaml", "oncology.mare", "synthetic.sqlite", "card.html")
 
 console = Console(highlight=False)
 
@@ -74,6 +74,9 @@ def main(folder: Path, patients: int) -> None:
     say("shuffled: the real columns, each in random order. No relation is left.")
     say(f"\n{patients:,} patients and ε = 2 leave noise, and other noise in every run.")
     say("More patients, less noise: make demo PATIENTS=40000 (a few minutes).")
+    title("8  The card", "Which columns to trust, by the noise alone: nobody looks at a patient for it.")
+    run("mare card oncology.mare", until="How to read it")
+    run("mare card oncology.mare -o card.html")
     say(f"\nDone in {time.monotonic() - began:.0f} seconds. Everything is in {folder}", soft_wrap=True)
     if not all(found.values()):
         sys.exit("the synthetic database is not sound: this is a bug in mare")

@@ -34,16 +34,20 @@ if TYPE_CHECKING:
     from mare.schema_verbs import check as check
     from mare.schema_verbs import draft as draft
     from mare.schema_verbs import picture as picture
+    from mare.verdicts.card import Card as Card
+    from mare.verdicts.card import card as card
 
 _HOMES = {
     "Budget": "mare.privacy.budget",
     "BudgetFile": "mare.privacy.budget_file",
+    "Card": "mare.verdicts.card",
     "Ledger": "mare.privacy.ledger",
     "MareError": "mare.errors",
     "Plan": "mare.planning.plan",
     "Release": "mare.release.release",
     "Schema": "mare.schema.schema",
     "__version__": "mare.installed",
+    "card": "mare.verdicts.card",
     "check": "mare.schema_verbs",
     "draft": "mare.schema_verbs",
     "dump_schema": "mare.schema.yaml_writing",

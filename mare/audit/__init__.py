@@ -14,6 +14,7 @@ from .physical import SourceAudit, physical_audit, source_audit
 from .report import INTERNAL, AuditReport, CanaryReport, QueryAudit, ReplayAudit
 from .rows_met import Met, RowsMet, meet_rows
 from .tape import account_faults, tape_audit
+from .words import audit_document, audit_in_words, read_audit
 
 __all__ = [
     "INTERNAL",
@@ -27,10 +28,13 @@ __all__ = [
     "Session",
     "SourceAudit",
     "account_faults",
+    "audit_document",
+    "audit_in_words",
     "canary_audit",
     "mechanism_audit",
     "meet_rows",
     "physical_audit",
+    "read_audit",
     "session_audit",
     "source_audit",
     "tape_audit",

@@ -2,7 +2,8 @@
 
 Between the schema and the PDAG. A node is what a model has to generate. Keys, foreign keys, identifiers, positions,
 text and determined columns are filled in without a model; references to ancestors, other entities, pools and broken ones
-too. References to a row of the same entity, to public tables and to earlier rows are nodes.
+too. References to a row of the same entity, to public tables and to earlier rows are nodes; and so is whether there is anything,
+where an identifier or a reference to a pool or to a row of one's own may be NULL.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Parent, Schema, Table
-from mare.schema.columns import Ordinal
+from mare.schema.columns import Identifier, Ordinal
 from mare.schema.conditions import ending_by_codes
 from mare.schema.faults import describe
 from mare.schema.links import Reference
@@ -79,6 +80,11 @@ def table_parts(schema: Schema, dag: DatasetDag, name: str) -> TableParts:
     return TableParts(context, head, rows, free, items, positions)
 
 
+def presence(name: str) -> str:
+    """What a model calls whether a column or reference is there at all."""
+    return f"exists({name})"
+
+
 def goes_along(link: Parent, reference: Reference) -> bool:
     """Whether the rows of a sequence come in the order of the rows that they refer to."""
     if reference.kind != "same_entity" or reference.by != "interval" or link.type != "sequential":
@@ -98,15 +104,23 @@ def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dic
         for column, kind in table.columns.items()
         if column not in taken and kind.determined is None and kind.modelled and kind.same_for is None
     }
+    for column, kind in table.columns.items():
+        if (
+            isinstance(kind, Identifier)
+            and kind.nullable
+            and kind.determined is None
+            and column not in taken | set(table.key or ())
+        ):
+            values[presence(column)] = GroupColumn(presence(column), "exists", column)
     for reference, described in table.references.items():
         columns = set(table.reference_columns(reference))
         if columns <= foreign or columns & via or columns <= set(table.ignore_columns):
             continue
         if described.kind in ("public", "earlier", "same_entity"):
             values[reference] = GroupColumn(reference, "value", reference)
-        elif described.kind == "owned" and described.nullable:
+        elif described.kind in ("owned", "pool") and described.nullable:
             # Whether there is a row of one's own is learned with the owner; that row itself has its own group.
-            values[f"exists({reference})"] = GroupColumn(f"exists({reference})", "exists", reference)
+            values[presence(reference)] = GroupColumn(presence(reference), "exists", reference)
     return values
 
 

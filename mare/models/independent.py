@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import Codes, Marginal, OptionValue, Task, norm_subtract, smallest_dtype
+from mare.domain import Codes, Marginal, OptionValue, Task, norm_subtract, smallest_dtype, without_unclear
 from mare.errors import PlanError, ReleaseError
 
+from .clarity import Clarity, Margin, read_clarity
 from .protocol import FittedModel, Workload
 
 if TYPE_CHECKING:
-    from mare.privacy.curator import Curator
+    from mare.privacy.curator import Curator, NoisyCounts
 
 NEGATIVES = ("norm-sub", "clip")
 _PREFIX = "column."
@@ -34,7 +35,7 @@ def nonnegative(counts: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
     """
     if rule == "clip":
         return np.maximum(counts, 0.0)
-    total = float(counts.sum())
+    total = float(counts[np.isfinite(counts)].sum())
     if total <= 0:
         return np.zeros_like(counts)
     return norm_subtract(counts, total)
@@ -52,6 +53,7 @@ class FittedIndependent:
     """One distribution per column."""
 
     probabilities: Mapping[str, NDArray[np.float64]]
+    clarity: Clarity | None = None
     looks_at: ClassVar[frozenset[str]] = frozenset()
     row_by_row: ClassVar[bool] = True
 
@@ -67,7 +69,8 @@ class FittedIndependent:
         return Codes(history.rows, drawn)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {_PREFIX + name: weights for name, weights in self.probabilities.items()}
+        clear = {} if self.clarity is None else self.clarity.arrays()
+        return {**{_PREFIX + name: weights for name, weights in self.probabilities.items()}, **clear}
 
 
 class IndependentModel:
@@ -87,12 +90,12 @@ class IndependentModel:
         if not len(task.columns):
             return FittedIndependent({})
         answers = curator.counts([Marginal.of(name) for name in task.columns], share=1.0)
-        return FittedIndependent(
-            {
-                name: _probabilities(answer.values.astype(np.float64), rule)
-                for name, answer in zip(task.columns, answers, strict=True)
-            }
-        )
+        named = dict(zip(task.columns, answers, strict=True))
+        drawn = {}
+        for name, answer in named.items():
+            known = without_unclear(answer.values.astype(np.float64), task.nulls.get(name), answer.standard_deviation)
+            drawn[name] = _probabilities(known, rule)
+        return FittedIndependent(drawn, Clarity({name: _margin(drawn[name], answer) for name, answer in named.items()}))
 
     def load(self, task: Task, arrays: Mapping[str, NDArray[np.generic]]) -> FittedModel:
         probabilities: dict[str, NDArray[np.float64]] = {}
@@ -103,7 +106,12 @@ class IndependentModel:
             probabilities[name] = weights.astype(np.float64)
             if not (np.isfinite(weights).all() and (weights >= 0).all() and abs(float(weights.sum()) - 1) < 1e-6):  # type: ignore[operator]
                 raise ReleaseError(f"group {task.group!r}: the distribution of {name!r} is not one.")
-        return FittedIndependent(probabilities)
+        return FittedIndependent(probabilities, read_clarity(task, arrays))
+
+
+def _margin(drawn: NDArray[np.float64], answer: NoisyCounts) -> Margin:
+    total = max(float(answer.rows.sum()), answer.rows_deviation * len(drawn) ** 0.5, 1e-9)
+    return Margin(drawn, answer.rows_deviation / total, total)
 
 
 def _negatives(task: Task) -> str:

@@ -38,7 +38,8 @@ class FittedModel(Protocol):
     """A model after fitting: numbers that were paid for, and nothing else.
 
     It may say ``looks_at``, the names of the history that it uses: then no other is gathered for it. And ``row_by_row``: that
-    it draws by nothing but ``rng.random(history.rows)``, a number for each row; then rows are drawn in large chunks at once.
+    it draws by nothing but ``rng.random(history.rows)``, a number for each row; then rows are drawn in large chunks at once. And
+    ``clarity``, how far its tables stood clear of the noise (`mare.models.clarity`): what the card goes by.
     """
 
     def sample(self, history: Codes, rng: np.random.Generator) -> Codes:

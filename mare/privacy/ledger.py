@@ -162,6 +162,14 @@ class Ledger:
         self._accountant.charge(charge.cost, charge.total_variation, charge.delta)
         self._charges.append(replace(charge, phase=self._phase) if self._phase else charge)
 
+    @property
+    def parts(self) -> dict[str, list[Charge]]:
+        """The charges by what they were spent on: the steps of a fit, and each column group by its name."""
+        parts: dict[str, list[Charge]] = {}
+        for charge in self._charges:
+            parts.setdefault(_STEPS.get(charge.phase, charge.view), []).append(charge)
+        return parts
+
     def _repr_html_(self) -> str:
         """For notebooks."""
         return f"<pre>{escape(self.render())}</pre>"
@@ -350,10 +358,7 @@ def _summed(ledger: Ledger, width: int) -> list[str]:
     if not ledger.charges:
         return ["Nothing was measured."]
     unit = "epsilon" if ledger.budget.pure else "rho"
-    parts: dict[str, list[Charge]] = {}
-    for charge in ledger.charges:
-        parts.setdefault(_STEPS.get(charge.phase, charge.view), []).append(charge)
-    rows = [_sum_row(part, charges, float(ledger.total)) for part, charges in parts.items()]
+    rows = [_sum_row(part, charges, float(ledger.total)) for part, charges in ledger.parts.items()]
     rows.append(_sum_row("all of it", ledger.charges, float(ledger.total)))
     head = ("what it was spent on", "choices", "other answers", "numbers", unit, "share")
     lines = paragraph(f"What was measured: {len(ledger.charges):,} charges, summed up (--full has a line for each):", width)

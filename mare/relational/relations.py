@@ -107,7 +107,7 @@ class TableRelations:
     items: tuple[str, ...] = ()
     """What `history_by` tells items apart by."""
     exists: tuple[str, ...] = ()
-    """References to a row of one's own that may be missing."""
+    """Identifiers, and references to a pool or to a row of one's own, that may be missing: whether they are is modelled."""
     ending: Condition | None = None
     """What ends a sequence, where that stands in the context."""
     columns: Mapping[str, AnyColumn] | None = None
@@ -153,7 +153,7 @@ def relations(
                 references[reference] = Ranked(declared.table, size, declared.nullable, onward)
             elif isinstance(declared, EarlierReference):
                 references[reference] = Stepped(declared.back, declared.itself, declared.nullable)
-        exists = tuple(r for r, declared in described.references.items() if declared.kind == "owned" and declared.nullable)
+        exists = tuple(c.column for c in (*parts.head, *parts.rows) if c.role == "exists" and c.column is not None)
         ending = parse_condition(described.ends.when) if described.ends and any(c.role == "ends" for c in parts.context) else None
         unrolled = unrolling(schema, name, public, chosen.get(name))
         related[name] = TableRelations(unrolled, references, parts.items, exists, ending, described.columns)
@@ -169,6 +169,9 @@ def _words(
 ) -> Words:
     table = public[reference.table]
     vocabulary = table.vocabulary(reference.column, reference.where)
+    if reference.learn and not len(vocabulary):
+        # An excerpt may lack a whole domain: then it restricts nothing, and which keys occur is learned all the same.
+        vocabulary = table.vocabulary(reference.column)
     keys = tuple(range(len(vocabulary))) if chosen is None else tuple(chosen)
     if isinstance(strangers, LearnedValues):
         vocabulary = vocabulary.with_strangers(strangers.values, table.rows.num_rows)

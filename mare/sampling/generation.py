@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mare.domain import CodeArray, Codes, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
+from mare.graph.modelled import presence
 from mare.relational.filling import VIA
 from mare.relational.placing import NOWHERE, Index, Placed, PlacedTables
 from mare.relational.relations import Ranked
@@ -68,7 +69,7 @@ def _place_owned(run: Run, table: str, codes: Coded) -> None:
     for edge, (owner, reference) in enumerate(run.made.owned_by[table]):
         rows = np.arange(run.tables[owner].rows, dtype=np.int64)
         if reference in run.related(owner).exists:
-            name = f"exists({reference})"
+            name = presence(reference)
             part: Part = "rows" if name in run.tables[owner].codes["rows"] else "head"
             rows = np.flatnonzero(run.tables[owner].codes[part][name]).astype(np.int64)
         parents.append(rows)

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from .card import card_ratios
 from .evaluating import evaluating_ratios
 from .fidelity import fidelity_ratios
 from .noise import noise_ratios
@@ -37,6 +38,7 @@ def main() -> int:
             evaluating_ratios(place),
             fidelity_ratios(place),
             worlds_ratios(),
+            card_ratios(place),
         )
         for ratios in parts:
             for r in ratios:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mare.audit import audit_in_words, read_audit
 from tests.command_line import mare
 from tests.privacy.physical_formats import write_csv, write_sqlite
 from tests.privacy.physical_hospital import SCHEMA, hospital, with_text_keys
@@ -42,6 +43,20 @@ def test_a_fit_in_which_nobody_shows_passes_and_a_pipe_is_told_no_number(world: 
     assert "ratio" in report
     assert "every entity many times over, rows, batches and columns in another order" in report
     assert stat.S_IMODE((world / "report.txt").stat().st_mode) == 0o600
+
+
+def test_a_report_as_json_is_read_back_in_words_and_replaced_by_its_like_alone(world: Path) -> None:
+    asked = ("audit", "s.yaml", "--from", "hospital.sqlite", "--entities", 0, "-o", "audit.json")
+    assert mare(*asked, folder=world).returncode == 0
+    assert stat.S_IMODE((world / "audit.json").stat().st_mode) == 0o600
+    document = read_audit(world / "audit.json")
+    assert (document["epsilon"], document["status"]) == (2.0, "internal, not private")
+    (told,) = audit_in_words(document)
+    assert told.startswith("Tape audit: no proof of a fault.")
+    (world / "audit.json").write_text('{"somebody": "else\'s"}')
+    refused = mare(*asked, "--replace", folder=world)
+    assert refused.returncode != 0
+    assert "is not the report of an audit" in refused.stderr
 
 
 def test_a_leak_ends_with_code_1(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,22 @@ def test_the_python_works(page: str, clone: Path, monkeypatch: pytest.MonkeyPatc
         exec(compile(code, page, "exec"), {"__name__": "__main__"})
 
 
+def test_the_guide_of_the_card_works_and_states_the_bounds_that_hold(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mare.verdicts.card import COARSE, MARGIN, TRUST
+
+    page = "docs/guides/the-card.md"
+    for command in commands(page):
+        done = run_here(command, clone)
+        assert done.returncode == 0, f"$ {command}\n{done.stdout}\n{done.stderr}"
+    monkeypatch.chdir(clone)
+    for code in blocks(page, "python"):
+        exec(compile(code, page, "exec"), {"__name__": "__main__"})
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert f"| **trust** | at most {100 * TRUST:g} % |" in text
+    assert f"| **coarse** | at most {100 * COARSE:g} % |" in text
+    assert f"expected error times {MARGIN:g} " in text
+
+
 def test_the_picture_is_what_mare_draws() -> None:
     import mare as library
 

@@ -11,6 +11,7 @@ _VERBS: tuple[str, ...] = (
     "fit",
     "sample",
     "synth",
+    "card",
     "ledger",
     "budget",
     "audit",

@@ -30,7 +30,10 @@ def audit(
     epsilon: Annotated[float, typer.Option(help="The budget of the fits that are made, and thrown away.")] = 2.0,
     delta: Delta = DEFAULT_DELTA,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the whole report into this file. Not to be handed over.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Write the report into this file, as JSON where it ends in .json. Not to be handed over."
+        ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the file if there is one.")] = False,
     unsafe_peeked: Annotated[
@@ -72,10 +75,12 @@ def _verdict(audited: SourceAudit, output: Path | None) -> str:
 
 def _check_report(output: Path, replace: bool) -> None:
     """A report is written over another report alone: never over the data that is audited."""
+    from mare.audit.words import KIND
     from mare.cli.outputs import check_like, check_path
 
     check_path(output, "a file for the report", ReleaseError, overwrite=replace)
-    check_like(output, "the report of an audit", ReleaseError, lambda beginning: beginning.startswith(_HEAD.encode()))
+    beginnings = (_HEAD.encode(), f'{{\n  "{KIND}"'.encode())
+    check_like(output, "the report of an audit", ReleaseError, lambda beginning: beginning.startswith(beginnings))
 
 
 _HEAD = "INTERNAL, NOT PRIVATE: not to be handed over with a release."
@@ -83,18 +88,26 @@ _HEAD = "INTERNAL, NOT PRIVATE: not to be handed over with a release."
 
 def _write(audited: SourceAudit, plan: Plan, file: Path) -> None:
     """For its owner's eyes only; with what it takes to file it beside a release."""
+    import json
     from datetime import UTC, datetime
 
+    from mare.audit import audit_document
     from mare.files import write_whole
     from mare.installed import __version__
     from mare.privacy.occasion import utc
     from mare.schema.yaml_writing import schema_hash
 
-    facts = [
+    if file.suffix == ".json":
+        facts = {"how": audited.how, "made": utc(datetime.now(UTC)), "mare": __version__, "schema": schema_hash(plan.schema)}
+        claimed = {"epsilon": plan.budget.epsilon, "delta": plan.budget.delta}
+        document = audit_document(audited.report, None, **facts, **claimed)
+        write_whole(file, json.dumps(document, indent=2, ensure_ascii=False) + "\n", private=True)
+        return
+    lines = [
         f"Made: {utc(datetime.now(UTC))}, with mare {__version__}",
         f"Schema SHA-256: {schema_hash(plan.schema)} (as in the ledger of a release)",
         f"Fitted with: epsilon = {plan.budget.epsilon:g}, delta = {plan.budget.delta:g}; the fits were thrown away",
         "How to read it: moved is how far an entity's absence moves the exact answer, paid is the distance that the noise was "
         "made for, both in the norm that is named (L1, L2, or the largest change). A ratio above 1 would be a broken promise.",
     ]
-    write_whole(file, "\n".join([_HEAD, *facts, "", audited.render(), ""]), private=True)
+    write_whole(file, "\n".join([_HEAD, *lines, "", audited.render(), ""]), private=True)

@@ -73,18 +73,24 @@ def show(
     as_json: bool,
     document: SchemaDocument | None = None,
     told: Collection[str] = (),
+    *,
+    with_card: bool = False,
 ) -> None:
-    """What was written, what was left out unless it was ``told`` already, what is in doubt, and the release's status when it is
-    not private.
+    """What was written, what was left out unless it was ``told`` already, what is in doubt, what it is good for, and the
+    release's status when it is not private.
 
     The schema's ``document`` is there where it was fitted just now: a draft may still ask to be looked at.
     """
-    from mare.cli.telling import describe_doubts, print_json, remark, tell_doubts, tell_reviews, warn_status
+    from mare.cli.telling import describe_doubts, page_width, print_json, remark, tell_doubts, tell_reviews, warn_status
+    from mare.verdicts import card as make_card
+    from mare.verdicts.words import short_lines
 
+    card = make_card(release) if with_card and (as_json or not quiet) else None
     if as_json:
         written = {"target": sink.label, "status": release.status, "rows": dict(poured.rows)}
         told = {"left_out": list(sink.notes), "notes": list(poured.notes), "doubts": describe_doubts(release)}
-        print_json({**written, **told, **({"reviews": document.reviews} if document is not None else {})})
+        carded = {"card": card.to_dict()} if card is not None else {}
+        print_json({**written, **told, **({"reviews": document.reviews} if document is not None else {}), **carded})
     elif not quiet:
         for table, rows in poured.rows.items():
             typer.echo(f"{sink.label}: {table}, {rows:,} rows")
@@ -93,4 +99,6 @@ def show(
         tell_doubts(release, quiet)
         if document is not None:
             tell_reviews(document, quiet)
+        if card is not None:
+            typer.echo("\n".join(short_lines(card, page_width())))
     warn_status(release)

@@ -64,7 +64,7 @@ def synth(
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
     from mare.cli.ddl import check_ddl, scripts_of, write_ddl
-    from mare.cli.telling import open_target, tell_left_out
+    from mare.cli.telling import open_target, remark, tell_left_out
     from mare.finding import open_source
     from mare.planning.planning import plan
     from mare.ports import Foresees
@@ -118,4 +118,6 @@ def synth(
         if release is not None and output is None:
             rescue(release)
         raise
-    show(release, sink, poured, quiet, as_json, document, told)
+    show(release, sink, poured, quiet, as_json, document, told, with_card=True)
+    if output is not None:
+        remark(f"Next: mare card {output} says why, and -o card.html writes it for others", quiet or as_json)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mare.domain import SAME, Axis, Codes, Domain, Ladder, Task, drawing, smallest_dtype
 from mare.errors import ReleaseError
+from mare.models.clarity import Clarity, read_clarity
 
 from .candidates import Family
 from .noisy_tables import Table
@@ -39,6 +40,7 @@ class FittedPrivBayes:
     """False: of rows that are drawn together, every value gets its quota, up to one row."""
     beginning: Beginning | None = None
     """What first rows of sequences are drawn from, where they have a network of their own."""
+    clarity: Clarity | None = None
     _ladders: dict[Axis, Ladder] = field(default_factory=dict)
 
     @property
@@ -125,6 +127,8 @@ class FittedPrivBayes:
                     arrays[f"level.{place}.{number}"] = self.levels[parent].astype(np.int32)
         if not self.replacement:
             arrays["quotas"] = np.ones(1, dtype=np.int32)
+        if self.clarity is not None:
+            arrays |= self.clarity.arrays(names)
         if self.beginning is not None:
             arrays |= {f"{_FIRST}{name}": array for name, array in self.beginning.network.arrays().items()}
         return arrays
@@ -214,7 +218,9 @@ class _Loading:
             conditionals[child] = self._table(place, name, shape)
             known |= set() if child.same_as_lag else {name}
         with_quotas = "quotas" in self._arrays
-        return FittedPrivBayes(self._sizes, tuple(families), conditionals, self._levels, self._carried, not with_quotas)
+        clarity = read_clarity(self._task, self._arrays)
+        drawn = self._levels, self._carried, not with_quotas
+        return FittedPrivBayes(self._sizes, tuple(families), conditionals, *drawn, clarity=clarity)
 
     def _names(self, key: str, what: str) -> list[str]:
         links, names = self._arrays.get(key), self._task.domain.names

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mare.domain import Axis, Marginal, OptionValue, Task, norm_subtract
 from mare.models.protocol import FittedModel, Workload
 
-from .agreement import agreed_conditionals
+from .agreement import agreed_conditionals, clarity_of
 from .candidates import Candidates, carried_columns
 from .fitted import Beginning, FittedPrivBayes, first_task, load_fitted, row_before
 from .network import Evidence, GreedySearch
@@ -90,7 +90,9 @@ def _network(curator: Curator, task: Task, settings: Settings) -> FittedPrivBaye
     conditionals = agreed_conditionals(task, settings, curator.coarsenings, families, singles, tables)
     looked_at = {axis for family in families for axis in family.parents if axis.level}
     levels = {axis: curator.coarsenings[axis.column][axis.level - 1].codes for axis in looked_at}
-    return FittedPrivBayes(sizes, tuple(families), conditionals, levels, carried, settings.replacement, beginning)
+    clarity = clarity_of(task, curator.coarsenings, singles, tables)
+    drawn = settings.replacement, beginning
+    return FittedPrivBayes(sizes, tuple(families), conditionals, levels, carried, *drawn, clarity)
 
 
 def _beginning(curator: Curator, task: Task, settings: Settings, entities: float, single: Measured) -> Beginning | None:

@@ -138,5 +138,5 @@ def test_values_are_staged_as_declared(declared: str, stored: pa.Array, expected
         load_rows(connection, "empty", table, [])
         kinds = [connection.sql(f"DESCRIBE {name}").fetchall() for name in ("t", "empty")]
     assert [row[0] for row in rows] == expected * 2
-    assert counted.get("x", 0) == 2 * unread
+    assert counted.unread.get("x", 0) == 2 * unread
     assert [row[1] for row in kinds[0] if row[0] == "v0"] == [row[1] for row in kinds[1] if row[0] == "v0"]

@@ -1,0 +1,89 @@
+"""Expected errors: closed forms on tables that are known, and what they are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mare.domain import norm_subtract
+from mare.fitting import FitOptions, run_fit
+from mare.models.clarity import Margin
+from mare.planning.planning import plan
+from mare.privacy.bits import SeededBits
+from mare.privacy.budget import Budget
+from mare.verdicts.expected import DRAWN, NOT_LISTED, ROWS, WITHIN, ExpectedErrors, noise_error
+from tests.fitted_hospital import fitted_hospital
+from tests.memory_source import MemorySource, hospital_rows, hospital_schema
+
+
+def test_noise_is_half_of_the_mean_noise_of_all_cells() -> None:
+    even = Margin(np.full(10, 0.1), deviation=0.01, rows=1000.0)
+    assert noise_error(even) == pytest.approx(10 * 0.01 * np.sqrt(2 / np.pi) / 2)
+
+
+def test_it_is_what_simulated_noise_does_to_a_table() -> None:
+    rng, truth, deviation = np.random.default_rng(1), np.full(8, 1 / 8), 0.01
+    noisy = truth + rng.normal(0, deviation, (4000, 8))
+    away = np.abs(noisy - truth).sum(axis=1).mean() / 2
+    assert noise_error(Margin(truth, deviation, 1000.0)) == pytest.approx(away, rel=0.02)
+
+
+def test_an_empty_cell_takes_no_noise_along() -> None:
+    full, sparse = np.full(4, 0.25), np.append(np.full(4, 0.25), np.zeros(60))
+    assert noise_error(Margin(sparse, 0.01, 1000.0)) == noise_error(Margin(full, 0.01, 1000.0))
+
+
+def test_a_drowned_table_says_nothing_however_sharp_it_looks() -> None:
+    """Noise that is subtracted away may leave one cell with everything in it."""
+    rng, truth = np.random.default_rng(3), np.full(40, 1 / 40)
+    settled = norm_subtract(truth + rng.normal(0, 0.15, 40))
+    assert settled.max() > 0.15
+    assert noise_error(Margin(settled, 0.15, 30.0)) == 1.0
+
+
+def test_more_noise_is_more_error_for_every_column() -> None:
+    quiet, loud = (ExpectedErrors(fitted_hospital(epsilon, private=False)) for epsilon in (50.0, 0.5))
+    schema = fitted_hospital(50.0, private=False).schema
+    places = [(table, column) for table in schema.tables for column in schema.tables[table].columns]
+    pairs = [(quiet.of(*place), loud.of(*place)) for place in places]
+    judged = [(a.error, b.error) for a, b in pairs if a is not None and b is not None]
+    assert len(judged) >= 4
+    assert all(a < b for a, b in judged)
+
+
+def test_rows_below_the_entity_have_an_allowance_and_the_entity_has_none() -> None:
+    errors = ExpectedErrors(fitted_hospital(private=False))
+    below, own = errors.of("stays", "ward"), errors.of("patients", "sex")
+    assert below is not None
+    assert own is not None
+    assert ROWS in dict(below.parts)
+    assert ROWS not in dict(own.parts)
+    assert DRAWN in dict(own.parts)
+    assert NOT_LISTED not in dict(own.parts)
+
+
+def test_a_model_that_says_nothing_is_judged_by_its_charges() -> None:
+    release = fitted_hospital(private=False)
+    arrays = {name: {k: v for k, v in held.items() if not k.startswith("clear.")} for name, held in release.arrays.items()}
+    silent = type(release)(release.schema, release.plan, release.tables, arrays, release.ledger, release.public)
+    told, untold = (ExpectedErrors(one).of("patients", "sex") for one in (release, silent))
+    assert told is not None
+    assert untold is not None
+    assert untold.error >= told.error * 0.99
+    assert release.ledger.budget == Budget(50.0, 1e-9)
+
+
+def test_wide_bins_that_the_schema_declares_are_a_doubt_of_their_own() -> None:
+    def age(bins: int) -> float:
+        rows = MemorySource.of(hospital_rows(patients=200))
+        schema = hospital_schema()
+        patients = schema.tables["patients"]
+        column = patients.columns["age"].model_copy(update={"bins": bins})
+        columns = patients.model_copy(update={"columns": {**patients.columns, "age": column}})
+        made = plan(schema.model_copy(update={"tables": {**schema.tables, "patients": columns}}), Budget(1e4, 1e-9))
+        expected = ExpectedErrors(run_fit(made, rows, FitOptions(bits=SeededBits(1)))).of("patients", "age")
+        assert expected is not None
+        return dict(expected.parts)[WITHIN]
+
+    assert age(2) > 0.3
+    assert age(20) < 0.1
