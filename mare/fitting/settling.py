@@ -210,7 +210,7 @@ def group_levels(group: ColumnGroup, columns: Domain, history: Domain, coded: Ma
         # A row that is not there has a code of its own, on every level.
         absent = not levels and (levels := _levels(coded[column.table], column.part, name, size - 1))
         coarsenings[label] = tuple(_with_absent(level) for level in levels) if absent else levels
-        if label in group.lags and size > 2:
+        if str(column) in group.lags and size > 2:
             coarsenings[label] += (Coarsening(np.arange(size) == size - 1, 2),)
     return {name: levels for name, levels in coarsenings.items() if levels}
 
