@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mare.audit.words import AuditPart, read_audit
 from mare.errors import PlanError, SourceError
 from mare.finding import Location
 from mare.schema import Schema
@@ -41,6 +42,7 @@ def evaluate(
     questions: str | Path | None = None,
     utility: bool = False,
     risk: bool = False,
+    audit: str | Path | None = None,
     seed: int = 0,
     watch: Callable[[str], None] | None = None,
 ) -> Evaluation:
@@ -48,7 +50,8 @@ def evaluate(
 
     ``holdout`` holds other real entities that the fit has not seen (`mare.split`): what could be reached at best. ``questions``
     is a file of SELECT statements that are answered on both sides. ``utility`` tries what the rows are good for, ``risk`` attacks
-    the people in them; both learn with scikit-learn where it is installed. ``seed`` shuffles the baselines.
+    the people in them; both learn with scikit-learn where it is installed. ``audit`` is the JSON of `mare audit`, told in words
+    beside the rest. ``seed`` shuffles the baselines.
     """
     if isinstance(schema, str | Path):
         schema = load_schema(schema)
@@ -58,6 +61,7 @@ def evaluate(
         raise PlanError(f"the seed is {seed}; it is a whole number from 0 on.")
     tell = watch or (lambda step: None)
     asked = read_questions(Path(questions)) if questions is not None else ()
+    audited = None if audit is None else AuditPart(read_audit(audit))
     places: dict[SetName, Location] = {"real": real, "synthetic": synthetic}
     places |= {"holdout": holdout} if holdout is not None else {}
     sides: dict[SetName, Side] = {}
@@ -83,6 +87,8 @@ def evaluate(
     if risk:
         tell("attacking")
         parts["risk"] = assess_risk(schema, sides["real"], sides["synthetic"], sides.get("holdout"), seed=seed)
+    if audited is not None:
+        parts["audit"] = audited
     return Evaluation(
         name=schema.name or "",
         labels={name: side.label for name, side in sides.items()},

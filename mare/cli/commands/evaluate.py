@@ -30,6 +30,9 @@ def evaluate(
     risk: Annotated[
         bool, typer.Option("--risk", help="Attack the people in the real rows; with a hold-out, beside people who are not.")
     ] = False,
+    audit: Annotated[
+        Path | None, typer.Option(help="What mare audit found (its -o audit.json), told in words beside the rest.")
+    ] = None,
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write every figure into this file. Not to be handed over.")
     ] = None,
@@ -66,6 +69,7 @@ def evaluate(
         questions=questions,
         utility=utility,
         risk=risk,
+        audit=audit,
         seed=seed,
         watch=lambda step: remark(f"mare: {step} …", quiet or not watching),
     )
