@@ -17,6 +17,7 @@ from mare.schema import Fault, Schema
 def draft(
     source: Location,
     *,
+    like: str | Path | None = None,
     entity: str | None = None,
     between: tuple[date | str, date | str] | None = None,
     entities: int | None = None,
@@ -24,12 +25,18 @@ def draft(
     """A schema for this source as YAML text, with a REVIEW comment next to everything that a person should look at.
 
     ``between``: the first and the last day of the data; ``entities``: roughly how many there are. Both, if they are public.
+    ``like``: a ready schema's name or a file, taken instead of a draft and cut down to what the source has.
     """
+    from mare.schema.cutting import cut_schema
     from mare.schema.drafting import PublicFacts
     from mare.schema.drafting import draft as draft_reflection
 
     facts = PublicFacts(date.today(), None if between is None else (_day(between[0]), _day(between[1])), entities)
+    if like is not None and entity is not None:
+        raise PlanError("like takes the schema as it is: leave out entity.")
     with open_source(source) as opened:
+        if like is not None:
+            return cut_schema(like, opened.reflect(), facts.between, facts.entities)[0]
         return draft_reflection(opened.reflect(), facts, entity)
 
 

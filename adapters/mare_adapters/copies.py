@@ -10,8 +10,9 @@ import gzip
 import io
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -22,6 +23,8 @@ from .engine import open_duckdb, quoted
 from .locations import file_location, sql_location
 from .sources.csv_files import UTF_8, fields_of_any_length, read_header, split_encoding
 from .sources.duckdb import reflect_duckdb
+from .sources.fhir_files import read_lines, resource_in
+from .sources.fhir_resources import flattened
 from .sources.folder import DataFile, find_files
 
 if TYPE_CHECKING:
@@ -130,11 +133,16 @@ def _linked(file: DataFile, source: Path, folder: Path, rows: RemovedRows) -> in
 
 def _copied_parts(file: DataFile, source: Path, folder: Path, rows: RemovedRows) -> int:
     """How many rows there were."""
-    seen, copy = 0, _copied_csv if file.format == "csv" else _copied_parquet
+    seen = 0
+    copies: dict[str, Callable[[Path, Path, set[int]], tuple[int, int]]] = {
+        "csv": _copied_csv,
+        "parquet": _copied_parquet,
+        "ndjson": partial(_copied_ndjson, file.resource),
+    }
     written: list[Path] = []
     for path in file.paths:
         target = _target(path, source, folder)
-        read, kept = copy(path, target, {place - seen for place in rows.places if place >= seen})
+        read, kept = copies[file.format](path, target, {place - seen for place in rows.places if place >= seen})
         seen += read
         if kept or path == file.paths[0]:
             written.append(target)
@@ -151,6 +159,8 @@ def _is_empty(path: Path, form: str) -> bool:
         import pyarrow.parquet as pq
 
         return bool(pq.read_metadata(path).num_rows == 0)
+    if form == "ndjson":
+        return next(read_lines(path), None) is None
     with _opened(path, "r") as file:
         return sum(1 for _ in zip(file, range(2), strict=False)) < 2
 
@@ -199,6 +209,22 @@ def _copied_csv(path: Path, target: Path, gone: set[int]) -> tuple[int, int]:
             if stays:
                 copy.writelines(lines)
             lines.clear()
+    return read, kept
+
+
+def _copied_ndjson(resource: str, path: Path, target: Path, gone: set[int]) -> tuple[int, int]:
+    """Rows that were read and that were kept. A line is one resource, of one entity, and goes with any of its rows."""
+    read = kept = 0
+    packed = path.name.lower().endswith(".gz")
+    with gzip.GzipFile(target, "wb") if packed else target.open("wb") as copy:
+        for line in read_lines(path):
+            content = resource_in(line, resource)
+            rows = 0 if content is None else sum(1 for _ in flattened(resource, content, ()))
+            stays = gone.isdisjoint(range(read, read + rows))
+            read += rows
+            kept += rows if stays else 0
+            if stays:
+                copy.write(line if line.endswith(b"\n") else line + b"\n")  # one that was too long has lost its end
     return read, kept
 
 

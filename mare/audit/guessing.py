@@ -1,13 +1,16 @@
 """What texts probably mean that a column does not read: it is tried with other fields, and those that read most are offered.
 
-Internal, not private; and words of the data are shown only where many rows hold them.
+Internal, not private; and words of the data are shown only where many entities hold them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mare.ports import Source
 from mare.schema.columns import AnyColumn, Listed, Quantity, TimeColumn
@@ -18,11 +21,14 @@ from mare.stage.database import staging_database
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 LOOKED_AT = 50_000
 """Rows that tell enough."""
 COMMON, LONGEST, SHOWN = 10, 20, 5
-"""A word is shown where so many rows hold it, if it is no longer than this; so many are."""
+"""A word is shown where so many entities hold it, if it is no longer than this; so many are."""
+
+_MANY = f"count(DISTINCT e) FILTER (e >= 0) >= {COMMON}"
 
 _FORMS = ((",", None), (",", "."), (",", " "), (".", ","), (".", " "), (".", "'"))
 _DAYS = ("%d.%m.%Y", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d", "%d-%m-%Y", "%Y/%m/%d", "%d.%m.%y", "%d/%m/%y", "%d %b %Y")
@@ -41,26 +47,51 @@ class Guess:
 NO_GUESS = Guess()
 
 
-def guesses(reader: Source, table: str, columns: Mapping[str, AnyColumn]) -> dict[str, Guess]:
+@dataclass(frozen=True, eq=False)
+class Whose:
+    """Of the rows of a table, in the order in which they were read, whose they are; negative: nobody's."""
+
+    entities: NDArray[np.int64]
+    column: str
+    """What tells that they come in the same order again, as it was asked for; empty: each row is an entity."""
+    texts: Sequence[str | None] = ()
+    """What it said then."""
+
+    def of(self, held: pa.Table, connection: duckdb.DuckDBPyConnection) -> NDArray[np.int64]:
+        """Of these, read once more. Where they come in another order, nobody knows, and no word is shown."""
+        if not self.column:
+            return np.arange(len(held), dtype=np.int64)
+        keys = held.select([self.column]).rename_columns(["t"])
+        connection.register("keys", keys)
+        again = connection.sql(f"SELECT {as_text('t', keys.schema.field('t').type)} FROM keys").fetchall()
+        connection.unregister("keys")
+        same = [text for (text,) in again] == list(self.texts[: len(held)])
+        return self.entities[: len(held)] if same else np.full(len(held), -1, dtype=np.int64)
+
+
+def guesses(reader: Source, table: str, columns: Mapping[str, AnyColumn], whose: Whose) -> dict[str, Guess]:
     """For those of these columns that the source holds as text."""
     import pyarrow as pa
 
     if not columns:
         return {}
     batches, rows = [], 0
-    for batch in reader.read(table, tuple(columns)):
+    for batch in reader.read(table, tuple(dict.fromkeys((*columns, *([whose.column] if whose.column else ()))))):
         batches.append(batch)
         if (rows := rows + len(batch)) >= LOOKED_AT:
             break
     if not batches:
         return {}
     found: dict[str, Guess] = {}
+    every = pa.Table.from_batches(batches).slice(0, LOOKED_AT)
     with staging_database() as connection:
+        entities = pa.array(whose.of(every, connection))
         for name, column in columns.items():
-            held = pa.Table.from_batches([batch.select([name]) for batch in batches]).rename_columns(["t"])
-            connection.register("held", held)
+            held = every.select([name]).rename_columns(["t"])
+            connection.register("held", held.append_column("e", entities))
             raw = held.schema.field("t").type
-            connection.execute(f"CREATE OR REPLACE TABLE texts AS SELECT {as_text('t', raw)} AS t FROM held WHERE t IS NOT NULL")
+            text = as_text("t", raw)
+            connection.execute(f"CREATE OR REPLACE TABLE texts AS SELECT {text} AS t, e FROM held WHERE t IS NOT NULL")
             connection.unregister("held")
             if pa.types.is_string(raw) or pa.types.is_large_string(raw) or pa.types.is_dictionary(raw):
                 found[name] = _guess(connection, column)
@@ -74,7 +105,7 @@ def _guess(connection: duckdb.DuckDBPyConnection, column: AnyColumn) -> Guess:
             write, best, most = text, variant, read
     words = connection.execute(
         f"SELECT t, count(*) AS rows FROM ({_read_texts(best)}) WHERE NOT reads GROUP BY t "
-        f"HAVING rows >= {COMMON} AND length(t) <= {LONGEST} ORDER BY rows DESC, t LIMIT {SHOWN}"
+        f"HAVING {_MANY} AND length(t) <= {LONGEST} ORDER BY rows DESC, t LIMIT {SHOWN}"
     ).fetchall()
     return Guess(write, tuple((str(word), int(rows)) for word, rows in words))
 
@@ -84,11 +115,12 @@ def _variants(connection: duckdb.DuckDBPyConnection, column: AnyColumn) -> Itera
     if isinstance(column, Quantity):
         yield from _numbers(column, _units(connection, column))
     elif isinstance(column, TimeColumn):
-        formats = list(column.formats)
+        # One that reads nothing is what is wrong: the first is also how dates are written.
+        formats = [form for form in column.formats if _read(connection, _with(column, form)) > _read(connection, _with(column))]
         while (added := _next_format(connection, column, formats)) is not None:
             formats.append(added)
             written = f'"{added}"' if len(formats) == 1 else "[" + ", ".join(f'"{form}"' for form in formats) + "]"
-            yield f"format: {written}", column.model_copy(update={"format": tuple(formats)})
+            yield f"format: {written}", _with(column, *formats)
     elif isinstance(column, Listed):
         yield "trim: true", column.model_copy(update={"trim": True})
         if column.possible is not None:
@@ -114,7 +146,7 @@ def _units(connection: duckdb.DuckDBPyConnection, column: Quantity) -> list[str]
     """What stands after the digits of many texts, the column's own unit first; nothing where there are not two."""
     ends = connection.execute(
         "SELECT regexp_extract(t, '[0-9]\\s*([^0-9\\s.,]{1,8})\\s*$', 1) AS unit, count(*) AS rows FROM texts GROUP BY unit "
-        f"HAVING unit <> '' AND rows >= {COMMON} ORDER BY rows DESC, unit LIMIT {SHOWN}"
+        f"HAVING unit <> '' AND {_MANY} ORDER BY rows DESC, unit LIMIT {SHOWN}"
     ).fetchall()
     found = [str(unit) for unit, _ in ends]
     units = [column.unit or found[0], *(unit for unit in found if unit != (column.unit or found[0]))] if found else []
@@ -126,12 +158,15 @@ def _next_format(connection: duckdb.DuckDBPyConnection, column: TimeColumn, form
     days = _DAYS if column.has_day else ()
     clocks = _CLOCKS if column.has_clock else ()
     known = [*days, *(f"{day} {clock}" for day in days for clock in clocks), *(() if column.has_day else clocks)]
-    counts = {
-        form: _read(connection, column.model_copy(update={"format": (*formats, form)})) for form in known if form not in formats
-    }
+    counts = {form: _read(connection, _with(column, *formats, form)) for form in known if form not in formats}
     best = max(counts, key=lambda form: counts[form], default=None)
-    before = _read(connection, column.model_copy(update={"format": tuple(formats)})) if formats else 0
+    before = _read(connection, _with(column, *formats)) if formats else 0
     return best if best is not None and counts[best] > before else None
+
+
+def _with(column: TimeColumn, *formats: str) -> TimeColumn:
+    """The column with these formats; without any, with one that no text is written in."""
+    return column.model_copy(update={"format": formats or ("%%%%",)})
 
 
 def _read(connection: duckdb.DuckDBPyConnection, column: AnyColumn) -> int:
@@ -151,4 +186,4 @@ def _read_texts(column: AnyColumn) -> str:
         if specials := [quoted(canonical(special)) for special in getattr(column, "specials", ())]:
             reads += f" OR trim(t) IN ({', '.join(specials)})"
     plain = column.plain_sql("t", stored_text=True) or "t"
-    return f"SELECT t, p IS NULL OR {reads} AS reads FROM (SELECT t, {plain} AS p FROM texts)"
+    return f"SELECT t, e, p IS NULL OR {reads} AS reads FROM (SELECT t, e, {plain} AS p FROM texts)"

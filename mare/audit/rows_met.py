@@ -17,15 +17,16 @@ import numpy as np
 from mare.codec import OrdinalCodec, ReadTable, RelativeCodec, ScaledCodec, TableCodec, table_codec
 from mare.codec.category import CategoryCodec, CodeCodec
 from mare.finding import Location, open_source
-from mare.fitting.vocabularies import compared_keys, read_public, stage_vocabularies
+from mare.fitting.vocabularies import compared_keys, read_public, stage_vocabularies, undecoded_values
 from mare.graph.pdag import column_groups
 from mare.ports import Source
 from mare.relational.relations import relations
 from mare.schema import Schema
 from mare.stage import LocalNotes, Staged, needs, stage
+from mare.stage.loading import Reading, reading_of
 from mare.stage.staged_tables import StagedTable
 
-from .guessing import NO_GUESS, Guess, guesses
+from .guessing import LOOKED_AT, NO_GUESS, Guess, Whose, guesses
 
 Kind = Literal["unreadable", "outside", "null", "nowhere"]
 """It says nothing that its type can hold; it is none of the values declared; it is NULL and may not be; it refers to nothing."""
@@ -70,8 +71,11 @@ def meet_rows(schema: Schema, source: Location) -> RowsMet:
                     continue
                 codec = table_codec(schema, name, table.needs.values) if table.needs.values else TableCodec(name, {})
                 staged.read(name, codec, related.get(name))
-                met += _guessed(reader, table, [*_columns(staged, table, codec), *_references(staged, table)])
-            return RowsMet(tuple(met), replace(staged.notes, outside={}))
+                found = [*_columns(staged, table, codec), *_references(staged, table)]
+                reading = reading_of(table.needs, tables, reflection, collations)
+                met += _guessed(reader, table, found, _whose(staged, table, reading))
+            undecoded = {**undecoded_values(public), **staged.notes.undecoded}
+            return RowsMet(tuple(met), replace(staged.notes, outside={}, undecoded=undecoded))
 
 
 def _columns(staged: Staged, table: StagedTable, codec: TableCodec) -> Iterator[Met]:
@@ -135,8 +139,22 @@ def _references(staged: Staged, table: StagedTable) -> Iterator[Met]:
             yield Met(table.needs.name, link.name, "nowhere", int(lost), int(of))
 
 
-def _guessed(reader: Source, table: StagedTable, met: Sequence[Met]) -> list[Met]:
+def _whose(staged: Staged, table: StagedTable, reading: Reading) -> Whose:
+    """Whose the rows are as they were read, by a key or foreign key that tells them apart."""
+    needs = table.needs
+    keys = [(f"k{i}", name) for i, name in enumerate(needs.key)] + [(f"f{i}", name) for i, name in enumerate(needs.foreign)]
+    kept = table.row >= 0
+    entities = np.full(staged.notes.read[needs.name], -1, dtype=np.int64)
+    entities[table.row[kept]] = table.entity[kept]
+    if not keys:
+        return Whose(entities, "")
+    at, name = keys[0]
+    texts = staged.connection.sql(f"SELECT {at} FROM {table.raw} ORDER BY rowid LIMIT {LOOKED_AT}").fetchall()
+    return Whose(entities, reading.forms.get(at, name), [row[0] for row in texts])
+
+
+def _guessed(reader: Source, table: StagedTable, met: Sequence[Met], whose: Whose) -> list[Met]:
     """The same, with what the texts of such columns probably mean: they are read once more."""
     columns = {m.column: table.needs.described[m.column] for m in met if m.kind in ("unreadable", "outside")}
-    found = guesses(reader, table.needs.name, columns)
+    found = guesses(reader, table.needs.name, columns, whose)
     return [replace(m, guess=found.get(m.column, m.guess)) if m.kind in ("unreadable", "outside") else m for m in met]

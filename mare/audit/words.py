@@ -6,8 +6,8 @@ An audit looks for a fault. That it finds none is no proof that there is none: t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,19 @@ _FORMAT = 1
 _LIGHT = 0.5
 """A canary that correct noise would show less of than this part of the claim does not test it."""
 _UNITS = {"mu": "μ", "epsilon": "ε"}
+
+
+@dataclass(frozen=True)
+class AuditPart:
+    """An audit as a part of an evaluation."""
+
+    document: Mapping[str, Any]
+
+    def to_json(self) -> Mapping[str, object]:
+        return {**self.document, "words": list(self.words())}
+
+    def words(self) -> Iterator[str]:
+        yield from audit_in_words(self.document)
 
 
 def audit_document(tape: AuditReport | None = None, canary: CanaryReport | None = None, **facts: str | float) -> dict[str, Any]:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from mare.schema.caps import Cap, link_cap
-from mare.schema.columns import Category, Code
+from mare.schema.columns import Category, Code, TimeColumn
 
 from .telling import remark
 
 if TYPE_CHECKING:
     from mare.fitting import Cuts, LocalNotes
     from mare.schema import Schema
+    from mare.schema.calendar import Calendar
     from mare.schema.columns import AnyColumn
     from mare.schema.links import Parent
 
@@ -32,8 +33,15 @@ UNTOLD = (
 _NOTES = "INTERNAL, NOT PRIVATE: true numbers of what the fit left out. Not to be handed over with the release."
 
 ORPHANS = "Rows without a parent: `orphans: entity` in that table's `parent:` makes them entities of their own."
-ROWS = "Rows that are not as long as the header: correct the file, or quote fields that hold a separator."
+ROWS = (
+    "Rows that cannot be read: in CSV, with more or fewer fields than the header (correct the file, or quote fields that hold a "
+    "separator); in a FHIR export, lines that are no resource of their file's type."
+)
 VALUES = "Values that are not of the column's type: correct them in the source, or declare the column as text there."
+ENCODING = (
+    "Values in another encoding come out with \ufffd: say how the files are written, after their place "
+    "(export/?encoding=latin-1), or save them in UTF-8; in a database, correct them there."
+)
 SHARED = "A key that several rows share: each of them has its own copy of what refers to it. Name another `key:` if there is one."
 SAME = "Rows that say otherwise than others of the same list: remove `same_for:` where the value may change."
 UNKNOWN_KEYS = "Keys that are not in a public table: add them there, if they may be known."
@@ -53,8 +61,6 @@ DECLARED = (
     "Values outside a declared domain: mend the fields that are named, if such values are possible. `mare check --read-rows` "
     "says which of them do not read at all."
 )
-
-_SAY_A_DOMAIN = ("values", "after", "before", "during", "within", "min", "max")
 
 Entry = tuple[str, str | None]
 """A fact, and what can be done about its kind."""
@@ -100,9 +106,11 @@ def left_out_lines(notes: LocalNotes, schema: Schema) -> Iterator[str]:
 def _entries(notes: LocalNotes, schema: Schema) -> Iterator[Entry]:
     for place, count in notes.unread.items():
         if place in schema.tables:
-            yield f"{place}: {count:,} rows with more or fewer fields than the header were left out {INTERNAL}", ROWS
+            yield f"{place}: {count:,} rows that cannot be read were left out {INTERNAL}", ROWS
         else:
             yield f"{place}: {count:,} values that its type in the source cannot hold were read as NULL {INTERNAL}", VALUES
+    for place, count in notes.undecoded.items():
+        yield f"{place}: {count:,} values are not UTF-8, or not in the encoding that was said {INTERNAL}", ENCODING
     for table, rows in notes.copies.items():
         if rows:
             parent = schema.parent_name(table)
@@ -122,7 +130,7 @@ def _entries(notes: LocalNotes, schema: Schema) -> Iterator[Entry]:
             yield f"{column}: {rows:,} rows say otherwise than the first of those that share it (`same_for`) {INTERNAL}", SAME
     for column, values in notes.outside.items():
         if values:
-            yield _outside(column, values, columns.get(column))
+            yield _outside(column, values, columns.get(column), schema.calendar)
 
 
 def _cuts(table: str, cuts: Cuts, schema: Schema) -> Iterator[Entry]:
@@ -156,7 +164,19 @@ def _cap_per_row(table: str, link: Parent, cap: Cap, schema: Schema) -> Entry:
     return f"a cap of {cap.rows}, {each}: {cap.why}", ONE_ROW if cap.why == "key = foreign key" else VOCABULARY
 
 
-def _outside(column: str, values: int, declared: AnyColumn | None) -> Entry:
+def domain_fields(declared: AnyColumn | None, calendar: Calendar | None) -> list[str]:
+    """What of a column says its domain. The calendar stands in the columns as their `min` and `max`."""
+    said = {field: getattr(declared, field, None) for field in ("values", "after", "before", "during", "within", "min", "max")}
+    days = {} if calendar is None or not isinstance(declared, TimeColumn) else {"min": calendar.min, "max": calendar.max}
+    names = {
+        field: "calendar" if str(days.get(field)) == str(value)[: len("2019-01-31")] else field
+        for field, value in said.items()
+        if value is not None
+    }
+    return [f"`{name}`" for name in dict.fromkeys(names.values())]
+
+
+def _outside(column: str, values: int, declared: AnyColumn | None, calendar: Calendar | None) -> Entry:
     """Values that took part otherwise than they were; ``declared`` is None for a reference."""
     if declared is None:
         return f"{column}: {values:,} keys that its public table does not have took part as the rest {INTERNAL}", UNKNOWN_KEYS
@@ -167,8 +187,8 @@ def _outside(column: str, values: int, declared: AnyColumn | None) -> Entry:
             f"{column}: {values:,} values outside the range that was learned at this budget were moved into it {INTERNAL}",
             RANGE,
         )
-    fields = [field for field in _SAY_A_DOMAIN if getattr(declared, field, None) is not None]
-    named = f" ({', '.join(f'`{field}`' for field in fields)})" if fields else ""
+    fields = domain_fields(declared, calendar)
+    named = f" ({', '.join(fields)})" if fields else ""
     return (
         f"{column}: {values:,} values outside its domain{named} were moved into it {INTERNAL}",
         DECLARED if fields else None,

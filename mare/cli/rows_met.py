@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .notes import INTERNAL, left_out_lines
+from .notes import INTERNAL, domain_fields, left_out_lines
 
 if TYPE_CHECKING:
     from mare.audit.rows_met import Met, RowsMet
@@ -44,9 +44,7 @@ def _words(met: Met, schema: Schema) -> str:
     if met.kind == "unreadable":
         said = f"{of} do not read as {_OFTEN.get(column.type, 'its type') if column is not None else 'its type'}"
     else:
-        fields = ("values", "min", "max", "after", "before", "during", "within")
-        domain = [f"`{field}`" for field in fields if getattr(column, field, None) is not None]
-        said = f"{of} are outside {', '.join(domain) or 'its values'}"
+        said = f"{of} are outside {', '.join(domain_fields(column, schema.calendar)) or 'its values'}"
     return said + _hints(met)
 
 

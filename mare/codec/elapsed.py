@@ -8,6 +8,9 @@ have, the sampler at those that it has drawn so far (`Advance`).
 
 Where the calendar ends a sequence (`max:`), its gaps are distances, which know nothing of an end. The pace does: what is left
 until then, shared by this row and those after it. So a sequence that is late hurries, and few pass the end.
+
+And how much time there is below a row (`room`), from a date of its own until another of them, or the calendar, ends it: how many
+rows there are below it depends on that more than on most. Who came late has had little time.
 """
 
 from __future__ import annotations
@@ -18,13 +21,14 @@ from dataclasses import replace
 import numpy as np
 
 from mare.domain import CodeArray, drawing, smallest_dtype
+from mare.schema.columns import ROOMS
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW
 
 from .bins import Bins
 from .building import TableCodec
 from .decoding import Walk
 from .ordinal import OrdinalCodec
-from .relative import FirstCodec, Limits, RelativeCodec
+from .relative import FirstCodec, Limits, Placing, RelativeCodec
 from .siblings import Above, Index, Points, Siblings, is_open, limits_of
 from .slots import NULL, ORDINARY
 from .ticks import FURTHEST, Side, Ticks
@@ -37,6 +41,38 @@ def elapsed_name(column: str) -> str:
 
 def pace_name(column: str) -> str:
     return f"pace({column})"
+
+
+def room_placing(codec: TableCodec, name: str) -> Placing:
+    """What a column's first value has to do with the rows above: nothing of its own row, or of one before it, is known yet."""
+    column = _relative(codec, name)
+    placing = column.placing if column.first is None else column.first.placing
+    above = placing.before if placing.before is not None and placing.before.scope not in (SAME_ROW, PREVIOUS_ROW) else None
+    return replace(placing, before=above)
+
+
+def room_codes(codec: TableCodec, name: str, above: Above, rows: int) -> CodeArray:
+    """How much time there is below each of so many rows, by powers of the longest that the calendar allows. ``above`` is where
+    the anchors of `room_placing` are, for each of them."""
+    column, everyone = _relative(codec, name), np.arange(rows, dtype=np.int64)
+    begin, end = column.placing.low, column.placing.high
+    if begin is None or end is None:
+        raise ValueError(f"nothing says between which days {codec.table}.{name} lies")
+    alone = Siblings(rows, everyone, np.zeros(rows, dtype=np.int64))
+    limits, _ = limits_of(room_placing(codec, name), column.scale, {}, above, alone, everyone)
+    first = np.full(rows, -FURTHEST) if limits.low is None else limits.low
+    last = np.full(rows, end) if limits.high is None else np.minimum(limits.high, end)
+    whole = max(1, end - begin)  # public: what the rows hold must not set the powers
+    left = np.where(is_open(first), whole, np.clip(last - first, 0, whole))
+    edges = [whole * 2 ** (-0.5 * step) for step in range(ROOMS - 1, 0, -1)]
+    return np.searchsorted(edges, left, side="right").astype(smallest_dtype(ROOMS))
+
+
+def _relative(codec: TableCodec, name: str) -> RelativeCodec:
+    column = codec.columns[name]
+    if not isinstance(column, RelativeCodec):
+        raise ValueError(f"{codec.table}.{name} depends on nothing")
+    return column
 
 
 def elapsed_ticks(

@@ -197,8 +197,18 @@ class _Walk:
         if column.slots.closes:
             kinds[(kinds == ORDINARY) & known & ~outside & column.placing.closing(self.ticks[name], limits)] = CLOSING
         ordinary = kinds == ORDINARY
+        beyond = self._beyond(name, column) & ((kinds == ORDINARY) | (kinds == FIRST_ROW) | (kinds == CLOSING))
         # What follows something that is nowhere is taken to follow it at once.
-        return Reading(np.where(known, measure, 0), kinds, unread + int((ordinary & known & outside).sum()))
+        return Reading(np.where(known, measure, 0), kinds, unread + int(((ordinary & known & outside) | beyond).sum()))
+
+    def _beyond(self, name: str, column: RelativeCodec) -> Mask:
+        """Which values lie outside the range that is declared beside their anchors: the calendar, mostly."""
+        ticks, there = self.ticks[name], self.kinds[name] == ORDINARY
+        low, high = column.placing.low, column.placing.high
+        below = ticks < low if low is not None else np.zeros(len(ticks), dtype=np.bool_)
+        above = ticks > high if high is not None else np.zeros(len(ticks), dtype=np.bool_)
+        beyond: Mask = there & (below | above)
+        return beyond
 
     def first(self, name: str, first: FirstCodec) -> FirstReading:
         at = np.flatnonzero(self.is_first).astype(np.int64)

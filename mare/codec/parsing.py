@@ -32,6 +32,36 @@ def is_text_type(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+UNDECODED = "[\uef80-\uefff]"
+"""Of bytes that are to be a text, those that are no letters, as a regular expression: a source gives a sign for each of them
+(`mare.ports.Source`), so that two keys that differ still do."""
+NO_LETTER = "\ufffd"
+"""Unicode's mark for any of them, in whatever is a value and not a key: a sign of one's own must not come out."""
+
+
+def marked(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts with that mark, each by itself; all else as it is."""
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(_plain_texts(values), UNDECODED, NO_LETTER) if count_undecoded(values) else values
+
+
+def count_undecoded(values: pa.ChunkedArray) -> int:
+    """Texts that hold such a byte, or the mark of one that somebody else has put there."""
+    import pyarrow.compute as pc
+
+    if not is_text_type(values.type) or pc.all(pc.string_is_ascii(_plain_texts(values))).as_py() is not False:
+        return 0  # nearly all texts: nothing in them can be wrong
+    return int(pc.sum(pc.match_substring_regex(_plain_texts(values), f"{UNDECODED}|{NO_LETTER}")).as_py() or 0)
+
+
+def _plain_texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Arrow looks into texts, and not into views of them."""
+    import pyarrow as pa
+
+    return values.cast(pa.large_string()) if pa.types.is_string_view(values.type) else values
+
+
 def as_texts(values: pa.Array) -> pa.Array:
     """As text, in offsets that reach as far as the column is long."""
     import pyarrow as pa

@@ -4,7 +4,7 @@ from .codes import CodeArray, Codes, remaining_codes, remaining_size, smallest_d
 from .domain import Domain, OptionValue, Task
 from .draws import EvenDraws, Keys, Ladder, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
 from .marginal import DIFFERENT, NO_ROW, SAME, Axis, Coarsening, Coarsenings, Marginal, axis_size
-from .noisy import Estimate, norm_subtract, settled_children, with_mean
+from .noisy import Estimate, norm_subtract, settled_children, with_mean, without_unclear
 
 __all__ = [
     "DIFFERENT",
@@ -37,4 +37,5 @@ __all__ = [
     "smallest_dtype",
     "usual_size",
     "with_mean",
+    "without_unclear",
 ]

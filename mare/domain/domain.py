@@ -95,6 +95,9 @@ class Task:
     length: float | None = None
     """How many rows a sequence has on average, noisy, where rows are sequences and that is known."""
 
+    nulls: Mapping[str, int] = field(default_factory=dict)
+    """By column, the code of NULL: where that does not stand clear of the noise, there is none (`without_unclear`)."""
+
     @cached_property
     def domain(self) -> Domain:
         return self.history.merge(self.columns)

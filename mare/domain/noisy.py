@@ -36,6 +36,23 @@ def norm_subtract(noisy: Table, total: float = 1.0) -> Table:
     return np.asarray(np.maximum(flat - excess[kept[-1]], 0.0).reshape(noisy.shape))
 
 
+UNCLEAR = 3.0
+"""Deviations below which a NULL is taken for noise."""
+
+
+def without_unclear(noisy: Table, code: int | None, deviation: float) -> Table:
+    """A noisy distribution of one column in which this code does not occur, where it does not stand clear of the noise.
+
+    Which values occur is what somebody listed; whether NULL does is often just not known (a file tells nothing of it), and a NULL
+    in three rows of a thousand, in a column that has none, is the first thing that anybody sees.
+    """
+    if code is None or noisy[code] >= UNCLEAR * deviation:
+        return noisy
+    without = noisy.copy()
+    without[code] = -np.inf
+    return without
+
+
 Places = NDArray[np.int64]
 
 CLEAR, FAR = 2.0, 4.0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mare.audit.words import AuditPart, read_audit
 from mare.errors import PlanError, SourceError
 from mare.finding import Location
 from mare.schema import Schema
@@ -24,10 +25,10 @@ from .fidelity.sequences import lengths, stickiness, transitions
 from .fidelity.together import together
 from .fidelity.trajectories import trajectories
 from .questions import answer_all, read_questions
+from .released import released
 from .risk.assess import assess_risk
 from .sides import Side, read_side
 from .timelines import timelines
-from .told_beside import told_beside
 from .utility.assess import assess_utility
 
 if TYPE_CHECKING:
@@ -61,9 +62,12 @@ def evaluate(
         schema = load_schema(schema)
     if not isinstance(schema, Schema):
         raise PlanError(f"schema is a {type(schema).__name__}. Give what mare.load_schema returns, or the path of its YAML file.")
-    parts: dict[str, Part] = told_beside(audit, release)
+    if seed < 0:
+        raise PlanError(f"the seed is {seed}; it is a whole number from 0 on.")
     tell = watch or (lambda step: None)
     asked = read_questions(Path(questions)) if questions is not None else ()
+    audited = None if audit is None else AuditPart(read_audit(audit))
+    parts: dict[str, Part] = {} if release is None else {"release": released(release)}
     places: dict[SetName, Location] = {"real": real, "synthetic": synthetic}
     places |= {"holdout": holdout} if holdout is not None else {}
     sides: dict[SetName, Side] = {}
@@ -88,6 +92,8 @@ def evaluate(
     if risk:
         tell("attacking")
         parts["risk"] = assess_risk(schema, sides["real"], sides["synthetic"], sides.get("holdout"), seed=seed)
+    if audited is not None:
+        parts["audit"] = audited
     return Evaluation(
         name=schema.name or "",
         labels={name: side.label for name, side in sides.items()},

@@ -165,7 +165,7 @@ class SideReader:
         reading = replace(reading_of(there, self.tables, self.reflection, {}), inferred=frozenset())
         asked = reading.columns(there)
         batches = self.reader.read(table.name, asked) if asked else []
-        unread = load_rows(self.connection, raw, there, batches, reading=reading, hashed=False)
+        unread = load_rows(self.connection, raw, there, batches, reading=reading, hashed=False).unread
         self.unread |= {f"{table.name}.{name}": count for name, count in unread.items() if count}
         return self._in_place(raw, table, there)
 

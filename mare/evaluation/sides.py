@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.codec.parsing import is_text_type
 from mare.errors import PlanError
 from mare.finding import Location, open_source
 from mare.graph.dag import DatasetDag
@@ -103,7 +104,8 @@ class Side:
             held = self.tables[table].column(column).combine_chunks()
             if pa.types.is_null(held.type):
                 return np.full(len(held), -1, dtype=np.int32), ()
-            coded = held.cast(pa.large_string()).dictionary_encode()
+            texts = held if is_text_type(held.type) else held.cast(pa.string())
+            coded = texts.dictionary_encode()
             indices = np.asarray(coded.indices.fill_null(-1), dtype=np.int32)
             self._words[table, column] = indices, tuple(coded.dictionary.to_pylist())
         return self._words[table, column]
@@ -134,7 +136,12 @@ def read_side(schema: Schema, location: Location | Source | object) -> Side:
     settled_or_raise(schema)
     if faults := open_questions(schema):
         raise PlanError(describe(faults, schema.name or "schema"), faults)
+    import pyarrow as pa
+
     from .side_reader import SideReader
 
+    pa.default_memory_pool().release_unused()
     with open_source(location) as reader, staging_database() as connection:
+        # Keys and words are short, and free text is not read: half the bytes do to say where each begins.
+        connection.execute("SET arrow_large_buffer_size = false")
         return SideReader(schema, reader, reader.reflect(), connection).side()

@@ -61,6 +61,8 @@ def split(
     """
     if not 0 < fraction < 1:
         raise PlanError(f"the fraction is {fraction:g}; it is the second target's part of the entities, between 0 and 1.")
+    if seed < 0:
+        raise PlanError(f"the seed is {seed}; it is a whole number from 0 on.")
     if isinstance(schema, str | Path):
         schema = load_schema(schema)
     with ExitStack() as stack:

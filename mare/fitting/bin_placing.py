@@ -8,7 +8,7 @@ Everything here is public or post-processing: the first grids come from the sche
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
@@ -24,12 +24,14 @@ from mare.privacy.fine_histograms import FineHistogram, quantile_bins, quantile_
 from mare.privacy.grids import Grid
 
 from .coarse_to_fine import Cut, by_factors, evenly
-from .weighing import Weighed
+from .tapering import tapered
+from .weighing import Weighed, pieces
 
 COARSE = 8
 """Equal cells of a first look."""
-HIDDEN = 0.005
-"""Where the noise could hide more than this part of the rows beyond a learned bound, the bound moves one mark further out."""
+HIDDEN, BEYOND = 0.005, 1 / 64
+"""Where the noise could hide more than this part of the rows beyond a learned bound, the bound moves one mark further out; and
+the part of the rows of the last piece that may lie beyond it where they thin out."""
 FACTORS = 8
 """Parts of a wide cell that is drawn from by factors."""
 _EPOCH = datetime(1970, 1, 1)
@@ -43,6 +45,7 @@ _LARGEST_POWER = 18
 """10^18 is the last power of ten below the furthest tick."""
 _NUMBERS = (*(float(digit * 10**power) for power in range(_LARGEST_POWER) for digit in (1, 2, 5)), 1e18)
 _USUAL_NUMBERS = (0.0, 1000.0)
+ONE = Fraction(1)
 
 
 def open_grid(calendar: Calendar | None, placed: OpenBins) -> Grid:
@@ -66,27 +69,90 @@ def _marks(calendar: Calendar | None) -> list[float]:
     return [-mark for mark in reversed(_NUMBERS)] + [0.0, *_NUMBERS]
 
 
-def learned_order(found: Weighed, calendar: Calendar | None, placed: OpenBins) -> LearnedOrder:
-    """The bounds in ticks: those that the schema gives stay.
-
-    A bound is the end of what stood clear, one mark further where much may be hidden beyond it. Where nothing did, what is usual
-    is as good a guess as any.
-    """
-    edges, marks = found.histogram.grid.edges, _marks(calendar)
-    low, high = edges[found.first], edges[found.last]
-    if not found.clear:
-        usual = _USUAL_NUMBERS if calendar is None else tuple(float(calendar.tick(date(y, 1, 1))) for y in _USUAL_YEARS)
-        low, high = usual
-    elif 2 * found.histogram.deviation > HIDDEN * float(found.histogram.noisy.sum()):
-        # never across zero: what is never negative would become so
-        low = low if low == 0 else marks[max(0, bisect_left(marks, low) - 1)]
-        high = high if high == 0 else marks[min(len(marks) - 1, bisect_right(marks, high))]
+def learned_order(found: Weighed, calendar: Calendar | None, placed: OpenBins, unit: Fraction = ONE) -> LearnedOrder:
+    """The bounds in ticks: those that the schema gives stay. Where nothing stood clear, what is usual is as good a guess as any.
+    ``unit`` is what a tick of a number stands for."""
+    seen = _Seen(found, calendar, placed, unit)
+    low, high = (seen.end(upwards=upwards) for upwards in (False, True)) if found.clear else seen.usual
     first, last = int(low), int(high) - 1
     if placed.low is not None:
         return LearnedOrder(None, max(last, placed.low))
     if placed.high is not None:
         return LearnedOrder(min(first, placed.high), None)
     return LearnedOrder(first, max(first, last))
+
+
+def vague_ends(found: Weighed, calendar: Calendar | None, placed: OpenBins, unit: Fraction = ONE) -> list[str]:
+    """Ends that are guessed: something stood clear there, beyond the usual, in a piece as long as a cell of the first grid."""
+    seen, sides = _Seen(found, calendar, placed, unit), (("lower", placed.low, False), ("upper", placed.high, True))
+    return [side for side, given, upwards in sides if found.clear and given is None and seen.is_vague(upwards=upwards)]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the looks for bounds have seen, and where its ends are. All ends are in ticks."""
+
+    found: Weighed
+    calendar: Calendar | None
+    placed: OpenBins
+    unit: Fraction
+
+    @property
+    def usual(self) -> tuple[float, float]:
+        if self.calendar is None:
+            return _USUAL_NUMBERS[0], float(int(_USUAL_NUMBERS[1] / self.unit))
+        first, last = (float(self.calendar.tick(date(year, 1, 1))) for year in _USUAL_YEARS)
+        return first, last
+
+    @property
+    def _usual_size(self) -> tuple[float, float]:
+        """The same where values below zero were seen: what is usual there is as large."""
+        low, high = self.usual
+        return (low if self.calendar is not None else -high), high
+
+    def end(self, *, upwards: bool) -> float:
+        """Where values end on one side: where what stood clear ends, one mark further where much may be hidden beyond it; but no
+        further out than the rows of the last piece reach if they thin out as ends do. And a piece from a thousand to 10^18 says
+        that something lies there, not that it is 10^18: then values end with the cell of the first grid in which it begins."""
+        marks, out, clear, rows = _marks(self.calendar), 1 if upwards else -1, self._clear(upwards), self.found.histogram.noisy
+        thin, (first, last) = tapered(self.found), self._piece(upwards)
+        weights, ends = thin.noisy[::out], thin.grid.edges[1:] if upwards else thin.grid.edges[-2::-1]
+        inside = float(weights.sum()) - BEYOND * float(rows[first:last].sum())
+        reached = ends[int(np.searchsorted(np.cumsum(weights), inside))]
+        end = marks[bisect_left(marks, reached) if upwards else bisect_right(marks, reached) - 1]
+        if out * end >= out * clear:
+            hidden = 2 * self.found.histogram.deviation > HIDDEN * float(rows.sum())
+            # never across zero: what is never negative would become so
+            further = bisect_right(marks, clear) if upwards else bisect_left(marks, clear) - 1
+            end = marks[min(max(further, 0), len(marks) - 1)] if hidden and clear != 0 else clear
+        # On a scale of factors a wide range costs little: the next looks find the rows in it. Evenly cut, all would lie in one cell.
+        if self.placed.scale == "log":
+            return end
+        furthest = self._furthest(upwards)
+        return furthest if min(out * end, out * clear) > out * furthest else end
+
+    def is_vague(self, *, upwards: bool) -> bool:
+        edges, (first, last) = self.found.histogram.grid.edges, self._piece(upwards)
+        begins, ends = (edges[first], self._clear(upwards)) if upwards else (self._clear(upwards), edges[last])
+        low, high = self._usual_size
+        cells = pairwise(open_grid(self.calendar, self.placed).edges)
+        return any(begins <= lower and upper <= ends and (upper > high if upwards else lower < low) for lower, upper in cells)
+
+    def _clear(self, upwards: bool) -> float:
+        return self.found.histogram.grid.edges[self.found.last if upwards else self.found.first]
+
+    def _piece(self, upwards: bool) -> tuple[int, int]:
+        """The outermost one of what stood clear, in cells."""
+        cell = self.found.last - 1 if upwards else self.found.first
+        return next((piece.first, piece.last) for piece in pieces(self.found.tree) if piece.first <= cell < piece.last)
+
+    def _furthest(self, upwards: bool) -> float:
+        (first, last), edges = self._piece(upwards), self.found.histogram.grid.edges
+        low, high = self._usual_size
+        public = open_grid(self.calendar, self.placed).edges
+        if upwards:
+            return max(high, next((edge for edge in public if edge > edges[first]), high))
+        return min(low, next((edge for edge in reversed(public) if edge < edges[last]), low))
 
 
 def carried(look: FineHistogram, placed: OpenBins, ratio: Fraction) -> FineHistogram | None:
@@ -150,6 +216,11 @@ def calendar_of(codec: OrdinalCodec | RelativeCodec | FirstCodec) -> Calendar | 
     absolute = isinstance(codec, OrdinalCodec) or (isinstance(codec, FirstCodec) and not codec.placing.anchors)
     scale = codec.scale
     return scale if absolute and isinstance(scale, TimeScale) and scale.order == "moment" else None
+
+
+def unit_of(codec: OrdinalCodec | RelativeCodec) -> Fraction:
+    """What a tick stands for of a number; of times, what is usual is a number of ticks."""
+    return ONE if isinstance(codec.scale, TimeScale) else codec.scale.unit
 
 
 def placed_bins(placed: OpenBins, histogram: FineHistogram) -> Bins:

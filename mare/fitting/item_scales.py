@@ -82,7 +82,7 @@ def learn_item_bounds(column: ItemColumn, share: float) -> ItemBounds:
     low, high = _where_all_lie([item.looks[0] for placed, item in zip(open_items, found, strict=True) if placed])
 
     def within(item: Weighed, placed: OpenBins) -> LearnedOrder:
-        own = learned_order(item, None, placed)
+        own = learned_order(item, None, placed, items[0].scale.unit)
         kept = (None if own.low is None else max(own.low, low)), (None if own.high is None else min(own.high, high))
         # An item that lies elsewhere altogether is one that noise has put there.
         return LearnedOrder(low, high) if None not in kept and kept[0] > kept[1] else LearnedOrder(*kept)  # type: ignore[operator]

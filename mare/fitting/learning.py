@@ -11,7 +11,7 @@ Where the scale of a number depends on another column, every item has its own (`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mare.codec import (
@@ -47,6 +47,8 @@ from .bin_placing import (
     open_cuts,
     open_grid,
     placed_bins,
+    unit_of,
+    vague_ends,
 )
 from .coarse_to_fine import Ask, looked_at
 from .code_lists import CodeList
@@ -135,11 +137,11 @@ class Learning:
             placed = ordered.placed
             if isinstance(placed, OpenBins) and None in (placed.low, placed.high):
                 learner = self.door.numbers(table, name, "values", codec, self._most_rows(table, name), share * BOUNDS)
-                calendar = calendar_of(ordered)
+                calendar, unit = calendar_of(ordered), unit_of(ordered)
                 (found,) = looked_at(asking(learner), [open_grid(calendar, placed)], [open_cuts(calendar)], MOST_CELLS)
-                self.learned[f"{table}.{name}"] = learned_order(found, calendar, placed)
+                self.learned[f"{table}.{name}"] = learned_order(found, calendar, placed, unit)
                 self.looks[f"{table}.{name}"] = ordered.scale.unit, [found.looks]
-                self.doubts += [] if found.clear else [doubt_of_range(f"{table}.{name}")]
+                self.doubts += doubts_of_range(f"{table}.{name}", found.clear, vague_ends(found, calendar, placed, unit))
         for name, scaled in _scaled(codec):
             if any(isinstance(item.placed, OpenBins) and item.placed.low is None for item in scaled.items):
                 bounds = learn_item_bounds(self._items(table, name, codec, scaled), share * ITEM_BOUNDS)
@@ -215,10 +217,13 @@ def asking(learner: Learner) -> Ask:
     return lambda grids, part: [learner.histogram(grids[0], min(part, learner.remaining))]
 
 
-def doubt_of_range(where: str) -> Warned:
-    """Bounds that had to be guessed."""
-    what = "no stretch of its values stood clear of the noise, so nothing is known of its range"
-    return Warned(where, what, "If its range may be known, declare it (`min`, `max` or `within`); or spend more")
+def doubts_of_range(where: str, clear: bool, vague: Sequence[str]) -> list[Warned]:
+    """Bounds that had to be guessed: all, or those of vague ends."""
+    what = f"how far its {' and '.join(vague)} end lies did not stand clear of the noise, so it is guessed" if vague else ""
+    what = what if clear else "no stretch of its values stood clear of the noise, so nothing is known of its range"
+    return (
+        [Warned(where, what, "If its range may be known, declare it (`min`, `max` or `within`); or spend more")] if what else []
+    )
 
 
 def doubt_of_items(where: str, unclear: int, items: int) -> Warned:

@@ -28,7 +28,7 @@ from mare.schema.links import PublicReference
 from mare.stage_door import KEY, StageDoor
 
 from .descending import clear_of_noise
-from .vocabularies import named_values
+from .vocabularies import doubt_of_list, named_values
 
 STRANGE = 0.01
 """Rows with keys that a public table lacks are told, and looked for, from this part of all rows on."""
@@ -164,5 +164,6 @@ def learn_strangers(
         rows = chosen.strange[choice.name] * found.counts[order] / found.counts[order].sum()
         keys[choice.name] = (*(keys[choice.name][place] for place in kept), *range(choice.keys, choice.keys + len(values)))
         counts[choice.name] = (*(counts[choice.name][place] for place in kept), *map(float, rows))
-    found_all = tuple(doubt for doubt in chosen.doubts if doubt.where not in strange)
-    return replace(chosen, keys=keys, counts=counts, doubts=found_all), strange
+    doubts = [doubt for doubt in chosen.doubts if doubt.where not in strange]
+    doubts += [doubt for where, values in strange.items() for doubt in doubt_of_list(where, values)]
+    return replace(chosen, keys=keys, counts=counts, doubts=tuple(doubts)), strange

@@ -22,6 +22,7 @@ from mare.privacy.allocation import GroupDemand, allocate
 from mare.relational.placing import seen_columns
 from mare.relational.relations import Relations, TableRelations
 from mare.release import SettledGroup, SettledPlan
+from mare.schema import Schema
 from mare.stage_door import TableNeeds
 
 from .noisy_sizes import Sizes
@@ -75,6 +76,19 @@ def settle(
     )
     chosen = chosen or ChosenKeys({}, {})
     return SettledPlan(sizes.entities, groups, chosen.keys, chosen.counts, learned or {}, (*chosen.doubts, *doubts))
+
+
+def null_codes(schema: Schema, group: SettledGroup) -> dict[str, int]:
+    """By column, the code of NULL, where it has one. It is the last."""
+    described = schema.tables.get(group.group.table)
+    declared = {} if described is None else {**described.references, **described.columns}
+    said = {column.name: declared.get(column.column or "") for column in group.group.columns if column.role == "value"}
+    return {
+        name: group.columns.size(name) - 1
+        for name, known in said.items()
+        # One that leads to an earlier row, or to another row, leads nowhere as long as there is none.
+        if known is not None and known.nullable and getattr(known, "kind", "public") == "public"
+    }
 
 
 def settled_domains(
@@ -196,7 +210,7 @@ def group_levels(group: ColumnGroup, columns: Domain, history: Domain, coded: Ma
         # A row that is not there has a code of its own, on every level.
         absent = not levels and (levels := _levels(coded[column.table], column.part, name, size - 1))
         coarsenings[label] = tuple(_with_absent(level) for level in levels) if absent else levels
-        if label in group.lags and size > 2:
+        if str(column) in group.lags and size > 2:
             coarsenings[label] += (Coarsening(np.arange(size) == size - 1, 2),)
     return {name: levels for name, levels in coarsenings.items() if levels}
 

@@ -15,8 +15,9 @@ from mare.privacy.grids import Grid
 
 from .weighing import Stretch, Weighed, pieces, spread
 
-PARTS = 8
-"""Cells of one weight that a thinning end is cut into."""
+PARTS = (*(part / 8 for part in range(1, 8)), *(1 - 0.5**halves for halves in range(4, 11)))
+"""Where a thinning end is cut: eighths of its rows, the last of them halved over and over. Drawn from evenly, it would reach as
+far as the piece does."""
 SURE, MOST = 4.0, 0.25
 """Deviations of a piece of which one can be sure; and the part of all rows that an end may hold."""
 STEEP = 0.9
@@ -45,7 +46,7 @@ class _Span:
 
 
 def _thinned(histogram: FineHistogram, found: Weighed, end: _Span, inner: list[Stretch]) -> FineHistogram:
-    """With this end cut into cells of one weight. What lies before it says how dense it begins."""
+    """With this end cut into cells. What lies before it says how dense it begins."""
     grid, rows = found.histogram.grid, found.histogram.noisy
     edges = np.asarray(grid.edges)
     places = spread(edges, grid)
@@ -58,7 +59,7 @@ def _thinned(histogram: FineHistogram, found: Weighed, end: _Span, inner: list[S
     if rate == 0.0:
         return histogram
     whole = -expm1(-rate * length)
-    away = -np.log1p(-np.arange(1, PARTS) / PARTS * whole) / rate
+    away = -np.log1p(-np.asarray(PARTS) * whole) / rate
     outwards = inner[0].last <= end.first
     marks = places[first] + away if outwards else places[last] - away
     ticks = marks if grid.spacing == "linear" else np.sign(marks) * np.expm1(np.abs(marks))

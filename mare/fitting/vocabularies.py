@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import LearnedValues
+from mare.codec.parsing import NO_LETTER, count_undecoded, marked
 from mare.domain import Marginal
 from mare.errors import PlanError, SourceError
 from mare.planning import Warned
@@ -24,12 +25,14 @@ from mare.relational.public import PublicTable, PublicTables, Texts, Vocabulary,
 from mare.relational.relations import Words, relations
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
+from mare.schema.wording import CUT_DOWN
 from mare.stage_door import CODE, StageDoor, TableNeeds
 
 from .code_lists import CodeList
 from .descending import TOLD, descend
 
 _TIMES_THE_ROWS = 4
+SAY_ENCODING = "Say how the files are written, after their place (export/?encoding=latin-1), or save them in UTF-8"
 
 
 def named_values(rows_each: int, most: int) -> int:
@@ -51,7 +54,7 @@ def read_public(schema: Schema, reader: Source, reflection: Reflection) -> dict[
         stored = reflection.table(name)
         if stored is None:
             held = ", ".join(t.name for t in reflection) or "none"
-            raise SourceError(f"{reflection.label} has no table {name!r}. It has: {held}.")
+            raise SourceError(f"{reflection.label} has no table {name!r}. It has: {held}. {CUT_DOWN}.")
         left_out = {c.name for c in map(stored.column, table.ignore_columns) if c is not None}
         columns = [c.name for c in stored.columns if c.name not in left_out]
         public[name] = in_order(PublicTable(name, _rows(reader, stored, columns), table.key or ()))
@@ -65,7 +68,24 @@ def _rows(reader: Source, stored: ReflectedTable, columns: list[str]) -> pa.Tabl
     batches = list(reader.read(stored.name, columns))
     if not batches:
         return pa.table({name: pa.array([], type=pa.string()) for name in columns})
-    return pa.Table.from_batches(batches).unify_dictionaries()
+    return _marked(pa.Table.from_batches(batches).unify_dictionaries())
+
+
+def _marked(rows: pa.Table) -> pa.Table:
+    """As they come out, and as the stage has them: with a mark for each byte that is no letter."""
+    import pyarrow as pa
+
+    for place, column in enumerate(rows.schema):
+        if pa.types.is_dictionary(column.type) and count_undecoded(rows[place].cast(column.type.value_type)):
+            rows = rows.set_column(place, column.name, marked(rows[place].cast(column.type.value_type)))
+        rows = rows.set_column(place, column.name, marked(rows[place]))
+    return rows
+
+
+def undecoded_values(public: PublicTables) -> dict[str, int]:
+    """By column of the public tables, values with bytes that are no letters."""
+    columns = {f"{name}.{c}": table.rows[c] for name, table in public.items() for c in table.rows.column_names}
+    return {name: count for name, column in columns.items() if (count := count_undecoded(column))}
 
 
 def _refuse_sizes(schema: Schema, public: PublicTables) -> None:
@@ -98,11 +118,13 @@ def compared_keys(
 
 
 def _forms(vocabulary: Vocabulary, columns: Sequence[ReflectedColumn], reader: Source) -> tuple[Texts, ...]:
+    import pyarrow as pa
+
     names = [column.name for column in columns]
     asked = [compared(column.name, column.collation) if column.collation else column.name for column in columns]
     forms: dict[Texts, Texts] = {}
     for batch in reader.read(vocabulary.table, [*names, *asked]):
-        rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        rows = zip(*(column.to_pylist() for column in _marked(pa.Table.from_batches([batch])).columns), strict=True)
         known = [[text(value) for value in row] for row in rows if None not in row]
         forms |= {tuple(row[: len(names)]): tuple(row[len(names) :]) for row in known}
     return tuple(forms[key] for key in vocabulary.keys)
@@ -160,9 +182,22 @@ def learn_codes(
     return found.values, [Warned(where, what, "Name the vocabulary that they are from, or add them to it, if they may be known")]
 
 
+def doubt_of_letters(where: str, values: int, of: int) -> Warned:
+    """Values that hold bytes that are no letters, told of by a public table or by a list that was learned."""
+    what = f"{values:,} of its {of:,} values are not UTF-8, or not in the encoding that was said: they come out with {NO_LETTER}"
+    return Warned(where, what, SAY_ENCODING)
+
+
+def doubts_of_public(public: PublicTables) -> list[Warned]:
+    """What is doubtful about public tables."""
+    of = {name: table.rows.num_rows for name, table in public.items()}
+    return [doubt_of_letters(where, n, of[where.rpartition(".")[0]]) for where, n in undecoded_values(public).items()]
+
+
 def doubt_of_list(where: str, values: LearnedValues) -> list[Warned]:
-    """A list that stayed empty."""
+    """A list that stayed empty, or that holds what are no words."""
     if values.values or values.shared:
-        return []
+        garbled = sum(NO_LETTER in str(value) for value in values.values)
+        return [doubt_of_letters(where, garbled, len(values.values))] if garbled else []
     remedy = "If its values may be known, list them (`values: […]`), or name a public `vocabulary`; or spend more"
     return [Warned(where, "no value stood clear of the noise, so nothing is known of it", remedy)]

@@ -2,7 +2,8 @@
 
 Between the schema and the PDAG. A node is what a model has to generate. Keys, foreign keys, identifiers, positions,
 text and determined columns are filled in without a model; references to ancestors, other entities, pools and broken ones
-too. References to a row of the same entity, to public tables and to earlier rows are nodes.
+too. References to a row of the same entity, to public tables and to earlier rows are nodes; and so is whether there is anything,
+where an identifier or a reference to a pool or to a row of one's own may be NULL.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from dataclasses import dataclass
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Parent, Schema, Table
-from mare.schema.columns import Ordinal
+from mare.schema.columns import Identifier, Ordinal
 from mare.schema.conditions import ending_by_codes
 from mare.schema.faults import describe
 from mare.schema.links import Reference
-from mare.schema.relative import Relative
+from mare.schema.relative import PARENT_ROW, Anchor, Relative
 from mare.schema.sameness import shared_columns
 
 from .dag import DatasetDag
@@ -35,6 +36,8 @@ class TableParts:
     Of an unrolled row: its key and derived values."""
     items: tuple[str, ...] = ()
     """Names of the head's columns that `history_by` tells items apart by."""
+    rooms: tuple[str, ...] = ()
+    """Free history of the context: how much time there is below a row of the parent (`room(claims.incident_date)`)."""
     references: tuple[str, ...] = ()
     """Same-entity references: they are in the head, and the row they lead to may be looked at."""
 
@@ -76,7 +79,34 @@ def table_parts(schema: Schema, dag: DatasetDag, name: str) -> TableParts:
     first += [*items, *positions]
     head = tuple(values[c] for c in values if c in first)
     rows = tuple(v for c, v in values.items() if c not in first)
-    return TableParts(context, head, rows, free, items, positions)
+    return TableParts(context, head, rows, free, items, rooms(schema, name, table, link), positions)
+
+
+def rooms(schema: Schema, name: str, table: Table, link: Parent | None) -> tuple[str, ...]:
+    """What is told of how much time there is below a row of the parent: of the first column that follows one of its dates,
+    between bounds of its own or the calendar's."""
+    parent = schema.parent_name(name)
+    if link is None or link.type == "associative" or parent not in schema.tables:
+        return ()
+    for column, kind in table.columns.items():
+        if not isinstance(kind, Ordinal) or kind.determined is not None or not isinstance(kind, Relative):
+            continue
+        starts = kind.first if kind.first is not None else kind
+        during = kind.during if kind.first is None else None
+        begins = during[0] if during is not None else starts.after
+        bounded = kind.min is not None and kind.max is not None
+        if begins is not None and bounded and Anchor.parse(begins).scope in (PARENT_ROW, parent):
+            return (room_name(name, column),)
+    return ()
+
+
+def room_name(table: str, column: str) -> str:
+    return f"room({table}.{column})"
+
+
+def presence(name: str) -> str:
+    """What a model calls whether a column or reference is there at all."""
+    return f"exists({name})"
 
 
 def goes_along(link: Parent, reference: Reference) -> bool:
@@ -98,15 +128,23 @@ def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dic
         for column, kind in table.columns.items()
         if column not in taken and kind.determined is None and kind.modelled and kind.same_for is None
     }
+    for column, kind in table.columns.items():
+        if (
+            isinstance(kind, Identifier)
+            and kind.nullable
+            and kind.determined is None
+            and column not in taken | set(table.key or ())
+        ):
+            values[presence(column)] = GroupColumn(presence(column), "exists", column)
     for reference, described in table.references.items():
         columns = set(table.reference_columns(reference))
         if columns <= foreign or columns & via or columns <= set(table.ignore_columns):
             continue
         if described.kind in ("public", "earlier", "same_entity"):
             values[reference] = GroupColumn(reference, "value", reference)
-        elif described.kind == "owned" and described.nullable:
+        elif described.kind in ("owned", "pool") and described.nullable:
             # Whether there is a row of one's own is learned with the owner; that row itself has its own group.
-            values[f"exists({reference})"] = GroupColumn(f"exists({reference})", "exists", reference)
+            values[presence(reference)] = GroupColumn(presence(reference), "exists", reference)
     return values
 
 

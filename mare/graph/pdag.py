@@ -118,6 +118,8 @@ class _Rules:
         """One row per parent row. "They receive the parent table and its history as history" (IV.B)."""
         arrows = self._joined("context")
         parent = self.schema.parent_name(self.table)
+        if parent is not None and self.own.rooms:
+            arrows.append(Arrow((parent, "rows"), self.own.rooms, (self.table, "context"), "free"))
         above = self.schema.parent(parent) if parent is not None else None
         if parent is None or above is None:
             return arrows

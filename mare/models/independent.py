@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import Codes, Marginal, OptionValue, Task, norm_subtract, smallest_dtype
+from mare.domain import Codes, Marginal, OptionValue, Task, norm_subtract, smallest_dtype, without_unclear
 from mare.errors import PlanError, ReleaseError
 
 from .clarity import Clarity, Margin, read_clarity
@@ -35,7 +35,7 @@ def nonnegative(counts: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
     """
     if rule == "clip":
         return np.maximum(counts, 0.0)
-    total = float(counts.sum())
+    total = float(counts[np.isfinite(counts)].sum())
     if total <= 0:
         return np.zeros_like(counts)
     return norm_subtract(counts, total)
@@ -91,7 +91,10 @@ class IndependentModel:
             return FittedIndependent({})
         answers = curator.counts([Marginal.of(name) for name in task.columns], share=1.0)
         named = dict(zip(task.columns, answers, strict=True))
-        drawn = {name: _probabilities(answer.values.astype(np.float64), rule) for name, answer in named.items()}
+        drawn = {}
+        for name, answer in named.items():
+            known = without_unclear(answer.values.astype(np.float64), task.nulls.get(name), answer.standard_deviation)
+            drawn[name] = _probabilities(known, rule)
         return FittedIndependent(drawn, Clarity({name: _margin(drawn[name], answer) for name, answer in named.items()}))
 
     def load(self, task: Task, arrays: Mapping[str, NDArray[np.generic]]) -> FittedModel:

@@ -15,7 +15,7 @@ from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.schema import Parent, Schema, Table
 from mare.schema.caps import link_cap
-from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, PACES, Code, Listed, Ordinal
+from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, PACES, ROOMS, Code, Listed, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
 
@@ -168,6 +168,8 @@ class _Sizes:
             return len(self.dag.owners(table))
         if name in _elapsed(self.schema.tables[table]):
             return DEFAULT_BINS
+        if name.startswith("room("):
+            return ROOMS
         described = self.schema.tables[table]
         if name in {f"pace({column})" for column in (*described.columns, *described.references)}:
             return PACES

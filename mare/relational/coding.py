@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import Above, Points, ReadTable, Siblings, TableCodec, code_table, read_table
+from mare.codec.elapsed import room_codes, room_placing
 from mare.codec.ticks import FURTHEST, Ticks
 from mare.domain import CodeArray, smallest_dtype
 from mare.graph.groups import Part
@@ -81,6 +82,20 @@ def points_above(codec: TableCodec, around: PlacedTables, points: Callable[[str]
     """Where the columns of tables above stand that a table is anchored at, gathered for each of its rows."""
     rows = np.arange(around.tables[codec.table].rows, dtype=np.int64)
     return {a: points(a.scope)[a.column].take(around.climb(rows, codec.table, a.scope)) for a in codec.above}
+
+
+def told_rooms(
+    codec: TableCodec, related: TableRelations, around: PlacedTables, points: Callable[[str], Mapping[str, Points]]
+) -> dict[str, CodeArray]:
+    """How much time there is below the rows of the parent, by name of the free history: it is told of them."""
+    codes = dict[str, CodeArray]()
+    for name, column in related.rooms.items():
+        parent = around.space(codec.table, "context")
+        rows = np.arange(around.tables[parent].rows, dtype=np.int64)
+        anchors = room_placing(codec, column).anchors
+        above = {a: points(a.scope)[a.column].take(around.climb(rows, parent, a.scope)) for a in anchors}
+        codes[name] = room_codes(codec, column, above, len(rows))
+    return codes
 
 
 def points_linked(

@@ -86,6 +86,13 @@ def seen_columns(group: ColumnGroup, domain: Domain) -> Mapping[str, tuple[Histo
     return columns
 
 
+def lags_of(group: ColumnGroup, domain: Domain) -> dict[str, tuple[str, int]]:
+    """Which of a group's history is an earlier row of this very group: its name in the domain → (column, rows back)."""
+    return {
+        label: (name, column.lag) for label, (column, name) in seen_columns(group, domain).items() if str(column) in group.lags
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class PlacedTables:
     """All tables of an entity, placed, and who owns whose rows."""

@@ -9,7 +9,7 @@ to an earlier row, how many rows back it lies. The stage codes true references a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +107,9 @@ class TableRelations:
     items: tuple[str, ...] = ()
     """What `history_by` tells items apart by."""
     exists: tuple[str, ...] = ()
-    """References to a row of one's own that may be missing."""
+    """Identifiers, and references to a pool or to a row of one's own, that may be missing: whether they are is modelled."""
+    rooms: Mapping[str, str] = field(default_factory=dict)
+    """Free history of the context, by name: the column that the time below a row of the parent is for."""
     ending: Condition | None = None
     """What ends a sequence, where that stands in the context."""
     columns: Mapping[str, AnyColumn] | None = None
@@ -153,10 +155,11 @@ def relations(
                 references[reference] = Ranked(declared.table, size, declared.nullable, onward)
             elif isinstance(declared, EarlierReference):
                 references[reference] = Stepped(declared.back, declared.itself, declared.nullable)
-        exists = tuple(r for r, declared in described.references.items() if declared.kind == "owned" and declared.nullable)
+        exists = tuple(c.column for c in (*parts.head, *parts.rows) if c.role == "exists" and c.column is not None)
         ending = parse_condition(described.ends.when) if described.ends and any(c.role == "ends" for c in parts.context) else None
         unrolled = unrolling(schema, name, public, chosen.get(name))
-        related[name] = TableRelations(unrolled, references, parts.items, exists, ending, described.columns)
+        rooms = {room: room.removeprefix(f"room({name}.").removesuffix(")") for room in parts.rooms}
+        related[name] = TableRelations(unrolled, references, parts.items, exists, rooms, ending, described.columns)
     return related
 
 
@@ -169,6 +172,9 @@ def _words(
 ) -> Words:
     table = public[reference.table]
     vocabulary = table.vocabulary(reference.column, reference.where)
+    if reference.learn and not len(vocabulary):
+        # An excerpt may lack a whole domain: then it restricts nothing, and which keys occur is learned all the same.
+        vocabulary = table.vocabulary(reference.column)
     keys = tuple(range(len(vocabulary))) if chosen is None else tuple(chosen)
     if isinstance(strangers, LearnedValues):
         vocabulary = vocabulary.with_strangers(strangers.values, table.rows.num_rows)

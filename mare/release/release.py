@@ -21,6 +21,7 @@ from mare.graph.groups import ColumnGroup
 from mare.models import FittedModel, get_model
 from mare.notebook import page
 from mare.planning import Warned
+from mare.relational.placing import lags_of
 from mare.relational.public import PublicTables
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable
@@ -57,7 +58,7 @@ class SettledGroup:
 
     @property
     def task(self) -> Task:
-        return Task(self.name, self.columns, self.history, self.options, self.group.lags, self.group.counts)
+        return Task(self.name, self.columns, self.history, self.options, lags_of(self.group, self.history), self.group.counts)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from mare.errors import SourceError
 from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut, fillings
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection, StorageKind
+from mare.schema.wording import CUT_DOWN
 
 from .constraints import bound_columns, held_orders, held_uniques
 
@@ -95,7 +96,7 @@ def _source_table(reflection: Reflection, name: str) -> ReflectedTable:
     table = reflection.table(name)
     if table is None:
         held = ", ".join(t.name for t in reflection) or "none"
-        raise SourceError(f"{reflection.label} has no table {name!r}. It has: {held}.")
+        raise SourceError(f"{reflection.label} has no table {name!r}. It has: {held}. {CUT_DOWN}.")
     return table
 
 
@@ -106,7 +107,7 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
     missing = [logical for logical in filled if logical not in stored]
     if missing:
         held = ", ".join(c.name for c in source.columns)
-        raise SourceError(f"table {name!r} has no column {', '.join(missing)}. It has: {held}.")
+        raise SourceError(f"table {name!r} has no column {', '.join(missing)}. It has: {held}. {CUT_DOWN}.")
     order = [c.name for c in source.columns]
     bound, unbound = bound_columns(schema, name, filled, stored)
     columns = sorted(bound.items(), key=lambda item: order.index(item[1].name))
@@ -148,7 +149,7 @@ def _computed(source: ReflectedTable, kept: Collection[str]) -> tuple[tuple[int,
 
 def _left_columns(source: ReflectedTable, kept: Collection[str]) -> Iterator[str]:
     """What is not made although the source has it, in words: its columns that the schema leaves out."""
-    left = [c.name for c in source.columns if c.name not in kept and not (c.generated and c.expression)]
+    left = sorted(c.name for c in source.columns if c.name not in kept and not (c.generated and c.expression))
     if left:
         yield f"the schema leaves out {', '.join(left)}"
     for index in source.special_indexes:

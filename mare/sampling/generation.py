@@ -10,20 +10,24 @@ Mare-2024, IV.B. Sequences advance one position at a time for all parents that s
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import CodeArray, Codes, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
+from mare.graph.modelled import presence
+from mare.relational.coding import told_rooms
 from mare.relational.filling import VIA
 from mare.relational.placing import NOWHERE, Index, Placed, PlacedTables
 from mare.relational.relations import Ranked
 from mare.release import SettledGroup
 
 from .associations import UnrolledRows, agree_on_absence, at_most, unroll
-from .fitted_tables import Chunk, FittedTables
+from .fitted_tables import Chunk, Decoder, FittedTables
 from .possible_codes import REDRAWS, repeated
-from .row_filling import fill_context, fill_rows
+from .row_filling import fill_context, fill_rows, is_looked_at
 from .run import Coded, Run, make_room, placed_under
 
 
@@ -68,7 +72,7 @@ def _place_owned(run: Run, table: str, codes: Coded) -> None:
     for edge, (owner, reference) in enumerate(run.made.owned_by[table]):
         rows = np.arange(run.tables[owner].rows, dtype=np.int64)
         if reference in run.related(owner).exists:
-            name = f"exists({reference})"
+            name = presence(reference)
             part: Part = "rows" if name in run.tables[owner].codes["rows"] else "head"
             rows = np.flatnonzero(run.tables[owner].codes[part][name]).astype(np.int64)
         parents.append(rows)
@@ -85,6 +89,15 @@ def _place_owned(run: Run, table: str, codes: Coded) -> None:
     run.place(table, placed)
 
 
+def _tell_room(run: Run, table: str, owner: str) -> None:
+    """How much time there is below the rows of the parent, before it is drawn how many rows they have."""
+    made, related = run.made, run.related(table)
+    if any(is_looked_at(made, owner, name) for name in related.rooms):
+        decoder = Decoder(made.codecs, made.related, made.ordered_by, made.given)
+        rooms = told_rooms(made.codecs[table], related, run.placed, lambda above: decoder.table(run.chunk, above).points)
+        run.tables[owner] = replace(run.tables[owner], free={**run.tables[owner].free, **rooms})
+
+
 def _place_children(run: Run, table: str, codes: Coded) -> None:
     """As many rows under every parent as its context says, none where there can be none."""
     owner = run.made.owners[table][0]
@@ -92,6 +105,7 @@ def _place_children(run: Run, table: str, codes: Coded) -> None:
     # The context is generated before the table has rows: it stands on the parent's.
     run.tables[table] = placed_under(np.zeros(0, dtype=np.int64), codes)
     settled = run.group(table, "context")
+    _tell_room(run, table, owner)
     if settled is not None:
         fill_context(run, settled, codes["context"], above)
     closed = _nothing_to_refer_to(run, table, above)

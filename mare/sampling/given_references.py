@@ -12,12 +12,13 @@ from mare.codec.elapsed import pace_name
 from mare.codec.ticks import null_mask
 from mare.domain import CodeArray, smallest_dtype
 from mare.errors import SourceError
+from mare.graph.modelled import presence
 from mare.relational.coding import Links
 from mare.relational.filling import VIA, Constant, Filling, FromAbove, Linked
 from mare.relational.placing import Index
 from mare.relational.public import PublicTables, Vocabulary
 from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, paces_along, rank_codes
-from mare.schema import Schema
+from mare.schema import Schema, Table
 
 from .given_columns import Columns, key_texts, places_of
 
@@ -79,10 +80,7 @@ def given_links(
             _require(
                 table, names, wanted, places_of(wanted, key_texts(held, there)), f"a row of {link.table}, which is made anew"
             )
-        elif link.way == "owned":
-            if reference in related.exists:
-                codes[f"exists({reference})"] = (~null_mask(wanted)).astype(np.uint8)
-        else:
+        elif link.way != "owned":
             places = _given_places(around, table, link.table, names, there, wanted)
             if link.way in ("position", "interval"):
                 _same_entity(around, table, link.table, names, places)
@@ -96,8 +94,15 @@ def given_links(
             elif isinstance(described, Stepped):
                 targets[reference], leads[reference] = places, table
                 codes[reference] = back_codes(_within(places, parent), described.back, described.itself)
+    codes |= {presence(name): _given_presence(columns, schema.tables[table], name, len(parent)) for name in related.exists}
     _check_unfilled(around, table, filled, schema)
     return GivenLinks(codes, targets, key, free, leads=leads)
+
+
+def _given_presence(columns: Columns, described: Table, name: str, rows: int) -> CodeArray:
+    """Whether an identifier or a reference is there in given rows; where it is not given, it is made for all of them."""
+    names = list(described.reference_columns(name)) if name in described.references else [name]
+    return (~null_mask(key_texts(columns, names))).astype(np.uint8) if set(names) <= set(columns) else np.ones(rows, np.uint8)
 
 
 def _links(filled: Mapping[str, Filling]) -> dict[str, list[tuple[str, Linked]]]:

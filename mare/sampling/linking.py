@@ -43,7 +43,9 @@ def draw_from_pool(block: ChunkValues, table: str, link: Linked, rows: Index | N
     """Any row of a pool; for these rows, or for all."""
     pool = block.writer.pools.get(link.table)
     size = len(next(iter(pool.values()))) if pool is not None else block.rows(link.table)
-    return block.draws(table, f"refer {link.reference}").at(str(attempt), rows).integers(0, max(1, size))
+    places = block.draws(table, f"refer {link.reference}").at(str(attempt), rows).integers(0, max(1, size))
+    there = block.present(table, link.reference)
+    return places if there is None else np.where(there if rows is None else there[rows], places, NOWHERE)
 
 
 def _public(block: ChunkValues, table: str, link: Linked) -> Index:

@@ -217,7 +217,7 @@ def _growing_history(made: FittedTables, chunk: Chunk, table: str) -> GrowingHis
     advances, free = list[Advance](), dict[str, CodeArray]()
     for column, first in codec.firsts.items():
         bins = {elapsed_name(column): first.elapsed, **({} if first.pacing is None else {pace_name(column): first.pacing})}
-        if any(_is_looked_at(made, table, name) for name in bins):
+        if any(is_looked_at(made, table, name) for name in bins):
             firsts = chunk.placed.tables[table].codes["context"][f"first({column})"]
             above, draws = decoder.above(chunk, codec), decoding_draws(chunk, table)
             advances.append(Advance(codec, column, firsts, siblings_in(chunk.placed, table), above, draws))
@@ -225,7 +225,8 @@ def _growing_history(made: FittedTables, chunk: Chunk, table: str) -> GrowingHis
     return GrowingHistory(advances, free, lambda rows: decoder.linked(chunk, codec, rows))
 
 
-def _is_looked_at(made: FittedTables, table: str, name: str) -> bool:
+def is_looked_at(made: FittedTables, table: str, name: str) -> bool:
+    """Whether a model looks at this free history of a table."""
     for settled in made.plan.groups:
         asked = getattr(made.models[settled.name], "looks_at", None)
         for column in settled.group.history:

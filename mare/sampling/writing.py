@@ -19,9 +19,10 @@ from mare.codec.slots import ORDINARY, Kinds
 from mare.codec.ticks import Ticks
 from mare.domain import CodeArray, RowDraws, purpose_of
 from mare.errors import InternalError
+from mare.graph.modelled import presence
 from mare.relational.faking import fake_values
 from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut
-from mare.relational.placing import Index, PlacedTables
+from mare.relational.placing import NOWHERE, Index, PlacedTables
 from mare.relational.public import PublicTables
 from mare.relational.relations import Relations, TableRelations, Words
 from mare.schema import Schema
@@ -199,6 +200,10 @@ class ChunkValues:
         """The codes of all columns and references of the rows, wherever they were generated."""
         return codes_of(self.chunk, table)
 
+    def present(self, table: str, name: str) -> NDArray[np.bool_] | None:
+        """Of each row, whether this identifier or reference is there; None where it always is."""
+        return self.codes(table)[presence(name)] > 0 if name in self.related(table).exists else None
+
     def related(self, table: str) -> TableRelations:
         return self.writer.related.get(table, TableRelations())
 
@@ -230,7 +235,9 @@ class ChunkValues:
                 return self.decoded(table).values[name]
             case Fresh():
                 numbers = np.arange(placed.rows, dtype=np.int64) + self.starts.get(table, 0)
-                return fresh_values(filling, self._stored(table, name), numbers, fresh_purpose(filling, table, name, self.seed))
+                fresh = fresh_values(filling, self._stored(table, name), numbers, fresh_purpose(filling, table, name, self.seed))
+                there = self.present(table, name)
+                return fresh if there is None else take(fresh, np.where(there, np.arange(placed.rows), NOWHERE))
             case Faked(kind, locale):
                 numbers = np.arange(placed.rows, dtype=np.int64) + self.starts.get(table, 0)
                 return fake_values(kind, locale, numbers, person_purpose(table, self.seed))

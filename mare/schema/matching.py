@@ -12,7 +12,7 @@ from .faults import Fault, Path
 from .layout import Layout
 from .reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection
 from .schema import Schema, Table
-from .wording import closest, listed
+from .wording import CUT_DOWN, closest, listed
 
 _NO_RIGHT = "no right to read"
 """How every source begins to say that it was refused."""
@@ -61,7 +61,8 @@ def _missing_table(name: str, reflection: Reflection) -> Fault:
         remedy = "Write the name exactly as the source has it"
     else:
         what = f"{reflection.label} has no table {name}"
-        remedy = f"{_meant(name, held)}The source holds: {listed(sorted(held), _SHOWN)}. Mend the name, or write ignore: true"
+        remedy = f"{_meant(name, held)}The source holds: {listed(sorted(held), _SHOWN)}. "
+        remedy += f"Mend the name, or write ignore: true; {CUT_DOWN}"
     return Fault(("tables", name), what, remedy)
 
 
@@ -80,21 +81,24 @@ def _unmentioned_table(table: ReflectedTable, reflection: Reflection) -> Fault:
 
 def _columns(schema: Schema, name: str, table: Table, stored: ReflectedTable, reflection: Reflection) -> Iterator[Fault]:
     """Names on both sides."""
-    met: set[str] = {left.name for ignored in table.ignore_columns if (left := stored.column(ignored))}
     missing: set[str] = set()
     for path, column in _mentioned(schema, name, table):
-        held = stored.column(column)
-        if held is not None:
-            met.add(held.name)
-        elif column not in missing:
+        if stored.column(column) is None and column not in missing:
             missing.add(column)
             yield _missing_column(path, column, stored, reflection)
-    if table.public:
-        return  # copied verbatim, whatever it holds
-    open_columns = [c.name for c in stored.columns if c.name not in met and not c.generated]
-    if open_columns:
+    if open_columns := unmentioned_columns(schema, name, stored):
         what = f"{stored.name} has {_columns_word(open_columns)} the schema does not mention: {listed(open_columns, _SHOWN)}"
         yield Fault(("tables", name, "columns"), what, "Describe them under columns, or list them in ignore_columns", "unsettled")
+
+
+def unmentioned_columns(schema: Schema, name: str, stored: ReflectedTable) -> list[str]:
+    """What the stored table has and the schema says nothing about."""
+    table = schema.tables[name]
+    if table.public:
+        return []  # copied verbatim, whatever it holds
+    named = [*table.ignore_columns, *(column for _, column in _mentioned(schema, name, table))]
+    met = {held.name for column in named if (held := stored.column(column)) is not None}
+    return [column.name for column in stored.columns if column.name not in met and not column.generated]
 
 
 def _columns_word(columns: Sequence[str]) -> str:
@@ -149,7 +153,7 @@ def _missing_column(path: Path, column: str, stored: ReflectedTable, reflection:
         return Fault(
             path, f"{column} could be any of {', '.join(twins)} of {stored.name}", "Write the name exactly as the source has it"
         )
-    remedy = f"{_meant(column, held)}It has: {listed(held, _SHOWN)}. Mend the name, or remove it"
+    remedy = f"{_meant(column, held)}It has: {listed(held, _SHOWN)}. Mend the name, or remove it; {CUT_DOWN}"
     return Fault(path, f"{stored.name} has no column {column} in the source", remedy)
 
 

@@ -6,7 +6,7 @@ dictionaries are data and have no place here, nor has where a counter has got to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Literal
@@ -213,3 +213,5 @@ class Peek:
     min: Bound | None = None
     max: Bound | None = None
     has_null: bool = False
+    reading: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    """How its texts are written, where that has to be said: fields of the schema (`format`, `decimal`, `nulls`)."""

@@ -7,6 +7,8 @@ from difflib import get_close_matches
 
 from .faults import Fault, Path
 
+CUT_DOWN = "`mare init SOURCE --like SCHEMA` writes a schema cut down to what the source has"
+
 
 def closest(word: str, allowed: Iterable[str]) -> str | None:
     """The allowed word that was probably meant."""

@@ -21,7 +21,7 @@ from mare.errors import InternalError, SchemaError
 
 from .schema import Schema
 from .structure import build_schema
-from .yaml_nodes import PlainDocument, read_nodes
+from .yaml_nodes import Plain, PlainDocument, read_nodes
 
 WIDTH = 120
 
@@ -33,8 +33,12 @@ _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 def dump_schema(schema: Schema) -> str:
     """The schema as YAML. `load_schema` gives the same schema back."""
+    return _page(plain_schema(schema))
+
+
+def _page(written: Mapping[str, object]) -> str:
     lines: list[str] = []
-    for name, value in plain_schema(schema).items():
+    for name, value in written.items():
         if name == "tables" and isinstance(value, dict) and value:
             lines.append("tables:")
             for table, fields in value.items():
@@ -192,6 +196,19 @@ def rewrite_schema(source: str | Path, schema: Schema) -> str:
     return _leading_comment(text) + dump_schema(schema)
 
 
+def rewrite_plain(text: str, after: Plain) -> str:
+    """The same for what a YAML reader gives of a text, where some of it was changed: what goes without saying stays unsaid."""
+    document = read_nodes(text)
+    if document.faults or not isinstance(document.root, MappingNode) or not _named(document.data) or not _named(after):
+        raise InternalError("a text was to be rewritten that is no schema")
+    edits = _Edits(text)
+    edits.mapping(document.root, document.data, after, 0)
+    rewritten = edits.applied()
+    if read_nodes(rewritten).data == after:
+        return rewritten
+    return _leading_comment(text) + _page(after)
+
+
 def _reads_as(document: PlainDocument, schema: Schema) -> bool:
     return not document.faults and build_schema(document.data)[0] == schema
 
@@ -269,8 +286,16 @@ class _Edits:
         for name in gone:
             key, value = entries[name]
             line_end = self.text.find("\n", self.end(value))
-            start = _start(key) - int(key.start_mark.column)
+            start = self.comments_before(_start(key) - int(key.start_mark.column), int(key.start_mark.column))
             self.put(start, len(self.text) if line_end < 0 else line_end + 1, "")
+
+    def comments_before(self, line: int, indent: int) -> int:
+        """Where the comments begin that stand right above this line, as far in as it: they are about it."""
+        while (above := self.text.rfind("\n", 0, max(0, line - 1)) + 1) < line and self.text.startswith(
+            " " * indent + "#", above
+        ):
+            line = above
+        return line
 
     def remove_from_braces(self, entries: _Entries, gone: list[str]) -> None:
         names = list(entries)

@@ -92,6 +92,7 @@ class _Work:
     orphans: dict[str, int] = field(default_factory=dict)
     truncated: dict[str, Cuts] = field(default_factory=dict)
     outside: dict[str, int] = field(default_factory=dict)
+    undecoded: dict[str, int] = field(default_factory=dict)
     copies: dict[str, int] = field(default_factory=dict)
 
     def vocabulary(self, name: str, keys: Sequence[Texts]) -> None:
@@ -168,8 +169,9 @@ class _Work:
             raw = self.raw[needs.name] = f"raw_{len(self.raw)}"
             reading = reading_of(needs, self.tables, self.source.reflect(), self.collations)
             batches = self.source.read(needs.name, reading.columns(needs))
-            unread = load_rows(self.connection, raw, needs, batches, self.key, reading)
-            self.outside |= {f"{needs.name}.{name}": count for name, count in unread.items()}
+            odd = load_rows(self.connection, raw, needs, batches, self.key, reading)
+            self.outside |= {f"{needs.name}.{name}": count for name, count in odd.unread.items()}
+            self.undecoded |= {f"{needs.name}.{name}": count for name, count in odd.undecoded.items()}
             if not needs.owners:
                 check_entities(self.connection, raw, needs)
             self.read[needs.name] = count_rows(self.connection, raw)
@@ -217,7 +219,7 @@ class _Work:
             for name, (relation, needs) in self.placed.items()
         }
         unread = dict(self.source.unread) if isinstance(self.source, Forgiving) else {}
-        notes = LocalNotes(self.read, self.orphans, self.truncated, self.outside, unread, self.copies)
+        notes = LocalNotes(self.read, self.orphans, self.truncated, self.outside, unread, self.copies, undecoded=self.undecoded)
         return Staged(self.connection, tables, self.entities, notes, self.vocabularies)
 
     def _staged_table(self, needs: TableNeeds, relation: str, parents: int) -> StagedTable:

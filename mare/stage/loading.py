@@ -1,10 +1,13 @@
 """From Arrow batches to a staged table whose types come from the schema, never from the data.
 
-Columns get neutral names (k0, f0, o0, v0; a0 for an association's key, r0_0 for a reference): no name of the source is ever
-part of a statement, so `order` and quotes in names are as good as any. What does not fit a declared type becomes NULL here,
-and the codec clamps it.
+Columns get neutral names (k0, f0, o0, v0; a0 for an association's key, r0_0 for a reference, e0_0 for whether one is there): no
+name of the source is ever part of a statement, so `order` and quotes in names are as good as any. What does not fit a declared
+type becomes NULL here, and the codec clamps it.
 
 Where the schema says how the source writes values (`NA`, `m` for M, 3,5), each text is first put as its type reads it (p0).
+
+Bytes that are no letters have a sign each, by which keys differ. In values and in keys of public tables, which come out, a mark
+stands for any of them.
 
 Where the type of a column was inferred from its values (frames), each value is first spelled as a text: in whatever type a column
 happens to come, because of another entity's value, a row is staged as the same row.
@@ -16,11 +19,12 @@ both sides meet. The form is worked out of each value alone: no row is ever look
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mare.codec.parsing import is_text_type
+from mare.codec.parsing import count_undecoded, is_text_type, marked
 from mare.ports import compared
 from mare.schema.columns import AnyColumn, Identifier
 from mare.schema.reflection import Reflection
@@ -37,6 +41,16 @@ STRETCH = 1 << 19
 
 Collations = Mapping[str, Sequence[str]]
 """Of the public columns that somebody refers to, the collations, by who does: `prescriptions`, `labs.itemid`."""
+
+
+@dataclass(frozen=True)
+class Odd:
+    """By column, how many of its values are odd: true numbers, hence secret."""
+
+    unread: Mapping[str, int]
+    """They say nothing that it can hold: text in a number column."""
+    undecoded: Mapping[str, int]
+    """They hold bytes that are no letters."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +128,8 @@ def staged_columns(needs: TableNeeds) -> list[tuple[str, str, AnyColumn | None]]
     values = [(f"v{i}", name, needs.described[name]) for i, name in enumerate(needs.values)]
     via = [(f"a{i}", name, None) for i, name in enumerate(needs.via)]
     linked = [(f"r{n}_{i}", name, None) for n, link in enumerate(needs.links) for i, name in enumerate(link.columns)]
-    return [*keys, *foreign, *_orders(needs), *values, *via, *linked]
+    present = [(f"e{n}_{i}", name, None) for n, (_, columns) in enumerate(needs.present) for i, name in enumerate(columns)]
+    return [*keys, *foreign, *_orders(needs), *values, *via, *linked, *present]
 
 
 def load_rows(
@@ -126,23 +141,23 @@ def load_rows(
     reading: Reading | None = None,
     *,
     hashed: bool = True,
-) -> dict[str, int]:
+) -> Odd:
     """Stage the batches, which hold what ``reading`` asks for, as ``table``; an empty source gives an empty table.
 
-    Each row gets a hash ``h`` of everything that is staged of it, under ``key``, unless nobody will look at it. Of each column,
-    how many values are there that say nothing it can hold (text in a number column): true numbers, hence secret.
+    Each row gets a hash ``h`` of everything that is staged of it, under ``key``, unless nobody will look at it.
     """
     reading = reading or Reading()
     columns = list(reading.columns(needs))
     place = {name: f"c{i}" for i, name in enumerate(columns)}
     names = [staged for staged, _, _ in staged_columns(needs)]
     created = False
-    unread: dict[str, int] = {}
+    unread, undecoded = Counter[str](), Counter[str]()
     spelled = {place[name] for name in columns if name in reading.inferred}
     renamed = (_plain(batch.select(columns).rename_columns(list(place.values())), spelled) for batch in batches)
     for stretch in _stretches(renamed):
-        held = _held(needs, place, stretch.schema, reading)
-        select = _select(needs, place, stretch.schema, reading, held)
+        stretch, lettered, garbled = _lettered(stretch, place)
+        held = _held(needs, lettered, stretch.schema, reading)
+        select = _select(needs, place, lettered, stretch.schema, reading, held)
         rewritten = "".join(f", {column.plain} AS {column.name}" for column in held.values() if column.plain is not None)
         batch = f"(SELECT *{rewritten} FROM batch)" if rewritten else "batch"
         connection.register("batch", stretch)
@@ -150,15 +165,15 @@ def load_rows(
         # Hashed twice: the first hash ends in an exclusive or with the last column, by which some values would always win.
         hash_of = f"hash(hash({', '.join(['$1', *names])}))" if hashed else "hash($1)"
         connection.execute(f"{verb} SELECT *, {hash_of} AS h FROM (SELECT {select} FROM {batch})", [key.hex()])
-        for name, count in _unread(connection, needs, held, batch).items():
-            unread[name] = unread.get(name, 0) + count
+        unread.update(_unread(connection, needs, held, batch))
+        undecoded.update({name: count for name, count in garbled.items() if name in needs.columns})
         connection.unregister("batch")
         created = True
     if not created:
         types = [(staged, sql_type(declared, for_value=staged[0] == "v")) for staged, _, declared in staged_columns(needs)]
-        columns = [f"{staged} {kind}" for staged, kind in types] or ["nothing INTEGER"]
+        columns = [f"{staged} {'BOOLEAN' if staged[0] == 'e' else kind}" for staged, kind in types] or ["nothing INTEGER"]
         connection.execute(f"CREATE TABLE {table} ({', '.join([*columns, 'h UBIGINT'])})")
-    return unread
+    return Odd(unread, undecoded)
 
 
 def _stretches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -220,15 +235,37 @@ def _unread(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, held: Mapp
     return dict(zip(unread, map(int, row), strict=True))
 
 
-def _select(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: Reading, held: Mapping[str, _Held]) -> str:
+def _lettered(batch: pa.Table, place: dict[str, str]) -> tuple[pa.Table, dict[str, str], dict[str, int]]:
+    """The batch, texts with bytes that are no letters once more as they may come out; where each column is that may; and how many
+    such texts there are."""
+    lettered, garbled = dict(place), dict[str, int]()
+    for name, column in place.items():
+        if count := count_undecoded(batch[column]):
+            garbled[name], lettered[name] = count, f"m{column}"
+            batch = batch.append_column(lettered[name], marked(batch[column]))
+    return batch, lettered, garbled
+
+
+def _select(
+    needs: TableNeeds,
+    place: dict[str, str],
+    lettered: dict[str, str],
+    arrow: pa.Schema,
+    reading: Reading,
+    held: Mapping[str, _Held],
+) -> str:
     parts = []
+    public = {f"r{n}_{i}" for n, link in enumerate(needs.links) if link.kind == "public" for i in range(len(link.columns))}
+    public |= {f"a{i}" for i in range(len(needs.via))}
     for staged, name, declared in staged_columns(needs):
         if declared is not None:
             expression = typed(held[name].name, declared, held[name].raw, for_value=staged[0] == "v", spelled=held[name].spelled)
         else:
-            column, raw = _as_read(place[reading.forms.get(staged, name)], arrow, None, spell=name in reading.inferred)
+            places = lettered if staged in public else place
+            column, raw = _as_read(places[reading.forms.get(staged, name)], arrow, None, spell=name in reading.inferred)
             order = order_text if staged.startswith("ot") else order_number
             expression = order(column, raw) if staged[0] == "o" else as_text(column, raw)
+            expression = f"{expression} IS NOT NULL" if staged[0] == "e" else expression
         parts.append(f"{expression} AS {staged}")
     return ", ".join(parts) or "0 AS nothing"
 

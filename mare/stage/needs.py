@@ -5,14 +5,14 @@ Worked out from the schema and its graph, with the caps that will be enforced; b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from mare.errors import PlanError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
-from mare.schema import Schema
+from mare.schema import Schema, Table
 from mare.schema.caps import link_cap
 from mare.schema.columns import AnyColumn
 from mare.schema.links import Parent
@@ -62,6 +62,8 @@ class TableNeeds:
     """Associative: the foreign key to the public table."""
     multiplicity: int = 1
     links: tuple[Link, ...] = ()
+    present: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Identifiers and references, with their columns, of which nothing is told but whether they are there."""
     owned_by: tuple[tuple[str, str], ...] = ()
     """The (table, reference) pairs that own the rows, where there is no parent."""
     held_by: str | None = None
@@ -71,7 +73,8 @@ class TableNeeds:
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, once."""
         linked = [column for link in self.links for column in link.columns]
-        return tuple(dict.fromkeys((*self.key, *self.foreign, *self.order, *self.values, *self.via, *linked)))
+        present = [column for _, columns in self.present for column in columns]
+        return tuple(dict.fromkeys((*self.key, *self.foreign, *self.order, *self.values, *self.via, *linked, *present)))
 
     @property
     def owners(self) -> tuple[str, ...]:
@@ -124,11 +127,11 @@ def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGr
     modelled = [c.column for c in held if c.role in ("value", "first", "same", "derived")]
     modelled = list(dict.fromkeys(c for c in modelled if c is not None))
     values = tuple(c for c in modelled if c in table.columns and c not in table.references)
-    links = tuple(_links(schema, name, refer))
+    links, present = tuple(_links(schema, name, refer)), tuple(_present(table, name, groups))
     described: dict[str, AnyColumn] = dict(table.columns)
     if link is None or (parent := link.table) is None or dag.node(name).role != "private":
         owned_by = tuple((edge.child, edge.name) for edge in dag.owners(name))
-        return TableNeeds(name, None, (), (), (), values, described, links=links, owned_by=owned_by)
+        return TableNeeds(name, None, (), (), (), values, described, links=links, present=present, owned_by=owned_by)
     cap = link_cap(schema, name)
     rows = [n for n in (cap.rows if cap is not None else None, link.max_per_entity) if n is not None]
     associative = link.type == "associative"
@@ -148,6 +151,7 @@ def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGr
         via=tuple(link.column_via or ()) if associative else (),
         multiplicity=link.multiplicity if associative else 1,
         links=links,
+        present=present,
     )
 
 
@@ -161,6 +165,14 @@ def _links(schema: Schema, name: str, refer: _Refer) -> list[Link]:
             there = refer(declared.table, _referred(schema, declared.table, declared.column))
             links.append(Link(reference, declared.kind, declared.table, columns, there))
     return links
+
+
+def _present(table: Table, name: str, groups: Sequence[ColumnGroup]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    own = [c.column for g in groups if g.table == name and g.part != "context" for c in g.columns if c.role == "exists"]
+    for column in own:
+        reference = table.references.get(column or "")
+        if column is not None and (reference is None or reference.kind == "pool"):
+            yield column, (column,) if reference is None else table.reference_columns(column)
 
 
 def _referred(schema: Schema, table: str, columns: tuple[str, ...] | None) -> tuple[str, ...]:

@@ -19,7 +19,8 @@ from mare.codec.elapsed import pace_name
 from mare.domain import Coarsenings, CodeArray, Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup
-from mare.relational.coding import Links, Uncoded, code_rows, points_above, points_linked, read_rows
+from mare.graph.modelled import presence
+from mare.relational.coding import Links, Uncoded, code_rows, points_above, points_linked, read_rows, told_rooms
 from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, seen_columns
 from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, paces_along, rank_codes
 from mare.relational.sharing import context_codes, first_rows, rows_above
@@ -55,6 +56,8 @@ class LocalNotes:
     """By table: rows that were made anew because their parents share a key."""
     changed: Mapping[str, int] = field(default_factory=dict)
     """By column that is the same in many rows: rows that say otherwise than the first of them."""
+    undecoded: Mapping[str, int] = field(default_factory=dict)
+    """By column: values with bytes that are no letters in the encoding that the source was read with."""
 
 
 @dataclass(eq=False)
@@ -145,6 +148,9 @@ class Staged:
         rows, read = self._reads.pop(table)
         most = staged.needs.max_rows if staged.needs.parent is not None else None
         self._placed[table], outside = code_rows(replace(rows, codec=codec), read, most)
+        if rooms := told_rooms(codec, rows.related, self.placed, self._points.__getitem__):
+            above = staged.needs.owners[0]
+            self._placed[above] = replace(self._placed[above], free={**self._placed[above].free, **rooms})
         before = self.notes.outside
         counted = {f"{table}.{name}": count + before.get(f"{table}.{name}", 0) for name, count in outside.items()}
         self.notes = replace(self.notes, outside={**before, **counted})
@@ -200,8 +206,21 @@ class Staged:
                 mine = there.parent if there.owner is None else there.parent[there.owner == edge]
                 has = np.zeros(len(staged.parent), dtype=np.uint8)
                 has[mine] = 1
-                codes[f"exists({link.name})"] = has
+                codes[presence(link.name)] = has
+        codes |= self._present(staged)
         return Links(codes, targets, staged.key, free, strangers)
+
+    def _present(self, staged: StagedTable) -> dict[str, CodeArray]:
+        """Whether identifiers and references are there of which nothing else is told."""
+        if not (present := staged.needs.present):
+            return {}
+        there = [" AND ".join(f"e{n}_{i}" for i in range(len(columns))) for n, (_, columns) in enumerate(present)]
+        rows = self.connection.sql(f"SELECT {', '.join(there)} FROM {staged.raw}").to_arrow_table()
+        taken = [_taken(column, staged.row).fill_null(False) for column in rows.columns]
+        return {
+            presence(name): np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.uint8)
+            for (name, _), column in zip(present, taken, strict=True)
+        }
 
     def _public_keys(self, staged: StagedTable, number: int, link: Link) -> Index:
         columns = [f"r{number}_{i}" for i in range(len(link.columns))]

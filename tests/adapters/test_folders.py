@@ -135,6 +135,28 @@ def test_a_file_without_a_header_is_refused_before_a_row_becomes_one(tmp_path: P
     assert not any(value in str(refused.value) for value in ("1950", "Smith", "F,", "4711", "hospital.org", "0049", "de305d54"))
 
 
+@pytest.mark.parametrize("first", ["Anna,Smith,F,34", "Anna;F;ICU", '"Anna","F",34'])
+def test_a_header_of_plain_words_is_compared_with_the_rows_below(tmp_path: Path, first: str) -> None:
+    below = [first.replace("Anna", f"Name{n}").replace("34", str(n)).replace("F", "MF"[n % 2]) for n in range(9)]
+    (tmp_path / "t.csv").write_text("\n".join([first, *below]) + "\n")
+    with pytest.raises(SourceError, match="looks like a row, not like a header") as refused:
+        reflect(tmp_path)
+    assert not any(value in str(refused.value) for value in ("Anna", "Smith", "34", "ICU"))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["name,asthma,age", "Anna,asthma,34", "Eva,asthma,35", "Bob,,36", "Kim,asthma,37"],  # a column of asthma or nothing
+        ["name,1,2,3", "Anna,1,1,3", "Eva,1,2,3", "Bob,1,2,3"],
+        ["sex,kind", "F,a", "F,a", "F,a"],
+    ],
+)
+def test_a_column_may_be_called_as_one_of_its_values(tmp_path: Path, lines: list[str]) -> None:
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    assert len(reflect(tmp_path).tables[0].columns) == lines[0].count(",") + 1
+
+
 @pytest.mark.parametrize("header", ["id,2019,2020,2021", "1st,a,b", "id", "1,name,sex", "id,1.1,1.2,1.2.3"])
 def test_names_of_years_and_numbers_are_names(tmp_path: Path, header: str) -> None:
     (tmp_path / "t.csv").write_text(f"{header}\n")

@@ -153,3 +153,15 @@ def test_comments_of_the_draft_that_are_left_are_counted(folder: Path) -> None:
     done = mare("check", "draft.yaml", folder=folder)
     assert done.returncode == 0
     assert "OK, 1 REVIEW comment of the draft left." in done.stdout
+
+
+def test_what_to_do_about_many_columns_is_said_once(folder: Path) -> None:
+    columns = "".join(f"      c{n}: {{type: unknown}}\n" for n in range(9))
+    untyped = folder / "untyped.yaml"
+    untyped.write_text(f"mare: 1\nentity: p\ntables:\n  p:\n    key: id\n    columns:\n{columns}")
+    told = mare("check", str(untyped)).stdout
+    assert told.count("nobody has said what this column holds") == 9
+    assert told.count("Write one of category, boolean") == 1
+    refused = mare("plan", str(untyped), "--epsilon", "2").stderr
+    assert refused.count("nobody has said") == 9
+    assert refused.count("Write one of") == 1

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import mare as library
+from mare.audit import CanaryReport, audit_document
 from tests.clinic import CLINIC, clinic, clinic_schema
 from tests.command_line import mare
 
@@ -52,6 +53,18 @@ def test_from_a_source_to_a_verdict(world: Path) -> None:
     assert (world / "e.json").read_text() == "mine"
 
 
+def test_an_audit_joins_in_words_that_claim_no_more_than_it_found(world: Path) -> None:
+    found = CanaryReport("epsilon", claimed=2.0, estimated=0.6, lower=0.4, reach=1.8, failure=1e-3, runs=500)
+    (world / "audit.json").write_text(json.dumps(audit_document(canary=found)))
+    asked = ["--real", "real", "--synthetic", "made", "--audit", "audit.json", "--json", "e.json"]
+    done = mare("evaluate", "s.yaml", *asked, folder=world)
+    assert done.returncode == 0, done.stderr
+    assert "lower bound ε = 0.4, claimed ε = 2: no proof of a fault" in done.stdout
+    audit = json.loads((world / "e.json").read_text())["parts"]["audit"]
+    assert audit["canary"]["lower"] == 0.4
+    assert "no proof of a fault" in audit["words"][0]
+
+
 def test_split_as_json(world: Path) -> None:
     done = mare("split", "s.yaml", "--from", "real", "--to", "a", "b.sqlite", "--json", folder=world)
     told = json.loads(done.stdout)
@@ -65,6 +78,7 @@ def test_split_as_json(world: Path) -> None:
     [
         (["--real", "nowhere", "--synthetic", "made"], "is not there"),
         (["--real", "real", "--synthetic", "made", "--sql", "none.sql"], "cannot be read"),
+        (["--real", "real", "--synthetic", "made", "--audit", "s.yaml"], "is not the JSON of an audit"),
         (["--real", "real", "--synthetic", "made", "--json", "no/such/folder.json"], "is not there"),
     ],
 )

@@ -16,7 +16,13 @@ from tests.published_tables import as_csv_folder, as_sqlite
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MARE = Path(sys.executable).with_name("mare")
-SQL_MODELS = {"mimic-iv-core": "mimic-iv", "mimic-iv-icu": "mimic-iv", "omop-cdm-5.4": "omop-cdm-5.4", "eicu-core": "eicu"}
+SQL_MODELS = {
+    "mimic-iii": "mimic-iii",
+    "mimic-iv-core": "mimic-iv",
+    "mimic-iv-icu": "mimic-iv",
+    "omop-cdm-5.4": "omop-cdm-5.4",
+    "eicu-core": "eicu",
+}
 
 
 def test_the_list_names_every_ready_schema_and_whom_it_protects() -> None:

@@ -24,13 +24,15 @@ from tests.integrity import faults
 from tests.published_tables import PublishedColumn, as_csv_folder, as_sqlite, published
 
 SHAPES = {
+    "mimic-iii": "mimic-iii",
     "mimic-iv-core": "mimic-iv",
     "mimic-iv-icu": "mimic-iv",
     "omop-cdm-5.4": "omop-cdm-5.4",
     "eicu-core": "eicu",
     "synthea-csv": "synthea-csv",
 }
-"""`medonc` is the paper's own, with no publisher: its source is a folder of what the schema names."""
+"""`medonc` is the paper's own, with no publisher, and `fhir-r4` names what mare flattens: their source is a folder of what the
+schema names."""
 
 
 def made_up(schema: Schema) -> dict[str, pa.Table]:
@@ -129,7 +131,7 @@ def read_times(schema: Schema, table: str, frame: pd.DataFrame) -> pd.DataFrame:
     says = schema.tables[table].columns
     return frame.assign(
         **{
-            column: pd.to_datetime(frame[column], format=described.formats[0]).dt.tz_localize(None)
+            column: pd.to_datetime(frame[column].astype(str), format=described.formats[0]).dt.tz_localize(None)
             for column, described in says.items()
             if isinstance(described, Date | Datetime) and described.format is not None and column in frame
         }

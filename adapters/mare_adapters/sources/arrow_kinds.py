@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mare.codec.parsing import UNDECODED
 from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare_adapters.letters import letters, spelled_values
 
@@ -205,7 +206,7 @@ def texts_of(array: pa.Array) -> pa.Array:
     try:
         array.validate(full=True)
         plain = array.cast(pa.string())
-        if not pc.any(pc.match_substring_regex(plain, "[\uef80-\uefff]")).as_py():
+        if not pc.any(pc.match_substring_regex(plain, UNDECODED)).as_py():
             return plain
     except pa.ArrowException:
         pass

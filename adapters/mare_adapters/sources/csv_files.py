@@ -1,8 +1,8 @@
 """CSV as a source: the header is read for the names, the rows as text. An unquoted empty field is NULL, a quoted one is empty.
 
 No row ends the read, because a refusal tells everybody that there is such a row: one of more or fewer fields than the header is
-left out, and what is not UTF-8 is read with a mark in its place. The exception is a quote that is opened and never closed: it
-swallows rows of others, and to go on without them would be worse.
+left out, and what is not UTF-8 is read with signs in its place (`mare_adapters.letters`). The exception is a quote that is opened
+and never closed: it swallows rows of others, and to go on without them would be worse.
 
 UTF-8, with or without a byte-order mark, unless the location says otherwise (`export/?encoding=latin-1`); separated by a comma,
 semicolon, tab or bar, whichever the header holds most.
@@ -44,6 +44,8 @@ _SURELY_A_VALUE = re.compile(
     r"|[^@\s]+@[^@\s]+\.\w+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 )
 """What no column is called: a date, a number with a sign, a leading zero or many digits, an e-mail address, a UUID."""
+_LOOKED_AT, _ROWS_BELOW, _REPEATED = 1 << 16, 200, 3
+"""Bytes and rows below a header that it is compared with, and how many of these say what no column is called then."""
 _SAY_ENCODING = "Save it in UTF-8, or say how it is written, after its place: export/?encoding=latin-1 (or cp1252, utf-16)."
 
 
@@ -85,6 +87,11 @@ def read_header(path: Path, encoding: str = UTF_8) -> tuple[tuple[ReflectedColum
             f"{path}: the first line looks like a row, not like a header: its field {place} is a number, a date or an address. "
             "A CSV file begins with a line of column names: add one."
         )
+    if place := _goes_on_below(path, encoding, names, separator):
+        raise SourceError(
+            f"{path}: the first line looks like a row, not like a header: what its field {place} says, rows below say too. "
+            "A CSV file begins with a line of column names: add one, or call that column otherwise."
+        )
     unnamed = [str(number) for number, name in enumerate(names, 1) if not name.strip()]
     if unnamed:
         raise SourceError(f"{path}: column {', '.join(unnamed)} of the header has no name. Give each column a name of its own.")
@@ -103,6 +110,32 @@ def _looks_like_a_row(names: Sequence[str]) -> int | None:
             return number
     most = 2 * sum(_VALUE.fullmatch(name) is not None for name in names) >= len(names)
     return 1 if most and _VALUE.fullmatch(names[0]) else None
+
+
+def _goes_on_below(path: Path, encoding: str, names: Sequence[str], separator: str) -> int | None:
+    """Which field says what several rows below say in the same place, counted from one: no column is called F whose values are F
+    and M. A column of asthma or nothing may be, so a second field has to say so too, or be a number among numbers. Nothing else
+    is taken from those rows, and nothing of them is told."""
+    with _opened(path, encoding) as file, fields_of_any_length():
+        try:
+            file.readline(_HEADER_LIMIT)
+            head = cast(IO[bytes], file).read(_LOOKED_AT)
+        except (OSError, EOFError, zlib.error) as error:
+            raise _fault(path, error) from None
+        lines = io.StringIO(head.decode("utf-8", "replace"), newline="").readlines()[:_ROWS_BELOW]
+        try:
+            rows = [row for row in csv.reader(lines, delimiter=separator) if len(row) == len(names)]
+        except csv.Error:
+            return None  # told when the rows are read
+    numbers = [place for place, name in enumerate(names) if _VALUE.fullmatch(name)]
+    # 1, 2, 3 are names of columns too, and numbers say the same by chance.
+    again = [
+        place
+        for place, name in enumerate(names)
+        if name.strip() and place not in numbers and sum(row[place] == name for row in rows) >= _REPEATED
+    ]
+    among = any(all(_VALUE.fullmatch(row[place]) for row in rows if row[place]) for place in numbers)
+    return again[0] + 1 if len(again) > 1 or (again and among) else None
 
 
 def stream_rows(

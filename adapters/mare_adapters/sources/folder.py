@@ -1,9 +1,10 @@
-"""`FolderSource`: a folder of CSV or Parquet files, one table a file.
+"""`FolderSource`: a folder of CSV or Parquet files, one table a file, or of FHIR resources (ndjson), one table a type.
 
 patients.parquet, patients.csv, patients.csv.gz     one table, called after the file (also .tsv and .tsv.gz); or such a file alone
 hosp/patients.csv.gz                                a folder one level down (MIMIC's hosp, icu): plain names too,
                                                     ``hosp.patients`` where two folders hold the same name
 patients.parquet/part-0.parquet, …/part-1.parquet   a folder of parts, as Spark writes it: one table
+Patient.000.ndjson, Patient.001.ndjson.gz           a FHIR bulk export: one table a type of resource (`fhir_files`)
 
 Files have no snapshot. Instead, a file that changed between opening the folder and the end of reading it is an error.
 """
@@ -30,11 +31,14 @@ from mare_adapters.boundary import reading
 from .arrow_kinds import conformed, reflected_field
 from .columnar import BATCH_ROWS
 from .csv_files import UTF_8, read_header, split_encoding, stream_rows
+from .fhir_files import NO_TYPE, is_ndjson, resource_of, stream_resources
+from .fhir_resources import RESOURCES, columns_of
 from .table_source import TableSource, find_table
 
 if TYPE_CHECKING:
     from .table_source import Batches
 
+Format = Literal["csv", "parquet", "ndjson"]
 _FRAME_INDEX = "__index_level_"
 """pandas writes the index of a frame under such a name."""
 _HEAD = 1 << 18
@@ -48,8 +52,10 @@ class DataFile:
     """One table: a file, or the parts of one."""
 
     label: str
-    format: Literal["csv", "parquet"]
+    format: Format
     paths: tuple[Path, ...]
+    resource: str = ""
+    """Of ndjson, what its lines are: Patient."""
 
     @property
     def place(self) -> str:
@@ -87,7 +93,7 @@ class FolderSource(TableSource[dict[str, DataFile]]):
             indexes = [column.name for column in table if column.name.startswith(_FRAME_INDEX)]
             left_out += [LeftOut(f"{file.label}.{name}", "the row numbers of a data frame") for name in indexes]
             columns = tuple(column for column in table if column.name not in indexes)
-            tables.append(ReflectedTable(file.label, columns, dialect="arrow" if file.format == "parquet" else ""))
+            tables.append(ReflectedTable(file.label, columns, dialect="" if file.format == "csv" else "arrow"))
         if faults:
             raise SourceError("\n".join(faults))
         return Reflection(self.label, tuple(tables), tuple(left_out))
@@ -101,6 +107,8 @@ class FolderSource(TableSource[dict[str, DataFile]]):
         return folder_place(self._folder, [path for file in self._open.values() for path in file.paths])
 
     def _reflect_file(self, file: DataFile) -> tuple[ReflectedColumn, ...]:
+        if file.format == "ndjson":
+            return columns_of(file.resource)
         columns = _columns(file.format, file.paths[0], self._encoding)
         for part in file.paths[1:]:
             others = _columns(file.format, part, self._encoding)
@@ -122,7 +130,10 @@ class FolderSource(TableSource[dict[str, DataFile]]):
         for path in file.paths:
             if _stamp(path) != self._stamps[path]:
                 raise _changed(path)
-            for batch in self._stored(file, path, asked, table.name):
+            if file.format == "ndjson":
+                for batch in stream_resources(path, file.resource, columns, table.name, self.unread):
+                    yield batch.rename_columns(list(names))
+            for batch in self._stored(file, path, asked, table.name) if file.format != "ndjson" else ():
                 # A name may be asked for twice, and a file gives its columns in its own order.
                 selected = batch.select(asked)
                 if file.format == "csv":  # texts, all of them, and letters already
@@ -207,17 +218,18 @@ def find_files(folder: Path) -> tuple[list[DataFile], list[LeftOut]]:
             stems += _inside(entry, left_out)
         elif (file := _as_table([entry])) is not None:
             stems.append(("", file.label, file))
-        else:
+        elif not is_ndjson(entry):
             left_out.append(LeftOut(entry.name, "not a CSV or Parquet file"))
+    stems += _resources("", _entries(folder), left_out)
     if not stems:
         raise SourceError(
-            f"{folder} holds no CSV or Parquet file. Each table is a file of its own: patients.csv, .csv.gz or .parquet."
+            f"{folder} holds no CSV or Parquet file. Each table is a file of its own: patients.csv, .csv.gz or .parquet. "
+            "Of a FHIR export, each file says its type: Patient.ndjson."
         )
     _refuse_twins(stems)
     times = Counter(stem.casefold() for _, stem, _ in stems)
     files = [
-        DataFile(f"{group}.{stem}" if group and times[stem.casefold()] > 1 else stem, file.format, file.paths)
-        for group, stem, file in stems
+        replace(file, label=f"{group}.{stem}" if group and times[stem.casefold()] > 1 else stem) for group, stem, file in stems
     ]
     return sorted(files, key=lambda file: file.label), left_out
 
@@ -238,8 +250,24 @@ def _inside(folder: Path, left_out: list[LeftOut]) -> list[tuple[str, str, DataF
     if tables and (named or all(_PART.fullmatch(entry.name) for entry in tables)):
         table = _as_table(tables)
         return [] if table is None else [("", named["stem"] if named else folder.name, table)]
-    left_out += [LeftOut(f"{folder.name}/{entry.name}", "not a CSV or Parquet file") for entry in files if entry not in tables]
-    return [(folder.name, file.label, file) for entry in tables if (file := _as_table([entry])) is not None]
+    left_out += [
+        LeftOut(f"{folder.name}/{entry.name}", "not a CSV or Parquet file")
+        for entry in files
+        if entry not in tables and not is_ndjson(entry)
+    ]
+    plain = [(folder.name, file.label, file) for entry in tables if (file := _as_table([entry])) is not None]
+    return [*plain, *_resources(folder.name, files, left_out)]
+
+
+def _resources(group: str, entries: Sequence[Path], left_out: list[LeftOut]) -> list[tuple[str, str, DataFile]]:
+    """The files of a FHIR export, by the type that their names say."""
+    named: dict[str, list[Path]] = defaultdict(list)
+    for entry in entries:
+        if is_ndjson(entry) and entry.is_file():
+            named[resource_of(entry) or ""].append(entry)
+    left_out += [LeftOut(entry.name, NO_TYPE) for entry in named.pop("", [])]
+    tables = {resource: RESOURCES[resource][0] for resource in named}
+    return [(group, label, DataFile(label, "ndjson", tuple(named[kind]), kind)) for kind, label in tables.items()]
 
 
 def _as_table(paths: Sequence[Path]) -> DataFile | None:

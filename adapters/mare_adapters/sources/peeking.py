@@ -5,11 +5,13 @@ Only ever on the user's explicit request: everything here looks at data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from mare.codec.parsing import NO_LETTER, UNDECODED
 from mare.schema.reflection import Bound, Peek, StorageKind
 from mare.schema.strict import Value
 from mare_adapters.engine import open_duckdb
@@ -36,6 +38,17 @@ _SHAPES: tuple[tuple[StorageKind, str, str], ...] = (
 """What every value of a column of text must look like for it to be of a kind; the first that fits is taken."""
 
 
+_FORMS = ((".", None), (",", None), (",", "."), (".", ","), (",", " "), (".", "'"))
+"""How numbers are written: what stands before decimals, and between thousands."""
+_DAYS = ("%d.%m.%Y", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
+_NEARLY_ALL, _MOST_WORDS = 0.9, 5
+"""So much of a column tells what it is, where the rest are a few words."""
+_NOTHING = frozenset(("n/a", "na", "nan", "null", "none", "nil", "-", "--", "?", ".", "unknown", "missing"))
+
+Told = tuple[StorageKind, str, Mapping[str, str | tuple[str, ...]]]
+"""A kind, the expression that is of it, and what says how it is written."""
+
+
 def as_bound(value: object) -> Bound | None:
     """A value as the bound of a domain."""
     if isinstance(value, Decimal):
@@ -47,13 +60,15 @@ def as_value(value: object) -> Value:
     """A value as YAML can write it."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
-    return value if isinstance(value, (bool, int, float, str)) else str(value)
+    # As a fit reads it: with a mark for each byte that is no letter.
+    return value if isinstance(value, (bool, int, float)) else re.sub(UNDECODED, NO_LETTER, str(value))
 
 
 def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: str, kind: StorageKind, max_values: int) -> Peek:
     """Peek at a column of a relation in DuckDB. Both are SQL already. An `unknown` kind is told from the text."""
+    reading: Mapping[str, str | tuple[str, ...]] = {}
     if kind == "unknown":
-        kind, column = _kind_of_values(connection, relation, column)
+        kind, column, reading = _kind_of_values(connection, relation, column)
     rows, filled = _row(connection, f"SELECT count(*), count({column}) FROM {relation}")
     low = high = values = None
     if kind in BOUNDED_KINDS:
@@ -61,8 +76,9 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
     if kind in LISTED_KINDS:
         query = f"SELECT DISTINCT {column} AS v FROM {relation} WHERE {column} IS NOT NULL ORDER BY v LIMIT {max_values + 1}"
         listed = connection.execute(query).fetchall()
-        values = tuple(as_value(row[0]) for row in listed) if len(listed) <= max_values else None
-    return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), has_null=int(str(filled)) < int(str(rows)))
+        values = tuple(dict.fromkeys(as_value(row[0]) for row in listed)) if len(listed) <= max_values else None
+    has_null = int(str(filled)) < int(str(rows))
+    return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), has_null=has_null, reading=reading)
 
 
 def peek_batches(batches: Iterable[pa.RecordBatch], kind: StorageKind, max_values: int) -> Peek:
@@ -83,8 +99,9 @@ def _one_column(batch: pa.RecordBatch) -> pa.Table:
     return pa.table({"value": batch.column(0)})
 
 
-def _kind_of_values(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> tuple[StorageKind, str]:
-    """The kind that all values have, and the column cast to it. A column without a value is text.
+def _kind_of_values(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> Told:
+    """The kind that all values have, or nearly all; the column cast to it; and how they are written. A column without a value is
+    text.
 
     So is one that would be boolean but holds one of the two only: an F that is never next to a T may as well be a sex.
     """
@@ -96,8 +113,68 @@ def _kind_of_values(connection: duckdb.DuckDBPyConnection, relation: str, column
     filled, pair, *fitting = _row(connection, f"SELECT count({column}), {both}, {tests} FROM {relation}")
     for (kind, sql, _), fits in zip(_SHAPES, fitting, strict=True):
         if filled and fits == filled and (kind != "boolean" or pair):
-            return kind, f"TRY_CAST({column} AS {sql})"
-    return "string", column
+            return kind, f"TRY_CAST({column} AS {sql})", {}
+    for messy in (_messy_numbers, _messy_days):
+        if filled and (told := messy(connection, relation, column, int(str(filled)))) is not None:
+            return told
+    return "string", column, {}
+
+
+def _messy_numbers(connection: duckdb.DuckDBPyConnection, relation: str, column: str, filled: int) -> Told | None:
+    """Numbers with a decimal comma, with thousands, or with a few words among them: in the form that reads most."""
+    forms = {_number(column, *form): form for form in _FORMS}
+    counts = _row(connection, f"SELECT {', '.join(f'count({number})' for number in forms)} FROM {relation}")
+    number, (decimal, thousands) = max(zip(forms.items(), counts, strict=True), key=lambda told: int(str(told[1])))[0]
+    nulls = _words_left(connection, relation, column, number, filled)
+    if nulls is None:
+        return None
+    (fractions,) = _row(connection, f"SELECT count(*) FILTER ({number} <> trunc({number})) FROM {relation}")
+    written: dict[str, str | tuple[str, ...]] = {} if (decimal, thousands) == (".", None) else {"decimal": decimal}
+    written |= {} if thousands is None else {"thousands": thousands}
+    return ("number" if fractions else "integer"), number, written | ({"nulls": nulls} if nulls else {})
+
+
+def _number(column: str, decimal: str, thousands: str | None) -> str:
+    mark = "" if thousands is None else thousands.replace("'", "''")
+    # A leading zero is the mark of a code here too.
+    whole = "0|[1-9]\\d*" + (f"|[1-9]\\d{{0,2}}([{mark}]\\d{{3}})+" if mark else "")
+    plain = f"replace(trim({column}), '{mark}', '')" if mark else f"trim({column})"
+    shaped = f"CASE WHEN regexp_full_match(trim({column}), '[-+]?({whole})([{decimal}]\\d+)?') THEN {plain} END"
+    return f"TRY_CAST(replace({shaped}, '{decimal}', '.') AS DOUBLE)"
+
+
+def _messy_days(connection: duckdb.DuckDBPyConnection, relation: str, column: str, filled: int) -> Told | None:
+    """Dates in one or several formats, the one that reads most first."""
+    formats: list[str] = []
+    while len(formats) < len(_DAYS):
+        tried = [form for form in _DAYS if form not in formats]
+        counts = [f"count({_day(column, [*formats, form])})" for form in tried]
+        row = connection.execute(f"SELECT count({_day(column, formats)}), {', '.join(counts)} FROM {relation}").fetchall()[0]
+        if max(row[1:]) <= row[0]:
+            break
+        formats.append(tried[row[1:].index(max(row[1:]))])
+    nulls = _words_left(connection, relation, column, _day(column, formats), filled)
+    if not formats or nulls is None:
+        return None
+    return "date", _day(column, formats), {"format": tuple(formats), **({"nulls": nulls} if nulls else {})}
+
+
+def _day(column: str, formats: Sequence[str]) -> str:
+    tried = [f"try_strptime(trim({column}), '{form}')" for form in formats]
+    return f"CAST(coalesce({', '.join([*tried, 'NULL::TIMESTAMP'])}) AS DATE)"
+
+
+def _words_left(
+    connection: duckdb.DuckDBPyConnection, relation: str, column: str, read: str, filled: int
+) -> tuple[str, ...] | None:
+    """The usual words for nothing among what is not read so; None where too much is not read for that to be what it means."""
+    left = connection.execute(
+        f"SELECT {column} AS v, count(*) AS rows FROM {relation} WHERE {column} IS NOT NULL AND {read} IS NULL GROUP BY v "
+        f"ORDER BY rows DESC, v LIMIT {_MOST_WORDS + 1}"
+    ).fetchall()
+    if len(left) > _MOST_WORDS or sum(int(rows) for _, rows in left) > filled * (1 - _NEARLY_ALL):
+        return None
+    return tuple(str(word) for word, _ in left if str(word).strip().casefold() in _NOTHING)
 
 
 def _row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[object, ...]:

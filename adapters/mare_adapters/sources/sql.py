@@ -144,7 +144,7 @@ class SqlSource(TableSource["Connection"]):
         if column.kind in LISTED_KINDS:
             query = select(value).select_from(stored).distinct().where(value.is_not(None)).order_by(value).limit(max_values + 1)
             listed = [row[0] for row in self._open.execute(query)]
-            values = tuple(as_value(v) for v in converted(listed)) if len(listed) <= max_values else None
+            values = tuple(dict.fromkeys(as_value(v) for v in converted(listed))) if len(listed) <= max_values else None
         return Peek(kind=column.kind, values=values, min=as_bound(low), max=as_bound(high), has_null=filled < rows)
 
 

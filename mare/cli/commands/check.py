@@ -107,11 +107,12 @@ def _print_rows(found: RowsMet | None, schema: Schema | None, fine: bool) -> Non
 
 
 def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> None:
-    """One fault a paragraph, the place as compilers write it, so that editors jump there."""
+    """One fault a paragraph, the place as compilers write it, so that editors jump there. What to do is said once."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
+    said: set[str] = set()
     for fault in faults:
         place = examined.label if fault.line is None else f"{examined.label}:{fault.line}"
         line = Text(f"{place}: ")
@@ -119,7 +120,9 @@ def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fi
         dotted = ".".join(str(step) for step in fault.path) or "schema"
         line.append(f": {dotted}: {fault.what}.")
         console.print(line)
-        console.print(Text(f"    {fault.remedy.rstrip('.')}."))
+        if fault.remedy not in said:
+            console.print(Text(f"    {fault.remedy.rstrip('.')}."))
+        said.add(fault.remedy)
     console.print(Text(_verdict(examined, faults, label, fine), style="bold green" if fine else "bold"))
 
 

@@ -35,7 +35,7 @@ def evaluate(
         bool, typer.Option("--risk", help="Attack the people in the real rows; with a hold-out, beside people who are not.")
     ] = False,
     audit: Annotated[
-        Path | None, typer.Option("--audit", metavar="FILE", help="The JSON of mare audit: told in words beside the risk.")
+        Path | None, typer.Option(help="What mare audit found (its -o audit.json), told in words beside the rest.")
     ] = None,
     release: Annotated[
         Path | None, typer.Option("--release", metavar="FILE", help="The release they were drawn from: where its budget went.")
@@ -47,7 +47,7 @@ def evaluate(
         Path | None, typer.Option("--json", metavar="FILE", help="Write every figure into this file. Not to be handed over.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the files if there are some.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the independent draw and the shuffled sequences beside it.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the independent draw and the shuffled sequences beside it.")] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Hold a synthetic database against the real one, and say what is close, what is not, and what is broken.

@@ -29,6 +29,12 @@ def init(
     source: Annotated[
         str, typer.Argument(help="A database URL, a database file, a folder of CSV or Parquet files, or one file.")
     ],
+    like: Annotated[
+        str | None,
+        typer.Option(
+            help="A ready schema (or a file) to take instead of a draft, cut down to what the source has: omop-cdm-5.4."
+        ),
+    ] = None,
     entity: Annotated[
         str | None, typer.Option(help="The table whose rows are the people to protect, or TABLE.COLUMN that tells them apart.")
     ] = None,
@@ -52,12 +58,18 @@ def init(
     from mare.cli.telling import print_utf8
     from mare.errors import SinkError
     from mare.finding import open_source
+    from mare.schema.cutting import resembled
     from mare.schema.drafting import PublicFacts, make_draft, write_draft
 
     if output is not None:
         check_path(output, "the file of a schema", SinkError, overwrite=force, option="--force")
         check_like(output, "a schema", SinkError, _is_schema)
     days = None if between is None else (between[0].date(), between[1].date())
+    if like is not None:
+        if entity is not None or peek or peek_types:
+            raise typer.BadParameter("--like takes the schema as it is: leave out --entity, --peek and --peek-types.")
+        _cut(source, like, output, days, entities)
+        return
     facts = PublicFacts(date.today(), days, entities)
     with open_source(source) as opened:
         with wait_bar("reading the catalogue"):
@@ -67,13 +79,13 @@ def init(
             draft = make_draft(reflection, facts, entity)
         if peek or peek_types:
             draft = make_draft(reflection, facts, entity, _peeks(opened, draft, reflection, entity, domains=peek))
-    command = _next_command(draft, output)
+    command = _next_command(draft.source, output)
     text = write_draft(draft, command)
     if output is None:
         print_utf8(text)
     else:
         write_output(output, text, private=bool(draft.peeked))
-    _summarise(draft, output, command)
+    _summarise(draft, output, command, resembled(reflection))
 
 
 def _asked(facts: PublicFacts, draft: Draft) -> PublicFacts:
@@ -123,7 +135,8 @@ def _peeks(
         types = list(untyped(reflection))
         for number, place in enumerate(types):
             tell(number, len(types))
-            peeks[place] = Peek(kind=opened.peek(*place, max_values=1).kind)
+            peeked = opened.peek(*place, max_values=1)
+            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading)
         open_domains = list(undeclared(make_draft(reflection, blind.facts, entity, peeks))) if domains else []
         for number, place in enumerate(open_domains):
             tell(number, len(open_domains))
@@ -136,13 +149,39 @@ def _is_schema(beginning: bytes) -> bool:
     return b"\0" not in beginning and any(line.startswith(b"mare:") for line in beginning.splitlines())
 
 
-def _next_command(draft: Draft, output: Path | None) -> str:
+def _next_command(source: str, output: Path | None) -> str:
     import shlex
 
-    return f"mare check {shlex.quote(str(output)) if output is not None else 'FILE'} --from {shlex.quote(draft.source)}"
+    return f"mare check {shlex.quote(str(output)) if output is not None else 'FILE'} --from {shlex.quote(source)}"
 
 
-def _summarise(draft: Draft, output: Path | None, command: str) -> None:
+def _cut(source: str, like: str, output: Path | None, between: tuple[date, date] | None, entities: int | None) -> None:
+    """The schema to the file or the terminal, what it lost beside it."""
+    from mare.cli.outputs import write_output
+    from mare.cli.progress import wait_bar
+    from mare.cli.telling import many, print_utf8
+    from mare.finding import open_source
+    from mare.schema.cutting import cut_schema
+    from mare.schema.drafting import PublicFacts
+
+    facts = PublicFacts(date.today(), between, entities)
+    with open_source(source) as opened, wait_bar("reading the catalogue"):
+        text, cut = cut_schema(like, opened.reflect(), facts.between, facts.entities)
+        label = opened.label
+    if output is None:
+        print_utf8(text)
+    else:
+        write_output(output, text)
+    kept = [name for name, table in cut.tables.items() if isinstance(table, dict) and not table.get("ignore")]
+    typer.echo(
+        f"{like}, cut down to {label}: {many(len(kept), 'table')} ({', '.join(map(str, kept))}). No value was read.", err=True
+    )
+    for line in cut.told:
+        typer.echo(f"  {line}", err=True)
+    typer.echo(f"Next: {_next_command(label, output)}", err=True)
+
+
+def _summarise(draft: Draft, output: Path | None, command: str, like: str | None) -> None:
     """On the error stream, so that the draft itself can be piped."""
     from rich.console import Console
     from rich.table import Table
@@ -179,6 +218,8 @@ def _summarise(draft: Draft, output: Path | None, command: str) -> None:
     typer.echo(without_blanks(page.get()), err=True)
     where = f"in {output}" if output is not None else "above"
     console.print(Text(f"{many(draft.to_review, 'thing')} to review: look for REVIEW {where}."))
+    if like is not None:
+        console.print(Text(f"It looks like {like}, for which there is a ready schema: run again with --like {like}."))
     console.print(Text(f"Next: {command}"), soft_wrap=True)
 
 

@@ -18,7 +18,7 @@ def split(
         tuple[str, str], typer.Option("--to", metavar="FIRST SECOND", help="Two targets: what is fitted, and the hold-out.")
     ],
     fraction: Annotated[float, typer.Option(help="The hold-out's part of the entities.")] = 0.2,
-    seed: Annotated[int, typer.Option(help="Another seed, other entities.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other entities.")] = 0,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite targets that carry the mark of mare.")] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,

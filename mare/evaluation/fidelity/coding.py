@@ -6,8 +6,8 @@ one number a row is all that finds copies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -83,7 +83,7 @@ def code_sides(sides: Sides) -> Coded:
         for table in real.tables:
             known[table] = features(real.schema, table, below(real, table))
             numbers: dict[SetName, list[NDArray[np.float64]]] = {name: [] for name in sides}
-            for feature, coded in zip(known[table], threads.map(partial(_coded, sides), known[table]), strict=True):
+            for feature, coded in _few_at_a_time(threads, sides, known[table]):
                 bins[table, feature.name] = coded.bins
                 columns.append(coded.column)
                 for name in sides:
@@ -101,6 +101,13 @@ def code_sides(sides: Sides) -> Coded:
 def below(side: Side, table: str) -> tuple[str, ...]:
     """The tables whose rows stand below those of this one."""
     return tuple(name for name in side.tables if side.above(name) == table)
+
+
+def _few_at_a_time(threads: Executor, sides: Sides, listed: Sequence[Feature]) -> Iterator[tuple[Feature, _Coded]]:
+    """As many as there are threads: the values of all columns of a long table would not fit beside each other."""
+    for start in range(0, len(listed), THREADS):
+        some = listed[start : start + THREADS]
+        yield from zip(some, threads.map(partial(_coded, sides), some), strict=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ import re
 from html import escape
 from importlib.resources import files
 
+from mare.audit.words import AuditPart
 from mare.evaluation.evaluation import INTERNAL, Evaluation
 from mare.evaluation.risk.assess import Risk
-from mare.evaluation.told_beside import Audited
 from mare.evaluation.utility.assess import Utility
 from mare.graph.drawing import draw_svg
 from mare.verdicts.shell import whole_page
@@ -96,7 +96,7 @@ def _graph(evaluation: Evaluation) -> str:
 def _risk(evaluation: Evaluation) -> str:
     risk, audit = evaluation.parts.get("risk"), evaluation.parts.get("audit")
     found = risk_section(risk) if isinstance(risk, Risk) else '<p class="quiet">Nobody was attacked: --risk does.</p>'
-    if isinstance(audit, Audited):
+    if isinstance(audit, AuditPart):
         found += f"<h2>Audit</h2>\n{audit_section(audit)}"
     return found
 

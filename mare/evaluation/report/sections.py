@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from mare.audit.words import AuditPart
 from mare.evaluation.evaluation import KINDS, Evaluation, SetName, excess
 from mare.evaluation.rates import Rate
+from mare.evaluation.released import Released
 from mare.evaluation.risk.assess import Risk
 from mare.evaluation.risk.attacks import AGAINST_A_COIN, AGAINST_GUESSING, AGAINST_HOLDOUT, Attack
-from mare.evaluation.told_beside import Audited, Released
 from mare.evaluation.utility.assess import Utility
 from mare.verdicts.shell import table
 
@@ -234,7 +235,7 @@ def utility_section(utility: Utility) -> str:
     return found
 
 
-def audit_section(audit: Audited) -> str:
+def audit_section(audit: AuditPart) -> str:
     return "".join(f"<p>{escape(line)}</p>" for line in audit.words())
 
 

@@ -15,7 +15,7 @@ from mare.evaluation.sides import Side
 from mare.schema import Schema
 from mare.schema.columns import Integer, Listed, Number
 
-QUERIES = 40
+QUERIES = 20
 
 
 @dataclass(frozen=True)

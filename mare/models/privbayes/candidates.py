@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, prod
+from math import hypot, inf, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -156,6 +156,8 @@ MORE_OFTEN = 0.1
 """And by how much the rate has to be above chance: where chance explains nearly everything, the rest is noise."""
 SEEN = 4.0
 """Rows with a previous row have to stand so many deviations clear of the noise."""
+CLEAR = 2.0
+"""And the rate has to lie so many deviations above the one that is asked for."""
 FEWEST_CODES = 5
 """A table of d codes by the d + 1 previous ones is no larger than the two that carrying takes, unless d is larger than 4."""
 
@@ -202,6 +204,9 @@ def sticks(same: float, different: float, deviation: float, chance: float, least
     later = same + different
     if later <= SEEN * deviation:
         return False
-    # Noise may take the changes below nothing; but nothing repeats itself more often than always.
-    rate = min(1.0, same / later)
-    return rate >= least and rate - chance >= max(MORE_OFTEN, BEYOND_CHANCE * (1 - chance))
+    rate = max(least, chance + max(MORE_OFTEN, BEYOND_CHANCE * (1 - chance)))
+    if rate >= 1:
+        return False
+    # A column that is carried without need forgets the rest of its row; one that is not carried still sees its previous value.
+    beyond, noise = same * (1 - rate) - different * rate, deviation * hypot(1 - rate, rate)
+    return beyond >= CLEAR * noise

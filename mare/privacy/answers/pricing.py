@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from statistics import median
 
 import numpy as np
@@ -86,8 +87,17 @@ def settled(
     # under pure ε the norm of an entity is its number of rows, which no marginal changes
     measured = () if till.pure else tuple(marginals)
     bounds = clip.bounds(till.view.max_rows_per_entity)
-    picked = answer_select(till, [NormRank(measured, bound, above) for bound in bounds], share * clip.portion, None, "entity")
+    ranks = [NormRank(measured, bound, above) for bound in bounds]
+    picked = answer_select(till, ranks, share * clip.portion, _reluctance(till, bounds, share * clip.portion), "entity")
     return priced(till, len(marginals), share * (1 - clip.portion), Clip(bounds[picked.index]))
+
+
+def _reluctance(till: Till, bounds: Sequence[float], share: float) -> list[float]:
+    """What is taken off the ranks, so that a choice which knows nothing takes each bound the more rarely the more noise it would
+    bring: by its variance, which goes with C². A choice that can tell hardly notices. Without it every hundredth small share
+    took the cap itself, and whatever was decided by those counts was decided by noise."""
+    scale = quote_choice(till, UNIT, share).scale / UNIT
+    return [min(_MOST_ENTITIES, 2 * scale * log(bound / bounds[0])) for bound in bounds]
 
 
 def weighed(till: Till, marginals: Sequence[Marginal], limit: Limit | None) -> tuple[Integers | None, int]:

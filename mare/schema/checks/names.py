@@ -19,9 +19,11 @@ def find(layout: Layout) -> Iterator[Fault]:
             continue
         yield from _alike((*here, "columns"), table.columns, "column")
         yield from _repeated((*here, "ignore_columns"), table.ignore_columns)
-        for reference, link in table.references.items():
+        may_be_missing = [r for r, link in table.references.items() if link.kind in ("owned", "pool") and link.nullable]
+        may_be_missing += [c for c, column in table.columns.items() if column.type == "identifier" and column.nullable]
+        for reference in may_be_missing:
             made = f"exists({reference})"
-            if made in table.columns and link.kind == "owned" and link.nullable:
+            if made in table.columns:
                 what = f"{made} is what the model of {name} calls whether there is a {reference}, so no column can be called that"
                 yield Fault((*here, "columns", made), what, "Call the column otherwise in a view, or list it in ignore_columns")
         used = {

@@ -14,7 +14,7 @@ from .category import DEFAULT_MAX_VALUES, Category, Listed, Rest
 from .code import Code, CodeFile, Hierarchy
 from .column import AnyColumn, LearnedDomain, Raw
 from .number import Drift, Integer, Number, NumericRange, Quantity
-from .ordinal import DEFAULT_BINS, PACES, Ordinal, keeps_each
+from .ordinal import DEFAULT_BINS, PACES, ROOMS, Ordinal, keeps_each
 from .times import Date, Datetime, Duration, Resolution, Time, TimeColumn
 from .unmodelled import Identifier, Position, Text, Unknown
 from .written import Written, WrittenWord
@@ -30,6 +30,7 @@ __all__ = [
     "DEFAULT_BINS",
     "DEFAULT_MAX_VALUES",
     "PACES",
+    "ROOMS",
     "AnyColumn",
     "Boolean",
     "Category",

@@ -26,6 +26,8 @@ SINGLE_VALUES = 32
 """A declared linear domain of at most this many steps (days of a month, hours of a day) keeps a code for each."""
 PACES = 24
 """Codes of how much time is left for each row until the calendar ends a sequence, by public powers."""
+ROOMS = 10
+"""Codes of how much time there is below a row, likewise."""
 MAX_BINS = 1000
 """More bins than this are not a histogram that noise leaves anything of."""
 

@@ -60,7 +60,9 @@ class TimeColumn(Ordinal):
 
     @property
     def stored_kind(self) -> StorageKind:
-        # Where several formats are mixed, none of them is how the source writes it.
+        # A year is a number wherever it is stored. Where several formats are mixed, none is how the source writes it.
+        if self.formats == ("%Y",):
+            return "integer"
         return "string" if len(self.formats) == 1 else super().stored_kind
 
     @property

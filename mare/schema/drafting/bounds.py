@@ -1,4 +1,5 @@
-"""Bounds that everybody knows, by a column's name and kind: an age, a percentage, an hour. Each with its reason.
+"""Bounds that everybody knows, by a column's name and kind (an age, a percentage, an hour) or by the digits of its type. Each
+with its reason.
 
 They are public, so nothing has to be learned; a value outside is moved to the nearest bound, and `mare fit` counts such values
 in its internal notes.
@@ -6,6 +7,7 @@ in its internal notes.
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 from mare.schema.reflection import ReflectedColumn
@@ -30,6 +32,9 @@ _RANGES: tuple[tuple[frozenset[str], int, int, str], ...] = (
     (frozenset(("bmi",)), 5, 100, "body mass indices"),
 )
 """Words of a name that say what is counted, and between which values that lies."""
+_DECLARED = re.compile(r"\((\d+)\s*,\s*\d+\)")
+_MOST_DIGITS = 9
+"""Before the point: a type with more says nothing, it is only wide enough for everything."""
 _NO_PART = frozenset(("per", "in", "number", "n", "num", "count", "total", "duration", "length"))
 """`hours_per_week`, `n_months`, `age_in_months`: a number of them, not which one of them."""
 
@@ -38,7 +43,7 @@ def known_bounds(column: ReflectedColumn, facts: PublicFacts) -> tuple[dict[str,
     """``min`` and ``max`` with the reason, where the name tells them and the catalogue does not say otherwise."""
     if column.values is not None or (column.min is not None and column.max is not None):
         return None
-    known = _moment(column, facts) if column.kind in ("date", "datetime") else _number(column, facts)
+    known = _moment(column, facts) if column.kind in ("date", "datetime") else _number(column, facts) or _digits(column)
     if known is None:
         return None
     low, high, why = known
@@ -71,6 +76,18 @@ def _number(column: ReflectedColumn, facts: PublicFacts) -> tuple[int, int, str]
         if parts & any_of and not parts & _NO_PART:
             return low, high, f"{what} lie between {low} and {high}"
     return None
+
+
+def _digits(column: ReflectedColumn) -> tuple[float, float, str] | None:
+    """What a type of so many digits holds. SQLite takes more: whoever declared them there said what is meant."""
+    written = _DECLARED.search(column.sql_type)
+    digits = int(written[1]) if column.digits is None and written else column.digits
+    if column.kind not in ("integer", "number") or column.inferred or digits is None or column.precision is None:
+        return None
+    if not 0 <= digits - column.precision <= _MOST_DIGITS:
+        return None
+    most = (10**digits - 1) / 10**column.precision if column.precision else 10**digits - 1
+    return -most, most, f"its type holds {digits - column.precision} digits before the point"
 
 
 def _year(name: str, facts: PublicFacts) -> tuple[int, int, str] | None:

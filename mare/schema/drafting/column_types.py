@@ -13,6 +13,7 @@ from .bounds import known_bounds
 from .drafted import Entry, FieldValue, Note, review
 from .public_facts import PublicFacts
 from .words import (
+    fake_kind,
     id_stem,
     is_beside_calendar,
     is_code,
@@ -180,11 +181,18 @@ def _string(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]
     if is_number_of(column.name):
         return _identifier(column)
     if is_free_text(column.name):
-        return {"type": "text"}, [review("dropped as free text or personal, by its name", "dropped")]
+        return {"type": "text"}, [review("dropped as free text or personal, by its name", "dropped"), *_made_up(column)]
     if is_time(column.name):
         note = review("a time stored as text? Then type: time (or datetime) with its format", "texts")
         return {"type": "category", "learn": True}, [note]
     return {"type": "category", "learn": True}, []
+
+
+def _made_up(column: ReflectedColumn) -> list[Note]:
+    """What to write for a name or an address that nobody has, ready to be taken over."""
+    kind = fake_kind(column.name)
+    nullable = ", nullable: true" if column.nullable else ""
+    return [] if kind is None else [Note(f"made up instead of empty: {{type: text, fill: fake, fake: {kind}{nullable}}}")]
 
 
 def _code(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:

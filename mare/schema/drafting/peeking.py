@@ -66,7 +66,7 @@ def with_peeks(
                 if domain is not None:
                     kind = "domains"
                 if domain is not None or guessed_type:
-                    entry = _marked(entry, domain or {})
+                    entry = _marked(entry, domain or {}).with_fields(peek.reading if guessed_type else {})
             entries.append(entry)
         filled.append(replace(table, columns=tuple(entries)))
     return filled, kind

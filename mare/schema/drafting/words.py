@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
+from mare.schema.columns.unmodelled import FakeKind
+
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -206,6 +208,25 @@ def names_stay_of_unit(table: str) -> bool:
 def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
     """The columns that describe a person: evidence for who the entity is."""
     return tuple(name for name in columns if PERSONAL_TRAITS & {*words(name), "".join(words(name))} or is_birth(name))
+
+
+_FAKES: tuple[tuple[frozenset[str], FakeKind], ...] = (
+    (_set("firstname forename given first"), "first_name"),
+    (_set("lastname surname family maiden last"), "last_name"),
+    (_set("email mail"), "email"),
+    (_set("phone telephone mobile fax"), "phone"),
+    (_set("street"), "street"),
+    (_set("address"), "address"),
+    (_set("iban"), "iban"),
+    (_set("name fullname"), "name"),
+)
+"""Words of what can be made up, the surest first."""
+
+
+def fake_kind(column: str) -> FakeKind | None:
+    """What is made up in place of such a text, where its name tells."""
+    parts = {*words(column), "".join(words(column))}
+    return next((kind for named, kind in _FAKES if parts & named), None)
 
 
 def is_free_text(column: str) -> bool:

@@ -1,11 +1,15 @@
-"""What a fit would meet is counted by column and reference, with what may be written; words only where many rows hold them."""
+"""What a fit would meet is counted by column and reference, with what may be written; words only where many people hold them."""
 
 from __future__ import annotations
 
 import pandas as pd
 import pytest
 
+import mare
 from mare.audit.rows_met import Met, meet_rows
+from mare.cli.notes import left_out_lines
+from mare.cli.rows_met import met_lines
+from mare.fitting import LocalNotes
 from mare.schema.loading import load_schema
 
 SCHEMA = """
@@ -46,6 +50,10 @@ def met(declared: str, values: list[object]) -> dict[tuple[str, str], Met]:
         ("{type: integer, min: 0, max: 9}", ["1,234", "7"] * 20, "unreadable", 20, 'decimal: ".", thousands: ","'),
         ("{type: date, min: 1990-01-01, max: 2020-01-01}", ["31.12.2001", "2001-12-31"] * 9, "unreadable", 9,
          'format: ["%d.%m.%Y", "%Y-%m-%d"]'),
+        ("{type: date, min: 1990-01-01, max: 2020-01-01, format: '%m/%d/%Y'}", ["31.12.2001"] * 9, "unreadable", 9,
+         'format: "%d.%m.%Y"'),
+        ("{type: date, min: 1990-01-01, max: 2020-01-01, format: ['%m/%d/%Y', '%Y-%m-%d'], nulls: ['-'], nullable: true}",
+         ["31.12.2001", "2001-12-31", "-"] * 9, "unreadable", 9, 'format: ["%Y-%m-%d", "%d.%m.%Y"]'),
         ("{type: datetime, min: 1990-01-01, max: 2020-01-01}", ["31.12.2001 04:30"] * 9, "unreadable", 9,
          'format: "%d.%m.%Y %H:%M"'),
         ("{type: time}", ["4.30"] * 9, "unreadable", 9, 'format: "%H.%M"'),
@@ -70,10 +78,29 @@ def test_a_column_that_can_take_everything_is_not_met() -> None:
     assert met("{type: number, min: 0, max: 9, decimal: ',', nulls: [NA], nullable: true}", ["1,5", "NA", None]) == {}
 
 
-def test_words_are_shown_where_many_rows_hold_them() -> None:
+def test_words_are_shown_where_many_people_hold_them() -> None:
     words = met("{type: number, min: 0, max: 9}", ["1"] * 5 + ["low"] * 10 + ["Ann"] * 9 + ["x" * 21] * 20)["x", "unreadable"]
     assert words.rows == 39
     assert words.guess.words == (("low", 10),)
+
+
+@pytest.mark.parametrize(("owners", "shown"), [(10, True), (9, False)])
+def test_a_word_that_few_people_hold_in_many_rows_is_not_shown(owners: int, shown: bool) -> None:
+    """Twenty rows of one person are one person's word; so they are two tables further down."""
+    schema = load_schema("""
+mare: 1
+entity: p
+tables:
+  p: {key: id, columns: {sex: {type: category, values: [F, M]}}}
+  v: {key: vid, parent: {table: p, column: id, max_rows: 50}}
+  l: {key: lid, parent: {table: v, column: vid, max_rows: 50}, columns: {x: {type: number, min: 0, max: 9}}}
+""")
+    people = pd.DataFrame({"id": range(30), "sex": "F"})
+    visits = pd.DataFrame({"vid": range(60), "id": [n % 30 for n in range(60)]})
+    words = pd.DataFrame({"lid": range(60), "vid": range(60), "x": ["hunter" if n % 30 < owners else "1.5" for n in range(60)]})
+    (found,) = meet_rows(schema, {"p": people, "v": visits, "l": words}).met
+    assert found.rows == 2 * owners
+    assert found.guess.words == ((("hunter", 2 * owners),) if shown else ())
 
 
 def test_a_number_is_outside_the_range_of_its_item() -> None:
@@ -105,3 +132,35 @@ def test_rows_that_are_cut_and_keys_that_lead_nowhere() -> None:
     assert counted["out", "outside"] == (1, 5)
     assert found.notes.orphans["v"] == 1
     assert found.notes.truncated["v"].max_rows == 1
+
+
+def test_dates_past_the_calendar_are_met_wherever_they_stand() -> None:
+    """Alone, after another date, first of a sequence and later in it. What stands in both bounds' way is one value."""
+    schema = load_schema("""
+mare: 1
+entity: p
+calendar: {min: 2022-01-01, max: 2022-12-31}
+tables:
+  p: {key: id, columns: {since: {type: date}, due: {type: date, after: since, within: 120d}}}
+  v:
+    key: vid
+    parent: {table: p, column: id, type: sequential, order_by: at, max_rows: 9}
+    columns: {at: {type: datetime, after: previous.at, within: 1y}}
+""")
+    people = pd.DataFrame(
+        {"id": range(3), "since": ["2022-03-01", "2022-11-20", "2023-02-01"], "due": ["2022-04-01", "2023-01-10", "2024-02-02"]}
+    )
+    at = ["2022-05-01 10:00", "2022-12-31 23:00", "2023-01-01 00:00", "2021-12-31 23:00", "2022-01-01 00:00", "2023-06-01 08:00"]
+    source = {"p": people, "v": pd.DataFrame({"vid": range(6), "id": [0, 0, 0, 1, 1, 2], "at": at})}
+    found = meet_rows(schema, source)
+    assert {m.column: (m.kind, m.rows) for m in found.met} == {
+        "since": ("outside", 1),
+        "due": ("outside", 2),
+        "at": ("outside", 3),
+    }
+    lines = list(met_lines(found, schema))
+    assert "  p.due: 2 of 3 are outside `after`, `within`, `calendar`" in lines
+    notes: list[LocalNotes] = []
+    mare.fit(mare.plan(schema, mare.Budget(2)), source, unsafe_seed=1, notes=notes.append)
+    told = list(left_out_lines(notes[0], schema))
+    assert "v.at: 3 values outside its domain (`after`, `within`, `calendar`) were moved into it (internal, not private)" in told

@@ -158,13 +158,7 @@ def _odd() -> dict[str, Frames]:
 @pytest.mark.parametrize("case", list(_odd()))
 def test_odd_data_on_any_side_is_no_obstacle(case: str) -> None:
     odd, plain = side(_odd()[case]), side(hospital(40, 5))
-    for real, synthetic, holdout in (
-        (odd, plain, plain),
-        (plain, odd, plain),
-        (plain, plain, odd),
-        (odd, odd, odd),
-        (odd, odd, None),
-    ):
+    for real, synthetic, holdout in ((odd, plain, plain), (plain, odd, odd), (odd, odd, None)):
         for part in (
             assess_risk(SCHEMA, real, synthetic, holdout, seed=0),
             assess_utility(SCHEMA, real, synthetic, holdout, seed=0),

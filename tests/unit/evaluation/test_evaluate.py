@@ -190,6 +190,10 @@ def test_the_same_seed_gives_the_same_figures() -> None:
     assert held_against(MADE, seed=3).to_json() == held_against(MADE, seed=3).to_json()
 
 
-def test_a_schema_that_is_none_is_refused() -> None:
+def test_a_seed_that_is_none_and_a_schema_that_is_none_are_refused() -> None:
+    with pytest.raises(MareError, match="the seed is -1"):
+        mare.evaluate(clinic_schema(), REAL, MADE, seed=-1)
+    with pytest.raises(MareError, match="the seed is -1"):
+        mare.split(clinic_schema(), REAL, ({}, {}), seed=-1)
     with pytest.raises(MareError, match="schema is a int"):
         mare.evaluate(3, REAL, MADE)  # type: ignore[arg-type]

@@ -63,5 +63,5 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"more than {TOO_WIDE} is ruled out" in GUIDE
     assert f"within {TOLERANCE:.0%}".replace("%", " %") in GUIDE
     assert f"{GUESSES} steps" in GUIDE
-    assert QUERIES == 40
-    assert "Forty" in GUIDE
+    assert QUERIES == 20
+    assert "Twenty" in GUIDE

@@ -13,7 +13,17 @@ from mare.codec import Bins, OpenBins, OrdinalCodec, RelativeCodec
 from mare.codec.relative import WHOLE, FirstCodec, Placing
 from mare.codec.scales import TimeScale, WholeScale
 from mare.codec.ticks import DAY_US
-from mare.fitting.bin_placing import calendar_of, carried, coarse_grid, cuts_of, equal_bins, learned_order, open_grid, placed_bins
+from mare.fitting.bin_placing import (
+    calendar_of,
+    carried,
+    coarse_grid,
+    cuts_of,
+    equal_bins,
+    learned_order,
+    open_grid,
+    placed_bins,
+    vague_ends,
+)
 from mare.fitting.weighing import Weighed, weighed
 from mare.privacy.fine_histograms import FineHistogram
 from mare.privacy.grids import Grid
@@ -126,6 +136,32 @@ def test_a_learned_bound_is_a_round_number_one_mark_beyond_what_stood_clear() ->
     assert (sure.low, sure.high) == (1000, 10**6 - 1)
     zero = learned_order(found(grid, {thousands - 2: 500.0}), None, open_bins)
     assert zero.low == 0  # what was never seen below zero stays above it
+
+
+def test_a_long_last_piece_is_no_bound_of_its_length() -> None:
+    """A tenth of the rows lies somewhere from 10^3 to 10^9: nine tenths before it say how far that goes on."""
+    grid, anything = Grid((0.0, 100.0, 200.0, 500.0, 1e3, 1e9, 1e18), "log", 1.0), OpenBins(None, None, "linear", 20)
+    tail = found(grid, {1: 200.0, 2: 400.0, 3: 500.0, 4: 120.0}, 10.0)
+    high = learned_order(tail, None, anything).high
+    assert high is not None
+    assert 1999 <= high <= 10_000
+    assert vague_ends(tail, None, anything) == ["upper"]
+    assert vague_ends(found(grid, {1: 200.0, 2: 400.0, 3: 500.0}), None, anything) == []
+    # Where nearly all lies there, nothing says how far; only that it is not 10^18.
+    rest = found(grid, {5: 500.0}, 10.0)
+    assert learned_order(rest, None, anything).high == 10**12 - 1
+    assert vague_ends(rest, None, anything) == ["upper"]
+    assert vague_ends(rest, None, OpenBins(None, 7, "linear", 20)) == []
+    # Below zero it is the same.
+    signed = found(Grid((-1e18, 0.0, 10.0, 1e18), "log", 1.0), {0: 300.0, 1: 300.0})
+    assert learned_order(signed, None, anything).low == -1000
+    assert vague_ends(signed, None, anything) == ["lower"]
+
+
+def test_what_is_usual_of_a_number_does_not_depend_on_its_decimals() -> None:
+    anything = OpenBins(None, None, "linear", 20)
+    nothing = found(open_grid(None, anything), {})
+    assert learned_order(nothing, None, anything, Fraction(1, 10**6)).high == 10**9 - 1
 
 
 def test_where_nothing_stood_clear_the_bounds_are_what_is_usual() -> None:

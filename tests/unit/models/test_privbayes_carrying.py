@@ -82,6 +82,13 @@ def test_more_often_than_chance_and_never_more_often_than_always(
     assert sticks(same, different, 20.0, chance, 0.6) is carried
 
 
+@pytest.mark.parametrize(("same", "different", "deviation", "chance"), [(596, 121, 45, 0.63), (81_538, 17_751, 19_621, 0.12)])
+def test_a_rate_that_noise_may_have_made_carries_nothing(same: float, different: float, deviation: float, chance: float) -> None:
+    """Two fits that went wrong: a bank that is mostly NULL (true rate .70), and care units (.06) under a clip chosen badly."""
+    assert not sticks(same, different, deviation, chance, 0.6)
+    assert sticks(same, different, deviation / 10, chance, 0.6)
+
+
 def test_at_1_nothing_is_carried() -> None:
     assert not fitted(carry=1.0).carried
 

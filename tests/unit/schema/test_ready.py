@@ -13,10 +13,11 @@ from mare.schema.loading import load_document, load_schema
 from mare.schema.ready import ReadySchema, find, folder, names, ready_schemas
 from tests.published_tables import published
 
-NAMES = ("eicu-core", "medonc", "mimic-iv-core", "mimic-iv-icu", "omop-cdm-5.4", "synthea-csv")
+NAMES = ("eicu-core", "fhir-r4", "medonc", "mimic-iii", "mimic-iv-core", "mimic-iv-icu", "omop-cdm-5.4", "synthea-csv")
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "ready-schemas.md"
 PUBLISHED = {
     "eicu-core": "eicu",
+    "mimic-iii": "mimic-iii",
     "mimic-iv-core": "mimic-iv",
     "mimic-iv-icu": "mimic-iv",
     "omop-cdm-5.4": "omop-cdm-5.4",
@@ -53,7 +54,7 @@ def listed() -> tuple[ReadySchema, ...]:
     return ready_schemas()
 
 
-def test_the_six_of_the_issue_are_there() -> None:
+def test_those_of_the_issues_are_there() -> None:
     assert names() == NAMES
 
 

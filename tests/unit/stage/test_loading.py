@@ -138,5 +138,19 @@ def test_values_are_staged_as_declared(declared: str, stored: pa.Array, expected
         load_rows(connection, "empty", table, [])
         kinds = [connection.sql(f"DESCRIBE {name}").fetchall() for name in ("t", "empty")]
     assert [row[0] for row in rows] == expected * 2
-    assert counted.get("x", 0) == 2 * unread
+    assert counted.unread.get("x", 0) == 2 * unread
     assert [row[1] for row in kinds[0] if row[0] == "v0"] == [row[1] for row in kinds[1] if row[0] == "v0"]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_bytes_that_are_no_letters_are_marked_in_values_and_told_apart_in_keys(kind: pa.DataType) -> None:
+    text = "mare: 1\nentity: t\ntables:\n  t:\n    key: id\n    columns: {x: {type: category, learn: true}}\n"
+    schema = load_schema(text)
+    (table,) = needs(schema, column_groups(schema))
+    texts = pa.array(["K\uefb6ln", "K\uefb7ln", "Bonn", "Köln", None]).cast(kind)
+    with staging_database() as connection:
+        odd = load_rows(connection, "t", table, [pa.record_batch({"id": texts, "x": texts})])
+        rows = connection.sql("SELECT k0, v0 FROM t").fetchall()
+    assert [value for _, value in rows] == ["K\ufffdln", "K\ufffdln", "Bonn", "Köln", None]
+    assert len({key for key, _ in rows}) == 5
+    assert odd.undecoded == {"id": 2, "x": 2}

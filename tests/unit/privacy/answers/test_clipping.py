@@ -261,6 +261,16 @@ def test_where_nothing_is_said_noise_and_bias_are_balanced(budget: Budget) -> No
     assert many == 64.0  # and is nothing among thirty thousand
 
 
+def test_a_choice_that_knows_nothing_seldom_takes_a_wide_clip() -> None:
+    """Thirteen bounds, and a share that tells none of them from another. All alike, 64 would come in one call of thirteen, and 4
+    or more in nine. By C^-2 it is one of sixteen for 4 or more: 30 of 120 have a chance below 10^-9, and the noise is seeded."""
+    curator, _ = opened(ZCDP, wards(50, 5))
+    clips = [curator.counts([WARD], 1e-6, Clip.chosen(portion=0.04))[0].clip or 0.0 for _ in range(120)]
+    assert sum(clip >= 4 for clip in clips) < 30
+    assert sum(clip == 64 for clip in clips) < 6
+    assert len(set(clips)) > 2  # it is a choice still
+
+
 def test_one_huge_table_does_not_cut_the_entities_of_the_others() -> None:
     view = replace(wards(3000, 50), domain=Domain.of([("ward", 40), ("age", 3)]))
     small, large = Marginal((Axis("age"),)), Marginal((Axis("ward"), Axis("age"), Axis("ward", lag=1), Axis("age", lag=1)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 import pytest
@@ -86,6 +87,23 @@ def test_decimals_come_from_the_stored_type() -> None:
     assert one("x number", precision=0) == Integer(type="integer", learn=True)
 
 
+@pytest.mark.parametrize(
+    ("sql_type", "digits", "precision", "fields"),
+    [
+        ("NUMERIC(5, 2)", 5, 2, {"min": -999.99, "max": 999.99}),
+        ("NUMERIC(5,2)", None, 2, {"min": -999.99, "max": 999.99}),  # SQLite's: declared, if not enforced
+        ("NUMERIC(4)", 4, 0, {"min": -9999, "max": 9999}),
+        ("NUMERIC(18, 2)", 18, 2, {"learn": True}),  # so wide that it says nothing
+        ("REAL", None, None, {"learn": True}),
+    ],
+)
+def test_a_type_with_few_digits_is_a_bound(
+    sql_type: str, digits: int | None, precision: int | None, fields: dict[str, object]
+) -> None:
+    column = one("amount number", sql_type=sql_type, digits=digits, precision=precision)
+    assert {name: said for name in ("min", "max", "learn") if (said := getattr(column, name)) not in (None, False)} == fields
+
+
 def test_nullability_is_the_catalogues() -> None:
     assert one("x string?").nullable
     assert not one("x string").nullable
@@ -103,6 +121,29 @@ def test_codes_have_the_levels_of_their_vocabulary() -> None:
 
 def test_text_is_dropped_and_asks_for_review() -> None:
     assert "REVIEW: dropped as free text or personal" in said("nurse_note string")
+
+
+@pytest.mark.parametrize(
+    ("text", "fake"),
+    [
+        ("LastName string", "last_name"),
+        ("first_name string", "first_name"),
+        ("name string", "name"),
+        ("Email string", "email"),
+        ("home_address string", "address"),
+        ("mobile string", "phone"),
+        ("nurse_note string", None),
+    ],
+)
+def test_what_can_be_made_up_stands_ready_beside_what_is_dropped(text: str, fake: str | None) -> None:
+    drafted = written(table("patients", f"subject_id integer, {text}", key="subject_id"))
+    offered = re.findall(r"made up instead of empty: (\{.*\})", drafted)
+    assert bool(offered) == (fake is not None)
+    if fake is not None:
+        name = text.split()[0]
+        taken = re.sub(rf"{name}: *{{type: text.*}}", f"{name}: {offered[0]}", drafted)
+        column = load_document(taken).schema.tables["patients"].columns[name]
+        assert (column.fill, column.fake) == ("fake", fake)
 
 
 def test_an_id_that_leads_nowhere_is_regenerated_and_asks_for_review() -> None:

@@ -1,0 +1,312 @@
+"""FHIR R4 resources as rows of tables with fixed columns (docs/guides/from-a-fhir-export.md lists them).
+
+The columns are public: they follow from the standard, never from what an export happens to hold. A resource becomes rows by
+itself, whatever it holds: what is not there, or not of the shape that the standard gives it, is NULL. An Observation with
+components (a blood pressure) is a row for each of them, which is how other long tables of measurements have it.
+
+Moments are kept as the clock on the wall showed them: the offset from UTC is dropped, not added. A part of a date (2019, 2019-05)
+is the first day of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from mare.schema.reflection import ReflectedColumn, StorageKind
+from mare_adapters.letters import lettered
+
+Json = object
+"""As `json.loads` gives it: nothing is known of its shape."""
+Get = Callable[[Json], object]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column: what it stores, and where a resource has it."""
+
+    kind: StorageKind
+    get: Get
+
+
+_MOMENT = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6})\d*)?)?(?:Z|[+-]\d\d:?\d\d)?)?)?)?", re.ASCII
+)
+_REFERENCE = re.compile(r"(?:.*/)?([A-Za-z]+)/([^/?#|]+)(?:/_history/[^/]*)?")
+_BY_NAME = re.compile(r"urn:(?:uuid|oid):(.+)")
+
+
+def at(node: Json, *steps: str) -> Json:
+    """What stands at the end of these names; of a list, its first item. None where it is not there."""
+    for step in steps:
+        if type(node) is list:
+            node = node[0] if node else None
+        if type(node) is not dict:  # of the types that `json` gives, this is asked for every value of an export
+            return None
+        node = node.get(step)
+    return node
+
+
+def word(value: Json) -> str | None:
+    """A text, or what says one; half letters (surrogates) as their bytes."""
+    if type(value) is str:
+        return value if value.isascii() else lettered(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else None
+
+
+def moment(value: Json) -> object:
+    """A FHIR date, dateTime or instant; what cannot be read stays what it is, and is counted where columns are made."""
+    match = _MOMENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        return value if isinstance(value, str) else None
+    year, month, day, hour, minute, second, fraction = match.groups()
+    try:
+        clock = int(hour or 0), int(minute or 0), min(int(second or 0), 59), int(f"{fraction or 0:0<6}")
+        return datetime(int(year), int(month or 1), int(day or 1), *clock)
+    except ValueError:
+        return value
+
+
+def day(value: Json) -> object:
+    """The day of it."""
+    found = moment(value)
+    return date(found.year, found.month, found.day) if isinstance(found, datetime) else found
+
+
+def refers(node: Json, to: str) -> str | None:
+    """The id that a reference to such a resource names: `Patient/7`, `https://…/Patient/7/_history/2`, `urn:uuid:7`."""
+    text = at(node, "reference")
+    if not isinstance(text, str):
+        return None
+    if (named := _BY_NAME.fullmatch(text)) is not None:
+        return word(named[1])
+    match = _REFERENCE.fullmatch(text)
+    return word(match[2]) if match is not None and match[1] == to else None
+
+
+def coding(concept: Json) -> Mapping[str, Json]:
+    """The first coding of a concept that has a code."""
+    codings = at(concept, "coding")
+    for one in codings if type(codings) is list else (codings,):
+        if type(one) is dict and one.get("code") is not None:
+            return one
+    return {}
+
+
+def display(concept: Json) -> str | None:
+    return word(coding(concept).get("display")) or word(at(concept, "text"))
+
+
+# ---------------------------------------------------------------------- how columns are said
+
+
+def text(*steps: str) -> Field:
+    return Field("string", lambda resource: word(at(resource, *steps)))
+
+
+def code(*steps: str) -> Field:
+    return Field("string", lambda resource: word(coding(at(resource, *steps)).get("code")))
+
+
+def reference(to: str, *steps: str) -> Field:
+    return Field("string", lambda resource: refers(at(resource, *steps), to))
+
+
+def time(*ways: tuple[str, ...]) -> Field:
+    """The first of these places that holds something."""
+    return Field("datetime", lambda resource: next((m for way in ways if (m := moment(at(resource, *way))) is not None), None))
+
+
+def coded(concept: Callable[[Json], Json]) -> dict[str, Field]:
+    """System, code and words of what a resource is about."""
+    return {
+        "code_system": Field("string", lambda resource: word(coding(concept(resource)).get("system"))),
+        "code": Field("string", lambda resource: word(coding(concept(resource)).get("code"))),
+        "display": Field("string", lambda resource: display(concept(resource))),
+    }
+
+
+def _own_code(resource: Json) -> Json:
+    return at(resource, "code")
+
+
+def _medication(resource: Json) -> Json:
+    """Said in the request, or in a Medication that it contains."""
+    named, contained = at(resource, "medicationReference", "reference"), at(resource, "contained")
+    if isinstance(named, str) and named.startswith("#"):
+        listed = contained if isinstance(contained, list) else [contained]
+        return at([one for one in listed if at(one, "id") == named[1:]], "code")
+    return at(resource, "medicationCodeableConcept")
+
+
+def _us_core(name: str) -> Field:
+    """An extension of the American core profiles: the broad category, or its text."""
+
+    def get(resource: Json) -> str | None:
+        inside = _extension(resource, f"us-core-{name}")
+        broad = at(_extension(inside, "ombCategory"), "valueCoding")
+        return word(at(broad, "display")) or word(at(broad, "code")) or word(at(_extension(inside, "text"), "valueString"))
+
+    return Field("string", get)
+
+
+def _extension(node: Json, ending: str) -> Json:
+    listed = node.get("extension") if isinstance(node, dict) else None
+    urls = [(one, at(one, "url")) for one in listed] if isinstance(listed, list) else []
+    return next((one for one, url in urls if isinstance(url, str) and url.rpartition("/")[2] == ending), None)
+
+
+def _value_number(resource: Json) -> object:
+    for name in ("valueQuantity", "valueInteger", "valueDecimal"):
+        value = at(resource, name, "value") if name == "valueQuantity" else at(resource, name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _float(value)
+    return None
+
+
+def _dose(resource: Json) -> object:
+    value = at(resource, "dosageInstruction", "doseAndRate", "doseQuantity", "value")
+    return _float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _float(value: float) -> float | str:
+    try:
+        return float(value)
+    except OverflowError:
+        return "beyond any number"  # counted as unread where columns are made
+
+
+def _deceased(resource: Json) -> bool:
+    return at(resource, "deceasedBoolean") is True or at(resource, "deceasedDateTime") is not None
+
+
+_WHOSE = {
+    "id": text("id"),
+    "patient_id": reference("Patient", "subject"),
+    "encounter_id": reference("Encounter", "encounter"),
+}
+
+RESOURCES: Mapping[str, tuple[str, Mapping[str, Field]]] = {
+    "Patient": (
+        "patient",
+        {
+            "id": text("id"),
+            "gender": text("gender"),
+            "birth_date": Field("date", lambda resource: day(at(resource, "birthDate"))),
+            "deceased": Field("boolean", _deceased),
+            "deceased_at": time(("deceasedDateTime",)),
+            "marital_status": code("maritalStatus"),
+            "language": code("communication", "language"),
+            "race": _us_core("race"),
+            "ethnicity": _us_core("ethnicity"),
+            "state": text("address", "state"),
+            "country": text("address", "country"),
+        },
+    ),
+    "Encounter": (
+        "encounter",
+        {
+            "id": text("id"),
+            "patient_id": reference("Patient", "subject"),
+            "status": text("status"),
+            "class": text("class", "code"),
+            "type_code": code("type"),
+            "type_display": Field("string", lambda resource: display(at(resource, "type"))),
+            "reason_code": code("reasonCode"),
+            "start_at": time(("period", "start")),
+            "end_at": time(("period", "end")),
+            "admit_source": code("hospitalization", "admitSource"),
+            "discharge_disposition": code("hospitalization", "dischargeDisposition"),
+            "service_provider_id": reference("Organization", "serviceProvider"),
+        },
+    ),
+    "Condition": (
+        "condition",
+        {
+            **_WHOSE,
+            "clinical_status": code("clinicalStatus"),
+            "verification_status": code("verificationStatus"),
+            "category": code("category"),
+            **coded(_own_code),
+            "onset_at": time(("onsetDateTime",), ("onsetPeriod", "start"), ("recordedDate",)),
+            "abatement_at": time(("abatementDateTime",), ("abatementPeriod", "end")),
+        },
+    ),
+    "Observation": (
+        "observation",
+        {
+            **_WHOSE,
+            "status": text("status"),
+            "category": code("category"),
+            **coded(_own_code),
+            "effective_at": time(("effectiveDateTime",), ("effectivePeriod", "start"), ("effectiveInstant",), ("issued",)),
+            "value_number": Field("number", _value_number),
+            "value_unit": Field("string", lambda r: word(at(r, "valueQuantity", "code")) or word(at(r, "valueQuantity", "unit"))),
+            "value_code": code("valueCodeableConcept"),
+            "value_text": text("valueString"),
+            "value_boolean": Field("boolean", lambda r: v if isinstance(v := at(r, "valueBoolean"), bool) else None),
+        },
+    ),
+    "MedicationRequest": (
+        "medication_request",
+        {
+            **_WHOSE,
+            "status": text("status"),
+            "intent": text("intent"),
+            **coded(_medication),
+            "medication_id": reference("Medication", "medicationReference"),
+            "authored_at": time(("authoredOn",)),
+            "reason_code": code("reasonCode"),
+            "dose_number": Field("number", _dose),
+            "dose_unit": text("dosageInstruction", "doseAndRate", "doseQuantity", "unit"),
+            "route_code": code("dosageInstruction", "route"),
+        },
+    ),
+    "Procedure": (
+        "procedure",
+        {
+            **_WHOSE,
+            "status": text("status"),
+            **coded(_own_code),
+            "performed_at": time(("performedDateTime",), ("performedPeriod", "start")),
+            "performed_until": time(("performedPeriod", "end"), ("performedDateTime",)),
+            "reason_code": code("reasonCode"),
+        },
+    ),
+}
+"""By the type of a resource: its table and the columns of it."""
+
+
+def columns_of(resource: str) -> tuple[ReflectedColumn, ...]:
+    """As a catalogue would have them. Nothing in them comes from a file."""
+    import pyarrow as pa
+
+    from .arrow_kinds import reflected_field
+    from .columnar import arrow_type
+
+    kinds = {name: field.kind for name, field in RESOURCES[resource][1].items()}
+    return tuple(reflected_field(pa.field(name, arrow_type(ReflectedColumn(name, kind)))) for name, kind in kinds.items())
+
+
+def flattened(resource: str, content: Mapping[str, Json], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
+    """These columns of the rows that a resource is."""
+    gets = [RESOURCES[resource][1][column].get for column in columns]
+    for view in _views(content) if resource == "Observation" else (content,):
+        yield tuple([get(view) for get in gets])
+
+
+def _views(observation: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+    """The observation itself where it has a value, or nothing but itself; and each component as if it stood alone, under a name
+    that no resource can have."""
+    components = observation.get("component")
+    inside = [one for one in components if isinstance(one, dict)] if isinstance(components, list) else []
+    if not inside or any(name.startswith("value") for name in observation):
+        yield observation
+    shared = {name: value for name, value in observation.items() if not name.startswith(("value", "component", "code"))}
+    name = word(observation.get("id"))
+    for number, component in enumerate(inside, 1):
+        yield {**shared, **component, "id": None if name is None else f"{name}#{number}"}

@@ -1,0 +1,36 @@
+"""What texts are, though they are written as people write them: days in two formats, decimal commas, a few words for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+
+from mare_adapters.sources.peeking import peek_batches
+
+CASES: dict[str, tuple[Sequence[str], str, dict[str, object]]] = {
+    "days in two formats": (["17.05.2020", "2020-05-18"] * 20 + ["19.05.2020", "n/a"], "date",
+                            {"format": ("%d.%m.%Y", "%Y-%m-%d"), "nulls": ("n/a",)}),
+    "days of one format": (["17/05/2020", "01/02/2020"] * 9, "date", {"format": ("%d/%m/%Y",)}),
+    "decimal commas": (["1,5", "12,50", "7"] * 9, "number", {"decimal": ","}),
+    "thousands": (["1.234,50", "12,5"] * 9, "number", {"decimal": ",", "thousands": "."}),
+    "plain numbers and a word": (["12", "13"] * 20 + ["NA"], "integer", {"nulls": ("NA",)}),
+    "a word that is none of those for nothing": (["1.5", "13"] * 20 + ["low"], "number", {}),
+    "codes": (["A12", "B7", "C1"] * 9, "string", {}),
+    "codes with zeros": (["0012", "0713"] * 9, "string", {}),
+    "words and numbers": (["12", "many", "few"] * 9, "string", {}),
+    "too many words": (["12"] * 90 + ["a", "b", "c", "d", "e", "f"], "string", {}),
+    "plain": (["12", "13"], "integer", {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("texts", "kind", "reading"), CASES.values(), ids=CASES.keys())
+def test_nearly_all_values_tell(texts: Sequence[str], kind: str, reading: dict[str, object]) -> None:
+    peek = peek_batches([pa.record_batch({"x": pa.array(texts)})], "unknown", 3)
+    assert (peek.kind, dict(peek.reading)) == (kind, reading)
+
+
+def test_bounds_are_those_of_what_they_mean() -> None:
+    peek = peek_batches([pa.record_batch({"x": pa.array(["1.234,5", "2,5", "n/a", *["3,0"] * 20])})], "unknown", 3)
+    assert (peek.min, peek.max) == (2.5, 1234.5)
