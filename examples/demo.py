@@ -22,7 +22,8 @@ from rich.console import Console
 from rich.text import Text
 
 HERE = Path(__file__).resolve().parent
-FILES = ("oncology.sqlite", "again.sqlite", "draft.yaml", "reviewed.yaml", "oncology.mare", "synthetic.sqlite", "card.html")
+MADE = ("oncology.sqlite", "again.sqlite", "synthetic.sqlite", "draft.yaml", "reviewed.yaml", "oncology.mare")
+PAGES = ("card.html", "report.html")
 
 console = Console(highlight=False)
 
@@ -30,7 +31,7 @@ console = Console(highlight=False)
 def main(folder: Path, patients: int) -> None:
     began = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
+    for name in (*MADE, *PAGES):
         (folder / name).unlink(missing_ok=True)
 
     title("1  A hospital", "Patients have lines of therapy, lines have cycles, cycles have drugs. Simulated.")
@@ -74,10 +75,15 @@ def main(folder: Path, patients: int) -> None:
     say("shuffled: the real columns, each in random order. No relation is left.")
     say(f"\n{patients:,} patients and ε = 2 leave noise, and other noise in every run.")
     say("More patients, less noise: make demo PATIENTS=40000 (a few minutes).")
+    say("\nThe same in full, as a page: every column, every pair, what follows what.\n")
+    sides = "--real oncology.sqlite --synthetic synthetic.sqlite"
+    run(f"mare evaluate reviewed.yaml {sides} \\\n    --release oncology.mare -o report.html", until="How far from")
+
     title("8  The card", "Which columns to trust, by the noise alone: nobody looks at a patient for it.")
     run("mare card oncology.mare", until="How to read it")
     run("mare card oncology.mare -o card.html")
-    say(f"\nDone in {time.monotonic() - began:.0f} seconds. Everything is in {folder}", soft_wrap=True)
+    say(f"\nThe report, internal, not private: {folder / 'report.html'}", soft_wrap=True)
+    say(f"Done in {time.monotonic() - began:.0f} seconds. Everything is in {folder}", soft_wrap=True)
     if not all(found.values()):
         sys.exit("the synthetic database is not sound: this is a bug in mare")
 
@@ -99,7 +105,7 @@ def shell(command: str) -> None:
 def run(command: str, until: str | None = None) -> None:
     """Run a command in this terminal, as it is shown; with ``until``, show its output up to that line."""
     shell(command)
-    program, *arguments = shlex.split(command)
+    program, *arguments = shlex.split(command.replace("\\\n", ""))
     beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     words = [shutil.which(program, path=beside) or program, *arguments]
     sys.stdout.flush()

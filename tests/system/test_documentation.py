@@ -136,3 +136,14 @@ def test_links_between_pages_lead_somewhere() -> None:
             if "://" not in target and not (page.parent / target).exists():
                 dead.append(f"{page.relative_to(ROOT)} → {target}")
     assert dead == []
+
+
+@pytest.mark.slow
+def test_the_guide_to_the_report_works(clone: Path) -> None:
+    page = "docs/guides/the-report.md"
+    for command in commands(page):
+        command = command.replace("oncology.py oncology.sqlite", "oncology.py oncology.sqlite 300")  # a small hospital will do
+        done = run_here(command.replace("1,2,5,10,100", "2"), clone)
+        assert done.returncode == 0, f"$ {command}\n{done.stdout}\n{done.stderr}"
+    for name in ("report.html", "study.html"):
+        assert "internal, not private" in (clone / name).read_text(encoding="utf-8").partition("<style>")[0]

@@ -43,14 +43,16 @@ def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "synthetic.sqlite").write_text("left by an earlier run")
     said = run(sys.executable, EXAMPLES / "demo.py", folder, "500", folder=tmp_path)
-    for verb in ("init", "check", "plan", "fit", "sample", "ledger", "card"):
+    for verb in ("init", "check", "plan", "fit", "sample", "ledger", "evaluate", "card"):
         assert f"$ mare {verb} " in said
     assert "patients.diagnosis" in said.partition("after review")[2], "what review changed is shown"
     assert "0 broken references" in said
     assert "✗" not in said
     assert "Privacy ledger: PRIVATE" in said
     assert "Internal, not private" in said
-    assert (folder / "card.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    for page in ("card.html", "report.html"):
+        assert (folder / page).read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert str(folder / "report.html") in said
     assert max(len(line) for line in said.splitlines() if str(tmp_path) not in line) <= 95, "it reads well at 80 columns"
     synthetic = folder / "synthetic.sqlite"
     assert rows(synthetic, "PRAGMA foreign_key_check") == []

@@ -159,7 +159,11 @@ function drawLengths() {
 function openTable() {
   const here = table();
   fill(the("block"), here.blocks.map((block, i) => [i, block.title]));
-  fill(the("column"), here.columns.map((column, i) => [i, `${column[COLUMN.name]} (${column[COLUMN.far].toFixed(2)})`]));
+  if (here.worst.length) {
+    const [, , other, , back] = here.worst[0][0].split(",").map(Number);
+    the("block").value = String(Math.max(0, here.blocks.findIndex((block) => block.other === other && block.back === back)));
+  }
+  fill(the("column"), here.columns.map((column, i) => [i, `${column[COLUMN.name]} (${Math.max(0, column[COLUMN.far]).toFixed(2)})`]));
   drawHeatmap();
   listWorst();
   drawLengths();

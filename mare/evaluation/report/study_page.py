@@ -82,7 +82,8 @@ function draw() {
     const x = epsilons.map((_, i) => i);
     document.getElementById(id).replaceChildren(curves({
       x, series: [synthetic, synthetic.map(() => holdout)], names: ["synthetic", "holdout"], unit: "ε", marks: true,
-      ticks: epsilons.map((epsilon, at) => ({ at, text: String(epsilon) })), label: id, widest: 460,
+      ticks: epsilons.map((epsilon, at) => ({ at, text: String(epsilon) })), label: id, widest: 340,
+      high: id.startsWith("kl") ? 1 : Math.min(1, 1.2 * Math.max(0.1, holdout, ...synthetic)),
     }));
   }
 }

@@ -34,7 +34,7 @@ def summary(evaluation: Evaluation) -> Iterator[Said]:
     for kind in KINDS:
         if kind in evaluation.means["synthetic"]:
             word, share = graded(evaluation, kind)
-            part = "" if share is None else f": {min(1.0, max(0.0, share)):.0%} of it"
+            part = "" if share is None else f": {min(1.0, max(0.0, share)):.0%} of it is left"
             yield _MOODS.get(word, "no"), f"{_SUBJECTS[kind]} {_SHARES.get(word, 'is lost')}{part}."
     yield from _rows(evaluation)
     yield _soundness(evaluation)

@@ -30,6 +30,7 @@ FROZEN = {
     "plan",
     "sample",
     "split",
+    "study",
 }
 
 
