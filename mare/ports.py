@@ -68,6 +68,16 @@ class Sized(Protocol):
 
 
 @runtime_checkable
+class Headed(Protocol):
+    """A source whose names of columns may be somebody's row. It looks at rows to tell: for whoever drafts a schema, never in a
+    fit."""
+
+    def doubts_of_headers(self) -> tuple[str, ...]:
+        """What is wrong, in words that show nothing of the row, and what to do."""
+        ...
+
+
+@runtime_checkable
 class Forgiving(Protocol):
     """A source that counts what it could not read: true numbers, for internal notes alone."""
 

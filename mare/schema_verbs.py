@@ -9,8 +9,9 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from mare.errors import PlanError
+from mare.errors import PlanError, SourceError
 from mare.finding import Location, open_source
+from mare.ports import Headed, Source
 from mare.schema import Fault, Schema
 
 
@@ -35,9 +36,17 @@ def draft(
     if like is not None and entity is not None:
         raise PlanError("like takes the schema as it is: leave out entity.")
     with open_source(source) as opened:
+        refuse_headers(opened)
         if like is not None:
             return cut_schema(like, opened.reflect(), facts.between, facts.entities)[0]
         return draft_reflection(opened.reflect(), facts, entity)
+
+
+def refuse_headers(opened: Source) -> None:
+    """A draft would publish the first line of a file as the names of its columns: never where that is somebody's row."""
+    doubts = opened.doubts_of_headers() if isinstance(opened, Headed) else ()
+    if doubts:
+        raise SourceError("\n".join(doubts))
 
 
 def _day(said: date | str) -> date:

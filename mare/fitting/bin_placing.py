@@ -125,7 +125,7 @@ class _Seen:
             # never across zero: what is never negative would become so
             further = bisect_right(marks, clear) if upwards else bisect_left(marks, clear) - 1
             end = marks[min(max(further, 0), len(marks) - 1)] if hidden and clear != 0 else clear
-        # On a scale of factors a wide range costs little: the next looks find the rows in it. Evenly cut, all would lie in one cell.
+        # On a scale of factors a wide range costs little: the next looks find the rows in it. Cut evenly, all lie in one cell.
         if self.placed.scale == "log":
             return end
         furthest = self._furthest(upwards)

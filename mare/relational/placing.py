@@ -88,9 +88,8 @@ def seen_columns(group: ColumnGroup, domain: Domain) -> Mapping[str, tuple[Histo
 
 def lags_of(group: ColumnGroup, domain: Domain) -> dict[str, tuple[str, int]]:
     """Which of a group's history is an earlier row of this very group: its name in the domain → (column, rows back)."""
-    return {
-        label: (name, column.lag) for label, (column, name) in seen_columns(group, domain).items() if str(column) in group.lags
-    }
+    seen = seen_columns(group, domain).items()
+    return {label: (name, column.lag) for label, (column, name) in seen if str(column) in group.lags}
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import mare
 from mare.errors import SourceError
 from mare.finding import open_source
-from mare.ports import Forgiving
+from mare.ports import Forgiving, Headed
 from mare.schema.reflection import Reflection
 
 
@@ -140,7 +141,8 @@ def test_a_header_of_plain_words_is_compared_with_the_rows_below(tmp_path: Path,
     below = [first.replace("Anna", f"Name{n}").replace("34", str(n)).replace("F", "MF"[n % 2]) for n in range(9)]
     (tmp_path / "t.csv").write_text("\n".join([first, *below]) + "\n")
     with pytest.raises(SourceError, match="looks like a row, not like a header") as refused:
-        reflect(tmp_path)
+        mare.draft(tmp_path)
+    reflect(tmp_path)  # a fit never looks: one person's rows could make it refuse
     assert not any(value in str(refused.value) for value in ("Anna", "Smith", "34", "ICU"))
 
 
@@ -154,7 +156,9 @@ def test_a_header_of_plain_words_is_compared_with_the_rows_below(tmp_path: Path,
 )
 def test_a_column_may_be_called_as_one_of_its_values(tmp_path: Path, lines: list[str]) -> None:
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
-    assert len(reflect(tmp_path).tables[0].columns) == lines[0].count(",") + 1
+    with open_source(tmp_path) as source:
+        assert isinstance(source, Headed)
+        assert not source.doubts_of_headers()
 
 
 @pytest.mark.parametrize("header", ["id,2019,2020,2021", "1st,a,b", "id", "1,name,sex", "id,1.1,1.2,1.2.3"])

@@ -87,11 +87,6 @@ def read_header(path: Path, encoding: str = UTF_8) -> tuple[tuple[ReflectedColum
             f"{path}: the first line looks like a row, not like a header: its field {place} is a number, a date or an address. "
             "A CSV file begins with a line of column names: add one."
         )
-    if place := _goes_on_below(path, encoding, names, separator):
-        raise SourceError(
-            f"{path}: the first line looks like a row, not like a header: what its field {place} says, rows below say too. "
-            "A CSV file begins with a line of column names: add one, or call that column otherwise."
-        )
     unnamed = [str(number) for number, name in enumerate(names, 1) if not name.strip()]
     if unnamed:
         raise SourceError(f"{path}: column {', '.join(unnamed)} of the header has no name. Give each column a name of its own.")
@@ -110,6 +105,19 @@ def _looks_like_a_row(names: Sequence[str]) -> int | None:
             return number
     most = 2 * sum(_VALUE.fullmatch(name) is not None for name in names) >= len(names)
     return 1 if most and _VALUE.fullmatch(names[0]) else None
+
+
+def doubt_of_header(path: Path, encoding: str = UTF_8) -> str | None:
+    """Whether the first line is a row after all, by the rows below it: for whoever drafts a schema. A fit never asks, because
+    the rows of one person could make it refuse."""
+    columns, separator = read_header(path, encoding)
+    place = _goes_on_below(path, encoding, [column.name for column in columns], separator)
+    if place is None:
+        return None
+    return (
+        f"{path}: the first line looks like a row, not like a header: what its field {place} says, rows below say too. "
+        "A CSV file begins with a line of column names: add one, or call that column otherwise."
+    )
 
 
 def _goes_on_below(path: Path, encoding: str, names: Sequence[str], separator: str) -> int | None:

@@ -30,7 +30,7 @@ from mare_adapters.boundary import reading
 
 from .arrow_kinds import conformed, reflected_field
 from .columnar import BATCH_ROWS
-from .csv_files import UTF_8, read_header, split_encoding, stream_rows
+from .csv_files import UTF_8, doubt_of_header, read_header, split_encoding, stream_rows
 from .fhir_files import NO_TYPE, is_ndjson, resource_of, stream_resources
 from .fhir_resources import RESOURCES, columns_of
 from .table_source import TableSource, find_table
@@ -102,6 +102,10 @@ class FolderSource(TableSource[dict[str, DataFile]]):
         file = self._open[find_table(self.reflect(), table).name]
         sizes = [_rows_of_file(path, file.format) for path in file.paths]
         return None if None in sizes else sum(rows for rows in sizes if rows is not None)
+
+    def doubts_of_headers(self) -> tuple[str, ...]:
+        doubts = (doubt_of_header(file.paths[0], self._encoding) for file in self._open.values() if file.format == "csv")
+        return tuple(doubt for doubt in doubts if doubt is not None)
 
     def place(self) -> Place:
         return folder_place(self._folder, [path for file in self._open.values() for path in file.paths])

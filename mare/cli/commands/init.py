@@ -60,6 +60,7 @@ def init(
     from mare.finding import open_source
     from mare.schema.cutting import resembled
     from mare.schema.drafting import PublicFacts, make_draft, write_draft
+    from mare.schema_verbs import refuse_headers
 
     if output is not None:
         check_path(output, "the file of a schema", SinkError, overwrite=force, option="--force")
@@ -74,6 +75,7 @@ def init(
     with open_source(source) as opened:
         with wait_bar("reading the catalogue"):
             reflection = opened.reflect()
+        refuse_headers(opened)
         draft = make_draft(reflection, facts, entity)
         if (facts := _asked(facts, draft)) != draft.facts:
             draft = make_draft(reflection, facts, entity)
@@ -163,9 +165,11 @@ def _cut(source: str, like: str, output: Path | None, between: tuple[date, date]
     from mare.finding import open_source
     from mare.schema.cutting import cut_schema
     from mare.schema.drafting import PublicFacts
+    from mare.schema_verbs import refuse_headers
 
     facts = PublicFacts(date.today(), between, entities)
     with open_source(source) as opened, wait_bar("reading the catalogue"):
+        refuse_headers(opened)
         text, cut = cut_schema(like, opened.reflect(), facts.between, facts.entities)
         label = opened.label
     if output is None:
