@@ -20,6 +20,7 @@ from mare.schema import Schema
 from mare.schema.schema import ModelChoice
 from tests.conftest import examples
 from tests.datasets import dataset
+from tests.page_tags import Balanced
 from tests.strategies import schemas
 
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
@@ -32,6 +33,9 @@ def test_dirty_rows_are_evaluated_and_nothing_is_far_from_itself(schema: Schema,
     found = evaluate(schema, real, made, holdout=dataset(schema, seed + 2, 6))
     json.dumps(found.to_json(), allow_nan=False)
     assert verdict(found)
+    parser = Balanced()
+    parser.feed(found.to_html())
+    assert not parser.open
     for pair in found.pairs:
         for close in pair.closeness.values():
             assert 0 <= close.tvd <= 1 + 1e-9

@@ -65,6 +65,19 @@ def test_an_audit_joins_in_words_that_claim_no_more_than_it_found(world: Path) -
     assert "no proof of a fault" in audit["words"][0]
 
 
+def test_the_report_is_a_page_for_its_owner(world: Path) -> None:
+    asked = ["--real", "real", "--synthetic", "made", "-o", "report.html"]
+    done = mare("evaluate", "s.yaml", *asked, folder=world)
+    assert done.returncode == 0, done.stderr
+    assert "The report is in report.html (internal, not private" in done.stderr
+    page = (world / "report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "mare evaluate s.yaml --real real --synthetic made --seed 0 -o report.html" in page
+    assert stat.S_IMODE((world / "report.html").stat().st_mode) == 0o600
+    assert mare("evaluate", "s.yaml", *asked, folder=world).returncode == 2
+    assert mare("evaluate", "s.yaml", *asked, "--replace", "-q", folder=world).returncode == 0
+
+
 def test_split_as_json(world: Path) -> None:
     done = mare("split", "s.yaml", "--from", "real", "--to", "a", "b.sqlite", "--json", folder=world)
     told = json.loads(done.stdout)
@@ -80,6 +93,9 @@ def test_split_as_json(world: Path) -> None:
         (["--real", "real", "--synthetic", "made", "--sql", "none.sql"], "cannot be read"),
         (["--real", "real", "--synthetic", "made", "--audit", "s.yaml"], "is not the JSON of an audit"),
         (["--real", "real", "--synthetic", "made", "--json", "no/such/folder.json"], "is not there"),
+        (["--real", "real", "--synthetic", "made", "-o", "no/such/folder.html"], "is not there"),
+        (["--real", "real", "--synthetic", "made", "-o", "s.yaml", "--replace"], "is not an evaluation"),
+        (["--real", "real", "--synthetic", "made", "--release", "s.yaml"], "is not a release"),
     ],
 )
 def test_what_it_cannot_do_it_says(world: Path, asked: list[str], words: str) -> None:
