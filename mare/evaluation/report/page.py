@@ -87,7 +87,7 @@ def _graph(evaluation: Evaluation) -> str:
     style = re.search(r"<style>.*?</style>", drawn, flags=re.DOTALL)
     assert style is not None
     scoped = re.sub(r"(?m)^([a-z.]\w*) \{", r".graph \1 {", style[0])
-    keys = "".join(f'<span><i style="background:{fill}"></i>{word}</span>' for word, fill in FILLS.items())
+    keys = "".join(f'<span><i class="swatch" style="background:{fill}"></i>{word}</span>' for word, fill in FILLS.items())
     return f"""<h2>Column groups, by how close they come</h2>
 <p class="keys">{keys}<span><i></i>nothing to compare</span></p>
 <div class="graph wide" tabindex="0" role="region" aria-label="Graph of the tables">{drawn.replace(style[0], scoped)}</div>"""

@@ -52,7 +52,7 @@ function drawHeatmap() {
   const across = other.columns.map((_, j) => j).filter((j) => other.columns[j][COLUMN.paired]);
   const values = down.flatMap((i) => across.map((j) => all[i * wide + j]));
   const scale = the("view").value === "far" ? Math.max(0.15, ...values.map((v) => v ?? 0)) : 1;
-  words.textContent = `${here.rows[0].toLocaleString("en")} real rows, ${here.rows[1].toLocaleString("en")} synthetic. Pick a square to see the pair; the darkest stands for ${scale.toFixed(2)}.`;
+  words.textContent = `${here.rows[0].toLocaleString("en")} real rows, ${here.rows[1].toLocaleString("en")} synthetic. Pick a square to see the pair; the darkest stands for ${scale.toFixed(2)}.${numbers.left_out ? ` ${numbers.left_out.toLocaleString("en")} pairs and heatmaps had no room in this file.` : ""}`;
   holder.replaceChildren(heatmap({
     down: down.map((i) => columnName(here, i)),
     across: across.map((j) => columnName(other, j)),
