@@ -85,8 +85,9 @@ def _broken(evaluation: Evaluation) -> str:
     wrong = sorted((b for b in evaluation.broken if any(b.rows.values())), key=lambda found: -found.rows.get("synthetic", 0))
     if not wrong:
         return ""
+    sides: tuple[SetName, ...] = ("synthetic", "real")
     rows = [
-        [f"{b.where} {b.what}", *(f"{b.rows.get(side, 0):,} of {b.of.get(side, 0):,}" for side in ("synthetic", "real"))]
+        [f"{b.where} {b.what}", *(f"{b.rows[side]:,} of {b.of[side]:,}" if b.of.get(side) else "" for side in sides)]
         for b in wrong[:40]
     ]
     return f"<h2>What does not hold of every row</h2>\n{table(['what', 'synthetic rows', 'real rows'], rows, (1, 2))}\n"
