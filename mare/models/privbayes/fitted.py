@@ -20,6 +20,8 @@ Integers = NDArray[np.int64]
 
 _FIRST = "first."
 """What the names of the arrays begin with that belong to first rows."""
+_BELOW_ONE = 1 - 1e-9
+"""Far enough below 1 for a sum with the number of any distribution, near enough to lose nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,8 @@ class FittedPrivBayes:
     def _find(self, child: Axis, row: Integers, uniform: NDArray[np.float64]) -> Integers:
         # All distributions stand on one ladder, distribution r between r and r + 1: one search finds all codes.
         size = self.conditionals[child].shape[1]
-        place = self._ladder(child).find(row + uniform)
+        # Just below 1 the sum would be rounded up onto the next distribution's ladder, and an impossible code be drawn.
+        place = self._ladder(child).find(row + np.minimum(uniform, _BELOW_ONE))
         return np.asarray(np.clip(place - row * size, 0, size - 1))
 
     def _another(self, child: Axis, row: Integers, uniform: NDArray[np.float64], before: Integers) -> Integers:
@@ -94,7 +97,7 @@ class FittedPrivBayes:
         below = np.where(same > 0, steps[row, np.maximum(same - 1, 0)], 0.0)
         missing = np.where(before < size, np.maximum(steps[row, same] - below, 0.0), 0.0)
         moved = uniform * (1 - missing)
-        moved = np.where(moved >= below, np.minimum(moved + missing, np.nextafter(1.0, 0.0)), moved)
+        moved = np.where(moved >= below, moved + missing, moved)
         return self._find(child, row, moved)
 
     def _size(self, axis: Axis) -> int:

@@ -89,6 +89,16 @@ def test_a_rate_that_noise_may_have_made_carries_nothing(same: float, different:
     assert sticks(same, different, deviation / 10, chance, 0.6)
 
 
+def test_where_there_is_no_other_value_it_stays() -> None:
+    """Not even the last code comes out by rounding: that is NULL, where a column may be."""
+    repeats, new = Family(Axis("x", same_as_lag=1), ()), Family(Axis("x", new_since=1), (Axis("z"),))
+    tables = {repeats.child: np.array([[1.0, 0.0]]), new.child: np.tile([0.0, 1.0, 0.0, 0.0], (9, 1))}
+    model = FittedPrivBayes({"x": 4, "before": 5, "z": 9}, (repeats, new), tables, carried={"x": "before"})
+    z = np.arange(9).repeat(50)
+    drawn = model.sample(Codes(len(z), {"before": np.ones_like(z), "z": z}), np.random.default_rng(1))
+    assert set(drawn["x"]) == {1}
+
+
 def test_at_1_nothing_is_carried() -> None:
     assert not fitted(carry=1.0).carried
 
