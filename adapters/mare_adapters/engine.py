@@ -19,7 +19,10 @@ def open_duckdb(path: str = ":memory:", *, read_only: bool = False) -> duckdb.Du
     """A connection to a file, or to memory."""
     import duckdb
 
-    return duckdb.connect(path, read_only=read_only, config=_SEALED)
+    connection = duckdb.connect(path, read_only=read_only, config=_SEALED)
+    # In a notebook or a shell DuckDB would draw bars of its own.
+    connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 def stream(connection: duckdb.DuckDBPyConnection, query: str, rows: int) -> pa.RecordBatchReader:

@@ -117,8 +117,8 @@ class _Seen:
         marks, out, clear, rows = _marks(self.calendar), 1 if upwards else -1, self._clear(upwards), self.found.histogram.noisy
         thin, (first, last) = tapered(self.found), self._piece(upwards)
         weights, ends = thin.noisy[::out], thin.grid.edges[1:] if upwards else thin.grid.edges[-2::-1]
-        inside = float(weights.sum()) - BEYOND * float(rows[first:last].sum())
-        reached = ends[int(np.searchsorted(np.cumsum(weights), inside))]
+        inside = float(weights.sum()) - BEYOND * max(0.0, float(rows[first:last].sum()))
+        reached = ends[min(int(np.searchsorted(np.cumsum(weights), inside)), len(ends) - 1)]
         end = marks[bisect_left(marks, reached) if upwards else bisect_right(marks, reached) - 1]
         if out * end >= out * clear:
             hidden = 2 * self.found.histogram.deviation > HIDDEN * float(rows.sum())

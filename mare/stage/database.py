@@ -48,6 +48,8 @@ def staging_database(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConn
                 "arrow_large_buffer_size": "true",
             },
         )
+        # In a notebook or a shell DuckDB would draw bars of its own between those of whoever listens.
+        connection.execute("SET enable_progress_bar = false")
         try:
             with _translated():
                 yield connection

@@ -45,6 +45,8 @@ def main() -> int:
                 missed += not r.met
                 bar, verdict = ("", "") if r.bar == NO_BAR else (f"≤ {r.bar:.3g}", "met" if r.met else "MISSED")
                 table.add_row(r.name, r.reference, f"{r.value:.3f}", bar, f"{r.seconds:.3f}", verdict)
+                # At once, too: whoever has to stop the rest has what was measured.
+                print(f"{r.name} · {r.reference}: {r.value:.3f} {bar} {verdict}", file=sys.stderr, flush=True)
     console.print(table)
     return 1 if missed else 0
 

@@ -86,7 +86,8 @@ class FittedPrivBayes:
         # All distributions stand on one ladder, distribution r between r and r + 1: one search finds all codes.
         size = self.conditionals[child].shape[1]
         # Just below 1 the sum would be rounded up onto the next distribution's ladder, and an impossible code be drawn.
-        place = self._ladder(child).find(row + np.minimum(uniform, _BELOW_ONE))
+        below: NDArray[np.float64] = np.minimum(uniform, _BELOW_ONE)
+        place = self._ladder(child).find(row + below)
         return np.asarray(np.clip(place - row * size, 0, size - 1))
 
     def _another(self, child: Axis, row: Integers, uniform: NDArray[np.float64], before: Integers) -> Integers:

@@ -188,3 +188,16 @@ def test_distances_and_numbers_have_no_calendar() -> None:
 @pytest.mark.parametrize("closes", [True, False])
 def test_as_many_equal_bins_as_the_schema_asks_for(closes: bool) -> None:
     assert equal_bins(OpenBins(0, WHOLE, "linear", 7, 7, closes)).count == 7
+
+
+def test_no_noise_leads_beyond_the_grid() -> None:
+    """What stood clear may hold nothing, or less, in its outermost piece; an end is still one of the marks."""
+    rng, anything = np.random.default_rng(5), OpenBins(None, None, "linear", 20)
+    grid = open_grid(None, anything)
+    for _ in range(300):
+        many = rng.random(grid.cells) < 0.3
+        noisy = {cell: float(rng.normal(0, 0.1) + many[cell] * 100 * rng.random()) for cell in range(grid.cells)}
+        order = learned_order(found(grid, noisy, 0.05), None, anything)
+        assert order.low is not None
+        assert order.high is not None
+        assert order.low <= order.high
