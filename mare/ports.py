@@ -57,6 +57,10 @@ class Source(Protocol):
         ...
 
 
+TRUE_ROWS = "true rows"
+"""What a sink is told instead of a release where it gets true rows (`mare split`): its mark must never call them synthetic."""
+
+
 @runtime_checkable
 class Sized(Protocol):
     """A source that knows before it is read how long that will take. For whoever waits, on their screen: nothing else may hang

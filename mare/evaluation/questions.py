@@ -89,7 +89,8 @@ def _answer(question: Question, here: duckdb.DuckDBPyConnection, there: duckdb.D
             columns = tuple(str(column[0]) for column in asked.description or ())
             held[name] = [tuple(row) for row in asked.fetchall()]
         except duckdb.Error as error:
-            first = str(error).splitlines()[0]
+            # A value may be quoted in it, and be written to move a terminal's cursor.
+            first = "".join(sign if sign.isprintable() else "�" for sign in str(error).splitlines()[0])
             return Answer(question.name, question.sql, (), (), (), {}, None, f"on the {name} side: {first}")
     real, synthetic = held["real"], held["synthetic"]
     return Answer(

@@ -6,8 +6,9 @@ that belongs to nobody goes to neither, as a fit drops it. Both targets hold tru
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from mare.errors import PlanError, SourceError
 from mare.finding import Location, open_sink, open_source
 from mare.graph.dag import DatasetDag
-from mare.ports import Located, Sink, SinkTable, Source
+from mare.ports import TRUE_ROWS, Located, Sink, SinkTable, Source
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.schema.reflection import Peek, ReflectedTable, Reflection
@@ -66,6 +67,7 @@ def split(
     if isinstance(schema, str | Path):
         schema = load_schema(schema)
     with ExitStack() as stack:
+        stack.enter_context(_for_the_owner_alone())
         reader = stack.enter_context(open_source(source))
         sinks = [stack.enter_context(open_sink(target, replace=replace)) for target in to]
         for sink in sinks:
@@ -76,8 +78,18 @@ def split(
         second = _drawn(side.entities, fraction, seed)
         tables = held.sink_tables(schema)
         for sink in sinks:
-            sink.create(tables)
+            sink.create(tables, TRUE_ROWS)
         return _pour(held, side, [table.table.name for table in tables], second, sinks)
+
+
+@contextmanager
+def _for_the_owner_alone() -> Iterator[None]:
+    """Files of true rows are nobody else's to read."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _refuse_twice(first: Sink, second: Sink) -> None:
@@ -89,9 +101,7 @@ def _drawn(entities: int, fraction: float, seed: int) -> NDArray[np.bool_]:
     """Which entities go to the second target. The last stands for -1, nobody."""
     wanted = round(entities * fraction)
     if not 0 < wanted < entities:
-        raise SourceError(
-            f"{entities:,} entities cannot be split so that both parts have some: {fraction:g} of them is {wanted:,}."
-        )
+        raise SourceError(f"there are too few entities to split them so that both parts have some: the fraction is {fraction:g}.")
     drawn = np.zeros(entities + 1, dtype=np.bool_)
     drawn[np.random.default_rng(seed).permutation(entities)[:wanted]] = True
     return drawn

@@ -56,7 +56,8 @@ def read_public(schema: Schema, reader: Source, reflection: Reflection) -> dict[
             held = ", ".join(t.name for t in reflection) or "none"
             raise SourceError(f"{reflection.label} has no table {name!r}. It has: {held}. {CUT_DOWN}.")
         left_out = {c.name for c in map(stored.column, table.ignore_columns) if c is not None}
-        columns = [c.name for c in stored.columns if c.name not in left_out]
+        # By name: a source may tell them in any order, and the release is to be the same.
+        columns = sorted(c.name for c in stored.columns if c.name not in left_out)
         public[name] = in_order(PublicTable(name, _rows(reader, stored, columns), table.key or ()))
     _refuse_sizes(schema, public)
     return public
@@ -85,7 +86,9 @@ def _marked(rows: pa.Table) -> pa.Table:
 def undecoded_values(public: PublicTables) -> dict[str, int]:
     """By column of the public tables, values with bytes that are no letters."""
     columns = {f"{name}.{c}": table.rows[c] for name, table in public.items() for c in table.rows.column_names}
-    return {name: count for name, column in columns.items() if (count := count_undecoded(column))}
+    return {
+        name: count for name, column in sorted(columns.items(), key=lambda held: held[0]) if (count := count_undecoded(column))
+    }
 
 
 def _refuse_sizes(schema: Schema, public: PublicTables) -> None:

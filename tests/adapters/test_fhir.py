@@ -46,7 +46,8 @@ def test_files_are_tables_by_the_type_that_their_names_say(tmp_path: Path) -> No
         (tmp_path / name).write_text("")
     with open_source(tmp_path) as source:
         reflection = source.reflect()
-    assert [table.name for table in reflection] == ["condition", "encounter", "observation", "patient"]
+    # All six: whether somebody has a procedure is no fact of the catalogue.
+    assert {table.name for table in reflection} == {table for table, _ in RESOURCES.values()}
     assert {left.name for left in reflection.left_out} == {
         "Immunization.ndjson",
         "PatientEncounter.ndjson",
@@ -249,6 +250,33 @@ def test_half_letters_and_bytes_that_are_none_are_read_as_signs(tmp_path: Path) 
     ids = [row["id"] for row in read(tmp_path, "patient", "id")]
     assert len(set(ids)) == 3
     assert ids[2] == "ü"
+
+
+def test_no_key_is_read_as_another_one(tmp_path: Path) -> None:
+    """A byte that is no letter, and half a character that is read as the same sign; a whole one with the same half is kept."""
+    names = (b"Z\xe9", b"Z\\udce9", b"\\ud83d\\udce9")
+    lines = [b'{"resourceType": "Patient", "id": "' + name + b'"}' for name in names]
+    (tmp_path / "Patient.ndjson").write_bytes(b"\n".join(lines))
+    ids = [row["id"] for row in read(tmp_path, "patient", "id")]
+    assert len(ids) == len(set(ids)) == 2
+    assert ids[1] == "\U0001f4e9"
+
+
+def test_a_component_says_what_is_measured_and_never_of_whom(tmp_path: Path) -> None:
+    part = {
+        "valueInteger": 7,
+        "subject": {"reference": "Patient/other"},
+        "status": "entered",
+        "id": "x",
+        "resourceType": "Patient",
+    }
+    panel = {"id": "o", "status": "final", "subject": {"reference": "Patient/own"}, "component": [part]}
+    (row,) = read(written(tmp_path, "Observation", panel), "observation", "id", "patient_id", "status", "value_number")
+    assert tuple(row.values()) == ("o#1", "own", "final", 7.0)
+
+
+def test_a_type_that_nobody_has_is_an_empty_table(tmp_path: Path) -> None:
+    assert read(written(tmp_path, "Patient", {"id": "a"}), "procedure") == []
 
 
 def test_a_line_of_any_depth_does_not_end_the_read(tmp_path: Path) -> None:

@@ -115,6 +115,6 @@ def test_the_figures_are_never_written_onto_a_side(world: Path) -> None:
 def test_a_split_that_leaves_a_part_empty_writes_nothing(world: Path) -> None:
     done = mare("split", "s.yaml", "--from", "real", "--to", "a", "b", "--fraction", 0.0001, folder=world)
     assert done.returncode == 2
-    assert "cannot be split" in done.stderr
+    assert "too few entities" in done.stderr
     assert not (world / "a").exists()
     assert not (world / "b").exists()

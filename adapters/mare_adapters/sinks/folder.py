@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from mare.errors import SinkError
-from mare.ports import Place
+from mare.ports import TRUE_ROWS, Place
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare.secrecy import is_path, require_path
 from mare.whereabouts import folder_place
@@ -95,7 +95,9 @@ class FolderSink(FileTarget):
 
     def _write_mark(self, folder: Path) -> None:
         sizes = {file.name: file.stat().st_size for file in sorted(folder.iterdir())}
-        mark = {"created by": "mare", "synthetic": True, "release": self._release or "unknown", "files": sizes}
+        synthetic = self._release != TRUE_ROWS
+        kind = {"release": self._release or "unknown"} if synthetic else {"rows": "TRUE ROWS (internal, not private)"}
+        mark = {"created by": "mare", "synthetic": synthetic, **kind, "files": sizes}
         (folder / _MARK).write_text(json.dumps(mark, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def _let_go(self) -> None:

@@ -14,14 +14,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mare.errors import SinkError
+from mare.ports import TRUE_ROWS
 
-_MARK = re.compile(r"synthetic, created by mare from release (\w+) \(mark ([0-9a-f]{8})\)")
+_MARK = re.compile(r"(?:synthetic, created by mare from release (\w+)|TRUE ROWS .internal, not private.) \(mark ([0-9a-f]{8})\)")
 _UNKNOWN = "unknown"
 
 
 def mark_of(table: str, release: str, where: str = "") -> str:
     """The comment of a table that mare creates. Letters, digits and brackets alone: no engine has to escape it. ``where`` tells
     its database from all others."""
+    if release == TRUE_ROWS:
+        return f"TRUE ROWS [internal, not private] (mark {_seal(table, TRUE_ROWS, where)})"
     name = release if re.fullmatch(r"\w+", release) else _UNKNOWN
     return f"synthetic, created by mare from release {name} (mark {_seal(table, name, where)})"
 
@@ -34,7 +37,7 @@ def marked(comment: str | None, mark: str) -> str:
 def is_mark(comment: object, table: str, where: str = "") -> bool:
     """Whether a comment is the mark of the table of this name there."""
     mark = _MARK.search(str(comment or ""))
-    return mark is not None and mark[2] == _seal(table, mark[1], where)
+    return mark is not None and mark[2] == _seal(table, mark[1] or TRUE_ROWS, where)
 
 
 def has_mark(comment: object) -> bool:

@@ -30,6 +30,8 @@ _LONGEST = 1 << 26
 """Bytes of a line. A resource with a scan inside is longer; it is left out as a line that cannot be read."""
 _MARK = b"\xef\xbb\xbf"
 NO_TYPE = f"not a type of FHIR resource that is read ({', '.join(RESOURCES)})"
+_HALF = re.compile(rb"\\u[dD][cC][89a-fA-F]")
+"""The escape of half a character, of those that stand for bytes."""
 
 
 def is_ndjson(path: Path) -> bool:
@@ -68,6 +70,9 @@ def resource_in(line: bytes, resource: str) -> Mapping[str, object] | None:
     """What a line says, if it is such a resource."""
     try:
         content = json.loads(line.removeprefix(_MARK).decode("utf-8", "surrogateescape"))
+        # Half a character, written as an escape, would be taken for the byte that is read as the same sign: two keys, one text.
+        if _HALF.search(line):
+            json.dumps(content, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) and content.get("resourceType") == resource else None

@@ -292,6 +292,9 @@ def columns_of(resource: str) -> tuple[ReflectedColumn, ...]:
     return tuple(reflected_field(pa.field(name, arrow_type(ReflectedColumn(name, kind)))) for name, kind in kinds.items())
 
 
+_OF_A_COMPONENT = ("value", "code", "dataAbsentReason", "interpretation", "referenceRange")
+
+
 def flattened(resource: str, content: Mapping[str, Json], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
     """These columns of the rows that a resource is."""
     gets = [RESOURCES[resource][1][column].get for column in columns]
@@ -309,4 +312,6 @@ def _views(observation: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
     shared = {name: value for name, value in observation.items() if not name.startswith(("value", "component", "code"))}
     name = word(observation.get("id"))
     for number, component in enumerate(inside, 1):
-        yield {**shared, **component, "id": None if name is None else f"{name}#{number}"}
+        # What is measured, and nothing else: whose it is, a component cannot say.
+        own = {key: value for key, value in component.items() if key.startswith(_OF_A_COMPONENT)}
+        yield {**shared, **own, "id": None if name is None else f"{name}#{number}"}

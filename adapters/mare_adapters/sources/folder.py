@@ -60,7 +60,7 @@ class DataFile:
     @property
     def place(self) -> str:
         """For messages."""
-        return str(self.paths[0])
+        return str(self.paths[0]) if self.paths else self.label
 
 
 class FolderSource(TableSource[dict[str, DataFile]]):
@@ -270,8 +270,9 @@ def _resources(group: str, entries: Sequence[Path], left_out: list[LeftOut]) -> 
         if is_ndjson(entry) and entry.is_file():
             named[resource_of(entry) or ""].append(entry)
     left_out += [LeftOut(entry.name, NO_TYPE) for entry in named.pop("", [])]
-    tables = {resource: RESOURCES[resource][0] for resource in named}
-    return [(group, label, DataFile(label, "ndjson", tuple(named[kind]), kind)) for kind, label in tables.items()]
+    # All types, where there is one: an export has no file of what nobody has, and one patient may be all who has it.
+    tables = {resource: RESOURCES[resource][0] for resource in (RESOURCES if named else ())}
+    return [(group, label, DataFile(label, "ndjson", tuple(named.get(kind, ())), kind)) for kind, label in tables.items()]
 
 
 def _as_table(paths: Sequence[Path]) -> DataFile | None:

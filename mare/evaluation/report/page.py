@@ -146,6 +146,6 @@ _SEQUENCES = """<form class="picks">
 <div id="together" class="plot grids"></div>
 """
 
-_TIMELINES = """<p>A few of the synthetic entities, with few, with middling and with many rows. They are nobody.</p>
+_TIMELINES = """<p>A few of the synthetic entities, with few, middling and many rows. Nobody, if mare has drawn them.</p>
 <form class="picks"><label>Entity <select id="entity"></select></label></form>
 <div id="timeline" class="plot"></div>"""

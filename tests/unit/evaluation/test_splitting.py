@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
@@ -72,3 +75,21 @@ def test_the_source_is_never_a_target(tmp_path: Path) -> None:
     with pytest.raises(MareError, match="Give two targets"):
         mare.split(clinic_schema(), tmp_path / "a", (tmp_path / "c", tmp_path / "c"))
     assert not (tmp_path / "c").exists()
+
+
+def test_true_rows_are_never_called_synthetic(tmp_path: Path) -> None:
+    first, second = tmp_path / "train", tmp_path / "holdout.sqlite"
+    mare.split(clinic_schema(), WHOLE, (first, second))
+    mark = json.loads((first / ".mare.json").read_text())
+    assert mark["synthetic"] is False
+    assert "TRUE ROWS" in mark["rows"]
+    with closing(sqlite3.connect(second)) as database:
+        (made,) = database.execute("SELECT sql FROM sqlite_master WHERE name = 'patients'").fetchone()
+    assert "TRUE ROWS [internal, not private]" in made
+    assert "synthetic" not in made
+    frames: dict[str, pd.DataFrame] = {}
+    mare.split(clinic_schema(), WHOLE, (frames, {}))
+    assert not any("synthetic" in str(frame.attrs) for frame in frames.values())
+    for path in (first, first / "patients.parquet", second):
+        assert not path.stat().st_mode & 0o077, path
+    mare.split(clinic_schema(), WHOLE, (first, second), replace=True)  # mare's own: it may write over it
