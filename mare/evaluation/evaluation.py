@@ -252,6 +252,14 @@ class Answer:
     fault: str = ""
     """Why it could not be answered."""
 
+    @property
+    def told(self) -> str:
+        """How far apart the answers are."""
+        if self.fault or self.error is not None:
+            return self.fault or f"off by {self.error:.1%}"
+        real, made = (any(isinstance(v, int | float) and v for row in rows for v in row) for rows in (self.real, self.synthetic))
+        return "none in the real rows, some here" if made and not real else "nothing to compare"
+
 
 @dataclass(frozen=True)
 class Happening:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .evaluation import INTERNAL, KINDS, Broken, Evaluation, excess
+from .evaluation import INTERNAL, KINDS, Broken, Evaluation, PairKind, excess
 
 _SHOWN = 5
 
@@ -21,8 +21,19 @@ def verdict(evaluation: Evaluation) -> str:
 
 
 def kept(synthetic: float, shuffled: float, best: float) -> float | None:
-    """The part of what pairs have in common that is kept: 1 as good as other real rows, 0 as bad as shuffled columns."""
-    return None if shuffled - best < 0.005 else (shuffled - synthetic) / (shuffled - best)
+    """The part of what columns have to do with each other that is kept, by the error of Cramér's V: 1 as good as other real rows,
+    0 as bad as shuffled columns. None where they have next to nothing to do with each other."""
+    return None if shuffled - best < 0.01 else (shuffled - synthetic) / (shuffled - best)
+
+
+def graded(evaluation: Evaluation, kind: PairKind) -> tuple[str, float | None]:
+    """In a word, and the part that is kept of what shuffling destroys. By V and not by the distance: that is also the distance of
+    single columns, which shuffling leaves as they are, and one bad column would take all its pairs along."""
+    errors = {name: means[kind].v_error for name, means in evaluation.means.items()}
+    share = kept(errors["synthetic"], errors["shuffled"], errors.get("holdout", 0.0))
+    means = evaluation.means["synthetic"][kind]
+    best = evaluation.means["holdout"][kind].tvd if "holdout" in evaluation.means else means.chance
+    return grade(share, means.tvd - best), share
 
 
 def grade(share: float | None, distance: float) -> str:
@@ -40,10 +51,9 @@ def _closeness(evaluation: Evaluation) -> Iterator[str]:
         if kind not in evaluation.means["synthetic"]:
             continue
         distances = {name: means[kind].tvd for name, means in evaluation.means.items()}
-        best = distances.get("holdout", evaluation.means["synthetic"][kind].chance)
-        share = kept(distances["synthetic"], distances["shuffled"], best)
-        word = grade(share, excess(distances))
-        yield f"  {'pairs ' + words:<25} {distances['synthetic']:.3f}{_beside(evaluation, distances)}: {word}"
+        word, share = graded(evaluation, kind)
+        left = "" if share is None else f", {min(1.0, max(0.0, share)):.0%} of what columns have to do with each other is left"
+        yield f"  {'pairs ' + words:<25} {distances['synthetic']:.3f}{_beside(evaluation, distances)}: {word}{left}"
 
 
 def _beside(evaluation: Evaluation, distances: object) -> str:
@@ -88,8 +98,7 @@ def _rest(evaluation: Evaluation) -> Iterator[str]:
     beside = f" ({copied['holdout']:,} of the hold-out)" if "holdout" in copied else ""
     yield f"Entities that equal a real one in every row: {copied['synthetic']:,}{beside}"
     for answer in evaluation.answers:
-        told = answer.fault or ("nothing to compare" if answer.error is None else f"off by {answer.error:.1%}")
-        yield f"Question: {answer.name}: {told}"
+        yield f"Question: {answer.name}: {answer.told}"
 
 
 def _told(found: Broken) -> str:

@@ -12,9 +12,10 @@ from mare.evaluation.released import Released
 from mare.evaluation.risk.assess import Risk
 from mare.evaluation.risk.attacks import AGAINST_A_COIN, AGAINST_GUESSING, AGAINST_HOLDOUT, Attack
 from mare.evaluation.utility.assess import Utility
+from mare.evaluation.verdict import graded
 from mare.verdicts.shell import table
 
-from .summary import graded, in_short, summary
+from .summary import in_short, summary
 
 _SHOWN = 12
 _AGAINST = {AGAINST_HOLDOUT: "hold-out", AGAINST_GUESSING: "guessing", AGAINST_A_COIN: "coin"}
@@ -108,7 +109,7 @@ def _questions(evaluation: Evaluation) -> str:
     rows = [
         [
             a.name,
-            a.fault or ("nothing to compare" if a.error is None else f"off by {a.error:.1%}"),
+            a.told,
             _first(a.real),
             _first(a.synthetic),
         ]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from mare.evaluation.evaluation import INTERNAL, KINDS, Evaluation, PairKind, excess
 from mare.evaluation.risk.assess import Risk
-from mare.evaluation.verdict import grade, kept
+from mare.evaluation.verdict import grade, graded
 
 Mood = Literal["trust", "coarse", "no"]
 Said = tuple[Mood, str]
@@ -19,14 +19,6 @@ _SUBJECTS: dict[PairKind, str] = {
     "previous": "What a row has to do with the rows before it",
 }
 _SHARES = {"close": "is kept", "fair": "is kept in part", "poor": "is mostly lost"}
-
-
-def graded(evaluation: Evaluation, kind: PairKind) -> tuple[str, float | None]:
-    """In a word, and the part that is kept of what shuffling destroys."""
-    distances = {name: means[kind].tvd for name, means in evaluation.means.items()}
-    best = distances.get("holdout", evaluation.means["synthetic"][kind].chance)
-    share = kept(distances["synthetic"], distances["shuffled"], best)
-    return grade(share, distances["synthetic"] - best), share
 
 
 def summary(evaluation: Evaluation) -> Iterator[Said]:

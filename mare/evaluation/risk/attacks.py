@@ -43,6 +43,9 @@ class Attack:
 
     @property
     def verdict(self) -> Verdict:
+        """Nobody learns anything by an attack that is right less often than who guesses, whatever it does to the hold-out."""
+        if self.guessing is not None and self.success.value <= self.guessing.value:
+            return "no sign"
         return self.excess.verdict
 
     @property

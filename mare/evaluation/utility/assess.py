@@ -48,6 +48,8 @@ class Utility:
         yield f"Utility ({INTERNAL}):"
         if (kept := self.kept_by_classifiers) is not None:
             yield f"  of what {len(self.learned)} classifiers learn from real people, {kept:.0%} is learned from synthetic ones"
+        elif self.learned:
+            yield "  classifiers: taught by real people, they are together no better than always saying the most frequent value"
         if (error := self.median_query_error) is not None:
             others = [query.holdout for query in self.queries if query.holdout is not None]
             beside = f", {float(np.median(others)):.1%} on the hold-out" if others else ""

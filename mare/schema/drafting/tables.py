@@ -66,7 +66,9 @@ def _offer(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> str:
     told = any(is_time(name) or is_money(name) or names_person(name) for name in names) or personal_traits(names)
     kinds = {c.kind for c in described.columns if c.name in names}
     made_up = any(roles[link.target].role not in ("public", "unsettled") for link in survey.links_of(table))
-    if told or made_up or kinds & {"date", "datetime", "number"}:
+    # As long as nobody knows who the people are, any table may be theirs.
+    unknown = all(other.role != "entity" for other in roles.values())
+    if told or made_up or unknown or kinds & {"date", "datetime", "number"}:
         return "It may hold facts about people: to keep it, say whom its rows belong to (parent:), or pool: {rows: 20}"
     return "Is it about nobody? Then public: true copies it verbatim; or say whom its rows belong to (parent:)"
 

@@ -8,6 +8,7 @@ import pytest
 
 from mare.errors import MareError
 from mare.evaluation.evaluate import evaluate
+from mare.evaluation.evaluation import Answer, SetName
 from mare.evaluation.questions import read_questions, relative_error
 from tests.clinic import clinic, clinic_schema
 
@@ -66,3 +67,22 @@ def test_a_question_cannot_reach_files(tmp_path: Path) -> None:
     (answer,) = evaluate(clinic_schema(), REAL, MADE, questions=tmp_path / "q.sql").answers
     assert answer.fault
     assert answer.real == ()
+
+
+def test_what_no_real_row_has_is_told() -> None:
+    """Visits after the death: none in the real rows."""
+    rows: dict[SetName, int] = {"real": 1, "synthetic": 1}
+    assert Answer("late", "", ("n",), ((0,),), ((2509,),), rows, relative_error([(0,)], [(2509,)])).told == (
+        "none in the real rows, some here"
+    )
+    assert (
+        Answer("names", "", ("n",), (("a",),), (("b",),), rows, relative_error([("a",)], [("b",)])).told == "nothing to compare"
+    )
+    assert Answer("off", "", ("n",), ((2,),), ((3,),), rows, relative_error([(2,)], [(3,)])).told == "off by 50.0%"
+
+
+def test_a_message_that_quotes_a_value_moves_no_cursor(tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_text("SELECT CAST('\x1b[2J' AS INTEGER);")
+    answer = evaluate(clinic_schema(), clinic(20, 1), clinic(20, 2), questions=tmp_path / "q.sql").answers[0]
+    assert answer.fault
+    assert answer.fault.isprintable()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mare.evaluation.rates import Rate, excess, mean, share, shared_confidence
+from mare.evaluation.risk.attacks import counted
 
 
 def test_a_share_has_wilsons_interval() -> None:
@@ -54,3 +55,10 @@ def test_the_excess_is_a_share_of_what_was_left_to_gain() -> None:
 def test_intervals_that_must_hold_together_are_wider() -> None:
     assert shared_confidence(1) == pytest.approx(0.95)
     assert share(5, 50, shared_confidence(10)).error > share(5, 50).error
+
+
+def test_who_guesses_better_is_shown_nothing() -> None:
+    """27 % right, 24 % of the hold-out, 33 % by guessing: whoever attacks so learns nothing."""
+    right, others, guessed = (np.arange(20_000) < 20_000 * part for part in (0.27, 0.24, 0.33))
+    assert counted("inference", "age", right, guessed, others).verdict == "no sign"
+    assert counted("inference", "age", right, others, others).verdict == "above the baseline"

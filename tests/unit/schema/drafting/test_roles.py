@@ -93,6 +93,13 @@ def test_a_table_attached_to_nothing_is_left_out_until_a_person_says_otherwise()
     assert "left out. Is it about nobody? Then public: true copies it verbatim" in " ".join(text.replace("#", "").split())
 
 
+def test_copying_is_never_offered_as_long_as_nobody_knows_who_the_people_are() -> None:
+    """Lines of invoices, codes of breeds: any of them may be theirs."""
+    tables = [table(name, "code integer, label string", key="code") for name in ("lines", "kinds")]
+    assert "REVIEW" in written(*tables)
+    assert "copies it verbatim" not in written(*tables)
+
+
 @pytest.mark.parametrize(
     "columns",
     ["patient_id integer", "amount number", "paid_on date", "birth_year integer", "weight number", "visit_date unknown"],
