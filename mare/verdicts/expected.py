@@ -172,10 +172,12 @@ class ExpectedErrors:
                 yield from _unlisted(learned, looks, margin)
             elif isinstance(learned, LearnedOrder | LearnedScales) and looks:
                 share, orders = self._placed(label, margin), _orders(learned)
-                total = max(1.0, sum(sum(order.bins.weights) for order in orders if order.bins is not None))
-                yield WITHIN, share * min(1.0, _look_error(looks[-1], total))
-                heavy = sum(_in_heavy_cells(order.bins, total) for order in orders if order.bins is not None)
-                yield WITHIN, EVENLY * share * heavy
+                # Where each value has a code of its own, there is nothing within.
+                wide = [order.bins for order in orders if order.bins is not None and order.bins.weights]
+                total = max(1.0, sum(sum(bins.weights) for bins in wide) if wide else margin.rows)
+                if wide:
+                    yield WITHIN, share * min(1.0, _look_error(looks[-1], total))
+                    yield WITHIN, EVENLY * share * sum(_in_heavy_cells(bins, total) for bins in wide)
                 if any(order.low is not None or order.high is not None for order in orders):
                     yield BEYOND, share * min(1.0, _deviation(looks[-1]) / total)
         chosen = self._release.plan.chosen.get(own)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import mare
 from mare.domain import norm_subtract
 from mare.fitting import FitOptions, run_fit
 from mare.models.clarity import Margin
@@ -87,3 +89,14 @@ def test_wide_bins_that_the_schema_declares_are_a_doubt_of_their_own() -> None:
 
     assert age(2) > 0.3
     assert age(20) < 0.1
+
+
+def test_a_flag_that_is_stored_as_a_number_has_nothing_within() -> None:
+    """Each value has a code of its own: noise of the looks that found the range is no error of the column."""
+    schema = "mare: 1\nentity: people\ntables: {people: {key: id, columns: {news: {type: integer, learn: true}}}}"
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame({"id": range(2000), "news": (rng.random(2000) < 0.3).astype(int)})
+    release = mare.fit(mare.plan(mare.load_schema(schema), mare.Budget(20, 1e-9)), {"people": people}, unsafe_seed=1)
+    expected = ExpectedErrors(release).of("people", "news")
+    assert expected is not None
+    assert expected.error < 0.05
