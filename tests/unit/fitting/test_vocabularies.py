@@ -118,7 +118,7 @@ def test_where_nobody_refers_to_anything_a_few_keys_stay() -> None:
 def test_public_tables_are_read_whole_but_for_what_is_left_out() -> None:
     source = MemorySource(tables())
     found = read_public(load_schema(SCHEMA), source, source.reflect())
-    assert found["d_icd"].rows.column_names == ["code", "chapter"]
+    assert found["d_icd"].rows.column_names == ["chapter", "code"]  # by name, too
     assert found["d_icd"].rows["code"].to_pylist() == CODES  # in one order, whatever the source's was
     assert set(found) == {"d_icd", "d_few", "wards", "drugs"}
 
