@@ -166,7 +166,7 @@ def test_two_public_facts_are_written_where_they_belong() -> None:
     assert load_schema(SCHEMA).tables["visits"].columns.keys() == schema.tables["visits"].columns.keys()
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n == "eicu-core" else pytest.mark.slow) for n in PUBLISHED])
 def test_every_ready_schema_can_lose_any_one_table_but_its_people(name: str) -> None:
     schema = load_schema(name)
     whole = [
