@@ -12,6 +12,9 @@ WORKERS ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --max
 # Where byte code is not kept, every process that a test starts compiles mare anew, and every worker all tests.
 export PYTHONDONTWRITEBYTECODE :=
 
+# Workers fill the cores: threads of their linear algebra would only wait for each other.
+test test-all: export OMP_NUM_THREADS := 1
+
 # The MySQL that `make mysql` has fetched, for the tests; a server of your own goes before it.
 MARE_MYSQLD ?= $(wildcard $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/mare/mysql/mysqld)
 export MARE_MYSQLD

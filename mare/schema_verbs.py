@@ -1,6 +1,7 @@
 """`draft`, `check`, `picture`: the verbs about a schema, twins of the command line's `init`, `check` and `graph`.
 
-None of them reads a row: a source is asked for its catalogue only.
+None of them takes anything from a row: a source is asked for its catalogue. Of a CSV file, `draft` compares the header with the
+rows below it, to see that it is none.
 """
 
 from __future__ import annotations

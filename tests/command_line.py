@@ -8,8 +8,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from unittest import mock
+
+import typer.main
+
+_built = cache(typer.main.get_command)
+"""The parser of every verb, from their signatures: as long as many a command, and the same each time."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,13 @@ def mare(*arguments: object, folder: Path | None = None) -> Done:
 
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     code = 0
-    with _in(folder), mock.patch.object(sys, "argv", ["mare", *map(str, arguments)]), redirect_stdout(out), redirect_stderr(err):
+    with (
+        _in(folder),
+        mock.patch.object(sys, "argv", ["mare", *map(str, arguments)]),
+        mock.patch.object(typer.main, "get_command", _built),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
         try:
             main()
         except SystemExit as stop:

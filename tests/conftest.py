@@ -33,9 +33,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     gc.unfreeze()
 
 
-def examples(number: int) -> int:
-    """So many examples of `make test-all`, a third in `make test`: for a property whose examples cost more or less than usual."""
-    return max(1, number * settings.default.max_examples // settings.get_profile("all").max_examples)
+def examples(number: int, quick: int | None = None) -> int:
+    """So many examples of `make test-all`, a third or ``quick`` in `make test`: for a property whose examples cost more or less
+    than usual."""
+    whole, now = settings.get_profile("all").max_examples, settings.default.max_examples
+    return quick if quick is not None and now < whole else max(1, number * now // whole)
 
 
 @pytest.fixture

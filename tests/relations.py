@@ -379,6 +379,13 @@ VARIANTS = (
     "keys with modelled parts",
     "composite keys",
     "the same item",
+    "the same in all rows",
+    "association",
+    "rows of one's own",
+    "same entity, by position",
+    "earlier rows",
+    "entity by column",
+    "orphans are entities",
 )
 EVERY_KIND = [pytest.param(kind, marks=[pytest.mark.slow] if kind in VARIANTS else []) for kind in RELATIONS]
 """For whole fits of every kind: of kinds that are much alike `make test` fits one, `make test-all` each."""

@@ -20,7 +20,7 @@ from mare.errors import SourceError
 from mare.ports import RemovedRows
 
 from .engine import open_duckdb, quoted
-from .locations import file_location, sql_location
+from .locations import duckdb_path, sql_location
 from .sources.csv_files import UTF_8, fields_of_any_length, read_header, split_encoding
 from .sources.duckdb import reflect_duckdb
 from .sources.fhir_files import read_lines, resource_in
@@ -75,7 +75,7 @@ def copy_duckdb(location: Location, folder: Path, removed: Mapping[str, RemovedR
     """The file, byte by byte; nobody else may have it open for writing. Children go before their parents, as DuckDB wants it."""
     import duckdb
 
-    source, target = Path(file_location(str(location), "duckdb")), folder / "copy.duckdb"
+    source, target = Path(duckdb_path(str(location))), folder / "copy.duckdb"
     try:
         shutil.copyfile(source, target)
         with open_duckdb(str(target)) as copy:

@@ -77,10 +77,10 @@ def sql_location(location: str | Path, fault: type[MareError] = SourceError, dia
         raise_alone(fault(str(error)))
 
 
-def file_location(location: str | Path, scheme: str, fault: type[MareError] = SourceError) -> str:
-    """The path of a database that is a file, from ``scheme:///path`` or from the path itself."""
+def duckdb_path(location: str | Path, fault: type[MareError] = SourceError) -> str:
+    """The path of a DuckDB file, from ``duckdb:///path`` or from the path itself."""
     try:
-        return _file(location, scheme)
+        return _file(location, "duckdb")
     except _Unreadable as error:
         raise_alone(fault(str(error)))
 

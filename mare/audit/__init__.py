@@ -9,10 +9,8 @@ It may open the stage, because it looks at true rows; nothing of what it finds m
 """
 
 from .canary import Session, canary_audit, mechanism_audit, session_audit
-from .entities import Chosen
 from .physical import SourceAudit, physical_audit, source_audit
 from .report import INTERNAL, AuditReport, CanaryReport, QueryAudit, ReplayAudit
-from .rows_met import Met, RowsMet, meet_rows
 from .tape import account_faults, tape_audit
 from .words import audit_document, audit_in_words, read_audit
 
@@ -20,11 +18,8 @@ __all__ = [
     "INTERNAL",
     "AuditReport",
     "CanaryReport",
-    "Chosen",
-    "Met",
     "QueryAudit",
     "ReplayAudit",
-    "RowsMet",
     "Session",
     "SourceAudit",
     "account_faults",
@@ -32,7 +27,6 @@ __all__ = [
     "audit_in_words",
     "canary_audit",
     "mechanism_audit",
-    "meet_rows",
     "physical_audit",
     "read_audit",
     "session_audit",

@@ -85,8 +85,7 @@ def opened(plan: Plan, source: Location | Source) -> Iterator[tuple[HeldSource, 
 @contextmanager
 def held(source: Location | Source) -> Iterator[HeldSource]:
     """The source, open for as long as the block lasts."""
-    readable = open_source(source)
-    with readable as reader:
+    with open_source(source) as reader:
         yield HeldSource(reader)
 
 
@@ -153,14 +152,12 @@ class Recording:
 
     def report(self, entities: Sequence[ReplayAudit], retold: Sequence[ReplayAudit] = ()) -> AuditReport:
         queries = tuple(_query(entry, squared) for entry, squared in zip(self.record.entries, self.farthest, strict=True))
-        return AuditReport(queries, tuple(entities), tuple(self._faults(self.plan.budget)), tuple(retold))
-
-    def _faults(self, budget: Budget) -> list[str]:
-        return [
-            *account_faults(self.record, self.release.ledger, budget),
+        faults = [
+            *account_faults(self.record, self.release.ledger, self.plan.budget),
             *published(self.record.secrets, self.released),
             *(["the fit drew seeded noise and calls its release PRIVATE"] if self.release.status == "PRIVATE" else []),
         ]
+        return AuditReport(queries, tuple(entities), tuple(faults), tuple(retold))
 
 
 @dataclass(eq=False)

@@ -198,9 +198,9 @@ def step_bar(what: str, quiet: bool) -> Iterator[Watch]:
 
 
 @contextmanager
-def wait_bar(what: str, quiet: bool = False) -> Iterator[None]:
+def wait_bar(what: str) -> Iterator[None]:
     """For one question to a database, whose answer nobody can tell the time of: what is done, and for how long already."""
-    with count_bar(what, quiet):
+    with count_bar(what, quiet=False):
         yield
 
 

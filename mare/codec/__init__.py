@@ -6,10 +6,10 @@ Pure: domains come from the schema and from what was learned, never from the val
 from .bins import Bins, OpenBins
 from .building import ColumnCodec, OpenCodec, TableCodec, evenly, is_kept_as_text, table_codec
 from .decoding import DecodedTable, decode_table
-from .encoding import EncodedTable, FirstReading, ReadTable, code_table, read_table
+from .encoding import EncodedTable, ReadTable, code_table, read_table
 from .learned_domains import LearnedDomain, LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
 from .ordinal import OrdinalCodec
-from .relative import FirstCodec, RelativeCodec
+from .relative import RelativeCodec
 from .scaled import ScaledCodec
 from .siblings import Above, Points, Siblings
 
@@ -19,8 +19,6 @@ __all__ = [
     "ColumnCodec",
     "DecodedTable",
     "EncodedTable",
-    "FirstCodec",
-    "FirstReading",
     "LearnedDomain",
     "LearnedDomains",
     "LearnedOrder",

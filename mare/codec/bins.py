@@ -60,6 +60,16 @@ class Bins:
     def count(self) -> int:
         return len(self.edges) - 1
 
+    @cached_property
+    def on_ends(self) -> tuple[float, float]:
+        """The part of the rows that lie on the very first and on the very last tick, where these are cells of their own among
+        wider ones."""
+        total = sum(self.weights)
+        if not total or self.high - self.low < 2 * len(self.weights):
+            return 0.0, 0.0
+        (first, second), (before, last) = self.cells[:2], self.cells[-2:]
+        return self.weights[0] * (second - first == 1) / total, self.weights[-1] * (last - before == 1) / total
+
     @property
     def low(self) -> int:
         """The smallest tick of the domain."""
@@ -85,6 +95,12 @@ class Bins:
             index = np.clip(cell, starts[index], starts[index + 1] - 1)
         drawn = rng.integers(edges[index], edges[index + 1], dtype=np.int64)
         return self._ending(drawn, edges[index], edges[index + 1], rng) if self.digits else drawn
+
+    def around(self, ticks: Ticks) -> tuple[Ticks, Ticks]:
+        """The first and the last tick of the cell that each tick lies in: all of them are alike."""
+        edges = np.asarray(self.cells or self.edges, dtype=np.int64)
+        cell = np.clip(np.searchsorted(edges, ticks, side="right") - 1, 0, len(edges) - 2)
+        return edges[cell], edges[cell + 1] - 1
 
     def _ending(self, drawn: Ticks, low: Ticks, high: Ticks, rng: np.random.Generator) -> Ticks:
         """Ticks of the same cells with usual endings; as drawn where a cell has none of them."""

@@ -61,6 +61,8 @@ class TableCodec:
     columns: Mapping[str, ColumnCodec]
     shared: tuple[Shared, ...] = ()
     """Those of the columns that are the same in many rows: their codes are in a context."""
+    apart: tuple[tuple[str, ...], ...] = ()
+    """Sets of columns and references that the rows of one parent differ in."""
 
     @property
     def firsts(self) -> dict[str, FirstCodec]:
@@ -78,7 +80,7 @@ class TableCodec:
     @property
     def above(self) -> tuple[Anchor, ...]:
         """The columns of tables above that something here is anchored at."""
-        anchors = [a for codec in self.ordered.values() if isinstance(codec, RelativeCodec) for a in _anchors(codec)]
+        anchors = [a for codec in self.ordered.values() if isinstance(codec, RelativeCodec) for a in codec.anchors]
         return tuple(dict.fromkeys(anchor for anchor in anchors if anchor.scope not in (SAME_ROW, PREVIOUS_ROW)))
 
     @property
@@ -131,7 +133,7 @@ def table_codec(
         except (_Refused, Unanchored) as why:
             refused.append(f"{table}.{name}: {why}")
     for name, codec in codecs.items():
-        for anchor in _anchors(codec) if isinstance(codec, RelativeCodec) else ():
+        for anchor in codec.anchors if isinstance(codec, RelativeCodec) else ():
             if anchor.scope in (SAME_ROW, PREVIOUS_ROW) and not isinstance(codecs.get(anchor.column), OrderedCodec):
                 refused.append(f"{table}.{name}: its anchor {anchor.column!r} is not a modelled number, date or time")
     if refused:
@@ -141,16 +143,12 @@ def table_codec(
     return TableCodec(table, {name: codecs[name] for name in _in_order(table, codecs)}, shared)
 
 
-def _anchors(codec: RelativeCodec) -> tuple[Anchor, ...]:
-    return (*codec.placing.anchors, *(codec.first.placing.anchors if codec.first is not None else ()))
-
-
 def _in_order(table: str, codecs: Mapping[str, ColumnCodec]) -> list[str]:
     """Anchors of the same row first, items before their numbers; otherwise as they came."""
     needs: dict[str, list[str]] = {name: [] for name in codecs}
     for name, codec in codecs.items():
         if isinstance(codec, RelativeCodec):
-            needs[name] = [anchor.column for anchor in _anchors(codec) if anchor.scope == SAME_ROW]
+            needs[name] = [anchor.column for anchor in codec.anchors if anchor.scope == SAME_ROW]
         elif isinstance(codec, ScaledCodec):
             needs[name] = [item for item in codec.by if item in codecs]
     try:

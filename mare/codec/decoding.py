@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
@@ -15,6 +15,7 @@ from mare.errors import InternalError
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW
 
 from .building import TableCodec, ValueCodec
+from .keeping_apart import Apart, Free
 from .ordinal import OrdinalCodec
 from .relative import Limits, RelativeCodec
 from .room import WIDEST
@@ -25,6 +26,9 @@ from .ticks import FURTHEST, Mask, Ticks
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+ROUNDS = 4
+"""Of telling siblings apart: what is handed out in order may bring two of them together again, where a key has several parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +68,6 @@ def decode_table(
         if isinstance(column, OrdinalCodec):
             drawn[name] = column.draw(rows[name], drawing(rng, name))
             drawn[name] = into_intervals(name, column, drawn[name][0], above or {}, everyone, rng), drawn[name][1]
-            if name == first and (interval := interval_of(column.within, column.scale, above or {}, everyone)) is not None:
-                drawn[name] = _between_linked(name, column, *drawn[name], ~is_open(interval[0]), siblings, rng)
-            if name == first:
-                _hand_out(*drawn[name], siblings)
         elif isinstance(column, ScaledCodec):
             values[name] = column.decode(rows[name], column.item_of(rows), drawing(rng, name))
         elif isinstance(column, ValueCodec):
@@ -76,10 +76,14 @@ def decode_table(
             raise InternalError(f"{codec.table}.{name} is decoded before its values are known")
     # Columns that stand for themselves are ordered before anything depends on them; those after a relative one, where none does.
     plain = list(takewhile(lambda name: isinstance(codec.columns.get(name), OrdinalCodec), ordered_by))
-    for number in range(1, len(plain)):
-        hand_out_among_ties(drawn, ordered_by[:number], plain[number], siblings)
+    _hand_out_in_order(codec, drawn, plain, siblings, above or {}, rng)
+    apart = Apart(codec, rows, drawn, siblings.parent, rng, above or {})
+    for attempt in range(ROUNDS):
+        if not apart.standing(str(attempt)):
+            break
+        _hand_out_in_order(codec, drawn, plain, siblings, above or {}, rng)
     walk = Walk(codec, siblings, above or {}, drawn, first)
-    walk.fill(rows, firsts, rng)
+    walk.fill(rows, firsts, rng, apart)
     for number in range(max(1, len(plain)), len(ordered_by)):
         if not set(ordered_by[: number + 1]) <= set(drawn):
             break  # a position: siblings are told apart, and in order
@@ -116,7 +120,9 @@ class Walk:
                 zeros = np.zeros(count, dtype=np.int64)
                 self.points[name] = Points(column.scale, zeros, zeros.copy())
 
-    def fill(self, rows: Mapping[str, CodeArray], firsts: Mapping[str, CodeArray], rng: np.random.Generator) -> None:
+    def fill(
+        self, rows: Mapping[str, CodeArray], firsts: Mapping[str, CodeArray], rng: np.random.Generator, apart: Apart | None = None
+    ) -> None:
         relative = {name: column for name, column in self.codec.ordered.items() if isinstance(column, RelativeCodec)}
         if not relative:
             return
@@ -126,6 +132,8 @@ class Walk:
         for at in steps:
             for name, column in relative.items():
                 self.place(name, column, rows[name][at], firsts.get(name), at, rng)
+                if apart is not None and len(steps) == 1 and column.first is None and not column.placing.leads:
+                    self._tell_apart(name, column, rows[name], at, apart)
                 if name == self.ordered_by and all(a.scope not in (SAME_ROW, PREVIOUS_ROW) for a in column.placing.anchors):
                     self._in_order(name, at)
 
@@ -134,6 +142,9 @@ class Walk:
     ) -> None:
         """The rows ``at`` of one column, whose codes are given; what they depend on has its place."""
         limits, _ = limits_of(column.placing, column.scale, self.points, self.above, self.siblings, at, column.within)
+        differs = self._differs(name, column)
+        if differs and limits.high is not None and limits.remaining is not None:
+            limits = replace(limits, high=limits.high - limits.remaining)  # each of the later rows needs a tick of its own
         if (
             column.within is not None
             and column.within.until in self.above
@@ -147,6 +158,8 @@ class Walk:
         furthest = None if column.placing.by_parts else column.bins.high
         lower, upper = standing_place(column.placing, column.scale, self.points, self.above, at, furthest)
         begins = self.siblings.position[at] == 0
+        if differs and limits.low is not None:
+            ticks = np.where(is_open(limits.low), ticks, np.maximum(ticks, limits.low + 1))
         if column.first is not None and firsts is not None and begins.any():
             start = self.start(column, firsts, limits.take(begins), at[begins], drawing(rng, f"first({name})", at[begins]))
             start = into_intervals(name, column, start, self.above, at[begins], rng, limits.take(begins).high)
@@ -157,6 +170,26 @@ class Walk:
         self.drawn[name][0][at], self.drawn[name][1][at] = ticks, kinds
         points = self.points[name]
         points.lower[at], points.upper[at] = np.where(there, ticks, lower), np.where(there, ticks, upper)
+
+    def _differs(self, name: str, column: RelativeCodec) -> bool:
+        """Whether a row comes after the row before it, and differs in nothing else: then it comes later."""
+        after = column.placing.after
+        follows = after is not None and (after.scope, after.column) == (PREVIOUS_ROW, name)
+        return follows and not column.placing.strict and (name,) in self.codec.apart
+
+    def _tell_apart(self, name: str, column: RelativeCodec, codes: CodeArray, at: Index, apart: Apart) -> None:
+        """Siblings that came out alike, and may not: each gets another value that its anchors allow."""
+        limits, _ = limits_of(column.placing, column.scale, self.points, self.above, self.siblings, at, column.within)
+        (ticks, kinds), points = self.drawn[name], self.points[name]
+
+        def again(rows: Index, _: Ticks, rng: np.random.Generator) -> Ticks:
+            return column.place(codes[rows], limits.take(rows), rng)
+
+        if (ends := column.placing.allowed(limits, column.scale.limits, column.bins.high)) is None:
+            return
+        apart.placed(name, Free(again, *ends))
+        there = kinds == ORDINARY
+        points.lower[there], points.upper[there] = ticks[there], ticks[there]
 
     def _in_order(self, name: str, at: Index) -> None:
         """Siblings depend on the same rows above, so whatever one of them may be, another may be too."""
@@ -246,6 +279,28 @@ def _hand_out(ticks: Ticks, kinds: Kinds, siblings: Siblings) -> None:
     """What the rows of each parent have, smallest first. Special values and NULLs stay where they are."""
     there = np.flatnonzero(kinds == ORDINARY)
     ticks[there] = ticks[there][np.lexsort((ticks[there], siblings.parent[there]))]
+
+
+def _hand_out_in_order(
+    codec: TableCodec,
+    drawn: dict[str, tuple[Ticks, Kinds]],
+    ordered_by: Sequence[str],
+    siblings: Siblings,
+    above: Above,
+    rng: np.random.Generator,
+) -> None:
+    """The same for columns that order siblings one after the other, and stand for themselves."""
+    for number, name in enumerate(ordered_by):
+        if number:
+            hand_out_among_ties(drawn, tuple(ordered_by[:number]), name, siblings)
+            continue
+        column, everyone = codec.columns[name], np.arange(siblings.rows, dtype=np.int64)
+        if (
+            isinstance(column, OrdinalCodec)
+            and (interval := interval_of(column.within, column.scale, above, everyone)) is not None
+        ):
+            drawn[name] = _between_linked(name, column, *drawn[name], ~is_open(interval[0]), siblings, rng)
+        _hand_out(*drawn[name], siblings)
 
 
 def hand_out_among_ties(drawn: Mapping[str, tuple[Ticks, Kinds]], before: tuple[str, ...], name: str, siblings: Siblings) -> None:

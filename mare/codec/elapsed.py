@@ -140,12 +140,13 @@ def leading(codec: TableCodec, name: str) -> TableCodec:
         for anchor in anchored.placing.anchors if isinstance(anchored, RelativeCodec) else ():
             if anchor.scope in (SAME_ROW, PREVIOUS_ROW) and anchor.column not in wanted:
                 waiting.append(anchor.column)
-    return TableCodec(codec.table, {column: ordered for column, ordered in codec.ordered.items() if column in wanted})
+    columns = {column: ordered for column, ordered in codec.ordered.items() if column in wanted}
+    return TableCodec(codec.table, columns, apart=codec.apart)
 
 
 def _sequence(codec: TableCodec, name: str) -> tuple[RelativeCodec, FirstCodec]:
-    column = codec.columns[name]
-    if not isinstance(column, RelativeCodec) or column.first is None:
+    column = _relative(codec, name)
+    if column.first is None:
         raise ValueError(f"{codec.table}.{name} is no sequence with a first value")
     return column, column.first
 
@@ -201,9 +202,7 @@ class Advance:
                 points.upper[at] = np.where(there, ticks, codec.bins.high)
 
     def _begin_sequences(self, at: Index) -> None:
-        codec, points = self.codec.columns[self.column], self.walk.points[self.column]
-        if not isinstance(codec, RelativeCodec):
-            raise ValueError(f"{self.column} is no sequence with a first value")
+        (codec, _), points = _sequence(self.codec, self.column), self.walk.points[self.column]
         # What the row itself has to stay before is not drawn yet; what a row above or the calendar sets is known.
         limits = Limits(remaining=self.siblings.remaining[at])
         if codec.placing.has_end:

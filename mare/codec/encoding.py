@@ -20,6 +20,7 @@ from .elapsed import elapsed_ticks, free_codes
 from .ordinal import OrdinalCodec
 from .relative import FirstCodec, RelativeCodec
 from .scaled import ScaledCodec
+from .scales import ticks_of_a_day
 from .siblings import Above, Index, Points, Siblings, limits_of, standing, standing_place
 from .slots import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds, Reading, beyond, unreadable
 from .ticks import FURTHEST, Mask, Ticks
@@ -195,7 +196,8 @@ class _Walk:
             absent = kinds == NULL if not column.nullable else np.zeros(len(kinds), dtype=np.bool_)
             kinds[self.is_first & ((kinds == ORDINARY) | absent)] = FIRST_ROW
         if column.slots.closes:
-            kinds[(kinds == ORDINARY) & known & ~outside & column.placing.closing(self.ticks[name], limits)] = CLOSING
+            closing = column.placing.closing(self.ticks[name], limits, ticks_of_a_day(column.scale))
+            kinds[(kinds == ORDINARY) & known & ~outside & closing] = CLOSING
         ordinary = kinds == ORDINARY
         beyond = self._beyond(name, column) & ((kinds == ORDINARY) | (kinds == FIRST_ROW) | (kinds == CLOSING))
         # What follows something that is nowhere is taken to follow it at once.

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .bins import Bins
+from .rhythm import Rhythm
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class LearnedOrder:
     high: int | None = None
     bins: Bins | None = None
     """In the ticks that it has from then on."""
+    rhythm: Rhythm | None = None
+    """Of moments: how usual each hour and each day of the week is, where that is told."""
 
 
 @dataclass(frozen=True)

@@ -32,14 +32,14 @@ def ordered_codec(
     table: str,
     column: Ordinal,
     known: LearnedOrder,
-    first: LearnedOrder | None = None,
-    elapsed: LearnedOrder | None = None,
+    first: LearnedOrder,
+    elapsed: LearnedOrder,
 ) -> OrdinalCodec | RelativeCodec:
     """The codec of a column that stands for itself or depends on anchors. What is not known yet stays open.
 
     Of a sequence, ``first`` is what was learned of its first value, ``elapsed`` of how far it has come when a row begins.
     """
-    anchors = {field: resolved_anchor(schema, table, str(anchor)) for field, anchor in column.anchors.items()}
+    anchors = {field: _resolved(schema, table, anchor, str(anchor), 0) for field, anchor in column.anchors.items()}
     after, before = anchors.get("after", anchors.get("during.0")), anchors.get("before", anchors.get("during.1"))
     scale = scale_of(column, known)
     low, high = column.bounds(scale)
@@ -48,7 +48,9 @@ def ordered_codec(
     slots = Slots(column.specials, column.nullable, column.first is not None, column.closes)
     if after is None and before is None:
         ends = settled(low, known.low, column.decimals, scale), settled(high, known.high, column.decimals, scale)
-        return OrdinalCodec(scale, _placed(column, scale, ends, known.bins), (low, high), slots=slots, within=within)
+        return OrdinalCodec(
+            scale, _placed(column, scale, ends, known.bins), (low, high), slots=slots, within=within, rhythm=known.rhythm
+        )
     reach = None if column.within is None else scale.reach(column.within)
     placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, name), column.learn)
     if placing.by_parts:
@@ -57,11 +59,12 @@ def ordered_codec(
         furthest = settled(placing.longest, known.high, column.decimals, scale)
         placed = _placed(column, scale, (0, None if furthest is None else max(0, furthest)), known.bins)
     if column.first is None:
-        return RelativeCodec(scale, placed, placing, slots=slots, within=within)
-    start = _first(column, column.first, scale, None if first is None else first.bins, anchors, (low, high))
-    lasting = (None if elapsed is None else elapsed.bins) or _lasting(start, placing, _most_rows(schema, table))
+        return RelativeCodec(scale, placed, placing, slots=slots, within=within, rhythm=known.rhythm)
+    start = _first(column, column.first, scale, first.bins, anchors, (low, high))
+    lasting = elapsed.bins or _lasting(start, placing, _most_rows(schema, table))
     pacing = _paces(placing, start) if column.is_paced else None
-    return RelativeCodec(scale, placed, placing, replace(start, lasting=lasting, pacing=pacing), slots=slots, within=within)
+    start = replace(start, lasting=lasting, pacing=pacing, rhythm=known.rhythm)
+    return RelativeCodec(scale, placed, placing, start, slots=slots, within=within, rhythm=known.rhythm)
 
 
 def _leads(schema: Schema, table: str, name: str) -> bool:
@@ -179,12 +182,8 @@ class Unanchored(Exception):
     """Why nothing can hang there. The message is about the schema alone."""
 
 
-def resolved_anchor(schema: Schema, table: str, text: str) -> Anchor:
-    """The anchor with a table's name for its scope (or the same row, or the previous one)."""
-    return _resolved(schema, table, Anchor.parse(text), text, 0)
-
-
 def _resolved(schema: Schema, table: str, anchor: Anchor, written: str, depth: int) -> Anchor:
+    """The anchor with a table's name for its scope (or the same row, or the previous one)."""
     here = anchor.scope in (SAME_ROW, PREVIOUS_ROW)
     home = table if here else named_table(schema, table, anchor.scope)
     column = schema.tables[home].columns.get(anchor.column)

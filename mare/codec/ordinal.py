@@ -13,6 +13,7 @@ from mare.errors import InternalError
 from mare.schema.relative import Anchor
 
 from .bins import Bins, OpenBins
+from .rhythm import Rhythm
 from .slots import ORDINARY, Kinds, Reading, Slots, SpecialValues, unreadable
 from .ticks import Ticks, TickScale
 
@@ -26,10 +27,20 @@ class Binned:
 
     scale: TickScale
     placed: Bins | OpenBins
+    rhythm: Rhythm | None = field(default=None, kw_only=True)
+    """Of moments: what hours and days are usual inside of a cell."""
 
     @property
     def bins(self) -> Bins:
         return settled_bins(self.placed)
+
+    def drawn(self, bins: NDArray[np.integer], rng: np.random.Generator) -> Ticks:
+        """A tick of each of these bins."""
+        ticks = self.bins.draw(bins, rng)
+        if self.rhythm is None:
+            return ticks
+        limits = np.full(len(ticks), self.bins.low), np.full(len(ticks), self.bins.high)
+        return self.rhythm.draw(ticks, self.bins.around(ticks), limits, rng)
 
 
 @dataclass(frozen=True)
@@ -97,7 +108,7 @@ class OrdinalCodec(BinnedCodec):
     def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> tuple[Ticks, Kinds]:
         """A tick of every ordinary row, and what each row is."""
         kinds = self.slots.kinds_of(codes, self.bins.count)
-        return self.bins.draw(np.where(kinds == ORDINARY, codes, 0), rng), kinds
+        return self.drawn(np.where(kinds == ORDINARY, codes, 0), rng), kinds
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
         return self.values.write(*self.draw(codes, rng))

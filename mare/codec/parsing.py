@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mare.schema.columns.ticks import PLAIN, NumberForm
 
@@ -133,11 +133,11 @@ def moments(values: pa.Array, forms: Sequence[str] = ()) -> pa.Array:
     import pyarrow.compute as pc
 
     if forms:
-        return _by_distinct(values, lambda text: _first_moment(text, forms), pa.timestamp("us"))
+        return _by_text(values, lambda text: _first_moment(text, forms), pa.timestamp("us"))
     texts = pc.utf8_trim_whitespace(as_texts(values))
     plain, none = pc.match_substring_regex(texts, _ISO), pa.scalar(None, texts.type)
     read = pc.utf8_slice_codeunits(pc.if_else(plain, texts, none), 0, _MICROSECONDS).cast(pa.timestamp("us"))
-    return pc.coalesce(read, _by_distinct(pc.if_else(plain, none, texts), lambda text: _moment(text, None), pa.timestamp("us")))
+    return pc.coalesce(read, _by_text(pc.if_else(plain, none, texts), lambda text: _moment(text, None), pa.timestamp("us")))
 
 
 def clocks(values: pa.Array, forms: Sequence[str] = ()) -> pa.Array:
@@ -150,14 +150,19 @@ def clocks(values: pa.Array, forms: Sequence[str] = ()) -> pa.Array:
         moment = _first_moment(text, forms)
         return None if moment is None else moment.time()
 
-    return _by_distinct(values, read, pa.time64("us"))
+    return _by_text(values, read, pa.time64("us"))
 
 
-def _by_distinct(values: pa.Array, read: Callable[[str], object], kind: pa.DataType) -> pa.Array:
+def _by_text(values: pa.Array, read: Callable[[str], object], kind: pa.DataType) -> pa.Array:
+    return by_distinct(as_texts(values), lambda text: read(text.strip()), kind)
+
+
+def by_distinct(values: pa.Array, read: Callable[[Any], object], kind: pa.DataType) -> pa.Array:
+    """What is made of values, each only once however often it occurs; NULL stays NULL."""
     import pyarrow as pa
 
-    distinct = as_texts(values).dictionary_encode()
-    return pa.array([read(text.strip()) for text in distinct.dictionary.to_pylist()], type=kind).take(distinct.indices)
+    coded = values.dictionary_encode()
+    return pa.array([read(value) for value in coded.dictionary.to_pylist()], type=kind).take(coded.indices)
 
 
 def _first_moment(text: str, forms: Sequence[str]) -> datetime | None:
@@ -188,9 +193,7 @@ def formatted(values: pa.Array, form: str | None) -> pa.Array:
         wanted = form or ("%Y-%m-%d" if pa.types.is_date(values.type) else None)
         if wanted is not None and _directives(wanted) <= _VECTORISED:
             return pc.strftime(values.cast(pa.timestamp("s"), safe=False), format=wanted)
-    distinct = values.dictionary_encode()
-    written = [_text(value, form) for value in distinct.dictionary.to_pylist()]
-    return pa.array(written, type=pa.string()).take(distinct.indices)
+    return by_distinct(values, lambda value: _text(value, form), pa.string())
 
 
 def _directives(form: str) -> set[str]:

@@ -22,9 +22,10 @@ from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .bins import Bins, OpenBins
 from .ordinal import Binned, BinnedCodec, settled_bins
+from .rhythm import Rhythm
 from .room import Draws, Room, fitted
 from .slots import CLOSING, ORDINARY
-from .ticks import Mask, Ticks
+from .ticks import FURTHEST, Mask, Ticks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,9 +78,9 @@ class Limits:
     remaining: Ticks | None = None
     """How many rows of the sequence still have to find room below ``high``; None where none follows."""
     end: Ticks | None = None
-    """Of two anchors, where the second is."""
+    """Of two anchors, where the second is; of a value that comes after one, the declared end."""
 
-    def take(self, index: Mask) -> Limits:
+    def take(self, index: Mask | NDArray[np.int64]) -> Limits:
         return Limits(*(None if side is None else side[index] for side in (self.low, self.high, self.remaining, self.end)))
 
 
@@ -149,9 +150,13 @@ class Placing:
         away = ticks - _all(low) if self.after is not None else _all(high) - ticks
         return away, (away < 0) | beyond | (away > self.furthest if self.furthest is not None else np.False_)
 
-    def closing(self, ticks: Ticks, limits: Limits) -> Mask:
-        """Which values are their second anchor, as near as they may come to it."""
-        there: Mask = ticks == _all(limits.end) - self.strict
+    def closing(self, ticks: Ticks, limits: Limits, a_day: int) -> Mask:
+        """Which values are their second anchor, as near as they may come to it, or the declared end, and not what they follow:
+        what began on the last day ends there by itself. A day of so many ticks may stand for its midnight, or for its end."""
+        away = _all(limits.end) - self.strict - ticks
+        there: Mask = away == 0
+        if not self.between:
+            there = (there | (away == a_day - 1)) & (ticks > _all(limits.low) + self.strict)
         return there
 
     def place(
@@ -162,8 +167,35 @@ class Placing:
         ends: tuple[int, int],
         rng: Draws,
         asked: Mask | None = None,
+        rhythm: Rhythm | None = None,
     ) -> Ticks:
         """Values again: never outside the anchors, and inside the declared range where the anchors leave room for that."""
+        ticks = self._placed(bins, codes, limits, ends, rng, asked)
+        return ticks if rhythm is None else self._in_rhythm(ticks, bins, limits, ends, rhythm, rng)
+
+    def _in_rhythm(self, ticks: Ticks, bins: Bins, limits: Limits, ends: tuple[int, int], rhythm: Rhythm, rng: Draws) -> Ticks:
+        """The same, each moved within the cell of its distance (or fraction)."""
+        low, high = self.ends(limits)
+        measure, outside = self.measure(ticks, limits)
+        first, last = bins.around(measure)
+        if self.by_parts:
+            left = np.maximum(_all(high) - _all(low), 0)
+            last = np.where(last >= WHOLE, left, parts_at(last + 1, left) - 1)
+            first, last = _all(low) + parts_at(first, left), _all(low) + last
+        elif self.after is not None:
+            first, last = _all(low) + first, _all(low) + last
+        else:
+            first, last = _all(high) - last, _all(high) - first
+        smallest, largest = self._range(ends)
+        least = np.maximum(smallest, np.full(len(ticks), smallest) if low is None else low)
+        most = np.minimum(largest, np.full(len(ticks), largest) if high is None else high)
+        first, last = np.maximum(first, least), np.minimum(last, most)
+        moved = rhythm.draw(ticks, (first, last), (least, most), rng)
+        return np.where(outside | (ticks < first) | (ticks > last), ticks, moved)
+
+    def _placed(
+        self, bins: Bins, codes: NDArray[np.integer], limits: Limits, ends: tuple[int, int], rng: Draws, asked: Mask | None
+    ) -> Ticks:
         low, high = self.ends(limits)
         edges = np.asarray(bins.edges, dtype=np.int64)
         if self.by_parts:
@@ -208,6 +240,19 @@ class Placing:
         smallest = ends[0] if self.low is None else max(self.low, ends[0])
         return smallest, ends[1] if self.high is None else min(self.high, ends[1])
 
+    def allowed(self, limits: Limits, ends: tuple[int, int], furthest: int | None) -> tuple[Ticks, Ticks] | None:
+        """The first and the last value that each row may have, or None. ``furthest`` is the largest distance that was learned."""
+        low, high = self.ends(limits)
+        smallest, largest = self._range(ends)
+        reach = self.furthest if self.furthest is not None else None if self.by_parts else furthest
+        if reach is not None and low is not None and self.after is not None:
+            high = low + reach if high is None else np.minimum(high, low + reach)
+        elif reach is not None and high is not None:
+            low = high - reach if low is None else np.maximum(low, high - reach)
+        if low is None or high is None:
+            return None
+        return np.maximum(low, smallest), np.minimum(high, largest)
+
     def past(self, ticks: Ticks, limits: Limits) -> Mask:
         """Which values lie beyond what nothing may: the declared end, and of a sequence the row above that ends it."""
         past = np.zeros(len(ticks), dtype=np.bool_) if self.high is None else ticks > self.high
@@ -251,8 +296,8 @@ class FirstCodec(Binned):
         """Inside ``limits``: what the row above allows, and what the sequence has to stay before."""
         index = np.minimum(codes, self.bins.count - 1).astype(np.int64)
         if self.placing.anchors:
-            return self.placing.place(self.bins, index, limits, self.scale.limits, rng)
-        return self.placing.inside(lambda: self.bins.draw(index, rng), limits, self.scale.limits, rng)
+            return self.placing.place(self.bins, index, limits, self.scale.limits, rng, rhythm=self.rhythm)
+        return self.placing.inside(lambda: self.drawn(index, rng), limits, self.scale.limits, rng)
 
 
 @dataclass(frozen=True)
@@ -268,22 +313,25 @@ class RelativeCodec(BinnedCodec):
         return self.slots.first_row(self.bins.count)
 
     @property
-    def null(self) -> int:
-        return self.slots.null(self.bins.count)
+    def anchors(self) -> tuple[Anchor, ...]:
+        """Of its own values and of the first one."""
+        return (*self.placing.anchors, *(self.first.placing.anchors if self.first is not None else ()))
 
     def place(self, codes: NDArray[np.integer], limits: Limits, rng: Draws) -> Ticks:
         """A value for every row that has one of its own; the others are set by the caller."""
         kinds = self.slots.kinds_of(codes, self.bins.count)
         index = np.where(kinds == ORDINARY, codes, 0).astype(np.int64)
         if not self.slots.closes:
-            return self.placing.place(self.bins, index, limits, self.scale.limits, rng, kinds == ORDINARY)
+            return self.placing.place(self.bins, index, limits, self.scale.limits, rng, kinds == ORDINARY, self.rhythm)
         away = _all(limits.end) - _all(limits.low) - 2 * self.placing.strict
-        closes = (kinds == CLOSING) & (away >= 0) & (away <= self.bins.high)
+        # A distance that was learned is that of the others.
+        furthest = self.bins.high if self.placing.between or self.placing.reach is not None else FURTHEST
+        closes = (kinds == CLOSING) & (away >= 0) & (away <= furthest)
         # An end that is nowhere, or too far, cannot be meant: any of the usual distances.
         usual = self.bins.assign(self.bins.whole.draw(np.zeros(len(codes), dtype=np.int64), rng))
         index = np.where(kinds == CLOSING, usual, index)
         asked = ((kinds == ORDINARY) | (kinds == CLOSING)) & ~closes
-        ticks = self.placing.place(self.bins, index, limits, self.scale.limits, rng, asked)
+        ticks = self.placing.place(self.bins, index, limits, self.scale.limits, rng, asked, self.rhythm)
         ticks[closes] = (_all(limits.end) - self.placing.strict)[closes]
         return self.placing.held(ticks, Limits(*self.placing.ends(limits)), self.scale.limits)
 

@@ -17,7 +17,7 @@ from mare.schema.columns.ticks import AnyTicks, DecimalTicks, TimeTicks, WholeTi
 
 from .learned_domains import LearnedOrder
 from .parsing import clocks, formatted, is_text, moments, numbers, whole_numbers
-from .ticks import DAY_US, FURTHEST, Mask, TickArray, Ticks, filled, null_mask
+from .ticks import DAY_US, FURTHEST, Mask, TickArray, Ticks, TickScale, filled, null_mask
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -134,6 +134,12 @@ class TimeScale(TimeTicks):
 
 
 AnyScale = WholeScale | DecimalScale | TimeScale
+
+
+def ticks_of_a_day(scale: TickScale) -> int:
+    """Of a scale of dates or moments; 0 where it counts something else."""
+    moments = isinstance(scale, TimeScale) and scale.order == "moment"
+    return int(DAY_US / scale.unit) if moments and DAY_US % scale.unit == 0 else 0
 
 
 def scale_of(column: Ordinal, known: LearnedOrder | None = None) -> AnyScale:

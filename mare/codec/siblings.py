@@ -106,6 +106,8 @@ def limits_of(
     """
     low, high = _bound("after", placing, scale, points, above, at), _bound("before", placing, scale, points, above, at)
     end = high if placing.between else None
+    if placing.after is not None and not placing.between and placing.high is not None:
+        end = np.full(len(at), placing.high + placing.strict)
     if (interval := interval_of(within, scale, above, at)) is not None:
         begin, until = interval
         low = None if low is None else np.where(is_open(begin) | is_open(low), low, np.maximum(low, begin - placing.strict))

@@ -1,8 +1,9 @@
 """The pure nouns that every room speaks, and the random numbers of rows. Nothing here reads or writes anything."""
 
+from .apart import move_apart, repeated
 from .codes import CodeArray, Codes, remaining_codes, remaining_size, smallest_dtype, usual_size
 from .domain import Domain, OptionValue, Task
-from .draws import EvenDraws, Keys, Ladder, RowDraws, as_generator, child_keys, drawing, numbered_keys, purpose_of
+from .draws import EvenDraws, Keys, Ladder, RowDraws, as_generator, child_keys, drawing, even_bits, numbered_keys, purpose_of
 from .marginal import DIFFERENT, NO_ROW, SAME, Axis, Coarsening, Coarsenings, Marginal, axis_size
 from .noisy import Estimate, norm_subtract, settled_children, with_mean, without_unclear
 
@@ -28,11 +29,14 @@ __all__ = [
     "axis_size",
     "child_keys",
     "drawing",
+    "even_bits",
+    "move_apart",
     "norm_subtract",
     "numbered_keys",
     "purpose_of",
     "remaining_codes",
     "remaining_size",
+    "repeated",
     "settled_children",
     "smallest_dtype",
     "usual_size",

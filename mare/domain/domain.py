@@ -49,7 +49,7 @@ class Domain:
         return self._by_name[name]
 
     def cells(self, names: Iterable[str] | None = None) -> int:
-        """How many cells a full cross-tab of these columns has (exact: Python integers do not overflow)."""
+        """How many cells a full cross-tab of these columns has. For models of one's own."""
         return prod(self.sizes if names is None else (self.size(n) for n in names))
 
     def merge(self, other: Domain) -> Domain:
@@ -95,8 +95,9 @@ class Task:
     length: float | None = None
     """How many rows a sequence has on average, noisy, where rows are sequences and that is known."""
 
-    nulls: Mapping[str, int] = field(default_factory=dict)
-    """By column, the code of NULL: where that does not stand clear of the noise, there is none (`without_unclear`)."""
+    doubtful: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """By column, codes that nobody has said to occur, as NULL: where one does not stand clear of the noise, it does not
+    (`without_unclear`)."""
 
     @cached_property
     def domain(self) -> Domain:

@@ -127,51 +127,55 @@ def mixed(keys: Keys) -> Keys:
     return keys
 
 
-_BITS = 10
-EVEN_BLOCK = 1 << _BITS
+EVEN_BITS = 10
+EVEN_BLOCK = 1 << EVEN_BITS
 """Rows that share out the interval. A constant of the method: another one gives other rows."""
-
-_LAST = np.uint64(EVEN_BLOCK - 1)
-_WITHIN, _BELOW = np.uint64(53 - _BITS), np.uint64(64 - 53 + _BITS)
-"""A double holds 53 bits: the first say where in the block, the others where in between."""
+_FEWEST_BITS = 3
 _ROUNDS = 3
 
 
-class EvenDraws(RowDraws):
-    """Where there is one row per number: ``numbers`` say which block a row is in, and its place there."""
+def even_bits(rows: int) -> int:
+    """Where fewer are usual, fewer share it out: of 28 entities, too, each 28th has one."""
+    return min(EVEN_BITS, max(_FEWEST_BITS, (max(1, rows) - 1).bit_length()))
 
-    def __init__(self, keys: Keys, numbers: NDArray[np.int64], purpose: int, seed: int) -> None:
+
+class EvenDraws(RowDraws):
+    """Where there is one row per number: ``numbers`` say which block (of 2^size) a row is in, and its place there."""
+
+    def __init__(self, keys: Keys, numbers: NDArray[np.int64], purpose: int, seed: int, size: int = EVEN_BITS) -> None:
         super().__init__(keys, purpose)
-        self._numbers, self._seed = numbers, seed
+        self._numbers, self._seed, self._size = numbers, seed, size
 
     def at(self, label: str, rows: NDArray[np.integer] | None = None) -> EvenDraws:
         keys, numbers = (self._keys, self._numbers) if rows is None else (self._keys[rows], self._numbers[rows])
-        return EvenDraws(keys, numbers, purpose_of(label, self._purpose), self._seed)
+        return EvenDraws(keys, numbers, purpose_of(label, self._purpose), self._seed, self._size)
 
     def random(self, size: int | None = None) -> NDArray[np.float64]:
         """A number in [0, 1) a row."""
         self._check(size)
         words = self.bits()
-        words >>= _BELOW
-        place = _shuffled(self._numbers, purpose_of(f"{self._drawn} of {self._seed}", self._purpose))
+        # A double holds 53 bits: the first say where in the block, the others where in between.
+        words >>= np.uint64(64 - 53 + self._size)
+        place = _shuffled(self._numbers, purpose_of(f"{self._drawn} of {self._seed}", self._purpose), self._size)
         # As bits, not as a sum of fractions: that would round up to 1.
-        place <<= _WITHIN
+        place <<= np.uint64(53 - self._size)
         place |= words
         return np.multiply(place, _TO_UNIT, dtype=np.float64)
 
 
-def _shuffled(numbers: NDArray[np.int64], purpose: int) -> NDArray[np.uint64]:
+def _shuffled(numbers: NDArray[np.int64], purpose: int, size: int) -> NDArray[np.uint64]:
     """A number's place in its block, in an order that depends on block and purpose: every step can be undone, so no two meet."""
     place = numbers.astype(np.uint64)
-    word = place >> np.uint64(_BITS)
+    bits, last = np.uint64(size), np.uint64((1 << size) - 1)
+    word = place >> bits
     word += np.uint64(purpose)
-    place &= _LAST
+    place &= last
     for _ in range(_ROUNDS):
         word = mixed(mixed(word))
         place *= word | np.uint64(1)
-        place += word >> np.uint64(_BITS)
-        place &= _LAST
-        place ^= place >> np.uint64(_BITS // 2)
+        place += word >> bits
+        place &= last
+        place ^= place >> np.uint64(size // 2)
     return place
 
 

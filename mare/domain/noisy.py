@@ -8,6 +8,7 @@ which two numbers say, and two numbers can be read off forty noisy cells.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,19 +38,20 @@ def norm_subtract(noisy: Table, total: float = 1.0) -> Table:
 
 
 UNCLEAR = 3.0
-"""Deviations below which a NULL is taken for noise."""
+"""Deviations below which a code that is in doubt is taken for noise."""
 
 
-def without_unclear(noisy: Table, code: int | None, deviation: float) -> Table:
-    """A noisy distribution of one column in which this code does not occur, where it does not stand clear of the noise.
+def without_unclear(noisy: Table, codes: Sequence[int], deviation: float) -> Table:
+    """A noisy distribution of one column in which these codes do not occur, where they do not stand clear of the noise.
 
     Which values occur is what somebody listed; whether NULL does is often just not known (a file tells nothing of it), and a NULL
     in three rows of a thousand, in a column that has none, is the first thing that anybody sees.
     """
-    if code is None or noisy[code] >= UNCLEAR * deviation:
+    unclear = [code for code in codes if noisy[code] < UNCLEAR * deviation]
+    if not unclear:
         return noisy
     without = noisy.copy()
-    without[code] = -np.inf
+    without[unclear] = -np.inf
     return without
 
 

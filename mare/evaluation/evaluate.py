@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +18,9 @@ from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.stage.kernel import THREADS
 
-from .evaluation import Evaluation, Part, SetName
+from .evaluation import ColumnFidelity, Evaluation, Part, SetName
 from .fidelity.broken import broken
+from .fidelity.calendar import calendar
 from .fidelity.coding import Coded, Sides, code_sides
 from .fidelity.copies import copies, same_rows
 from .fidelity.pairs import compare_pairs, pair_means
@@ -25,7 +28,7 @@ from .fidelity.sequences import lengths, stickiness, transitions
 from .fidelity.together import together
 from .fidelity.trajectories import trajectories
 from .questions import answer_all, read_questions
-from .released import released
+from .released import Released, released
 from .risk.assess import assess_risk
 from .sides import Side, read_side
 from .timelines import timelines
@@ -70,10 +73,8 @@ def evaluate(
     parts: dict[str, Part] = {} if release is None else {"release": released(release)}
     places: dict[SetName, Location] = {"real": real, "synthetic": synthetic}
     places |= {"holdout": holdout} if holdout is not None else {}
-    sides: dict[SetName, Side] = {}
-    for name, place in places.items():
-        tell(f"reading the {_WORDS[name]}")
-        sides[name] = read_side(schema, place)
+    tell(f"reading the {' and the '.join(_WORDS[name] for name in places)}")
+    sides = _read(schema, places)
     _refuse_nothing(sides)
     tell("coding columns")
     coded = code_sides(sides)
@@ -83,7 +84,8 @@ def evaluate(
     with ThreadPoolExecutor(THREADS) as threads:
         copied = threads.submit(copies, coded)
         followed = threads.submit(lambda: tuple(trajectories(coded, seed)))
-        stuck = threads.submit(lambda: tuple(stickiness(coded)))
+        stuck = threads.submit(lambda: tuple(stickiness(coded, seed)))
+        dated = threads.submit(lambda: tuple(calendar(sides)))
         wrong = threads.submit(broken, sides)
         shares, whole = copied.result()
     if utility:
@@ -103,29 +105,51 @@ def evaluate(
         notes=tuple(f"{_WORDS[name]}: {note}" for name, side in sides.items() for note in side.notes),
         means=pair_means(pairs, (*coded.others, "shuffled", "independent")),
         one_way=_one_way(coded),
-        columns=coded.columns,
+        columns=_with_cards((*coded.columns, *dated.result()), parts.get("release")),
         pairs=pairs,
         lengths=tuple(lengths(sides)),
         stickiness=stuck.result(),
         transitions=tuple(transitions(coded)),
         trajectories=followed.result(),
         together=tuple(together(coded)),
-        broken=wrong.result(),
+        broken=wrong.result()[0],
+        looked_at=wrong.result()[1],
         copies=shares,
         copied_entities=whole,
-        answers=answer_all(asked, sides["real"], sides["synthetic"]) if asked else (),
+        answers=answer_all(asked, sides) if asked else (),
         timelines=timelines(sides["synthetic"]),
         schema=schema,
         parts=parts,
     )
 
 
+def _read(schema: Schema, places: Mapping[SetName, Location]) -> dict[SetName, Side]:
+    """All sides at once, unless two of them are one source that is open once. Meanwhile Arrow takes its memory from the system:
+    its own store would keep a quarter of a gigabyte that nobody needs afterwards."""
+    import pyarrow as pa
+
+    usual, alone = pa.default_memory_pool(), len({id(place) for place in places.values()}) == len(places)
+    pa.set_memory_pool(pa.system_memory_pool())
+    try:
+        with ThreadPoolExecutor(THREADS if alone else 1) as threads:
+            return dict(zip(places, threads.map(partial(read_side, schema), places.values()), strict=True))
+    finally:
+        pa.set_memory_pool(usual)
+
+
 _WORDS: Mapping[SetName, str] = {"real": "real rows", "synthetic": "synthetic rows", "holdout": "hold-out"}
 
 
+def _with_cards(columns: tuple[ColumnFidelity, ...], release: Part | None) -> tuple[ColumnFidelity, ...]:
+    """Each with what the card says of it, where there is one."""
+    cards = {(c.table, c.column): c.verdict or "" for c in release.card.columns} if isinstance(release, Released) else {}
+    return tuple(replace(column, card=cards.get((column.table, column.name), "")) for column in columns)
+
+
 def _one_way(coded: Coded) -> dict[SetName, float]:
-    paired = [column for column in coded.columns if column.paired]
-    return {name: float(np.mean([column.tvd[name] for column in paired])) if paired else 0.0 for name in coded.others}
+    """Of all that a row holds, points in time too: that they are in no pair does not make them right."""
+    own = [column for column in coded.columns if column.part == "row"]
+    return {name: float(np.mean([column.tvd[name] for column in own])) if own else 0.0 for name in coded.others}
 
 
 def _refuse_nothing(sides: Sides) -> None:

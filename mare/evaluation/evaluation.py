@@ -28,12 +28,25 @@ INTERNAL = "internal, not private: not to be handed over with a release"
 SetName = Literal["real", "synthetic", "holdout", "shuffled", "independent"]
 BySet = Mapping[SetName, float]
 CountsBySet = Mapping[SetName, NDArray[np.int64]]
-PairKind = Literal["row", "ancestor", "previous"]
-"""Two columns of a row; one of a row and one of a row above it; one of a row and one of a sibling before it."""
+PairKind = Literal["row", "ancestor", "previous", "sibling", "linked"]
+"""Two columns of a row; one of a row and one of a row above it; one of a row and one of a sibling before it; one of a row and one
+of any other row of its parent, where rows stand in no sequence; one of a row and one of the row that it refers to, or two of the
+last rows that one parent has in two tables."""
+ANY_OTHER = -1
+"""Rows back: not so many before, but any other row of the same parent."""
 FeatureKind = Literal["number", "category"]
-BrokenKind = Literal["reference", "key", "null", "domain", "order", "same", "cap", "ending", "unseen", "beyond"]
+ColumnPart = Literal["row", "linked", "calendar"]
+BrokenKind = Literal["reference", "key", "null", "domain", "order", "same", "cap", "ending", "unseen", "beyond", "law"]
+AGAINST_REAL: tuple[BrokenKind, ...] = ("unseen", "beyond", "law")
+"""What the schema does not forbid."""
 
-KINDS: dict[PairKind, str] = {"row": "within a row", "ancestor": "with rows above", "previous": "with previous rows"}
+KINDS: dict[PairKind, str] = {
+    "row": "within a row",
+    "ancestor": "with rows above",
+    "previous": "with previous rows",
+    "sibling": "with other rows of the same parent",
+    "linked": "of siblings and references",
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +67,12 @@ class ColumnFidelity:
     shape: BySet
     """1 - the Kolmogorov-Smirnov distance of numbers, 1 - TVD of categories over all their values; NULL left out, as SDMetrics
     does."""
+    chance: float = 0.0
+    """The TVD to expect of as many rows, drawn one by one where the real ones come from."""
+    part: ColumnPart = "row"
+    """Of the row itself; of a row that it refers to, or the last of a parent's; the hour, weekday or month of a point in time."""
+    card: str = ""
+    """What the release's card says of it, without having seen a row: trust, coarse or do not use."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +101,7 @@ class PairFidelity:
     other: str
     kind: PairKind
     back: int
-    """How many rows before; 0 unless ``kind`` is `previous`."""
+    """How many rows before; 0 unless ``kind`` is `previous`; -1 of a `sibling`: any other row of the same parent."""
     v: float
     """Cramér's V of the real table: how much the two have to do with each other."""
     closeness: Mapping[SetName, Closeness]
@@ -100,7 +119,8 @@ class PairFidelity:
 
     @property
     def name(self) -> str:
-        before = {0: "", 1: " of the row before", 2: " of the row before that"}.get(self.back, f" {self.back} rows before")
+        words = {ANY_OTHER: " of another row of the same parent", 0: "", 1: " of the row before", 2: " of the row before that"}
+        before = words.get(self.back, f" {self.back} rows before")
         other = self.other if self.other_table == self.table else f"{self.other_table}.{self.other}"
         return f"{self.table}.{self.column} and {other}{before}"
 
@@ -141,7 +161,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Stickiness:
-    """One column along its sequences."""
+    """One column along its sequences, or among the rows of one parent."""
 
     table: str
     column: str
@@ -150,6 +170,8 @@ class Stickiness:
     first_tvd: BySet
     """Of the first rows of sequences."""
     last_tvd: BySet
+    siblings: bool = False
+    """The rows stand in no sequence: any other row of the same parent is the one before, and none is the first or the last."""
 
 
 @dataclass(frozen=True)
@@ -219,12 +241,15 @@ class Broken:
     kind: BrokenKind
     """It leads nowhere; it is there twice; NULL where none may be; none of the declared values; before what it comes after;
     different where one value is shared; more rows than may be; rows after the last. Against the real rows, not the schema: a
-    value that no real row has; a number beyond all real ones."""
+    value that no real row has; a number beyond all real ones; what (nearly) no real row does."""
     where: str
     what: str
     """In words."""
     rows: Mapping[SetName, int]
     of: Mapping[SetName, int]
+
+    def share(self, name: SetName) -> float:
+        return self.rows.get(name, 0) / max(1, self.of.get(name, 0))
 
 
 @dataclass(frozen=True)
@@ -251,14 +276,36 @@ class Answer:
     """Of the numbers: Σ|real - synthetic| / Σ|real|, rows matched by their other columns. None where nothing can be compared."""
     fault: str = ""
     """Why it could not be answered."""
+    holdout: tuple[tuple[object, ...], ...] = ()
+    holdout_error: float | None = None
+    """As ``error``, of the hold-out, as it is or as if it had as many entities, whichever is closer."""
+    lacking: tuple[str, ...] = ()
+    """Groups that the real answer has, and the synthetic one does not."""
+    invented: tuple[str, ...] = ()
+    """And the other way round."""
 
     @property
     def told(self) -> str:
         """How far apart the answers are."""
-        if self.fault or self.error is not None:
-            return self.fault or f"off by {self.error:.1%}"
+        if self.fault:
+            return self.fault
+        odd = {"missing": self.lacking, "that the real rows do not have": self.invented}
+        groups = "".join(
+            f"; {len(named):,} {'groups' if len(named) > 1 else 'group'} {words} ({_some(named)})"
+            for words, named in odd.items()
+            if named
+        )
+        if self.error is not None:
+            beside = "" if self.holdout_error is None else f" (other real rows: {self.holdout_error:.1%})"
+            return f"off by {self.error:.1%}{beside}{groups}"
+        if groups:
+            return groups.removeprefix("; ")
         real, made = (any(isinstance(v, int | float) and v for row in rows for v in row) for rows in (self.real, self.synthetic))
         return "none in the real rows, some here" if made and not real else "nothing to compare"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join((*names[:3], "…") if len(names) > 3 else names)
 
 
 @dataclass(frozen=True)
@@ -320,6 +367,8 @@ class Evaluation:
     copies: tuple[Copies, ...]
     copied_entities: Mapping[SetName, int]
     """Entities of which every row in every table equals those of a real one. Only of entities with at least three rows."""
+    looked_at: Mapping[BrokenKind, int] = field(default_factory=dict)
+    """How many rules of each kind the rows were held against."""
     answers: tuple[Answer, ...] = ()
     timelines: tuple[Timeline, ...] = ()
     schema: Schema | None = field(default=None, repr=False)
@@ -336,7 +385,29 @@ class Evaluation:
         return tuple(sorted((p for p in self.pairs if kind in (None, p.kind)), key=lambda pair: -pair.excess)[:number])
 
     def worst_columns(self, number: int = 10) -> tuple[ColumnFidelity, ...]:
-        return tuple(sorted(self.columns, key=lambda column: -excess(column.tvd))[:number])
+        return tuple(sorted((c for c in self.columns if c.part == "row"), key=lambda column: -excess(column.tvd))[:number])
+
+    def off_calendar(self, most: float = 0.1) -> tuple[ColumnFidelity, ...]:
+        """Hours, weekdays and months that are spread otherwise than in the real rows, beyond chance, worst first."""
+        off = [(c.tvd["synthetic"] - c.tvd.get("holdout", c.chance), c) for c in self.columns if c.part == "calendar"]
+        return tuple(column for far, column in sorted(off, key=lambda pair: -pair[0]) if far > most)
+
+    def torn(self, most: float = 0.1) -> tuple[Stickiness, ...]:
+        """Columns that two rows of one parent share more or less often than real ones do, worst first; of rows in no sequence."""
+        off = [(abs(s.same["synthetic"] - s.same.get("holdout", s.same["real"])), s) for s in self.stickiness if s.siblings]
+        return tuple(column for far, column in sorted(off, key=lambda pair: -pair[0]) if far > most)
+
+    @property
+    def wrong(self) -> tuple[Broken, ...]:
+        """What the schema forbids and synthetic rows do, most often first."""
+        wrong = [found for found in self.broken if found.kind not in AGAINST_REAL and found.rows.get("synthetic")]
+        return tuple(sorted(wrong, key=lambda found: -found.rows["synthetic"]))
+
+    @property
+    def unlawful(self) -> tuple[Broken, ...]:
+        """What (nearly) all real rows keep and synthetic ones do not, by the share of rows, worst first."""
+        laws = [found for found in self.broken if found.kind == "law"]
+        return tuple(sorted(laws, key=lambda found: -found.share("synthetic")))
 
     def to_json(self) -> dict[str, object]:
         """Plain values, for `json.dumps`."""

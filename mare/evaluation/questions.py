@@ -6,7 +6,8 @@ Tables have the names, and columns the types, of the schema; keys that it does n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -67,64 +68,91 @@ def _comment(text: str) -> str:
     return " ".join(line for line in lines if line)
 
 
-def answer_all(questions: tuple[Question, ...], real: Side, synthetic: Side) -> tuple[Answer, ...]:
-    """Each question on both sides. One that fails says why, and the others go on."""
-    numeric = _numeric_keys(real, synthetic)
-    with staging_database() as here, staging_database() as there:
-        for connection, side in ((here, real), (there, synthetic)):
+def answer_all(questions: tuple[Question, ...], sides: Mapping[SetName, Side]) -> tuple[Answer, ...]:
+    """Each question on every side. One that fails says why, and the others go on."""
+    numeric = _numeric_keys(sides)
+    with ExitStack() as opened:
+        connections = {name: opened.enter_context(staging_database()) for name in sides}
+        for side, connection in zip(sides.values(), connections.values(), strict=True):
             for name, table in _tables(side, numeric):
                 connection.register(name, table)
-        return tuple(_answer(question, here, there) for question in questions)
+        beside = sides["real"].entities / max(1, sides["holdout"].entities) if "holdout" in sides else 1.0
+        return tuple(_answer(question, connections, beside) for question in questions)
 
 
-def _answer(question: Question, here: duckdb.DuckDBPyConnection, there: duckdb.DuckDBPyConnection) -> Answer:
+def _answer(question: Question, connections: Mapping[SetName, duckdb.DuckDBPyConnection], beside: float) -> Answer:
+    """``beside`` is how many real entities there are for each of the hold-out."""
     import duckdb
 
     held: dict[SetName, list[Row]] = {}
     columns: tuple[str, ...] = ()
-    sides: tuple[tuple[SetName, duckdb.DuckDBPyConnection], ...] = (("real", here), ("synthetic", there))
-    for name, connection in sides:
+    for name, connection in connections.items():
         try:
             asked = connection.execute(question.sql)
             columns = tuple(str(column[0]) for column in asked.description or ())
             held[name] = [tuple(row) for row in asked.fetchall()]
         except duckdb.Error as error:
+            if name == "holdout":
+                continue  # what stands beside may be missing
             # A value may be quoted in it, and be written to move a terminal's cursor.
             first = "".join(sign if sign.isprintable() else "�" for sign in str(error).splitlines()[0])
             return Answer(question.name, question.sql, (), (), (), {}, None, f"on the {name} side: {first}")
-    real, synthetic = held["real"], held["synthetic"]
+    real, synthetic, holdout = held["real"], held["synthetic"], held.get("holdout")
+    here, there = (_groups(rows, *_columns(real, synthetic)) for rows in (real, synthetic))
     return Answer(
         name=question.name,
         sql=question.sql,
         columns=columns,
         real=tuple(real[:SHOWN_ROWS]),
         synthetic=tuple(synthetic[:SHOWN_ROWS]),
-        rows={"real": len(real), "synthetic": len(synthetic)},
+        rows={name: len(rows) for name, rows in held.items()},
         error=relative_error(real, synthetic),
+        holdout=tuple((holdout or [])[:SHOWN_ROWS]),
+        # A count grows with the people, a mean does not: nobody says which it is, so the hold-out gets the better of both.
+        holdout_error=None if holdout is None else min(_errors(real, holdout, (1.0, beside)), default=None),
+        lacking=_named(here.keys() - there.keys()),
+        invented=_named(there.keys() - here.keys()),
     )
 
 
-def relative_error(real: list[Row], synthetic: list[Row]) -> float | None:
-    """Σ|real - synthetic| / Σ|real| over all numbers. Rows are matched by what is no number; where all are numbers and rows are
-    several, by the first column. A row that one side lacks counts as zeros there."""
-    width = len((real or synthetic or [()])[0])
-    numbers = [i for i in range(width) if all(row[i] is None or _is_number(row[i]) for row in (*real, *synthetic))]
+def _columns(real: list[Row], other: list[Row]) -> tuple[list[int], list[int]]:
+    """By which columns rows are matched, and which hold the numbers."""
+    width = len((real or other or [()])[0])
+    numbers = [i for i in range(width) if all(row[i] is None or _is_number(row[i]) for row in (*real, *other))]
     keys = [i for i in range(width) if i not in numbers]
-    if not keys and width > 1 and max(len(real), len(synthetic)) > 1:
+    if not keys and width > 1 and max(len(real), len(other)) > 1:
         keys, numbers = numbers[:1], numbers[1:]
+    return keys, numbers
+
+
+def _named(groups: Iterable[Row]) -> tuple[str, ...]:
+    return tuple(sorted(" / ".join("NULL" if value is None else str(value)[:40] for value in group) for group in groups if group))
+
+
+def _errors(real: list[Row], other: list[Row], factors: Iterable[float]) -> Iterator[float]:
+    for factor in factors:
+        error = relative_error(real, other, factor)
+        if error is not None:
+            yield error
+
+
+def relative_error(real: list[Row], other: list[Row], times: float = 1.0) -> float | None:
+    """Σ|real - other| / Σ|real| over all numbers, those of the other ``times`` so much. Rows are matched by what is no number;
+    where all are numbers and rows are several, by the first column. A row that one side lacks counts as zeros there."""
+    keys, numbers = _columns(real, other)
     if not numbers:
         return None
-    sums = [_summed(rows, keys, numbers) for rows in (real, synthetic)]
+    sums = [_groups(rows, keys, numbers) for rows in (real, other)]
     zeros = [0.0] * len(numbers)
     off = total = 0.0
     for key in dict.fromkeys((*sums[0], *sums[1])):
         mine, theirs = sums[0].get(key, zeros), sums[1].get(key, zeros)
-        off += sum(abs(a - b) for a, b in zip(mine, theirs, strict=True))
+        off += sum(abs(a - times * b) for a, b in zip(mine, theirs, strict=True))
         total += sum(map(abs, mine))
     return off / total if total else (0.0 if not off else None)
 
 
-def _summed(rows: list[Row], keys: list[int], numbers: list[int]) -> Mapping[Row, list[float]]:
+def _groups(rows: list[Row], keys: list[int], numbers: list[int]) -> Mapping[Row, list[float]]:
     sums: dict[Row, list[float]] = {}
     for row in rows:
         held = sums.setdefault(tuple(row[i] for i in keys), [0.0] * len(numbers))
@@ -149,14 +177,15 @@ def _tables(side: Side, numeric: set[tuple[str, str]]) -> Iterator[tuple[str, pa
     yield from side.public.items()
 
 
-def _numeric_keys(real: Side, synthetic: Side) -> set[tuple[str, str]]:
+def _numeric_keys(sides: Mapping[SetName, Side]) -> set[tuple[str, str]]:
     """Key columns that the schema does not describe, and that are whole numbers wherever they stand."""
     import pyarrow.compute as pc
 
     found: set[tuple[str, str]] = set()
+    real = sides["real"]
     for name, table in real.tables.items():
         for column in set(table.column_names) - set(real.schema.tables[name].columns):
-            texts = [side.tables[name].column(column) for side in (real, synthetic)]
+            texts = [side.tables[name].column(column) for side in sides.values()]
             if all(pc.all(pc.match_substring_regex(text, "^-?[0-9]{1,18}$")).as_py() is not False for text in texts):
                 found.add((name, column))
     return found

@@ -4,7 +4,7 @@ is, what stands above it, where it stands among its siblings. Nothing is cut, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,11 @@ from mare.ports import Forgiving, Source
 from mare.relational.public import PublicTable
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable, Reflection
-from mare.stage.loading import Reading, load_rows, order_columns, reading_of
+from mare.stage.loading import Stretch, empty_columns, order_columns, reading_of, typed_stretches
 from mare.stage.needs import Link, TableNeeds
 
-from .sides import Lost, Rows, Side
+from .placing import as_text, complete, distinct, matched, order_of
+from .sides import Lost, Referred, Rows, Side
 from .whole_tables import whole_tables
 
 if TYPE_CHECKING:
@@ -33,10 +34,8 @@ class SideReader:
     reflection: Reflection
     connection: duckdb.DuckDBPyConnection
     tables: tuple[TableNeeds, ...] = ()
-    raw: dict[str, str] = field(default_factory=dict)
-    """Relations with the rows as they were read, by table."""
-    placed: dict[str, str] = field(default_factory=dict)
-    """Relations with row, parent and entity of each row, and the keys."""
+    staged: dict[str, pa.Table] = field(default_factory=dict)
+    """Rows by table, their columns as staging names them; of those that are placed, the keys alone."""
     values: dict[str, pa.Table] = field(default_factory=dict)
     entity: dict[str, Rows] = field(default_factory=dict)
     parent: dict[str, Rows] = field(default_factory=dict)
@@ -45,6 +44,7 @@ class SideReader:
     """Entities that a missing parent stands for, by its table and key."""
     entities: int = 0
     keys: pa.Array | None = None
+    refers: dict[tuple[str, str], Referred] = field(default_factory=dict)
     lost: dict[str, Lost] = field(default_factory=dict)
     repeated: dict[str, int] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
@@ -65,67 +65,61 @@ class SideReader:
         ]
         return Side(
             self.reader.label, self.schema, self.values, self.entity, self.parent, self.order, self.entities, self.keys,
-            public, self.lost, self.repeated, frozenset(self.missing), self.unread, tuple(self.notes),
+            public, self.lost, self.repeated, frozenset(self.missing), self.unread, tuple(self.notes), self.refers,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ one table
 
     def _table(self, table: TableNeeds) -> None:
-        raw, placed = self._raw(table), f"placed_{len(self.placed)}"
-        self.placed[table.name] = placed
-        held = [f"k{i}" for i in range(len(table.key))]
-        held += [f"r{n}_{i}" for n, link in enumerate(table.links) for i in range(len(link.columns))]
-        if table.held_by is not None:
-            values = f"SELECT f0 AS k0, min(rowid) AS first FROM {raw} WHERE f0 IS NOT NULL GROUP BY f0"
-            number = "row_number() OVER (ORDER BY first) - 1"
-            self._execute(
-                f"CREATE TABLE {placed} AS SELECT {number} AS row, -1 AS parent, {number} AS entity, k0 FROM ({values})"
-            )
-            self._name_entities(placed, 1)
-            return
-        if self.schema.tables[table.name].pool is not None:
-            self._execute(f"CREATE TABLE {placed} AS SELECT {', '.join(['rowid AS row', *held])} FROM {raw}")
-            return
-        order = order_columns(table)
-        asked = ", ".join(["r.rowid AS row", *(f"r.{name}" for name in (*held, *order))])
-        if table.owners:
-            above = self._above(table)
-            self._execute(
-                f"CREATE TABLE {placed} AS SELECT {asked}, coalesce(p.row, -1) AS parent, coalesce(p.entity, -1) AS entity "
-                f"FROM {raw} r LEFT JOIN ({above[0]}) p ON {above[1]}"
-            )
-            if table.orphans == "entity":
-                self._adopt(table, raw, placed)
-        else:
-            self._execute(f"CREATE TABLE {placed} AS SELECT {asked}, -1 AS parent, r.rowid AS entity FROM {raw} r")
-            self._name_entities(placed, len(self.schema.table(table.name).key or ()))
-        self._take(table, raw, placed, order)
-
-    def _take(self, table: TableNeeds, raw: str, placed: str, order: Sequence[str]) -> None:
         name = table.name
-        rows = self._numbers(f"SELECT row, parent, entity FROM {placed}")
-        size = len(rows["row"])
-        self.parent[name], self.entity[name] = np.empty(size, np.int64), np.empty(size, np.int64)
-        self.parent[name][rows["row"]], self.entity[name][rows["row"]] = rows["parent"], rows["entity"]
-        by = ", ".join(["entity", "parent", *(f"{column} NULLS LAST" for column in order), "row"])
-        self.order[name] = self._numbers(f"SELECT row FROM {placed} ORDER BY {by}")["row"]
+        if table.held_by is not None:
+            import pyarrow as pa
+            import pyarrow.compute as pc
+
+            holder = next(t for t in self.tables if t.name == table.held_by)
+            named = pc.unique(self._staged(holder)["f0"]).drop_null()
+            self.staged[name] = pa.table({"k0": named})
+            self.entities, self.keys = len(named), as_text(named)
+            self.parent[name], self.entity[name] = np.full(len(named), -1), np.arange(len(named))
+            return
+        staged = self._staged(table)
+        if self.schema.tables[name].pool is not None:
+            return
+        size = staged.num_rows
+        if table.owners:
+            above, rows, entities = self._above(table)
+            at = matched([self._column(name, column) for column in above], list(above.values()))
+            self.parent[name] = at if rows is None else np.append(rows, -1)[at]
+            self.entity[name] = np.append(entities, -1)[at]
+            if table.orphans == "entity":
+                self._adopt(table)
+        else:
+            self.parent[name], self.entity[name] = np.full(size, -1), np.arange(size)
+            self._name_entities(name)
+        self.order[name] = order_of(
+            self.entity[name], self.parent[name], [self._column(name, column) for column in order_columns(table)]
+        )
+        self._count_keys(table)
+        self.values[name] = self._values(table)
+        self.staged[name] = staged.select([column for column in staged.column_names if column[0] in "kr"])
+
+    def _column(self, table: str, staged: str) -> pa.Array:
+        return self.staged[table][staged].combine_chunks()
+
+    def _count_keys(self, table: TableNeeds) -> None:
+        name = table.name
         if table.parent is not None and table.foreign:
-            there = " AND ".join(f"f{i} IS NOT NULL" for i in range(len(table.foreign)))
-            ((filled,),) = self._execute(f"SELECT count(*) FROM {raw} WHERE {there}").fetchall()
-            self.lost[f"{name}.parent"] = Lost(int(filled) - int((self.parent[name] >= 0).sum()), int(filled))
+            there = complete([self._column(name, f"f{i}") for i in range(len(table.foreign))])
+            self.lost[f"{name}.parent"] = Lost(there - int((self.parent[name] >= 0).sum()), there)
         key = self.schema.tables[name].key
         for columns in (key, *self.schema.tables[name].unique):
             if columns and all(column in table.key for column in columns):
-                places = [f"k{table.key.index(column)}" for column in columns]
-                there = " AND ".join(f"{place} IS NOT NULL" for place in places)
-                distinct = f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(places)} FROM {raw} WHERE {there})"
-                ((filled, kept),) = self._execute(f"SELECT count(*) FILTER ({there}), ({distinct}) FROM {raw}").fetchall()
+                held = [self._column(name, f"k{table.key.index(column)}") for column in columns]
                 # NULL repeats nothing, but a key that is NULL is none.
-                self.repeated[f"{name}({', '.join(columns)})"] = (size if columns == key else int(filled)) - int(kept)
-        self.values[name] = self._values(table, raw)
-        self._execute(f"DROP TABLE {raw}")
+                rows = len(self.entity[name]) if columns == key else complete(held)
+                self.repeated[f"{name}({', '.join(columns)})"] = rows - distinct(held)
 
-    def _values(self, table: TableNeeds, raw: str) -> pa.Table:
+    def _values(self, table: TableNeeds) -> pa.Table:
         """The described columns in the schema's order, then the keys that nobody described."""
         import pyarrow as pa
 
@@ -140,48 +134,63 @@ class SideReader:
             staged.setdefault(name, column)
         described = [name for name in self.schema.tables[table.name].columns if name in staged]
         names = [*described, *(name for name in staged if name not in described)]
-        if not names:
-            ((rows,),) = self._execute(f"SELECT count(*) FROM {raw}").fetchall()
-            return pa.table({"row": np.arange(rows)}).select([])
-        listed = ", ".join(f"{staged[name]} AS c{i}" for i, name in enumerate(names))
-        held = self.connection.sql(f"SELECT {listed} FROM {raw}").to_arrow_table().rename_columns(names)
+        rows = self.staged[table.name]
+        held = rows.select([staged[name] for name in names]).rename_columns(names)
+        for i, name in enumerate(names):
+            if staged[name][0] != "v":
+                held = held.set_column(i, name, as_text(rows[staged[name]]))
         for name in self.schema.tables[table.name].columns:
             if name not in staged:
                 held = held.append_column(name, pa.nulls(held.num_rows))
         return _without_nan(held)
 
-    def _raw(self, table: TableNeeds) -> str:
-        if table.held_by is not None:
-            return self._raw(next(t for t in self.tables if t.name == table.held_by))
-        if table.name in self.raw:
-            return self.raw[table.name]
-        raw = self.raw[table.name] = f"raw_{len(self.raw)}"
-        stored = self.reflection.table(table.name)
-        if not self._is_there(table, stored):
-            load_rows(self.connection, raw, table, [], reading=Reading())
-            return raw
-        there = self._with_columns(table, stored)
-        # Types that somebody inferred from values are taken at their word here: nothing that is released follows from them.
-        reading = replace(reading_of(there, self.tables, self.reflection, {}), inferred=frozenset())
-        asked = reading.columns(there)
-        batches = self.reader.read(table.name, asked) if asked else []
-        unread = load_rows(self.connection, raw, there, batches, reading=reading, hashed=False).unread
-        self.unread |= {f"{table.name}.{name}": count for name, count in unread.items() if count}
-        return self._in_place(raw, table, there)
+    def _staged(self, table: TableNeeds) -> pa.Table:
+        """The rows, read once. Values that a side lacks are NULL."""
+        if table.name in self.staged:
+            return self.staged[table.name]
+        import pyarrow as pa
 
-    def _in_place(self, raw: str, table: TableNeeds, there: TableNeeds) -> str:
-        """Values by their places among all that the schema describes, also where the side lacks some."""
-        if table.values == there.values:
-            return raw
-        held = {name: f"v{i}" for i, name in enumerate(there.values)}
-        renamed = ", ".join(f"{held[name]} AS w{i}" if name in held else f"NULL AS w{i}" for i, name in enumerate(table.values))
-        kept = f"* EXCLUDE ({', '.join(held.values())})" if held else "*"
-        self._execute(f"CREATE TABLE {raw}_whole AS SELECT {kept}, {renamed} FROM {raw}")
-        for i in range(len(table.values)):
-            self._execute(f"ALTER TABLE {raw}_whole RENAME w{i} TO v{i}")
-        self._execute(f"DROP TABLE {raw}")
-        self.raw[table.name] = f"{raw}_whole"
-        return self.raw[table.name]
+        stored = self.reflection.table(table.name)
+        parts = list[pa.Table]()
+        if self._is_there(table, stored):
+            there = self._with_columns(table, stored)
+            # Types that somebody inferred from values are taken at their word here: nothing that is released follows from them.
+            reading = replace(reading_of(there, self.tables, self.reflection, {}), inferred=frozenset())
+            asked = reading.columns(there)
+            for stretch in typed_stretches(there, self.reader.read(table.name, asked) if asked else [], reading):
+                parts.append(self._typed(stretch))
+                for name, count in stretch.count_unread(self.connection).items():
+                    if count:
+                        self.unread[f"{table.name}.{name}"] = self.unread.get(f"{table.name}.{name}", 0) + count
+                self.connection.unregister("batch")
+            if parts and there is not table:
+                held = {f"v{i}": f"v{there.values.index(name)}" for i, name in enumerate(table.values) if name in there.values}
+                parts = [_in_place(part, len(table.values), held) for part in parts]
+        if not parts:
+            types = ", ".join(f"CAST(NULL AS {kind}) AS {staged}" for staged, kind in empty_columns(table))
+            parts = [self.connection.sql(f"SELECT {types} LIMIT 0").to_arrow_table()]
+        whole = [name for name in parts[0].column_names if len({part[name].type for part in parts}) > 1 and name[0] in "kfr"]
+        for name in whole:  # a file stores numbers, and the next one texts
+            parts = [part.set_column(part.column_names.index(name), name, as_text(part[name])) for part in parts]
+        # In one piece each: columns are looked at many times, and the many small ones would keep their neighbours' room.
+        self.staged[table.name] = pa.concat_tables(parts, promote_options="permissive").combine_chunks()
+        parts.clear()
+        pa.default_memory_pool().release_unused()
+        return self.staged[table.name]
+
+    def _typed(self, stretch: Stretch) -> pa.Table:
+        """Its staged columns: what has its type already stays where it is, and DuckDB reads the rest."""
+        import pyarrow as pa
+
+        self.connection.register("batch", stretch.rows)
+        known = {**stretch.given, **stretch.whole_keys}
+        read = {staged: expression for staged, expression in stretch.columns.items() if staged not in known}
+        columns = {staged: stretch.rows[column] for staged, column in known.items()}
+        if read:
+            listed = ", ".join(f"{expression} AS {staged}" for staged, expression in read.items())
+            made = self.connection.sql(f"SELECT {listed} FROM {stretch.relation}").to_arrow_table()
+            columns |= {staged: made[staged] for staged in read}
+        return pa.table({staged: columns[staged] for staged in stretch.columns})
 
     def _is_there(self, table: TableNeeds, stored: ReflectedTable | None) -> bool:
         if stored is None:
@@ -212,46 +221,43 @@ class SideReader:
 
     # ------------------------------------------------------------------ who belongs to whom
 
-    def _above(self, table: TableNeeds) -> tuple[str, str]:
-        """Rows of the table above by key, each key once; and how a row ``r`` finds them ``p``."""
+    def _above(self, table: TableNeeds) -> tuple[dict[str, pa.Array], Rows | None, Rows]:
+        """The keys above by the column here that has them; of each, the row that it is of, if not the one as far down; and its
+        entity."""
         if table.parent is not None:
-            keys = [f"k{place}" for place in table.refers]
-            join = " AND ".join(f"r.f{i} = p.{key}" for i, key in enumerate(keys))
-            return _first(self.placed[table.parent], keys), join
-        parts, columns, single = list[str](), list[str](), len({owner for owner, _ in table.owned_by}) == 1
+            keys = {f"f{i}": self._column(table.parent, f"k{place}") for i, place in enumerate(table.refers)}
+            return keys, None, self.entity[table.parent]
+        import pyarrow as pa
+
+        parts, rows, owned, single = list[pa.Table](), list[Rows](), list[Rows](), len(dict(table.owned_by)) == 1
         for owner, reference in table.owned_by:
             at, link = next(t for t in self.tables if t.name == owner).link(reference)
-            columns = [f"k{place}" for place in sorted(link.refers)]
-            listed = ", ".join(f"r{at}_{i} AS k{place}" for i, place in enumerate(link.refers))
-            parts.append(f"SELECT {'row' if single else '-1 AS row'}, entity, {listed} FROM {self.placed[owner]}")
-        join = " AND ".join(f"r.{key} = p.{key}" for key in columns)
-        return _first(f"({' UNION ALL BY NAME '.join(parts)})", columns), join
+            parts.append(pa.table({f"k{place}": self._column(owner, f"r{at}_{i}") for i, place in enumerate(link.refers)}))
+            owned.append(self.entity[owner])
+            rows.append(np.arange(len(owned[-1])) if single else np.full(len(owned[-1]), -1))
+        listed = pa.concat_tables(part.select(sorted(parts[0].column_names)) for part in parts)
+        keys = {name: listed[name].combine_chunks() for name in listed.column_names}
+        return keys, np.concatenate(rows), np.concatenate(owned)
 
-    def _name_entities(self, placed: str, columns: int) -> None:
-        ((self.entities,),) = self._execute(f"SELECT count(*) FROM {placed}").fetchall()
-        if columns:
-            key = " || ' ' || ".join(f"coalesce(k{i}, '')" for i in range(columns))
-            named = self.connection.sql(f"SELECT {key} AS key FROM {placed} ORDER BY row").to_arrow_table()
-            self.keys = named["key"].combine_chunks()
+    def _name_entities(self, name: str) -> None:
+        import pyarrow.compute as pc
 
-    def _adopt(self, table: TableNeeds, raw: str, placed: str) -> None:
+        self.entities = len(self.entity[name])
+        if parts := [self._column(name, f"k{i}") for i in range(len(self.schema.table(name).key or ()))]:
+            self.keys = pc.binary_join_element_wise(*map(as_text, parts), " ", null_handling="replace", null_replacement="")
+
+    def _adopt(self, table: TableNeeds) -> None:
         """Rows whose parent is missing are entities where the schema says so: those that share a missing key one, others each."""
-        foreign = ", ".join(f"r.f{i}" for i in range(len(table.foreign)))
-        alone = f"SELECT r.rowid, {foreign} FROM {raw} r JOIN {placed} p ON p.row = r.rowid WHERE p.entity < 0 ORDER BY 1"
-        adopted: list[tuple[int, int]] = []
-        for row, *key in self._execute(alone).fetchall():
+        import pyarrow as pa
+
+        alone = np.flatnonzero(self.entity[table.name] < 0)
+        keys = [self._column(table.name, f"f{i}").take(pa.array(alone)).to_pylist() for i in range(len(table.foreign))]
+        for row, *key in zip(alone.tolist(), *keys, strict=True):
             name = (table.name, str(row)) if None in key else (str(table.parent), str(table.refers), *map(str, key))
             if name not in self.orphans:
                 self.orphans[name] = self.entities
                 self.entities += 1
-            adopted.append((row, self.orphans[name]))
-        if adopted:
-            import pyarrow as pa
-
-            rows, entities = zip(*adopted, strict=True)
-            self.connection.register("adopted", pa.table({"row": pa.array(rows), "entity": pa.array(entities)}))
-            self._execute(f"UPDATE {placed} p SET entity = a.entity FROM adopted a WHERE a.row = p.row")
-            self.connection.unregister("adopted")
+            self.entity[table.name][row] = self.orphans[name]
 
     # ------------------------------------------------------------------ public tables and references
 
@@ -277,21 +283,18 @@ class SideReader:
             if table.held_by is not None or table.name not in self.values:
                 continue
             for number, link in enumerate(table.links):
-                here = [f"r.r{number}_{i}" for i in range(len(link.columns))]
-                target = self._target(table, link, public)
-                if target is None:
-                    continue
-                relation, there = target
-                filled = " AND ".join(f"{column} IS NOT NULL" for column in here)
-                same = " AND ".join(f"{mine} = t.{theirs}" for mine, theirs in zip(here, there, strict=True))
-                kept = f"SELECT count(*) FROM {self.placed[table.name]} r WHERE {filled}"
-                ((of,),) = self._execute(kept).fetchall()
-                ((met,),) = self._execute(f"{kept} AND EXISTS (FROM {relation} t WHERE {same})").fetchall()
-                self.lost[f"{table.name}.{link.name}"] = Lost(int(of) - int(met), int(of))
+                there = self._target(table, link, public)
+                if there is not None:
+                    here = [self._column(table.name, f"r{number}_{i}") for i in range(len(link.columns))]
+                    rows = matched(here, there)
+                    self.refers[table.name, link.name] = Referred(link.columns, link.table, rows)
+                    of = complete(here)
+                    self.lost[f"{table.name}.{link.name}"] = Lost(of - int((rows >= 0).sum()), of)
 
-    def _target(self, table: TableNeeds, link: Link, public: Mapping[str, pa.Table]) -> tuple[str, list[str]] | None:
+    def _target(self, table: TableNeeds, link: Link, public: Mapping[str, pa.Table]) -> list[pa.Array] | None:
+        """The keys that a reference may have."""
         if link.kind != "public":
-            return (self.placed[link.table], [f"k{place}" for place in link.refers]) if link.table in self.placed else None
+            return [self._column(link.table, f"k{place}") for place in link.refers] if link.table in self.staged else None
         if link.table not in public:
             return None
         import pyarrow as pa
@@ -299,31 +302,20 @@ class SideReader:
         declared = self.schema.tables[table.name].references.get(link.name)
         columns = (declared.column if declared is not None else None) or self.schema.tables[link.table].key or ()
         try:
-            keys = [key for key in PublicTable(link.table, public[link.table]).texts(columns) if key is not None]
+            keys = PublicTable(link.table, public[link.table]).texts(columns)
         except MareError as error:
             self.notes.append(str(error))
             return None
-        names = [f"x{i}" for i in range(len(columns))]
-        listed = {name: pa.array([key[i] for key in keys], type=pa.string()) for i, name in enumerate(names)}
-        relation = f"public_{table.name.encode().hex()}_{link.name.encode().hex()}"
-        self.connection.register("keys_given", pa.table(listed))
-        self._execute(f"CREATE TABLE {relation} AS SELECT DISTINCT * FROM keys_given")
-        self.connection.unregister("keys_given")
-        return relation, names
-
-    # ------------------------------------------------------------------ the staging database
-
-    def _execute(self, statement: str) -> duckdb.DuckDBPyConnection:
-        return self.connection.execute(statement)
-
-    def _numbers(self, query: str) -> dict[str, Rows]:
-        return {name: np.asarray(column, dtype=np.int64) for name, column in self._execute(query).fetchnumpy().items()}
+        return [pa.array([None if key is None else key[i] for key in keys], type=pa.string()) for i in range(len(columns))]
 
 
-def _first(relation: str, keys: Sequence[str]) -> str:
-    """Of the rows that share a key, the first."""
-    there, listed = " AND ".join(f"{key} IS NOT NULL" for key in keys), ", ".join(keys)
-    return f"SELECT {listed}, min(row) AS row, arg_min(entity, row) AS entity FROM {relation} WHERE {there} GROUP BY {listed}"
+def _in_place(staged: pa.Table, values: int, held: Mapping[str, str]) -> pa.Table:
+    """Values by their places among all that the schema describes, also where the side lacks some."""
+    import pyarrow as pa
+
+    columns = {name: staged[name] for name in staged.column_names if name[0] != "v"}
+    columns |= {f"v{i}": staged[held[f"v{i}"]] if f"v{i}" in held else pa.nulls(staged.num_rows) for i in range(values)}
+    return pa.table(columns)
 
 
 def _without_nan(table: pa.Table) -> pa.Table:

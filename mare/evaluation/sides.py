@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec.parsing import is_text_type
+from mare.codec.ticks import microseconds, null_mask
 from mare.errors import PlanError
 from mare.finding import Location, open_source
 from mare.graph.dag import DatasetDag
@@ -37,6 +38,15 @@ class Lost:
 
     rows: int
     of: int
+
+
+@dataclass(frozen=True, eq=False)
+class Referred:
+    """Of a reference: its columns, the table that it leads to, and of each row its row there, -1 where there is none."""
+
+    columns: tuple[str, ...]
+    table: str
+    rows: Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +81,13 @@ class Side:
     """By column (`labs.value`), values that say nothing its type can hold, and are NULL here."""
     notes: tuple[str, ...] = ()
     """What could not be read, in words."""
+    refers: dict[tuple[str, str], Referred] = field(default_factory=dict)
+    """By table and reference (`labs`, `itemid`), where each row leads."""
     _words: dict[tuple[str, str], tuple[NDArray[np.int32], tuple[str, ...]]] = field(default_factory=dict, init=False, repr=False)
+    _moments: dict[tuple[str, str], tuple[Rows, NDArray[np.bool_]]] = field(default_factory=dict, init=False, repr=False)
+    _ancestors: dict[str, dict[str, NDArray[np.int32]]] = field(default_factory=dict, init=False, repr=False)
     _previous: dict[tuple[str, int], NDArray[np.int32]] = field(default_factory=dict, init=False, repr=False)
+    _siblings: dict[tuple[str, int], NDArray[np.int32]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def dag(self) -> DatasetDag:
@@ -83,14 +98,20 @@ class Side:
         owners = dict.fromkeys(edge.owner for edge in self.dag.owners(table))
         return next(iter(owners)) if len(owners) == 1 else None
 
-    def ancestors(self, table: str) -> dict[str, Rows]:
-        """Every table above with columns, nearest first: of each row, its row there, -1 where it has none."""
-        found: dict[str, Rows] = {}
+    def ancestors(self, table: str) -> dict[str, NDArray[np.int32]]:
+        """Every table above with columns, nearest first: of each row, its row there, -1 where it has none. Kept, because many
+        ask."""
+        if table not in self._ancestors:
+            self._ancestors[table] = self._climbed(table)
+        return self._ancestors[table]
+
+    def _climbed(self, table: str) -> dict[str, NDArray[np.int32]]:
+        found: dict[str, NDArray[np.int32]] = {}
         rows, at = self.parent[table], self.above(table)
         if at is None and table != self.dag.entity.name:
             at, rows = self.dag.entity.name, self.entity[table]
         while at is not None and at in self.tables:
-            found[at] = np.where(rows < len(self.entity[at]), rows, -1)
+            found[at] = np.where(rows < len(self.entity[at]), rows, -1).astype(np.int32)
             if (up := self.above(at)) is not None:
                 rows = _followed(self.parent[at], found[at])
             at = up
@@ -110,6 +131,13 @@ class Side:
             self._words[table, column] = indices, tuple(coded.dictionary.to_pylist())
         return self._words[table, column]
 
+    def moments(self, table: str, column: str) -> tuple[Rows, NDArray[np.bool_]]:
+        """A column of times in microseconds, and which of them are there. Kept, because many ask."""
+        if (table, column) not in self._moments:
+            held = self.tables[table].column(column).combine_chunks()
+            self._moments[table, column] = microseconds(held), ~null_mask(held)
+        return self._moments[table, column]
+
     def previous(self, table: str, back: int) -> NDArray[np.int32]:
         """Of each row, the sibling that many rows before it; -1 where there is none. Kept, because many ask."""
         if (table, back) not in self._previous:
@@ -123,8 +151,25 @@ class Side:
             self._previous[table, back] = before
         return self._previous[table, back]
 
+    def sibling(self, table: str, seed: int) -> NDArray[np.int32]:
+        """Of each row, another row of its parent, drawn so that the order of storage tells nothing; -1 where there is none. Each
+        is drawn once: the rows of a parent stand in a circle. Kept, because many ask."""
+        if (table, seed) not in self._siblings:
+            parent = self.parent[table]
+            mixed = np.random.default_rng(seed).permutation(len(parent)).astype(np.int32)
+            order = mixed[np.argsort(parent[mixed], kind="stable")]
+            order = order[parent[order] >= 0]
+            whose = parent[order]
+            begins, ends = (np.flatnonzero(np.diff(whose, **beyond)) for beyond in ({"prepend": -1}, {"append": -1}))
+            before = np.roll(order, 1)
+            before[begins] = order[ends]
+            others = np.full(len(parent), -1, dtype=np.int32)
+            others[order] = np.where(before == order, -1, before)
+            self._siblings[table, seed] = others
+        return self._siblings[table, seed]
 
-def _followed(rows: Rows, places: Rows) -> Rows:
+
+def _followed(rows: Rows, places: NDArray[np.int32]) -> Rows:
     """``rows`` at these places, -1 where there is no place."""
     if not len(rows):
         return np.full(len(places), -1, dtype=np.int64)

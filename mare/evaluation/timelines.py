@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mare.schema.columns import Date, Datetime
 
 from .evaluation import Happening, Timeline
 from .fidelity.features import Feature, Numbers, key_columns, values
-from .sides import Rows, Side
+from .sides import Side
 
 FEW, MOST_ROWS, MOST_LETTERS, MOST_COLUMNS = 6, 60, 40, 12
 
@@ -68,8 +69,9 @@ def _times(side: Side, table: str) -> list[Numbers]:
     return [numbers for numbers in found if numbers is not None]
 
 
-def _at(numbers: Numbers, rows: Rows) -> Numbers:
-    return np.append(numbers, np.nan)[rows]  # the last stands for -1, which is no row
+def _at(numbers: Numbers, rows: NDArray[np.integer]) -> Numbers:
+    found: Numbers = np.append(numbers, np.nan)[rows]  # the last stands for -1, which is no row
+    return found
 
 
 def _values(side: Side, table: str, row: int) -> dict[str, str]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from .evaluation import INTERNAL, KINDS, Broken, Evaluation, PairKind, excess
+from .evaluation import INTERNAL, KINDS, Broken, BrokenKind, ColumnFidelity, Evaluation, PairKind, excess
 
 _SHOWN = 5
+_WORDS = ("close", "fair", "poor", "no better than shuffled columns")
+FAIR = 0.15
+"""The distance beyond chance from which on it is poor."""
+BY_CHANCE = 0.25
+"""What other real rows are off by may differ by as much: two halves of a hundred patients do."""
 
 
 def verdict(evaluation: Evaluation) -> str:
@@ -28,32 +33,49 @@ def kept(synthetic: float, shuffled: float, best: float) -> float | None:
 
 def graded(evaluation: Evaluation, kind: PairKind) -> tuple[str, float | None]:
     """In a word, and the part that is kept of what shuffling destroys. By V and not by the distance: that is also the distance of
-    single columns, which shuffling leaves as they are, and one bad column would take all its pairs along."""
+    single columns, which shuffling leaves as they are, and one bad column would take all its pairs along. But noise has a V, too:
+    rows that are further off than columns drawn each on its own are never close, and no part is told of what they keep."""
     errors = {name: means[kind].v_error for name, means in evaluation.means.items()}
     share = kept(errors["synthetic"], errors["shuffled"], errors.get("holdout", 0.0))
-    means = evaluation.means["synthetic"][kind]
-    best = evaluation.means["holdout"][kind].tvd if "holdout" in evaluation.means else means.chance
-    return grade(share, means.tvd - best), share
+    beyond = evaluation.means["synthetic"][kind].tvd - _best(evaluation, kind)
+    word = grade(share, beyond)
+    if not further_off(evaluation, kind):
+        return word, share
+    return max(word, "fair" if beyond < FAIR else "poor", key=_WORDS.index), None
+
+
+def further_off(evaluation: Evaluation, kind: PairKind) -> bool:
+    """Whether pairs are further from the real rows than other real rows are, and than columns that were drawn each on its own."""
+    means, best = {name: held[kind].tvd for name, held in evaluation.means.items()}, _best(evaluation, kind)
+    return means["synthetic"] > max(best, means["independent"]) + max(0.01, BY_CHANCE * best)
+
+
+def _best(evaluation: Evaluation, kind: PairKind) -> float:
+    held = evaluation.means
+    return held["holdout"][kind].tvd if "holdout" in held else held["synthetic"][kind].chance
 
 
 def grade(share: float | None, distance: float) -> str:
     """In a word. Where columns have next to nothing to do with each other, only the distance tells."""
     if share is None:
-        return "close" if distance < 0.05 else "fair" if distance < 0.15 else "poor"
-    return "close" if share > 0.8 else "fair" if share > 0.5 else "poor" if share > 0.1 else "no better than shuffled columns"
+        return "close" if distance < 0.05 else "fair" if distance < FAIR else "poor"
+    return "close" if share > 0.8 else "fair" if share > 0.5 else "poor" if share > 0.1 else _WORDS[-1]
 
 
 def _closeness(evaluation: Evaluation) -> Iterator[str]:
     held = "beside " + ("other real rows, " if "holdout" in evaluation.sets else "") + "shuffled columns, an independent draw"
     yield f"How far from the real rows (mean total variation distance, 0 the same, 1 nothing in common; {held}):"
-    yield f"  {'single columns':<25} {evaluation.one_way['synthetic']:.3f}{_beside(evaluation, evaluation.one_way)}"
+    yield f"  {'single columns':<41} {evaluation.one_way['synthetic']:.3f}{_beside(evaluation, evaluation.one_way)}"
     for kind, words in KINDS.items():
         if kind not in evaluation.means["synthetic"]:
             continue
         distances = {name: means[kind].tvd for name, means in evaluation.means.items()}
         word, share = graded(evaluation, kind)
-        left = "" if share is None else f", {min(1.0, max(0.0, share)):.0%} of what columns have to do with each other is left"
-        yield f"  {'pairs ' + words:<25} {distances['synthetic']:.3f}{_beside(evaluation, distances)}: {word}{left}"
+        if share is not None:
+            left = f", {min(1.0, max(0.0, share)):.0%} of what columns have to do with each other is left"
+        else:
+            left = ", further off than shuffled columns" if further_off(evaluation, kind) else ""
+        yield f"  {'pairs ' + words:<41} {distances['synthetic']:.3f}{_beside(evaluation, distances)}: {word}{left}"
 
 
 def _beside(evaluation: Evaluation, distances: object) -> str:
@@ -73,7 +95,8 @@ def _worst(evaluation: Evaluation) -> Iterator[str]:
         yield f"Tables by their pairs, worst first ({than}): {listed}"
     yield f"Columns, worst first{' (' + than + ')' if 'holdout' in evaluation.sets else ''}:"
     for column in evaluation.worst_columns(_SHOWN):
-        yield f"  {excess(column.tvd):.3f}  {column.table}.{column.name}"
+        card = f" (the card says: {column.card})" if column.card else ""
+        yield f"  {excess(column.tvd):.3f}  {column.table}.{column.name}{card}"
     yield f"Pairs, worst first ({than}):"
     for pair in evaluation.worst_pairs(_SHOWN):
         close = pair.closeness["synthetic"]
@@ -89,16 +112,61 @@ def _rest(evaluation: Evaluation) -> Iterator[str]:
     for paths in evaluation.trajectories:
         off, shuffled = paths.ngrams["2"]["synthetic"], paths.ngrams["2"]["shuffled"]
         yield f"What follows what in {paths.table}.{paths.column}: distance {off:.3f} ({shuffled:.3f} where shuffled)"
-    wrong = [found for found in evaluation.broken if found.kind not in ("unseen", "beyond") and found.rows.get("synthetic")]
-    yield "Nothing is broken: references, keys, domains, orders." if not wrong else "Broken:"
-    yield from (f"  {_told(found)}" for found in sorted(wrong, key=lambda found: -found.rows["synthetic"])[:_SHOWN])
-    if len(wrong) > _SHOWN:
-        yield f"  … and {len(wrong) - _SHOWN} more"
+    for torn in evaluation.torn()[:_SHOWN]:
+        real, made = torn.same["real"], torn.same["synthetic"]
+        yield f"{torn.table}.{torn.column} is the same in two rows of one parent in {made:.1%}, {real:.1%} in the real rows"
+    for column in evaluation.off_calendar()[:_SHOWN]:
+        yield f"The {column.name} in {column.table} is spread otherwise: distance {excess(column.tvd):.2f} ({_most(column)})"
+    yield from _listed("Broken:" if evaluation.wrong else f"Nothing is broken: {looked_at(evaluation)}.", evaluation.wrong, _told)
+    if evaluation.unlawful:
+        yield from _listed("What the real rows always keep, and the synthetic ones do not:", evaluation.unlawful, unlawful)
+    elif laws := evaluation.looked_at.get("law", 0):
+        yield f"What the real rows always keep, the synthetic ones keep too: {laws:,} orders of times, equal columns and sums."
     copied = evaluation.copied_entities
     beside = f" ({copied['holdout']:,} of the hold-out)" if "holdout" in copied else ""
     yield f"Entities that equal a real one in every row: {copied['synthetic']:,}{beside}"
     for answer in evaluation.answers:
         yield f"Question: {answer.name}: {answer.told}"
+
+
+def _listed(title: str, found: Sequence[Broken], told: Callable[[Broken], str]) -> Iterator[str]:
+    yield title
+    yield from (f"  {told(one)}" for one in found[:_SHOWN])
+    if len(found) > _SHOWN:
+        yield f"  … and {len(found) - _SHOWN} more"
+
+
+_LOOKED_AT: dict[BrokenKind, str] = {
+    "reference": "references",
+    "key": "keys",
+    "null": "columns without NULL",
+    "domain": "domains",
+    "order": "declared orders",
+    "same": "shared values",
+    "cap": "caps",
+    "ending": "endings",
+}
+
+
+def looked_at(evaluation: Evaluation) -> str:
+    """The rules of the schema that the rows were held against."""
+    counted = [f"{n:,} {_LOOKED_AT[kind]}" for kind in _LOOKED_AT if (n := evaluation.looked_at.get(kind, 0))]
+    return ", ".join(counted) + " were looked at" if counted else "the schema has no rule that rows could break"
+
+
+def unlawful(found: Broken) -> str:
+    real = found.share("real")
+    return (
+        f"{found.where} {found.what} in {found.share('synthetic'):.1%} of {found.of['synthetic']:,} rows, "
+        f"{'never' if not real else f'{real:.2%}'} in the real ones"
+    )
+
+
+def _most(column: ColumnFidelity) -> str:
+    """Where the difference is largest."""
+    real, made = (column.counts[name] / max(1, column.counts[name].sum()) for name in ("real", "synthetic"))
+    worst = int(abs(made - real).argmax())
+    return f"{column.labels[worst]}: {made[worst]:.1%}, {real[worst]:.1%} in the real rows"
 
 
 def _told(found: Broken) -> str:

@@ -21,7 +21,7 @@ from mare.codec.relative import FirstCodec, whole_bins
 from mare.codec.scales import TimeScale
 from mare.errors import InternalError
 from mare.privacy.fine_histograms import FineHistogram, quantile_bins, quantile_count
-from mare.privacy.grids import Grid
+from mare.privacy.grids import Grid, Spacing
 
 from .coarse_to_fine import Cut, by_factors, evenly
 from .tapering import tapered
@@ -196,7 +196,12 @@ def coarse_grid(placed: OpenBins, calendar: Calendar | None = None) -> Grid:
         inner.update(span >> shift for shift in range(62))
     # Ends that a double cannot tell apart (beyond 2^53) are one.
     edges = sorted({0.0, 1.0, float(span), float(span + 1), *(float(edge) for edge in inner if 0 < edge < span)})
-    return Grid(tuple(edges), "log" if placed.scale == "log" else "linear", 1.0)
+    return Grid(tuple(edges), spacing_of(placed), 1.0)
+
+
+def spacing_of(placed: OpenBins) -> Spacing:
+    """By what rows thin out within known bounds."""
+    return "log" if placed.scale == "log" else "linear"
 
 
 def cuts_of(placed: OpenBins, calendar: Calendar | None) -> Cut:

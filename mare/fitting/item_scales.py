@@ -21,7 +21,17 @@ from mare.privacy.grids import Grid
 from mare.stage_door import ITEM, Measure, StageDoor
 
 from . import last_digits
-from .bin_placing import carried, coarse_grid, cuts_of, equal_bins, learned_order, open_cuts, open_grid, placed_bins
+from .bin_placing import (
+    carried,
+    coarse_grid,
+    cuts_of,
+    equal_bins,
+    learned_order,
+    open_cuts,
+    open_grid,
+    placed_bins,
+    spacing_of,
+)
 from .coarse_to_fine import Ask, evenly, looked_at
 from .tapering import tapered
 from .weighing import Weighed
@@ -130,7 +140,7 @@ def learn_item_bins(
         elif own.wanted is not None:
             orders.append(replace(order, bins=equal_bins(own)))
         else:
-            orders.append(replace(order, bins=last_digits.with_endings(placed_bins(own, tapered(seen)), digits)))
+            orders.append(replace(order, bins=last_digits.with_endings(placed_bins(own, tapered(seen, spacing_of(own))), digits)))
     return tuple(orders)
 
 

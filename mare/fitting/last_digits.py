@@ -18,7 +18,7 @@ from mare.privacy.fine_histograms import Numbers
 from mare.privacy.grids import Grid
 
 from .coarse_to_fine import Ask, evenly, looked_at
-from .weighing import Weighed
+from .weighing import SURELY, Weighed
 
 SHARE = 0.1
 """Of what a column's bins cost."""
@@ -41,7 +41,7 @@ def endings(ask: Ask, grids: Sequence[Grid]) -> list[Weighed]:
 def with_endings(bins: Bins, found: Weighed) -> Bins:
     """The same bins with usual endings, where some are."""
     rows, edges = found.histogram.noisy, np.asarray(found.histogram.grid.edges, dtype=np.int64)
-    if found.tree.gain <= 0 or not bins.cells:
+    if found.tree.gain <= SURELY or not bins.cells:
         return bins
     # There the last digit counts tens; here it counts ones.
     seen = np.repeat(rows / np.diff(edges), np.diff(edges)).reshape(10, 10).T.ravel() / rows.sum()

@@ -11,8 +11,8 @@ Where the scale of a number depends on another column, every item has its own (`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from mare.codec import (
     Bins,
@@ -26,7 +26,7 @@ from mare.codec import (
     TableCodec,
     table_codec,
 )
-from mare.codec.scales import TimeScale
+from mare.codec.scales import TimeScale, ticks_of_a_day
 from mare.errors import InternalError
 from mare.planning import Warned
 from mare.planning.sensitivity import RowBound
@@ -36,7 +36,7 @@ from mare.schema import Schema
 from mare.schema.sameness import shared_columns
 from mare.stage_door import Measure, StageDoor
 
-from . import last_digits
+from . import last_digits, rhythms
 from .bin_placing import (
     Calendar,
     calendar_of,
@@ -47,12 +47,14 @@ from .bin_placing import (
     open_cuts,
     open_grid,
     placed_bins,
+    spacing_of,
     unit_of,
     vague_ends,
 )
 from .coarse_to_fine import Ask, looked_at
 from .code_lists import CodeList
 from .item_scales import ItemColumn, Looks, earlier_looks, learn_item_bins, learn_item_bounds
+from .range_doubts import doubt_of_items, doubts_of_ends, doubts_of_range
 from .tapering import tapered
 from .vocabularies import doubt_of_list, learn_codes, learn_values
 
@@ -174,22 +176,31 @@ class Learning:
         order = self.learned.get(name)
         before = order if isinstance(order, LearnedOrder) else LearnedOrder()
         if placed.wanted is not None:
-            self.learned[name] = LearnedOrder(before.low, before.high, equal_bins(placed))
+            self.learned[name] = replace(before, bins=equal_bins(placed))
             return
         # How far a sequence has come is looked at, never drawn.
         drawn = measure != "elapsed"
         rows, ends = self._most_rows(table, column, measure), measure == "values" and self._has_digits(table, column, placed)
-        looks = share * (1 - last_digits.SHARE) if ends else share
+        a_day = ticks_of_a_day(self.codec(table).ordered[column].scale) if measure == "values" else 0
+        looks = share * (1 - (last_digits.SHARE if ends else rhythms.share_of(a_day)))
         learner = self.door.numbers(table, column, measure, self.codec(table), rows, looks, placed.low or 0)
         known = earlier_looks(self.looks.get(name), [placed], [self.codec(table).ordered[column].scale.unit])
         grids, cuts = [coarse_grid(placed, calendar)], [cuts_of(placed, calendar)]
         (found,) = looked_at(asking(learner), grids, cuts, MOST_CELLS, known)
-        bins = placed_bins(placed, tapered(found))
+        bins = placed_bins(placed, tapered(found, spacing_of(placed)))
         if ends:
             learner = self.door.numbers(table, column, "digits", self.codec(table), rows, share * last_digits.SHARE)
             (found,) = last_digits.endings(asking(learner), [last_digits.FIRST])
             bins = last_digits.with_endings(bins, found)
-        self.learned[name] = LearnedOrder(before.low, before.high, bins if drawn else Bins(bins.edges))
+        self.doubts += doubts_of_ends(f"{table}.{column}", self.codec(table).ordered[column], bins) if measure == "values" else ()
+        rhythm = rhythms.learned_rhythm(self._asks(table, column, share), a_day) if a_day else None
+        self.learned[name] = replace(before, bins=bins if drawn else Bins(bins.edges), rhythm=rhythm)
+
+    def _asks(self, table: str, column: str, share: float) -> Callable[[rhythms.Clock], Ask]:
+        rows = self._most_rows(table, column)
+        return lambda clock: asking(
+            self.door.numbers(table, column, clock, self.codec(table), rows, share * rhythms.SHARE[clock])
+        )
 
     def _has_digits(self, table: str, column: str, placed: OpenBins) -> bool:
         """Whether it is a number that stands for itself, of a wide range."""
@@ -215,21 +226,6 @@ class Learning:
 def asking(learner: Learner) -> Ask:
     """For `looked_at`: a column by itself."""
     return lambda grids, part: [learner.histogram(grids[0], min(part, learner.remaining))]
-
-
-def doubts_of_range(where: str, clear: bool, vague: Sequence[str]) -> list[Warned]:
-    """Bounds that had to be guessed: all, or those of vague ends."""
-    what = f"how far its {' and '.join(vague)} end lies did not stand clear of the noise, so it is guessed" if vague else ""
-    what = what if clear else "no stretch of its values stood clear of the noise, so nothing is known of its range"
-    return (
-        [Warned(where, what, "If its range may be known, declare it (`min`, `max` or `within`); or spend more")] if what else []
-    )
-
-
-def doubt_of_items(where: str, unclear: int, items: int) -> Warned:
-    """Items whose bounds are those of all."""
-    what = f"the ranges of {unclear} of its {items} items did not stand clear of the noise, and are taken to be those of all"
-    return Warned(where, what, "If they may be known, declare them (`ranges`); or spend more")
 
 
 def weight_of(codecs: Iterable[TableCodec]) -> float:

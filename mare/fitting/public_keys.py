@@ -124,7 +124,10 @@ def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, R
             remedy = (
                 "If the keys that occur may be known, restrict the reference (`where:`), or keep all (no `learn`); or spend more"
             )
-            doubts.append(Warned(choice.name, "no key stood clear of the noise, so nothing is known of it", remedy))
+            what = (
+                f"the {len(found)} that were counted most are kept, as noise has it" if len(found) else "nothing is known of it"
+            )
+            doubts.append(Warned(choice.name, f"no key stood clear of the noise, so {what}", remedy))
         together = max(float(counts.sum()), 0.0) + strangers
         if strangers > clear_of_noise(1) * answer.rows_deviation and strangers > STRANGE * together:
             strange[choice.name] = strangers

@@ -23,6 +23,7 @@ from mare.relational.placing import seen_columns
 from mare.relational.relations import Relations, TableRelations
 from mare.release import SettledGroup, SettledPlan
 from mare.schema import Schema
+from mare.schema.columns import Ordinal
 from mare.stage_door import TableNeeds
 
 from .noisy_sizes import Sizes
@@ -78,17 +79,19 @@ def settle(
     return SettledPlan(sizes.entities, groups, chosen.keys, chosen.counts, learned or {}, (*chosen.doubts, *doubts))
 
 
-def null_codes(schema: Schema, group: SettledGroup) -> dict[str, int]:
-    """By column, the code of NULL, where it has one. It is the last."""
+def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, ...]]:
+    """By column, the codes of NULL and of the end of the calendar, where it has them. They are the last."""
     described = schema.tables.get(group.group.table)
     declared = {} if described is None else {**described.references, **described.columns}
     said = {column.name: declared.get(column.column or "") for column in group.group.columns if column.role == "value"}
-    return {
-        name: group.columns.size(name) - 1
-        for name, known in said.items()
+    doubtful: dict[str, tuple[int, ...]] = {}
+    for name, known in said.items():
         # One that leads to an earlier row, or to another row, leads nowhere as long as there is none.
-        if known is not None and known.nullable and getattr(known, "kind", "public") == "public"
-    }
+        null = known is not None and known.nullable and getattr(known, "kind", "public") == "public"
+        end = isinstance(known, Ordinal) and known.ends_with_calendar
+        last = group.columns.size(name) - 1
+        doubtful[name] = ((last,) if null else ()) + ((last - null,) if end else ())
+    return {name: codes for name, codes in doubtful.items() if codes}
 
 
 def settled_domains(

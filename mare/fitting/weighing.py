@@ -33,6 +33,9 @@ CHANCE = 0.001
 """That somewhere among the stretches of one size an empty one is taken for a full one."""
 PRICE = 4.0
 """What telling two halves apart costs, in squared deviations: noise alone reaches it once in twenty times."""
+SURELY = 12.0
+"""What telling halves apart has to gain above that where a pattern is made of it (usual endings, hours): noise alone reaches it
+once in some thousand columns."""
 UNEVEN = 2.0
 """A stretch of which some part is surely so many times as dense is no piece."""
 NEAR, WIDENED = 2.0, 0.5

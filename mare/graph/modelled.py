@@ -96,12 +96,8 @@ def rooms(schema: Schema, name: str, table: Table, link: Parent | None) -> tuple
         begins = during[0] if during is not None else starts.after
         bounded = kind.min is not None and kind.max is not None
         if begins is not None and bounded and Anchor.parse(begins).scope in (PARENT_ROW, parent):
-            return (room_name(name, column),)
+            return (f"room({name}.{column})",)
     return ()
-
-
-def room_name(table: str, column: str) -> str:
-    return f"room({table}.{column})"
 
 
 def presence(name: str) -> str:

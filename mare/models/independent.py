@@ -93,7 +93,7 @@ class IndependentModel:
         named = dict(zip(task.columns, answers, strict=True))
         drawn = {}
         for name, answer in named.items():
-            known = without_unclear(answer.values.astype(np.float64), task.nulls.get(name), answer.standard_deviation)
+            known = without_unclear(answer.values.astype(np.float64), task.doubtful.get(name, ()), answer.standard_deviation)
             drawn[name] = _probabilities(known, rule)
         return FittedIndependent(drawn, Clarity({name: _margin(drawn[name], answer) for name, answer in named.items()}))
 

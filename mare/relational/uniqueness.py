@@ -1,7 +1,7 @@
 """Which sets of columns have to be kept apart when rows are drawn, because nothing in their making keeps them apart.
 
 Most keys are unique by construction: fresh identifiers, positions, strict orders, associations, one row a parent. What is
-left are keys with modelled parts (`[subject_id, year]`): those are drawn again within the parent until they differ.
+left are keys with modelled parts (`[subject_id, year]`): those are drawn again within the parent, and at last moved apart.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ Rest = Literal["rows", "hierarchy", "drop"]
 class Unrolling:
     """One association, with the keys that have columns."""
 
-    table: str
     columns: tuple[str, ...]
     """The foreign key to the public table."""
     vocabulary: Vocabulary
@@ -90,7 +89,7 @@ def unrolling(schema: Schema, table: str, public: PublicTables, chosen: Sequence
     if rest == "hierarchy" and large is not None and large.hierarchy is not None:
         groups = _groups(public, link.via, large.hierarchy, vocabulary)
     derived = tuple(c for c in link.derived if c in described.columns or c in described.references)
-    return Unrolling(table, columns, vocabulary, keys, link.multiplicity, derived, rest, groups)
+    return Unrolling(columns, vocabulary, keys, link.multiplicity, derived, rest, groups)
 
 
 def _groups(public: PublicTables, via: str, hierarchy: str, vocabulary: Vocabulary) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ _MEANING: dict[Origin, str] = {
     "learned": "how often each value occurs, and with what, was learned with noise and paid for; which values there can be was "
     "declared in the schema, or is the key of a public table",
     "learned with its values": "which values there can be was learned and paid for too",
-    "made up": "fresh keys and identifiers, and references to them; never read from the source",
+    "made up": "fresh keys and identifiers, and references to them; all rows of pools; never read from the source",
     "worked out": "from other columns of the synthetic rows, by a rule of the schema",
     "constant": "the same in every row, as the schema says, or NULL",
     "copied": "as the source has it: the schema declares the table public. Not protected",
@@ -61,7 +61,10 @@ def _of_table(schema: Schema, name: str, held: list[str]) -> dict[str, Origin]:
     dropped: dict[str, Origin] = dict.fromkeys(described.ignore_columns, "dropped")
     if described.public:
         return {**dict.fromkeys(held, "copied"), **dropped}
-    return {**{column: _origin(schema, name, column, filling) for column, filling in fillings(schema, name).items()}, **dropped}
+    origins = {column: _origin(schema, name, column, filling) for column, filling in fillings(schema, name).items()}
+    if described.pool is not None:  # nothing is learned there: what a model would draw is drawn by lot
+        origins = {column: "made up" if origin.startswith("learned") else origin for column, origin in origins.items()}
+    return {**origins, **dropped}
 
 
 def _origin(schema: Schema, table: str, column: str, filling: Filling) -> Origin:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -100,7 +101,7 @@ class Release:
     public: PublicTables = field(default_factory=dict)
     """The public tables, whole: they come out as they are, and others refer to them."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """A hash of the release: targets carry it, so that one can tell where they came from."""
         from .archive import release_id

@@ -13,6 +13,7 @@ import numpy as np
 
 from mare.codec.category import canonical
 from mare.codec.ordered import named_table
+from mare.codec.parsing import by_distinct
 from mare.codec.ticks import DAY_US, microseconds, null_mask
 from mare.errors import InternalError
 from mare.relational.placing import NOWHERE, Index
@@ -25,7 +26,7 @@ from mare.schema.relative import SAME_ROW, Anchor
 
 from .formulas import Formulas
 from .shaping import shaped
-from .storing import as_text, by_distinct
+from .storing import as_text, numbered, take
 from .totals import quantities_of, total
 
 if TYPE_CHECKING:
@@ -142,15 +143,10 @@ def _elapsed(since: pa.Array, until: pa.Array, how: Elapsed, described: Column) 
 
 
 def _next(block: ChunkValues, table: str, name: str) -> pa.Array:
-    import pyarrow as pa
-
-    placed, values, stays = block.placed.tables[table], block.column(table, name), block.staying(table)
-    at = np.arange(placed.rows, dtype=np.int64) if stays is None else np.flatnonzero(stays).astype(np.int64)
-    here, there = at[:-1], at[1:]
-    follows = (placed.parent[here] == placed.parent[there]) & (placed.position[here] < placed.position[there])
-    after = np.full(placed.rows, NOWHERE, dtype=np.int64)
-    after[here[follows]] = there[follows]
-    return values.take(pa.array(np.maximum(after, 0), mask=after < 0))
+    here, there = block.successive(table)
+    after = np.full(block.rows(table), NOWHERE, dtype=np.int64)
+    after[here] = there
+    return take(block.column(table, name), after)
 
 
 def _looked_up(block: ChunkValues, schema: Schema, table: str, lookup: Lookup) -> pa.Array:
@@ -194,13 +190,15 @@ def _template(block: ChunkValues, schema: Schema, table: str, template: str, nul
 
 
 def _formatted(values: pa.Array, form: str) -> pa.Array:
+    import pyarrow as pa
+
     def formatted(value: object) -> str:
         try:
             return format(value, form)
         except (ValueError, TypeError):
             return canonical(value)
 
-    return by_distinct(values, formatted)
+    return by_distinct(values, formatted, pa.string())
 
 
 def _counted(block: ChunkValues, table: str, column: Position) -> pa.Array:
@@ -212,8 +210,7 @@ def _counted(block: ChunkValues, table: str, column: Position) -> pa.Array:
         return pa.array(block.position(table) + column.start)
     keys: list[np.ndarray] = [placed.parent] if stays is None else [placed.parent, stays]
     for name in column.within:
-        coded = block.column(table, name).dictionary_encode()
-        keys.append(np.asarray(coded.indices.fill_null(len(coded.dictionary)), dtype=np.int64))
+        keys.append(numbered(block.column(table, name)))
     return pa.array(_ranks(keys) + column.start)
 
 

@@ -1,5 +1,5 @@
-"""Rows that cannot be: a key that stayed alike after many draws, what comes after the end of its sequence or of the data, or a
-reference that must hold and leads to such a row.
+"""Rows that cannot be: a key that no value is left for, what comes after the end of its sequence or of the data, or a reference
+that must hold and leads to such a row.
 
 They are few, and they go with all that depends on them. Everything else of the block stays as it is.
 """
@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 from mare.codec import OrdinalCodec, RelativeCodec
 from mare.codec.slots import ORDINARY
 from mare.codec.ticks import null_mask
-from mare.domain import RowDraws, as_generator
+from mare.domain import RowDraws, as_generator, move_apart, repeated
 from mare.relational.filling import Linked, Modelled
 from mare.relational.placing import NOWHERE, Index
 
 from .ending import after_the_end
-from .linking import draw_from_pool, draw_other_entity
-from .possible_codes import REDRAWS, repeated
+from .linking import draw_from_pool, draw_other_entity, pool_size
+from .possible_codes import REDRAWS
+from .storing import numbered
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .writing import ChunkValues
 
 Mask = NDArray[np.bool_]
@@ -36,6 +35,7 @@ def living_rows(block: ChunkValues) -> dict[str, Mask]:
     for table, sets in block.writer.distinct.items():
         for columns in sets if table not in block.chunk.given else ():
             alive[table][_still_alike(block, table, columns)] = False
+        block.chunk.lost[table] += int((~alive[table]).sum())
     for table in alive:
         if block.placed.owners[table] and table not in block.chunk.given and (past := block.decoded(table).past) is not None:
             alive[table][past] = False
@@ -86,15 +86,36 @@ def _still_alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> In
         rows = _alike(block, table, columns)
         if not len(rows) or not _draw_again(block, table, columns, rows, attempt):
             return rows
+    _share_out_pools(block, table, columns)
     return _alike(block, table, columns)
 
 
 def _alike(block: ChunkValues, table: str, columns: tuple[str, ...]) -> Index:
     """The rows that have an earlier one of the same parent with the same values, as they are stored. NULL is like nothing, as
     databases have it."""
-    values = [block.stored_column(table, name) for name in columns]
-    whole = np.flatnonzero(~np.logical_or.reduce([null_mask(column) for column in values])).astype(np.int64)
-    return whole[repeated(block.placed.tables[table].parent[whole], [_numbered(column)[whole] for column in values])]
+    values, whole = _whole(block, table, columns)
+    return whole[repeated(block.placed.tables[table].parent[whole], [column[whole] for column in values.values()])]
+
+
+def _whole(block: ChunkValues, table: str, columns: tuple[str, ...]) -> tuple[dict[str, Index], Index]:
+    """Equal values as equal numbers, by column; and the rows that have all of them."""
+    values = {name: block.stored_column(table, name) for name in columns}
+    whole = np.flatnonzero(~np.logical_or.reduce([null_mask(column) for column in values.values()])).astype(np.int64)
+    return {name: numbered(column) for name, column in values.items()}, whole
+
+
+def _share_out_pools(block: ChunkValues, table: str, columns: tuple[str, ...]) -> None:
+    """What chance does not find in a pool that is hardly larger than the list: the rows that no sibling refers to yet."""
+    for name in columns:
+        filling = block.writer.fillings[table][name]
+        if isinstance(filling, Linked) and filling.way == "pool":
+            values, whole = _whole(block, table, columns)
+            values[name] = block.places(table, filling).copy()
+            first = np.zeros(block.rows(table), dtype=np.int64)
+            ends = {name: (first, first + pool_size(block, filling) - 1)}
+            draws = block.draws(table, f"apart {', '.join(columns)} of {name}")
+            move_apart(block.placed.tables[table].parent, values, ends, whole, as_generator(draws))
+            block.set_places(table, filling, values[name])
 
 
 def _draw_again(block: ChunkValues, table: str, columns: tuple[str, ...], rows: Index, attempt: int) -> bool:
@@ -138,15 +159,8 @@ def _is_anchor(block: ChunkValues, table: str, name: str) -> bool:
     for other, codec in block.writer.codecs.items():
         for ordered in codec.ordered.values():
             if isinstance(ordered, RelativeCodec):
-                firsts = () if ordered.first is None else ordered.first.placing.anchors
-                for anchor in (*ordered.placing.anchors, *firsts):
+                for anchor in ordered.anchors:
                     here = anchor.scope == table or (other == table and anchor.scope in ("", "previous"))
                     if here and anchor.column == name:
                         return True
     return False
-
-
-def _numbered(values: pa.Array) -> NDArray[np.unsignedinteger]:
-    """Equal values as equal numbers."""
-    coded = values.dictionary_encode()
-    return np.asarray(coded.indices.fill_null(len(coded.dictionary)), dtype=np.uint64)

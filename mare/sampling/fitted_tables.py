@@ -7,6 +7,7 @@ how far it has come; writing asks for all of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -38,6 +39,8 @@ class Chunk:
     """Of tables that the user gives, which of their rows these are."""
     decoded: dict[str, DecodedTable] = field(default_factory=dict)
     """The values of tables, once somebody has asked for them (`Decoder`)."""
+    lost: Counter[str] = field(default_factory=Counter)
+    """By table, rows that are not there because no value was left that would tell them from their siblings."""
 
     @property
     def rows(self) -> dict[str, int]:

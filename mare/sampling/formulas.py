@@ -32,7 +32,7 @@ from .arithmetic import Column as NumberColumn
 from .arithmetic import evaluate
 from .run import by_position
 from .shaping import shaped
-from .storing import as_text
+from .storing import as_text, take
 from .totals import quantities_of
 
 if TYPE_CHECKING:
@@ -74,15 +74,11 @@ class Formulas:
         order = np.concatenate(steps)
         places = np.full(self.block.rows(self.table), NOWHERE, dtype=np.int64)
         places[order] = np.arange(len(order))
-        whole = pa.concat_arrays(parts)
-        if not len(whole):
-            return pa.nulls(len(places), type=whole.type)
-        return whole.take(pa.array(np.maximum(places, 0), mask=places < 0))
+        return take(pa.concat_arrays(parts), places)
 
     def _steps(self, one_by_one: bool) -> Sequence[Index]:
         """The rows that stay: the first of every sequence, then the others, all at once or position by position."""
-        stays, rows = self.block.staying(self.table), self.block.rows(self.table)
-        living = np.arange(rows, dtype=np.int64) if stays is None else np.flatnonzero(stays).astype(np.int64)
+        living = self.block.living(self.table)
         position = self.block.position(self.table)[living]
         if one_by_one and len(living):
             return [living[step] for step in by_position(position)]
@@ -91,12 +87,9 @@ class Formulas:
     @cached_property
     def before(self) -> Index:
         """Of each row, the one before it in its sequence, or `NOWHERE`."""
-        placed, stays = self.block.placed.tables[self.table], self.block.staying(self.table)
-        at = np.arange(placed.rows, dtype=np.int64) if stays is None else np.flatnonzero(stays).astype(np.int64)
-        here, there = at[:-1], at[1:]
-        follows = (placed.parent[here] == placed.parent[there]) & (placed.position[here] < placed.position[there])
-        before = np.full(placed.rows, NOWHERE, dtype=np.int64)
-        before[there[follows]] = here[follows]
+        here, there = self.block.successive(self.table)
+        before = np.full(self.block.rows(self.table), NOWHERE, dtype=np.int64)
+        before[there] = here
         return before
 
     @cached_property
@@ -135,8 +128,7 @@ class Formulas:
         if anchor.scope == SAME_ROW:
             return values
         if anchor.scope == PREVIOUS_ROW:
-            missing = self.before < 0
-            return values.take(pa.array(np.maximum(self.before, 0), mask=missing))
+            return take(values, self.before)
         rows = np.arange(self.block.rows(self.table), dtype=np.int64)
         return values.take(pa.array(self.block.placed.climb(rows, self.table, home)))
 

@@ -56,6 +56,9 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
     }
     owners = {name: tuple(e.child if e.kind == "owned" else e.parent for e in dag.owners(name)) for name in order}
     apart = {name: distinct_sets(schema, name) for name in own}
+    for name, sets in apart.items():
+        if name in codecs:
+            codecs[name] = replace(codecs[name], apart=tuple(wanted.drawn for wanted in sets if wanted.by_model))
     ordered_by = {
         name: link.order_by
         for name in own

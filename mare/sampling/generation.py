@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray, Codes, RowDraws, purpose_of, smallest_dtype
+from mare.domain import CodeArray, Codes, RowDraws, purpose_of, repeated, smallest_dtype
 from mare.graph.groups import Part
 from mare.graph.modelled import presence
 from mare.relational.coding import told_rooms
@@ -26,7 +26,7 @@ from mare.release import SettledGroup
 
 from .associations import UnrolledRows, agree_on_absence, at_most, unroll
 from .fitted_tables import Chunk, Decoder, FittedTables
-from .possible_codes import REDRAWS, repeated
+from .possible_codes import REDRAWS
 from .row_filling import fill_context, fill_rows, is_looked_at
 from .run import Coded, Run, make_room, placed_under
 
@@ -193,16 +193,7 @@ def _place_unrolled(run: Run, table: str, rows: UnrolledRows, codes: Coded, abov
     for name, values in rows.derived.items():
         drawn = codes["head"].get(name)
         free[name] = (values if drawn is None else np.where(values < 0, drawn, values)).astype(np.uint32)
-    placed = run.tables[table]
-    run.tables[table] = Placed(
-        placed.rows,
-        placed.parent,
-        placed.position,
-        placed.siblings,
-        codes,
-        free=free,
-        targets={VIA: unrolling.vocabulary.places[key]},
-    )
+    run.tables[table] = replace(run.tables[table], codes=codes, free=free, targets={VIA: unrolling.vocabulary.places[key]})
 
 
 def _draw_rest(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.codec.parsing import clocks, is_text, moments, numbers
+from mare.codec.parsing import by_distinct, clocks, is_text, moments, numbers
 from mare.codec.ticks import null_mask
 from mare.errors import SourceError
 from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Numbered, WorkedOut
@@ -108,8 +108,7 @@ def _whole(values: pa.Array) -> pa.Array:
             return values
     elif not (pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_uint64(kind)):
         return values
-    coded = values.dictionary_encode()
-    return pa.array([_whole_number(str(value)) for value in coded.dictionary.to_pylist()], type=pa.int64()).take(coded.indices)
+    return by_distinct(values, lambda value: _whole_number(str(value)), pa.int64())
 
 
 def _whole_number(text: str) -> int | None:

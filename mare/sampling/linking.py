@@ -41,11 +41,14 @@ def find_places(block: ChunkValues, table: str, link: Linked) -> Index:
 
 def draw_from_pool(block: ChunkValues, table: str, link: Linked, rows: Index | None = None, attempt: int = 0) -> Index:
     """Any row of a pool; for these rows, or for all."""
-    pool = block.writer.pools.get(link.table)
-    size = len(next(iter(pool.values()))) if pool is not None else block.rows(link.table)
-    places = block.draws(table, f"refer {link.reference}").at(str(attempt), rows).integers(0, max(1, size))
+    places = block.draws(table, f"refer {link.reference}").at(str(attempt), rows).integers(0, max(1, pool_size(block, link)))
     there = block.present(table, link.reference)
     return places if there is None else np.where(there if rows is None else there[rows], places, NOWHERE)
+
+
+def pool_size(block: ChunkValues, link: Linked) -> int:
+    pool = block.writer.pools.get(link.table)
+    return len(next(iter(pool.values()))) if pool is not None else block.rows(link.table)
 
 
 def _public(block: ChunkValues, table: str, link: Linked) -> Index:

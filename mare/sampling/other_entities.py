@@ -21,6 +21,7 @@ from mare.relational.relations import Words
 from mare.schema.reflection import ReflectedColumn
 
 from .identifiers import fresh_purpose, fresh_values
+from .storing import take
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,11 +82,7 @@ class Collected:
         return first.astype(np.int64), (np.searchsorted(self.whose, entity, side="right") - first).astype(np.int64)
 
     def take(self, column: str, places: Index) -> pa.Array:
-        import pyarrow as pa
-
-        if not self.rows:
-            return pa.nulls(len(places), type=self.columns[column].type)
-        return self.columns[column].take(pa.array(np.maximum(places, 0), mask=places < 0))
+        return take(self.columns[column], places)
 
 
 def draw_another(everyone: Everyone, entity: Index, nullable: bool, draws: RowDraws) -> Index:
@@ -149,10 +146,9 @@ def collected(chunks: Iterator[ChunkValues], wanted: Mapping[str, set[str]]) -> 
     whose: dict[str, list[Index]] = {table: [] for table in wanted}
     columns: dict[tuple[str, str], list[pa.Array]] = {(table, c): [] for table, names in wanted.items() for c in names}
     for values in chunks:
-        alive = values.alive()
+        values.alive()  # works out which rows stay
         for table, names in wanted.items():
-            kept = alive.get(table)
-            rows = np.arange(values.rows(table), dtype=np.int64) if kept is None else np.flatnonzero(kept).astype(np.int64)
+            rows = values.living(table)
             whose[table].append(values.entities(table)[rows])
             for name in names:
                 columns[table, name].append(values.column(table, name).take(pa.array(rows)))

@@ -5,8 +5,9 @@ Asking again draws from the model's own distribution, given that the code is pos
   ever errs; one that looks at nothing does. Where a row must have such a code it gets it;
 - references that lead to no row: the fifth admission of a patient who has three. What nothing can be done for becomes NULL where
   the reference may be;
-- keys with modelled parts: rows of one parent that came out alike. What is still alike is dropped, before anything depends on it.
-  Only a domain that is hardly larger than the list ever comes to that.
+- keys with modelled parts: rows of one parent that came out alike. Where asking again does not help, they get codes that no
+  sibling has: listed ones by how frequent they are, numbers and times next to where they were. What is still alike is dropped,
+  before anything depends on it. Only a domain that is smaller than the list comes to that.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.codec import RelativeCodec, TableCodec
-from mare.domain import CodeArray, Codes, RowDraws
+from mare.codec import ColumnCodec, OrdinalCodec, RelativeCodec, TableCodec
+from mare.codec.category import CategoryCodec, Redrawn
+from mare.domain import CodeArray, Codes, RowDraws, as_generator, move_apart, repeated
 from mare.relational.placing import Index
-from mare.relational.relations import Ranked, Stepped
+from mare.relational.relations import Ranked, Stepped, Words
 
 from .targets import Crowd
 
@@ -133,40 +135,53 @@ def keep_within(drawn: dict[str, CodeArray], limits: Limits, resample: Callable[
     drawn[limits.column] = codes.astype(drawn[limits.column].dtype)
 
 
-def repeated(parent: Index, columns: Sequence[CodeArray], times: int = 1) -> Index:
-    """The rows that have ``times`` earlier ones with the same parent and the same codes."""
-    rows = len(parent)
-    order = np.lexsort((np.arange(rows), *columns, parent))
-    first = np.ones(rows, dtype=bool)
-    if rows:
-        first[1:] = parent[order][1:] != parent[order][:-1]
-        for column in columns:
-            first[1:] |= column[order][1:] != column[order][:-1]
-    run = np.maximum.accumulate(np.where(first, np.arange(rows), 0)) if rows else np.zeros(0, dtype=np.int64)
-    return np.sort(order[np.arange(rows) - run >= times]).astype(np.int64)
+@dataclass(frozen=True)
+class Choice:
+    """The codes that may be given to rows which are alike."""
+
+    size: int
+    """How many: from 0 on."""
+    ordered: bool
+    """Whether neighbours are alike."""
+    weights: tuple[float, ...] = ()
+    """How frequent they are, where that is known."""
+
+
+def choice_of(column: ColumnCodec | Words) -> Choice:
+    """Of a column or a reference to a public table: its ordinary codes, without NULL and the rest of a list."""
+    if isinstance(column, OrdinalCodec):
+        return Choice(column.bins.count, True)
+    if isinstance(column, Words):
+        return Choice(len(column.chosen), False, column.weights)
+    if isinstance(column, CategoryCodec):
+        return Choice(len(column.values), False, column.weights)
+    return Choice(column.size - bool(getattr(column, "nullable", False)), False)
 
 
 def keep_apart(
     parent: Index,
     codes: dict[str, CodeArray],
     names: Sequence[str],
-    sizes: Mapping[str, int],
+    choices: Mapping[str, Choice],
     redraw: Callable[[Index, str], None],
     draws: RowDraws,
-    nulls: Mapping[str, int] | None = None,
+    nulls: Mapping[str, int],
 ) -> Index:
     """Draw rows again until those of one parent differ in ``names``. Returns the rows that still do not.
 
-    ``sizes`` holds those of the names whose codes may be drawn over the whole domain, ``nulls`` the codes that are NULL: which is
+    ``choices`` holds those of the names that may get other codes than the model's, ``nulls`` the codes that are NULL: which is
     like nothing, as databases have it.
     """
 
-    def alike() -> Index:
+    def whole() -> Index:
         known = np.ones(len(parent), dtype=np.bool_)
-        for name, null in (nulls or {}).items():
+        for name, null in nulls.items():
             known &= codes[name] != null
-        whole = np.flatnonzero(known).astype(np.int64)
-        return whole[repeated(parent[whole], [codes[name][whole] for name in names])]
+        return np.flatnonzero(known).astype(np.int64)
+
+    def alike() -> Index:
+        among = whole()
+        return among[repeated(parent[among], [codes[name][among] for name in names])]
 
     rows = alike()
     for attempt in range(REDRAWS):
@@ -174,10 +189,19 @@ def keep_apart(
             return rows
         redraw(rows, str(attempt))
         rows = alike()
-    for attempt in range(AT_RANDOM):
+    listed = {name: Redrawn(c.size, c.weights) for name, c in choices.items() if c.size and not c.ordered}
+    for attempt in range(AT_RANDOM if listed else 0):
         if not len(rows):
             return rows
-        for name in sizes:
-            codes[name][rows] = draws.at(f"{name} {attempt}", rows).integers(0, sizes[name])
+        for name, rest in listed.items():
+            codes[name][rows] = rest.pick(draws.at(f"{name} {attempt}", rows).random())
+        rows = alike()
+    if len(rows) and choices:
+        values = {name: codes[name].astype(np.int64) for name in names}
+        zeros = np.zeros(len(parent), dtype=np.int64)
+        ends = {name: (zeros, zeros + choice.size - 1) for name, choice in choices.items()}
+        move_apart(parent, values, ends, whole(), as_generator(draws))
+        for name in choices:
+            codes[name][:] = values[name]
         rows = alike()
     return rows

@@ -17,14 +17,14 @@ from mare.domain import CodeArray, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
 from mare.relational.coding import siblings_in
 from mare.relational.placing import NOWHERE, Index, Placed, written_codes
-from mare.relational.relations import Stepped
+from mare.relational.relations import Ranked, Stepped, Words
 from mare.relational.sharing import rows_above
 from mare.release import SettledGroup
 from mare.schema.condition_grammar import comparisons_in
 
 from .ending import EndOfSequences
 from .fitted_tables import Chunk, Decoder, FittedTables, decoding_draws
-from .possible_codes import REDRAWS, keep_apart
+from .possible_codes import REDRAWS, choice_of, keep_apart
 from .redrawing import redraw_rest, redraw_rows
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
 from .targets import LastOfItem, step_targets
@@ -189,16 +189,27 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
 
         # What was unrolled with its key is drawn over its domain at once: its model has spoken for the whole list.
         columns = run.made.codecs[table].columns
-        sizes = {name: columns[name].size for name in wanted.drawn if name in columns}
-        related = run.related(table)
+        related, shared = run.related(table), {held.column for held in run.made.codecs[table].shared}
         coded = {name: related.reference(name) or columns.get(name) for name in wanted.drawn}
+        choices = {
+            name: choice_of(column)
+            for name, column in coded.items()
+            if name not in shared and (name in columns or _is_drawn_word(placed, name, column))
+            if column is not None and not isinstance(column, Ranked | Stepped)
+        }
         nulls = {
             name: column.size - 1 for name, column in coded.items() if column is not None and getattr(column, "nullable", False)
         }
         draws = RowDraws(run.keys[table], purpose_of(f"{label} {table}"))
-        gone = keep_apart(placed.parent, codes, wanted.drawn, sizes, redraw, draws, nulls)
+        gone = keep_apart(placed.parent, codes, wanted.drawn, choices, redraw, draws, nulls)
         if len(gone):
+            run.chunk.lost[table] += len(gone)
             run.drop(table, gone)
+
+
+def _is_drawn_word(placed: Placed, name: str, column: object) -> bool:
+    """Whether the code alone says which public row a reference leads to: not that of an association, which has its place."""
+    return isinstance(column, Words) and any(name in placed.codes[part] for part in OWN_PARTS)
 
 
 def _look_back(groups: Sequence[SettledGroup]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import CodeArray, Codes, EvenDraws, Keys, RowDraws, child_keys, purpose_of, smallest_dtype
+from mare.domain import CodeArray, Codes, EvenDraws, Keys, RowDraws, child_keys, even_bits, purpose_of, smallest_dtype
 from mare.graph.groups import Part
 from mare.relational.placing import Index, Placed, PlacedTables, place_children
 from mare.relational.relations import Ranked, Stepped, TableRelations, pace_codes
@@ -92,7 +92,8 @@ class Run:
             keys = self.keys[space][rows]
             # What stands once for an entity decides how much there will be of everything else: no noise that can be spared.
             if space == self.made.tables[0]:
-                return ask(model, history, EvenDraws(keys, self.entities[rows], purpose_of(purpose), self.seed))
+                size = even_bits(self.made.plan.entities)
+                return ask(model, history, EvenDraws(keys, self.entities[rows], purpose_of(purpose), self.seed, size))
             return ask(model, history, RowDraws(keys, purpose_of(purpose)))
         entities = self.entities[self.whose(space, rows)]
         if self.some and group.table == self.made.tables[0]:

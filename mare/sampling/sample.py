@@ -8,6 +8,7 @@ Entities go through in chunks, each through all tables, so memory does not grow 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from mare.errors import PlanError, ReleaseError
 from mare.finding import Location, open_sink
 from mare.ports import Sink, SinkTable, Watch
 from mare.relational.filling import linked_columns
+from mare.relational.uniqueness import distinct_sets
 from mare.release import Release, load_release
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable
@@ -73,14 +75,17 @@ class Sampling:
     notes: tuple[str, ...] = ()
     """What the person at the keyboard should know."""
 
-    def batches(self, progress: Progress | None = None) -> Iterator[dict[str, pa.RecordBatch]]:
-        """The synthetic rows: public tables and pools first, then a chunk of entities at a time."""
+    def batches(self, progress: Progress | None = None, lost: Counter[str] | None = None) -> Iterator[dict[str, pa.RecordBatch]]:
+        """The synthetic rows: public tables and pools first, then a chunk of entities at a time. ``lost`` is told, by table, how
+        many could not be told from their siblings, and so are not there."""
         meter = Meter(self.entities, progress)
         meter.came_out(0)
         if self.apart:
             yield dict(self.apart)
         job, meter = who_there_is(self.job, meter, self.chunks)
         yield from stream_batches(job, meter, self.chunks, self.threads)
+        if lost is not None:
+            lost.update(meter.lost)
 
 
 def start(release: Release, options: SampleOptions | None = None, watch: Watch | None = None) -> Sampling:
@@ -100,7 +105,8 @@ def start(release: Release, options: SampleOptions | None = None, watch: Watch |
         entity = release.schema.entity_name or ""
         condition = entity_condition(asked.where, release.schema, ready.writer.codecs.get(entity))
     job = Job(ready.fitted, ready.writer, asked.seed, condition)
-    threads = default_threads() if asked.threads is None else asked.threads
+    # Beyond four threads the writing of one sink is what takes time.
+    threads = min(4, os.cpu_count() or 1) if asked.threads is None else asked.threads
     sizes = chunk_sizes(release, ready.fitted, asked.chunk)
     return Sampling(release, job, ready.apart, entities, sizes, threads, notes)
 
@@ -113,11 +119,6 @@ def _orphans(release: Release) -> tuple[str, ...]:
         "(orphans: entity), but how many there were was not measured, so none are made."
         for name in tables
     )
-
-
-def default_threads() -> int:
-    """As many as there are processors, up to four: beyond that the writing of one sink is what takes time."""
-    return min(4, os.cpu_count() or 1)
 
 
 def sample(
@@ -171,11 +172,27 @@ def pour(sampling: Sampling, sink: Sink, progress: Progress | None = None) -> Po
     release = sampling.release
     written = {table.name: 0 for table in release.tables}
     sink.create(sink_tables(release.schema, release.tables), release.id)
-    for batches in sampling.batches(progress):
+    lost = Counter[str]()
+    for batches in sampling.batches(progress, lost):
         for table, batch in batches.items():
             sink.write(table, batch)
             written[table] += batch.num_rows
-    return Poured(written, sampling.notes)
+    return Poured(written, (*sampling.notes, *_lost_rows(release.schema, written, lost)))
+
+
+def _lost_rows(schema: Schema, written: Mapping[str, int], lost: Mapping[str, int]) -> tuple[str, ...]:
+    """A note for each table that has fewer rows than were drawn for it, because a key holds."""
+    notes = []
+    for table, rows in lost.items():
+        if rows:
+            sets = [wanted.columns for wanted in distinct_sets(schema, table)]
+            keys = " or ".join(f"[{', '.join(columns)}]" for columns in sets)
+            notes.append(
+                f"{table}: {rows:,} of {rows + written[table]:,} rows that were drawn are left out, with all that depends on "
+                f"them: no value of {keys} was left that no other row of the same parent has. A wider range or a longer list "
+                "leaves room; where a value follows the row before, `strict: true` does."
+            )
+    return tuple(notes)
 
 
 def sink_tables(schema: Schema, tables: Sequence[ReflectedTable]) -> list[SinkTable]:

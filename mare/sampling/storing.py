@@ -6,10 +6,12 @@ source's kind, so a target with its types takes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mare.codec.parsing import formatted, is_text, numbers, whole_numbers
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.codec.parsing import by_distinct, formatted, is_text, numbers, whole_numbers
 from mare.schema.columns import AnyColumn
 from mare.schema.columns.boolean import TRUE_WORDS
 from mare.schema.reflection import ReflectedColumn
@@ -119,20 +121,27 @@ def as_text(values: pa.Array, described: AnyColumn | None = None) -> pa.Array:
         form = None if described is None else described.number_text
         mark = "." if described is None else described.decimal_mark
         if form is not None:
-            return pc.replace_substring(by_distinct(values, form.format), ".", mark)
+            return pc.replace_substring(by_distinct(values, form.format, pa.string()), ".", mark)
         small = pc.less(pc.abs(values), _WHOLE_FLOATS)
         whole = pc.and_(small, pc.equal(pc.round(values), values))
         without = pc.if_else(whole, values, 0.0).cast(pa.int64(), safe=False).cast(pa.string())
         decimals = pc.replace_substring(values.cast(pa.string()), ".", mark)
         return pc.if_else(pc.fill_null(whole, False), without, decimals)
     if pa.types.is_duration(kind):
-        return by_distinct(values, str)
+        return by_distinct(values, str, pa.string())
     return values.cast(pa.string())
 
 
-def by_distinct(values: pa.Array, written: Callable[[object], str]) -> pa.Array:
-    """Texts of values, each written once however often it occurs; NULL stays NULL."""
+def take(values: pa.Array, places: NDArray[np.int64]) -> pa.Array:
+    """Values at these places; NULL where a place is negative."""
     import pyarrow as pa
 
+    if not len(values):
+        return pa.nulls(len(places), type=values.type)
+    return values.take(pa.array(np.maximum(places, 0), mask=places < 0))
+
+
+def numbered(values: pa.Array) -> NDArray[np.int64]:
+    """Equal values as equal numbers; NULL is the last."""
     coded = values.dictionary_encode()
-    return pa.array([written(value) for value in coded.dictionary.to_pylist()], type=pa.string()).take(coded.indices)
+    return np.asarray(coded.indices.fill_null(len(coded.dictionary)), dtype=np.int64)

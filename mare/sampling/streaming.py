@@ -13,10 +13,10 @@ from the plan and its noisy sizes alone.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,6 +81,8 @@ class Meter:
     """How much of the whole sample was done before this pass."""
     weight: float = 1.0
     """How much of the whole sample this pass is."""
+    lost: Counter[str] = field(default_factory=Counter)
+    """By table, the rows that could not be told from their siblings, and so are not there."""
     _out: int = 0
 
     def halves(self) -> tuple[Meter, Meter]:
@@ -88,8 +90,9 @@ class Meter:
         half = self.weight / 2
         return Meter(self.entities, self.progress, self.base, half), Meter(self.entities, self.progress, self.base + half, half)
 
-    def came_out(self, entities: int) -> None:
-        """So many more entities are done. A pass that has to be made again does not count again."""
+    def came_out(self, entities: int, lost: Mapping[str, int] | None = None) -> None:
+        """So many more entities are done, without rows that had to go. A pass that has to be made again does not count again."""
+        self.lost.update(lost or {})
         self._out = min(self.entities, self._out + entities)
         if self.progress is not None:
             self.progress(self.entities * self.base + self.weight * self._out, self.entities)
@@ -217,14 +220,14 @@ def _one_by_one(job: Job, meter: Meter, sizes: ChunkSizes) -> Iterator[Batches]:
     for entities in chunks_of(job, meter, sizes):
         chunk = job.generate(entities)
         yield job.write(chunk, starts)
-        meter.came_out(len(entities))
+        meter.came_out(len(entities), chunk.lost)
         starts = _after(starts, chunk)
 
 
 def _side_by_side(job: Job, meter: Meter, chunks: Iterator[Index], pool: ThreadPoolExecutor, ahead: int) -> Iterator[Batches]:
     starts: dict[str, int] = {}
     generating: deque[Future[Chunk]] = deque()
-    writing: deque[tuple[int, Future[Batches]]] = deque()
+    writing: deque[tuple[int, Counter[str], Future[Batches]]] = deque()
     more = True
     while True:
         while more and len(generating) + len(writing) < ahead:
@@ -235,12 +238,12 @@ def _side_by_side(job: Job, meter: Meter, chunks: Iterator[Index], pool: ThreadP
                 generating.append(pool.submit(job.generate, entities))
         if generating and (not writing or generating[0].done()):
             chunk = generating.popleft().result()
-            writing.append((len(chunk.entities), pool.submit(job.write, chunk, starts)))
+            writing.append((len(chunk.entities), chunk.lost, pool.submit(job.write, chunk, starts)))
             starts = _after(starts, chunk)
         elif writing:
-            size, written = writing.popleft()
+            size, lost, written = writing.popleft()
             yield written.result()
-            meter.came_out(size)
+            meter.came_out(size, lost)
         else:
             return
 

@@ -12,6 +12,8 @@ import numpy as np
 from mare.codec.ticks import microseconds, null_mask
 from mare.relational.placing import NOWHERE, Index
 
+from .storing import take
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -28,8 +30,7 @@ def total(block: ChunkValues, table: str, how: str, below: str, column: str | No
     """For each row of a table, the rows of one below it in one value. NULLs do not count."""
     import pyarrow as pa
 
-    stays, above = block.staying(below), block.rows(table)
-    rows = np.arange(block.rows(below), dtype=np.int64) if stays is None else np.flatnonzero(stays).astype(np.int64)
+    rows, above = block.living(below), block.rows(table)
     under = block.placed.climb(rows, below, table)
     if how == "count" or column is None:
         return pa.array(np.bincount(under, minlength=above).astype(np.int64))
@@ -50,15 +51,11 @@ def total(block: ChunkValues, table: str, how: str, below: str, column: str | No
 
 def _picked(values: pa.Array, rows: Index, under: Index, above: int, *, last: bool) -> pa.Array:
     """The value in the first or the last of the rows under each row above; NULL where there is none."""
-    import pyarrow as pa
-
     order = np.argsort(under, kind="stable")
     at = np.full(above, NOWHERE, dtype=np.int64)
     chosen = order if last else order[::-1]
     at[under[chosen]] = rows[chosen]  # of several, the one that is written last stays
-    if not len(values):
-        return pa.nulls(above, type=values.type)
-    return values.take(pa.array(np.maximum(at, 0), mask=at < 0))
+    return take(values, at)
 
 
 def _comparable(values: pa.Array) -> np.ndarray:

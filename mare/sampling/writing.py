@@ -35,7 +35,7 @@ from .given import GivenTables
 from .identifiers import fresh_purpose, fresh_values, person_purpose
 from .linking import find_places, given_to_owned
 from .other_entities import Everyone
-from .storing import as_stored, as_text
+from .storing import as_stored, as_text, take
 from .widths import within_width
 
 if TYPE_CHECKING:
@@ -122,6 +122,18 @@ class ChunkValues:
     def staying(self, table: str) -> NDArray[np.bool_] | None:
         """The rows that stay, once that is known; None where all do."""
         return (self._alive or {}).get(table)
+
+    def living(self, table: str) -> Index:
+        """The places of the rows that stay, as far as that is known."""
+        stays = self.staying(table)
+        return np.arange(self.rows(table), dtype=np.int64) if stays is None else np.flatnonzero(stays).astype(np.int64)
+
+    def successive(self, table: str) -> tuple[Index, Index]:
+        """Of the rows that stay, those that another follows in its sequence, and the ones that follow them."""
+        placed, at = self.placed.tables[table], self.living(table)
+        here, there = at[:-1], at[1:]
+        follows = (placed.parent[here] == placed.parent[there]) & (placed.position[here] < placed.position[there])
+        return here[follows], there[follows]
 
     def position(self, table: str) -> Index:
         """Of each row, its place among its siblings; of those that stay, among them."""
@@ -277,15 +289,6 @@ class ChunkValues:
             return with_strangers(held, strangers, places - public.rows.num_rows) if strangers else held
         pool = self.writer.pools.get(link.table)
         return take(pool[link.column] if pool is not None else self.column(link.table, link.column), places)
-
-
-def take(values: pa.Array, places: NDArray[np.int64]) -> pa.Array:
-    """Values at these places; NULL where a place is negative."""
-    import pyarrow as pa
-
-    if not len(values):
-        return pa.nulls(len(places), type=values.type)
-    return values.take(pa.array(np.maximum(places, 0), mask=places < 0))
 
 
 def with_strangers(held: pa.Array, strangers: Sequence[str], which: NDArray[np.int64]) -> pa.Array:

@@ -1,6 +1,7 @@
 """`Calendar`: between which days everything happens. Bounds of every date and moment that says none of its own.
 
-It is written once, for the whole file, and stands in each column as soon as the schema is built: nobody else knows of it.
+It is written once, for the whole file, and stands in each column as soon as the schema is built: nobody else knows of it. Bounds
+that a column has, of its own or from here, also say where a sequence begins that does not say it.
 """
 
 from __future__ import annotations
@@ -48,9 +49,13 @@ def _table(table: object, ends: dict[str, date]) -> object:
 
 
 def _column(column: object, ends: dict[str, date]) -> object:
-    if not isinstance(column, dict) or column.get("type") not in ("date", "datetime") or column.get("determined") is not None:
+    if not isinstance(column, dict) or column.get("determined") is not None:
         return column
     start = column["during"][0] if isinstance(column.get("during"), list) and column["during"] else column.get("after")
+    if column.get("type") in ("integer", "number"):
+        return _begun(column, start)
+    if column.get("type") not in ("date", "datetime"):
+        return column
     anchored = start is not None or column.get("before") is not None
     if column.get("learn") and not anchored:
         return column  # its own bounds are asked for: a date of birth is no event
@@ -62,11 +67,15 @@ def _column(column: object, ends: dict[str, date]) -> object:
     if column.get("max") is None and "max" in ends and (low is None or ends["max"] >= low):
         # The last day counts as a whole.
         bounds["max"] = f"{ends['max']} 23:59:59" if moment else ends["max"].isoformat()
-    bounded = {**column, **bounds}
+    return _begun({**column, **bounds}, start)
+
+
+def _begun(column: dict[str, object], start: object) -> dict[str, object]:
+    """A sequence that does not say how it begins begins between its own bounds."""
     follows = isinstance(start, str) and start.startswith(f"{PREVIOUS_ROW}.")
-    if follows and column.get("first") is None and bounded.get("min") is not None and bounded.get("max") is not None:
-        bounded["first"] = {"min": bounded["min"], "max": bounded["max"]}
-    return bounded
+    if not follows or column.get("first") is not None or column.get("min") is None or column.get("max") is None:
+        return column
+    return {**column, "first": {"min": column["min"], "max": column["max"]}}
 
 
 def _day(value: object) -> date | None:

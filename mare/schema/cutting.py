@@ -97,7 +97,8 @@ _TABLE = re.compile(r"^  (\w+):(?! *\{ignore: true\})", re.MULTILINE)
 
 def _header(label: str, reflection: Reflection, cut: Cut) -> Iterator[str]:
     yield f"# yaml-language-server: $schema={JSON_SCHEMA}"
-    yield f"# {label}, cut down by `mare init --like` to what {reflection.label} has. No value was read."
+    yield f"# {label}, cut down by `mare init --like` to what {reflection.label} has."
+    yield f"# {reflection.what_was_read}"
     for line in cut.told:
         yield from (f"# - {part}" if n == 0 else f"#   {part}" for n, part in enumerate(_wrapped(line)))
     yield "#"

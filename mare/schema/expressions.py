@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .condition_grammar import Condition, comparisons_in, parse_condition
+from .condition_grammar import Condition, parse_condition
 
 FUNCTIONS = ("if", "round", "abs", "min", "max", "floor", "ceil", "log", "exp", "sqrt", "coalesce")
 """What an expression may call."""
@@ -57,11 +57,6 @@ class Expression:
     def bare(self) -> tuple[str, ...]:
         """Those of them that make the result NULL where they are: all that stand in no `coalesce`."""
         return tuple(dict.fromkeys(_names(self.body, "coalesce")))
-
-    @property
-    def tested(self) -> tuple[str, ...]:
-        """The columns that its conditions are about."""
-        return tuple(dict.fromkeys(test.column for condition in self.conditions for test in comparisons_in(condition)))
 
 
 def parse_expression(text: str) -> Expression:

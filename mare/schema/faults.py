@@ -21,7 +21,7 @@ class Fault:
     """What is allowed and what to write."""
     severity: Literal["error", "unsettled", "info"] = "error"
     """``error``: the schema contradicts itself and does not load. ``unsettled``: a draft, it loads but cannot be planned.
-    ``info``: worth knowing, nothing has to be done (only a source gives these)."""
+    ``info``: worth knowing, it loads and can be planned (what a source says, what was peeked)."""
     line: int | None = None
     """Line of the YAML file, from 1."""
 

@@ -91,7 +91,9 @@ def read_source(source: str | Path) -> tuple[str, str]:
         return _TEXT, source
     path = Path(source)
     if not is_there(path) or not path.is_file():
-        path = _ready(str(source)) or _refuse(path)
+        from .ready import find
+
+        path = find(str(source)) or _refuse(path)
     try:
         return str(source), path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -107,12 +109,6 @@ def _semantic_faults(schema: Schema) -> list[Fault]:
     from .checks import find_faults
 
     return list(find_faults(schema))
-
-
-def _ready(name: str) -> Path | None:
-    from .ready import find
-
-    return find(name)
 
 
 def _refuse(path: Path) -> Path:

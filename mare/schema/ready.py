@@ -26,7 +26,6 @@ class ReadySchema:
     """Whom it protects."""
     tables: int
     """How many tables it fills or keeps; the ignored ones do not count."""
-    path: Path
 
 
 def folder() -> Path:
@@ -55,12 +54,10 @@ def _describe(name: str) -> ReadySchema:
     # Imported here: loading asks this module for `find`.
     from .loading import load_schema
 
-    path = folder() / f"{name}{SUFFIX}"
-    schema = load_schema(path)
+    schema = load_schema(folder() / f"{name}{SUFFIX}")
     return ReadySchema(
         name=name,
         summary=(schema.description or "").strip().partition("\n")[0],
         entity=schema.entity_name or "",
         tables=sum(not table.ignore for table in schema.tables.values()),
-        path=path,
     )

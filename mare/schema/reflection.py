@@ -187,6 +187,15 @@ class Reflection:
     label: str
     tables: tuple[ReflectedTable, ...]
     left_out: tuple[LeftOut, ...] = field(default=())
+    by_headers: bool = False
+    """Whether names come from the first lines of files: whoever drafts compares these with the rows below (`ports.Headed`)."""
+
+    @property
+    def what_was_read(self) -> str:
+        """What a draft has looked at, for people."""
+        if self.by_headers:
+            return "Of CSV files, rows below the header were compared with it, to see that it is none; no value was kept."
+        return "No value was read."
 
     def __iter__(self) -> Iterator[ReflectedTable]:
         return iter(self.tables)
@@ -212,6 +221,5 @@ class Peek:
     values: tuple[Value, ...] | None = None
     min: Bound | None = None
     max: Bound | None = None
-    has_null: bool = False
     reading: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     """How its texts are written, where that has to be said: fields of the schema (`format`, `decimal`, `nulls`)."""

@@ -238,7 +238,7 @@ def place_of(location: Sequence[str | int]) -> Place:
             kind = members[step] if isinstance(step, int) and step < len(members) and members[-1] is not ... else members[0]
             path.append(step)
         elif get_origin(kind) in (Union, UnionType):
-            if (member := _tagged(kind, step)) is not None:
+            if (member := members_of(kind).get(str(step))) is not None:
                 kind = member
             else:
                 union, kind = tuple(path), _labelled(kind, step)
@@ -276,10 +276,6 @@ def _bare(kind: object) -> object:
         if len(members) == 1:
             return _bare(members[0])
     return kind
-
-
-def _tagged(union: object, step: str | int) -> type[BaseModel] | None:
-    return members_of(union).get(str(step))
 
 
 def _labelled(union: object, label: str | int) -> object:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import lru_cache
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -40,7 +41,7 @@ def read_nodes(text: str) -> PlainDocument:
     """Never raises for bad YAML: the faults are in the result."""
     document = PlainDocument()
     try:
-        document.root = YAML(typ="safe", pure=True).compose(text)
+        document.root = _composed(text)
     except (YAMLError, ValueError, RecursionError) as error:
         document.faults.append(_not_yaml(error, text))
         return document
@@ -55,6 +56,14 @@ def read_nodes(text: str) -> PlainDocument:
         return document
     document.data = _Reader(document).value(document.root, ())
     return document
+
+
+@lru_cache(maxsize=32)
+def _composed(text: str) -> Node | None:
+    """Nearly all the time of loading goes here, and one text is read again and again: by each verb of a session, and by
+    whatever compares a source with the ready schemas. Nobody changes nodes."""
+    root: Node | None = YAML(typ="safe", pure=True).compose(text)
+    return root
 
 
 def _expanded(node: Node, known: dict[int, int]) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from hashlib import sha256
 from pathlib import Path
@@ -21,7 +20,7 @@ from mare.errors import InternalError, SchemaError
 
 from .schema import Schema
 from .structure import build_schema
-from .yaml_nodes import Plain, PlainDocument, read_nodes
+from .yaml_nodes import Plain, read_nodes
 
 WIDTH = 120
 
@@ -167,15 +166,6 @@ def _number(value: float) -> str:
     return f"{digits}.0e{power}" if exponent and "." not in digits else f"{digits}{exponent}{power}"
 
 
-@dataclass(frozen=True)
-class _Splice:
-    """Characters ``start`` … ``end`` of the text give way to ``text``."""
-
-    start: int
-    end: int
-    text: str
-
-
 def rewrite_schema(source: str | Path, schema: Schema) -> str:
     """The text of `source` with its values changed to those of `schema`."""
     from .loading import read_source
@@ -190,7 +180,8 @@ def rewrite_schema(source: str | Path, schema: Schema) -> str:
     edits = _Edits(text)
     edits.mapping(document.root, plain_schema(before), plain_schema(schema), 0)
     rewritten = edits.applied()
-    if _reads_as(read_nodes(rewritten), schema):
+    again = read_nodes(rewritten)
+    if not again.faults and build_schema(again.data)[0] == schema:
         return rewritten
     # Aliases and merge keys share one piece of text between several places, which cannot be changed for one of them.
     return _leading_comment(text) + dump_schema(schema)
@@ -209,10 +200,6 @@ def rewrite_plain(text: str, after: Plain) -> str:
     return _leading_comment(text) + _page(after)
 
 
-def _reads_as(document: PlainDocument, schema: Schema) -> bool:
-    return not document.faults and build_schema(document.data)[0] == schema
-
-
 def _leading_comment(text: str) -> str:
     lines = text.splitlines(keepends=True)
     kept = 0
@@ -229,16 +216,17 @@ class _Edits:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.splices: list[_Splice] = []
+        self.splices: list[tuple[int, int, int, str]] = []
+        """Start, end and number of each, and what these characters give way to."""
 
     def applied(self) -> str:
         text = self.text
-        for _, splice in sorted(enumerate(self.splices), key=lambda s: (s[1].start, s[1].end, s[0]), reverse=True):
-            text = text[: splice.start] + splice.text + text[splice.end :]
+        for start, end, _, new in sorted(self.splices, reverse=True):
+            text = text[:start] + new + text[end:]
         return text
 
     def put(self, start: int, end: int, text: str) -> None:
-        self.splices.append(_Splice(start, end, text))
+        self.splices.append((start, end, len(self.splices), text))
 
     def mapping(self, node: MappingNode, before: Mapping[str, object], after: Mapping[str, object], depth: int) -> None:
         entries = {str(key.value): (key, value) for key, value in node.value}

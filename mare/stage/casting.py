@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mare.codec import is_kept_as_text
 from mare.codec.parsing import is_text_type
-from mare.schema.columns import AnyColumn, Raw
+from mare.schema.columns import AnyColumn, Datetime, Raw
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +31,15 @@ def typed(column: str, declared: AnyColumn | None, raw: pa.DataType, *, for_valu
     if for_value and is_kept_as_text(declared):
         return declared.kept_text_sql(as_text(column, raw))
     return declared.read_sql(column, _kind(raw), spelled=spelled) or as_text(column, raw)
+
+
+def is_as_declared(declared: AnyColumn | None, raw: pa.DataType, *, for_value: bool) -> bool:
+    """Whether `typed` would change nothing: a text that stays one, a moment that no format says how to read."""
+    import pyarrow as pa
+
+    if isinstance(declared, Datetime) and declared.format is None and not (for_value and is_kept_as_text(declared)):
+        return bool(raw == pa.timestamp("us"))  # which sources give from the year 1 to 9999: none is infinite
+    return bool(raw == pa.string()) and typed("c", declared, raw, for_value=for_value) == as_text("c", raw)
 
 
 def says_its_text(declared: AnyColumn, raw: pa.DataType) -> bool:

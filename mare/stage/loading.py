@@ -29,7 +29,7 @@ from mare.ports import compared
 from mare.schema.columns import AnyColumn, Identifier
 from mare.schema.reflection import Reflection
 
-from .casting import as_text, order_number, order_text, says_its_text, sql_type, typed
+from .casting import as_text, is_as_declared, order_number, order_text, says_its_text, sql_type, typed
 from .needs import TableNeeds
 
 if TYPE_CHECKING:
@@ -139,41 +139,81 @@ def load_rows(
     batches: Iterable[pa.RecordBatch],
     key: bytes = b"",
     reading: Reading | None = None,
-    *,
-    hashed: bool = True,
 ) -> Odd:
     """Stage the batches, which hold what ``reading`` asks for, as ``table``; an empty source gives an empty table.
 
-    Each row gets a hash ``h`` of everything that is staged of it, under ``key``, unless nobody will look at it.
+    Each row gets a hash ``h`` of everything that is staged of it, under ``key``.
     """
-    reading = reading or Reading()
-    columns = list(reading.columns(needs))
-    place = {name: f"c{i}" for i, name in enumerate(columns)}
     names = [staged for staged, _, _ in staged_columns(needs)]
     created = False
     unread, undecoded = Counter[str](), Counter[str]()
-    spelled = {place[name] for name in columns if name in reading.inferred}
-    renamed = (_plain(batch.select(columns).rename_columns(list(place.values())), spelled) for batch in batches)
-    for stretch in _stretches(renamed):
-        stretch, lettered, garbled = _lettered(stretch, place)
-        held = _held(needs, lettered, stretch.schema, reading)
-        select = _select(needs, place, lettered, stretch.schema, reading, held)
-        rewritten = "".join(f", {column.plain} AS {column.name}" for column in held.values() if column.plain is not None)
-        batch = f"(SELECT *{rewritten} FROM batch)" if rewritten else "batch"
-        connection.register("batch", stretch)
+    # Hashed twice: the first hash ends in an exclusive or with the last column, by which some values would always win.
+    hash_of = f"hash(hash({', '.join(['$1', *names])}))"
+    for stretch in typed_stretches(needs, batches, reading or Reading()):
+        connection.register("batch", stretch.rows)
         verb = f"INSERT INTO {table}" if created else f"CREATE TABLE {table} AS"
-        # Hashed twice: the first hash ends in an exclusive or with the last column, by which some values would always win.
-        hash_of = f"hash(hash({', '.join(['$1', *names])}))" if hashed else "hash($1)"
-        connection.execute(f"{verb} SELECT *, {hash_of} AS h FROM (SELECT {select} FROM {batch})", [key.hex()])
-        unread.update(_unread(connection, needs, held, batch))
-        undecoded.update({name: count for name, count in garbled.items() if name in needs.columns})
+        select = ", ".join(f"{expression} AS {staged}" for staged, expression in stretch.columns.items()) or "0 AS nothing"
+        connection.execute(f"{verb} SELECT *, {hash_of} AS h FROM (SELECT {select} FROM {stretch.relation})", [key.hex()])
+        unread.update(stretch.count_unread(connection))
+        undecoded.update(stretch.undecoded)
         connection.unregister("batch")
         created = True
     if not created:
-        types = [(staged, sql_type(declared, for_value=staged[0] == "v")) for staged, _, declared in staged_columns(needs)]
-        columns = [f"{staged} {'BOOLEAN' if staged[0] == 'e' else kind}" for staged, kind in types] or ["nothing INTEGER"]
+        columns = [f"{staged} {kind}" for staged, kind in empty_columns(needs)]
         connection.execute(f"CREATE TABLE {table} ({', '.join([*columns, 'h UBIGINT'])})")
     return Odd(unread, undecoded)
+
+
+def empty_columns(needs: TableNeeds) -> list[tuple[str, str]]:
+    """The staged columns of a source without rows, and their types."""
+    types = [(staged, sql_type(declared, for_value=staged[0] == "v")) for staged, _, declared in staged_columns(needs)]
+    return [(staged, "BOOLEAN" if staged[0] == "e" else kind) for staged, kind in types] or [("nothing", "INTEGER")]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Some rows as the source gave them, and what is staged of them."""
+
+    rows: pa.Table
+    relation: str
+    """What the expressions are of, once the rows are registered as ``batch``."""
+    columns: Mapping[str, str]
+    """By staged name, the expression."""
+    given: Mapping[str, str]
+    """Of those whose expression changes nothing, the column of the rows."""
+    whole_keys: Mapping[str, str]
+    """Of keys whose texts are those of whole numbers, the column that has the numbers."""
+    unread: Mapping[str, str]
+    """By name, the expression that counts what its type cannot hold."""
+    undecoded: Mapping[str, int]
+
+    def count_unread(self, connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+        if not self.unread:
+            return {}
+        (row,) = connection.execute(f"SELECT {', '.join(self.unread.values())} FROM {self.relation}").fetchall()
+        return dict(zip(self.unread, map(int, row), strict=True))
+
+
+def typed_stretches(needs: TableNeeds, batches: Iterable[pa.RecordBatch], reading: Reading) -> Iterator[Stretch]:
+    """The batches, which hold what ``reading`` asks for, some at a time."""
+    columns = list(reading.columns(needs))
+    place = {name: f"c{i}" for i, name in enumerate(columns)}
+    spelled = {place[name] for name in columns if name in reading.inferred}
+    renamed = (_plain(batch.select(columns).rename_columns(list(place.values())), spelled) for batch in batches)
+    for rows in _stretches(renamed):
+        rows, lettered, garbled = _lettered(rows, place)
+        held = _held(needs, lettered, rows.schema, reading)
+        rewritten = "".join(f", {column.plain} AS {column.name}" for column in held.values() if column.plain is not None)
+        expressions, given, whole_keys = _expressions(needs, place, lettered, rows.schema, reading, held)
+        yield Stretch(
+            rows=rows,
+            relation=f"(SELECT *{rewritten} FROM batch)" if rewritten else "batch",
+            columns=expressions,
+            given=given,
+            whole_keys=whole_keys,
+            unread=_unread(needs, held),
+            undecoded={name: count for name, count in garbled.items() if name in needs.columns},
+        )
 
 
 def _stretches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -221,7 +261,7 @@ def _held(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: R
     return held
 
 
-def _unread(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, held: Mapping[str, _Held], batch: str) -> dict[str, int]:
+def _unread(needs: TableNeeds, held: Mapping[str, _Held]) -> dict[str, str]:
     """Only text may say nothing: everything else has a type already."""
     unread = {}
     for name in needs.values:
@@ -229,10 +269,7 @@ def _unread(connection: duckdb.DuckDBPyConnection, needs: TableNeeds, held: Mapp
         cast = typed(column.name, needs.described[name], column.raw, for_value=True, spelled=column.spelled)
         if is_text_type(column.raw) and cast != as_text(column.name, column.raw):
             unread[name] = f"count({column.name}) - count({cast})"
-    if not unread:
-        return {}
-    (row,) = connection.execute(f"SELECT {', '.join(unread.values())} FROM {batch}").fetchall()
-    return dict(zip(unread, map(int, row), strict=True))
+    return unread
 
 
 def _lettered(batch: pa.Table, place: dict[str, str]) -> tuple[pa.Table, dict[str, str], dict[str, int]]:
@@ -246,28 +283,39 @@ def _lettered(batch: pa.Table, place: dict[str, str]) -> tuple[pa.Table, dict[st
     return batch, lettered, garbled
 
 
-def _select(
+def _expressions(
     needs: TableNeeds,
     place: dict[str, str],
     lettered: dict[str, str],
     arrow: pa.Schema,
     reading: Reading,
     held: Mapping[str, _Held],
-) -> str:
-    parts = []
+) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """By staged name what it is of the rows; where that is a column as it stands there, which; and of keys that are the texts of
+    whole numbers, the column that has these."""
+    import pyarrow as pa
+
+    expressions, given, whole_keys = dict[str, str](), dict[str, str](), dict[str, str]()
     public = {f"r{n}_{i}" for n, link in enumerate(needs.links) if link.kind == "public" for i in range(len(link.columns))}
     public |= {f"a{i}" for i in range(len(needs.via))}
     for staged, name, declared in staged_columns(needs):
         if declared is not None:
-            expression = typed(held[name].name, declared, held[name].raw, for_value=staged[0] == "v", spelled=held[name].spelled)
+            column, raw, for_value = held[name].name, held[name].raw, staged[0] == "v"
+            expression = typed(column, declared, raw, for_value=for_value, spelled=held[name].spelled)
+            unchanged = is_as_declared(declared, raw, for_value=for_value)
         else:
             places = lettered if staged in public else place
             column, raw = _as_read(places[reading.forms.get(staged, name)], arrow, None, spell=name in reading.inferred)
             order = order_text if staged.startswith("ot") else order_number
             expression = order(column, raw) if staged[0] == "o" else as_text(column, raw)
             expression = f"{expression} IS NOT NULL" if staged[0] == "e" else expression
-        parts.append(f"{expression} AS {staged}")
-    return ", ".join(parts) or "0 AS nothing"
+            unchanged = staged[0] not in "oe" and is_as_declared(None, raw, for_value=False)
+            if staged[0] in "kfr" and raw == pa.int64() and column in arrow.names:
+                whole_keys[staged] = column
+        expressions[staged] = expression
+        if unchanged and column in arrow.names:
+            given[staged] = column
+    return expressions, given, whole_keys
 
 
 def _as_read(column: str, arrow: pa.Schema, declared: AnyColumn | None, *, spell: bool) -> tuple[str, pa.DataType]:

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from mare.codec import ScaledCodec, TableCodec
 from mare.codec.category import coded_by_value
+from mare.codec.rhythm import days_of, hours_of
+from mare.codec.scales import ticks_of_a_day
+from mare.codec.slots import FIRST_ROW, ORDINARY
 from mare.domain import Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.relational.placing import Index
@@ -25,9 +28,9 @@ from .staged import Staged
 from .staged_tables import StagedTable
 from .view import StagedView
 
-Measure = Literal["values", "first", "elapsed", "digits"]
-"""Of an ordered column: its own numbers, those that its sequences begin with, how far they have come when a row begins, or the
-last two digits of its numbers, the last one first."""
+Measure = Literal["values", "first", "elapsed", "digits", "hours", "days"]
+"""Of an ordered column: its own numbers, those that its sequences begin with, how far they have come when a row begins, the last
+two digits of its numbers, the last one first, or the hours of the day and the days of the week of its moments."""
 
 CODE = "code"
 """The one column of a view of listed values."""
@@ -176,6 +179,8 @@ def measured_column(staged: Staged, table: str, name: str, measure: Measure, cod
         return _elapsed(staged, table, name, most_rows)
     if measure == "first":
         return _first(staged, table, name, most_rows)
+    if measure in ("hours", "days"):
+        return _clock(staged, table, name, measure, codec, most_rows)
     column = _values(staged, table, name, codec, most_rows)
     if measure == "values":
         return column
@@ -198,16 +203,31 @@ def listed_view(staged: Staged, table: str, name: str, cells: Mapping[str, int],
 
 
 def _values(staged: Staged, table: str, name: str, codec: TableCodec, most_rows: int) -> MeasuredColumn:
-    """The rows that have a number, of those that are counted at all; of what is the same in many rows, those that tell it."""
+    """The rows that have a number."""
     read, rows = staged.as_read(table), staged.tables[table]
     reading, column = read.readings[name], codec.columns[name]
-    counted = reading.ordinary if rows.unknown is None else reading.ordinary & ~rows.unknown
+    at = _counted(staged, table, name, codec, reading.ordinary)
+    items = column.item_of(read.codes)[at] if isinstance(column, ScaledCodec) else None
+    return MeasuredColumn(f"{table}.{name}", most_rows, staged.entities, rows.entity[at], reading.measure[at], items)
+
+
+def _counted(staged: Staged, table: str, name: str, codec: TableCodec, there: NDArray[np.bool_]) -> Index:
+    """Of the rows that have a value, those that are counted; of what is the same in many rows, those that tell it."""
+    rows = staged.tables[table]
+    counted = there if rows.unknown is None else there & ~rows.unknown
     for shared in codec.shared:
         if shared.column == name:
             counted = counted & staged.telling(shared)
-    at = np.flatnonzero(counted)
-    items = column.item_of(read.codes)[at] if isinstance(column, ScaledCodec) else None
-    return MeasuredColumn(f"{table}.{name}", most_rows, staged.entities, rows.entity[at], reading.measure[at], items)
+    return np.flatnonzero(counted)
+
+
+def _clock(staged: Staged, table: str, name: str, measure: Measure, codec: TableCodec, most_rows: int) -> MeasuredColumn:
+    """When it is, of rows that have a moment of their own, whatever it is measured from."""
+    read = staged.as_read(table)
+    there = np.isin(read.readings[name].kinds, (ORDINARY, FIRST_ROW))
+    at, per_day = _counted(staged, table, name, codec, there), ticks_of_a_day(codec.ordered[name].scale)
+    clock = (hours_of if measure == "hours" else days_of)(read.points[name].lower[at], per_day)
+    return MeasuredColumn(f"{table}.{measure}({name})", most_rows, staged.entities, staged.tables[table].entity[at], clock)
 
 
 def _elapsed(staged: Staged, table: str, name: str, most_rows: int) -> MeasuredColumn:

@@ -139,10 +139,6 @@ class Cuts:
     above: int = 0
     """They depended on a row that was left out."""
 
-    @property
-    def total(self) -> int:
-        return self.unknown_key + self.multiplicity + self.max_rows + self.max_per_entity + self.above
-
 
 def truncate_rows(rows: OwnedRows, needs: TableNeeds) -> tuple[OwnedRows, Cuts]:
     """Enforce the caps: a public key at most ``multiplicity`` times under a parent, at most ``max_rows`` rows, then whole lists

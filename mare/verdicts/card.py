@@ -215,7 +215,7 @@ def _tables(release: Release, errors: ExpectedErrors) -> Iterator[TableCard]:
 
 
 def _columns(release: Release, errors: ExpectedErrors) -> Iterator[ColumnCard]:
-    unknown = {doubt.where: doubt.what for doubt in release.doubts if "nothing is known" in doubt.what}
+    unknown = {doubt.where: doubt.what for doubt in release.doubts if "stood clear of the noise" in doubt.what}
     for table, origins in column_origins(release.schema, release.tables).items():
         for column, origin in origins.items():
             expected = errors.of(table, column) if origin.startswith("learned") or origin == "worked out" else None
@@ -226,7 +226,8 @@ def _columns(release: Release, errors: ExpectedErrors) -> Iterator[ColumnCard]:
             error = 1.0 if doubt is not None else expected.error
             figures = _verdict(error), round(error, 4), _at_most(error)
             apart = "" if expected.distance is None else f"; its distance from what it follows: {_verdict(expected.distance)}"
-            yield ColumnCard(table, column, origin, *figures, doubt or expected.mainly + apart, expected.cells, expected.clear)
+            clear = expected.clear if doubt is None else 0  # its own codes did not: what is left of it is the rest
+            yield ColumnCard(table, column, origin, *figures, doubt or expected.mainly + apart, expected.cells, clear)
 
 
 def _crosstabs(release: Release) -> Iterator[CrossTab]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from mare.codec import LearnedDomain, LearnedOrder, LearnedScales, LearnedValues
 from mare.codec.bins import Bins
+from mare.codec.scales import scale_of, ticks_of_a_day
 from mare.graph.groups import Role
 from mare.models.clarity import Margin
 from mare.privacy.ledger import LEARNING, MODELS, Charge
@@ -38,15 +39,20 @@ BINS = 20
 BELOW, SCALED = 0.03, 0.03
 """Allowance for rows of tables below the entity: what drawing lists of rows may cost, and, as far as entities with many rows were
 scaled down, that they count less."""
-ALONG = 0.16
+ALONG, STEP, SURE = 0.16, 0.055, 0.9
 """Allowance for times that follow the previous row: their errors add up along a sequence. It alone is too much to call them
-coarse, because on half of the worlds they are not."""
+coarse, because on half of the worlds they are not. Where sequences have less than one row after their first on average, or this
+part of these rows comes one certain distance later, little adds up: it is less then, but too much for them to be trusted."""
 HEAVY, EVENLY, NARROW = 1.5 / BINS, 0.35, 3.0
 """Where more rows than this are in one cell, of more than one value, nothing is known of their place in it: they are drawn
 evenly, and so many of them may be wrong."""
 
-NOT_LISTED, BEYOND, WITHIN, OFTEN, DRAWN, ROWS, ORDER, OTHERS = (
+ON_END = 0.05
+"""The part of the rows from which on a declared end that they lie on is taken for what lies beyond it."""
+
+NOT_LISTED, MOVED, BEYOND, WITHIN, OFTEN, DRAWN, ROWS, ORDER, OTHERS = (
     "values that the learned list does not hold",
+    "values on the very end of the declared range, which may lie beyond it",
     "values beyond the range that was learned",
     "where values lie within their bins",
     "how often each value occurs",
@@ -136,7 +142,7 @@ class ExpectedErrors:
         how = described[column].determined
         errors = [other.error for other in self._followed(table, column) if other is not None]
         if how is not None and how.looks_back(described):
-            errors.append(ALONG)
+            errors.append(self._along(table, column))
         return _told([(OTHERS, min(1.0, sum(errors)))]) if errors else None
 
     def _modelled(self, table: str, column: str, name: str) -> Expected | None:
@@ -160,7 +166,7 @@ class ExpectedErrors:
             share = self._placed(f"{table}.{name}", margins[0])
             parts += [(OTHERS, share * other.error) for other in self._followed(table, column) if other is not None]
             if any(anchor.scope == PREVIOUS_ROW for anchor in declared.anchors.values()):
-                parts.append((ORDER, ALONG))
+                parts.append((ORDER, self._along(table, name)))
         return _told(parts, margins[0])
 
     def _within(self, table: str, name: str, margins: list[Margin]) -> Iterator[tuple[str, float]]:
@@ -172,6 +178,7 @@ class ExpectedErrors:
                 yield from _unlisted(learned, looks, margin)
             elif isinstance(learned, LearnedOrder | LearnedScales) and looks:
                 share, orders = self._placed(label, margin), _orders(learned)
+                yield MOVED, share * self._on_ends(table, name, learned)
                 # Where each value has a code of its own, there is nothing within.
                 wide = [order.bins for order in orders if order.bins is not None and order.bins.weights]
                 total = max(1.0, sum(sum(bins.weights) for bins in wide) if wide else margin.rows)
@@ -189,11 +196,40 @@ class ExpectedErrors:
             # A narrow bin that the schema declared is nearly even within; of a wide one nothing is known.
             yield WITHIN, EVENLY * float((fractions * np.minimum(1.0, NARROW * fractions)).sum())
 
+    def _on_ends(self, table: str, name: str, learned: LearnedOrder | LearnedScales) -> float:
+        """The part of a date's rows that lie on a declared end. Numbers lie on one by themselves: nothing paid, all of it."""
+        column = self._schema.tables[table].columns.get(name)
+        if not isinstance(learned, LearnedOrder) or learned.bins is None or not isinstance(column, Ordinal) or column.anchors:
+            return 0.0
+        declared = zip(learned.bins.on_ends, (learned.low, learned.high), strict=True)
+        held = [share for share, found in declared if found is None and share >= ON_END]
+        return sum(held) if ticks_of_a_day(scale_of(column, learned)) else 0.0
+
     def _placed(self, label: str, margin: Margin) -> float:
         """The share of the rows that have a place on a scale: NULL and special values are codes of their own."""
         learned = self._release.plan.learned.get(label)
         bins = [order.bins.count for order in _orders(learned) if order.bins is not None]
         return min(1.0, float(margin.fractions[: max(bins)].sum())) if bins else 1.0
+
+    def _along(self, table: str, column: str) -> float:
+        """The allowance for sequences as long, and with steps as sure, as noisy answers say that they are here."""
+        parts = {s.group.part: s.rows for s in self._release.plan.groups if s.group.table == table}
+        counts = [margin for role, margin in self._margins.get((table, ""), []) if role == "count"]
+        if not counts or "rows" not in parts or "context" not in parts:
+            return ALONG
+        begun = max(1.0, parts["context"] * (1 - float(counts[0].fractions[0])))
+        later = max(0.0, parts["rows"] - begun)
+        sure = self._surest_step(table, column) * parts["rows"] > SURE * later
+        return STEP if sure else max(STEP, ALONG * min(1.0, later / begun))
+
+    def _surest_step(self, table: str, column: str) -> float:
+        """The share of all rows that come the most common distance after the row before, where each distance has a code."""
+        steps = [margin.fractions for role, margin in self._margins.get((table, column), []) if role == "value"]
+        declared = self._schema.tables[table].columns.get(column)
+        told_apart = isinstance(declared, Ordinal) and declared.bins is None and not declared.nullable
+        if len(steps) != 1 or not told_apart or f"{table}.{column}" in self._release.plan.learned:
+            return 0.0
+        return float(np.max(steps[0][:-1], initial=0.0))  # the last is that of first rows
 
     def _scaled(self, table: str) -> float:
         """The part of a table's rows that scaling took away, as far as it is known."""

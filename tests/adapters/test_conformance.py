@@ -176,12 +176,12 @@ def test_peek_tells_few_values_bounds_and_whether_some_are_missing(hospital: Hos
         sex, born, weight = (source.peek("patients", name, 3) for name in ("sex", "born", "weight"))
         line = source.peek("order", "line", 3)
         many, empty = source.peek("patients", "note", 2), source.peek("wards", "beds", 3)
-    assert (sex.values, sex.has_null, sex.kind) == (("F", "M"), True, "string")
+    assert (sex.values, sex.kind) == (("F", "M"), "string")
     assert (born.min, born.max, born.values) == (PATIENTS[0]["born"], PATIENTS[3]["born"], None)
     assert (weight.min, weight.max) == (0.01, 999.99)
-    assert (line.values, line.min, line.max, line.has_null) == ((1, 2), 1, 2, False)
+    assert (line.values, line.min, line.max) == ((1, 2), 1, 2)
     assert many.values is None
-    assert (empty.values, empty.min, empty.max, empty.has_null) == ((), None, None, False)
+    assert (empty.values, empty.min, empty.max) == ((), None, None)
 
 
 def test_peek_tells_the_kind_of_csv_columns_from_their_text(hospital: Hospital) -> None:

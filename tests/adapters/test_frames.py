@@ -132,8 +132,8 @@ def test_what_is_read_is_the_state_when_it_was_entered() -> None:
 def test_a_peek_is_what_it_is_for_other_sources() -> None:
     with open_source({"t": FRAME}) as source:
         sort, whole = source.peek("t", "sort", 5), source.peek("t", "whole", 5)
-    assert (sort.values, sort.has_null) == (("a", "b"), True)
-    assert (whole.min, whole.max, whole.has_null) == (1, 3, False)
+    assert sort.values == ("a", "b")
+    assert (whole.min, whole.max) == (1, 3)
 
 
 def test_what_is_no_frame_is_refused_all_at_once() -> None:

@@ -158,6 +158,7 @@ def test_a_database_that_refuses_to_tell_is_read_all_the_same(postgres_server: P
         assert sum(batch.num_rows for batch in source.read("people", ["id"])) == ROWS
 
 
+@pytest.mark.slow
 def test_mysql_and_mariadb_tell_from_their_statistics(either_server: MysqlServer) -> None:
     digits = (
         "(SELECT 0 d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7)"

@@ -154,6 +154,37 @@ def copies_of_learned_domains_pass_the_tape() -> None:
     assert any("values that more than" in query.what for query in report.queries), "no list was learned: nothing was tried"
 
 
+MOMENTS = """
+mare: 1
+entity: p
+model: independent
+calendar: {min: 2000-01-01, max: 2009-12-31}
+tables:
+  p:
+    key: id
+    columns:
+      seen: {type: datetime, min: 1990-01-01, max: 2009-12-31}
+      entered: {type: date}
+      left: {type: date, after: entered, within: 10y}
+"""
+
+
+def _moments() -> MemorySource:
+    """All are tidy; the first alone has the earliest and the latest."""
+    people = range(40)
+    seen = [f"2005-01-{1 + p % 20:02d} 0{p % 9}:30:00" if p else "1990-01-01 05:17:00" for p in people]
+    left = ["2009-12-30" if p else "2009-12-31" for p in people]
+    rows: Rows = {"p": [{"id": p, "seen": seen[p], "entered": f"2008-02-{1 + p % 20:02d}", "left": left[p]} for p in people]}
+    return MemorySource.of(rows, {"p": {"id": pa.int64(), "seen": pa.string(), "entered": pa.string(), "left": pa.string()}})
+
+
+def moments_pass_the_tape() -> None:
+    """Hours, days and who is still there when the data ends: each row by itself."""
+    report = tape_audit(plan(load_schema(MOMENTS), Budget(4, 1e-6)), _moments(), entities=[0, 7])
+    assert report.passed, report.render()
+    assert any("hours(seen)" in query.what or "hours" in query.view for query in report.queries), "no hour was looked at"
+
+
 def both_weightings(curator: Curator) -> object:
     """The same candidates by rows and then by entities, noisy and chosen among."""
     candidates = [Tvd(Axis("ward"), (Axis("age"),)), None]
@@ -207,6 +238,7 @@ CHECKS = (
     lists_two_levels_down_pass_the_tape,
     items_pass_the_tape,
     copies_of_learned_domains_pass_the_tape,
+    moments_pass_the_tape,
     both_weightings_pass_the_tape,
     sqlite_neighbours_pass_the_tape,
 )

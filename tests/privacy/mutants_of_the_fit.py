@@ -13,6 +13,8 @@ import pytest
 
 import mare.privacy.answers.counts as counts_module
 import mare.privacy.curator as curator_module
+from mare.codec.relative import Placing
+from mare.codec.rhythm import hours_of
 from mare.domain import Axis, Coarsening, Codes, Estimate, Marginal
 from mare.fitting.noisy_sizes import Sizes
 from mare.fitting.rehearsal import Rehearsal
@@ -22,8 +24,8 @@ from mare.privacy.answers.selecting import Selected
 from mare.privacy.curator import Gate
 from mare.privacy.learner import Learner
 from mare.relational.placing import PlacedTables
-from mare.stage import TableNeeds, kernel
-from tests.privacy import checks, checks_of_fits
+from mare.stage import TableNeeds, kernel, raw_columns
+from tests.privacy import checks, checks_of_fits, checks_of_learning
 from tests.privacy.planting import planted
 from tests.privacy.seams import change_rows, change_stage, change_views, fit_module
 
@@ -224,11 +226,27 @@ def true_history(patch: pytest.MonkeyPatch) -> None:
         return original(self, view, share)
 
     def true(self: Rehearsal, settled: Any) -> Codes | None:
-        once, view = self._once(settled) and len(settled.history), views[-1]
-        return Codes(len(view.owner), {name: view._coded.column(name) for name in settled.history}) if once else None
+        view = views[-1]
+        seen = {name: view._coded.column(name) for name in settled.history}
+        return Codes(len(view.owner), seen) if seen and settled.group.part == "context" else None
 
     patch.setattr(Gate, "curator", seeing)
     patch.setattr(Rehearsal, "history", true)
+
+
+# ---------------------------------------------------------------------- moments
+
+
+@planted("hours count from the first moment of all", checks_of_learning.moments_pass_the_tape, "one entity moves it by")
+def hours_of_all(patch: pytest.MonkeyPatch) -> None:
+    """When things happen is counted from the earliest row there is: whoever has it moves all (leak 3)."""
+    patch.setattr(raw_columns, "hours_of", lambda ticks, a_day: hours_of(ticks - ticks.min(initial=1 << 40), a_day))
+
+
+@planted("the end of the data is the last moment of all", checks_of_learning.moments_pass_the_tape, "one entity moves it by")
+def end_of_all(patch: pytest.MonkeyPatch) -> None:
+    """Who is still there is told by the latest row, not by the calendar (leak 3)."""
+    patch.setattr(Placing, "closing", lambda self, ticks, limits, a_day: ticks == ticks.max(initial=0))
 
 
 # ---------------------------------------------------------------------- what is told beside the answers

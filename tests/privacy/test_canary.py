@@ -48,15 +48,10 @@ def test_halved_noise_rises_above_the_claim(budget: Budget, runs: int, monkeypat
     assert report.estimated == pytest.approx(2 * report.claimed, rel=0.25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budget", "cap"),
-    [
-        (USUAL, 20),
-        *(
-            pytest.param(budget, cap, marks=pytest.mark.slow)
-            for budget, cap in ((USUAL, 1), (LOOSE, 1), (LOOSE, 20), (STRICT, 1), (STRICT, 20))
-        ),
-    ],
+    [(USUAL, 20), (USUAL, 1), (LOOSE, 1), (LOOSE, 20), (STRICT, 1), (STRICT, 20)],
     ids=lambda value: f"cap {value}" if isinstance(value, int) else f"epsilon {value.epsilon:g}",
 )
 def test_one_gaussian_count_a_million_times(budget: Budget, cap: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ SPELLED = ("their own stays in other letters", "others name them in other letter
 
 
 @pytest.mark.parametrize("name", [*BOTH_UNIQUE, *SPELLED])
-@pytest.mark.parametrize("write", [nocase, nocase_key])
+@pytest.mark.parametrize("write", [nocase, pytest.param(nocase_key, marks=pytest.mark.slow)])
 def test_a_key_in_another_spelling_is_nobody_elses(write: Write, name: str, tmp_path: Path) -> None:
     if write is nocase_key and name == BOTH_UNIQUE[0]:
         pytest.skip("such a key is one key there: the database refuses the row")

@@ -19,6 +19,7 @@ SHOWN_ELSEWHERE = (
     checks_of_fits.benchmark_passes_the_tape,  # test_tape_of_the_benchmark
     checks_of_fits.another_order_passes_the_tape,  # test_physical_neighbours
     checks_of_rows.orphans_pass_the_tape,  # test_tape_relations
+    checks_of_rows.rows_of_the_rest_pass_the_tape,  # test_tape_relations
     checks.hospital_passes_the_tape,  # test_tape_audit
     checks.sessions_pass_the_canary,  # test_canary
     checks.choices_follow_their_law,  # unit/privacy/test_choosing

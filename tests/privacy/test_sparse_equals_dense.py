@@ -147,7 +147,8 @@ def test_dense_draws_follow_the_dense_law(tiny: Tiny) -> None:
     assert excess(tiny, draw_dense) < 1
 
 
-@pytest.mark.parametrize("mechanism", ["discrete gaussian", pytest.param("discrete laplace", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["discrete gaussian", "discrete laplace"])
 def test_one_table_drawn_on_its_own_follows_the_law_too(mechanism: Mechanism) -> None:
     """Three cells in one block, a call each: what the copies above could hide by standing side by side."""
     tiny = Tiny(mechanism, 1.5, 1, (0, 2, 0))

@@ -18,7 +18,7 @@ from tests.strategies import schemas
 
 
 @given(worlds())
-@settings(max_examples=examples(24))
+@settings(max_examples=examples(24, quick=5))
 def test_no_entity_shows_whatever_the_schema(world: World) -> None:
     report = tape_audit(plan(world.schema, world.budget), world.source(), random=1)
     assert report.passed, report.render()

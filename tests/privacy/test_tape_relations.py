@@ -62,7 +62,9 @@ def test_a_list_of_public_keys_without_a_cap_is_not_answered(monkeypatch: pytest
         tape_audit(plan(schema, Budget(2, 1e-9)), dataset(schema, seed=3, entities=10))
 
 
-@pytest.mark.parametrize("kind", ["the same in all rows", "the same in all rows further down"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("the same in all rows", marks=pytest.mark.slow), "the same in all rows further down"]
+)
 def test_a_fact_about_one_that_is_settled_by_the_rows_of_all_shows(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """What is the same in all rows of somebody is read from their own first row, and from nobody else's."""
 

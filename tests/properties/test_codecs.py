@@ -150,7 +150,7 @@ def test_what_hangs_on_others_is_never_out_of_order(kind: str, counts: list[int]
         usual = rng.integers(0, codec.columns[name].bins.count, where.rows)
         rows[name] = np.where(where.position == 0, codec.columns[name].first_row, usual).astype(np.uint16)
         if null_x:
-            rows[name][rng.random(where.rows) < 0.3] = codec.columns[name].null
+            rows[name][rng.random(where.rows) < 0.3] = codec.columns[name].slots.null(codec.columns[name].bins.count)
         firsts[name] = rng.integers(0, first.bins.count, where.parents).astype(np.uint16)
     decoded = decode_table(codec, rows, firsts, where, rng, above)
     columns = {name: values.to_pylist() for name, values in decoded.values.items()}

@@ -26,7 +26,7 @@ from tests.strategies import schemas
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 
-@settings(max_examples=examples(12), suppress_health_check=SLOW)
+@settings(max_examples=examples(12, quick=2), suppress_health_check=SLOW)
 @given(schema=schemas(max_tables=5), seed=st.integers(0, 99))
 def test_dirty_rows_are_evaluated_and_nothing_is_far_from_itself(schema: Schema, seed: int) -> None:
     real, made = dataset(schema, seed, 12), dataset(schema, seed + 1, 9)
@@ -47,7 +47,7 @@ def test_dirty_rows_are_evaluated_and_nothing_is_far_from_itself(schema: Schema,
     assert any("are the real rows" in warning for warning in itself.warnings)
 
 
-@settings(max_examples=examples(9), suppress_health_check=SLOW)
+@settings(max_examples=examples(9, quick=2), suppress_health_check=SLOW)
 @given(schema=schemas(max_tables=4), seed=st.integers(0, 99))
 def test_what_mare_makes_breaks_no_rule_of_its_schema(schema: Schema, seed: int) -> None:
     schema = schema.model_copy(update={"model": ModelChoice(name="independent")})

@@ -257,7 +257,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+ALIKE = ("a row and the previous one, never the same", "another column of the previous row, and a row before that")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name in ALIKE else []) for name in CASES])
 def test_joint_distributions_are_the_real_ones(name: str) -> None:
     case = CASES[name]
     real = case.data()

@@ -92,7 +92,10 @@ def per_visit(frames: Frames) -> pd.Series:
     return linked.reindex(frames["visits"]["vid"], fill_value=0)
 
 
-@pytest.mark.parametrize(("parent", "noted"), [(SEQUENCE, GAPS), (SEQUENCE, ITSELF), (AS_THEY_COME, ITSELF)])
+@pytest.mark.parametrize(
+    ("parent", "noted"),
+    [(SEQUENCE, GAPS), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((SEQUENCE, ITSELF), (AS_THEY_COME, ITSELF)))],
+)
 def test_the_link_is_as_often_there_as_in_the_data_and_its_time_agrees(parent: str, noted: str) -> None:
     true = clinic()
     tables = {table: pa.Table.from_pandas(frame, preserve_index=False) for table, frame in true.items()}

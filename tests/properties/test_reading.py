@@ -94,7 +94,14 @@ ROUNDED_BY_PANDAS = (None, 1.5, 1j, pd.NaT)
 """Beside these, pandas itself turns whole numbers into floats; those beyond 2^53 are others before anybody can read them."""
 
 
-@pytest.mark.parametrize("values", FRAMES, ids=lambda values: type(values[0]).__name__)
+QUICK = (int, str)
+"""For `make test`: what most columns hold."""
+
+
+@pytest.mark.parametrize(
+    "values",
+    [pytest.param(v, marks=[] if type(v[0]) in QUICK else [pytest.mark.slow], id=type(v[0]).__name__) for v in FRAMES],
+)
 def test_no_value_of_another_row_changes_how_a_row_of_a_frame_is_staged(values: list[object]) -> None:
     """In a key, in an order and in a column of every type: each holds the same values."""
     described = ", ".join(f"{name}: {text}" for name, text in COLUMNS.items())

@@ -67,7 +67,7 @@ def staged(array: pa.Array, column: ReflectedColumn) -> list[object]:
         return [value for (value,) in connection.execute("SELECT k0 FROM t").fetchall()]
 
 
-@pytest.mark.parametrize("inferred", [False, True], ids=["declared", "inferred"])
+@pytest.mark.parametrize("inferred", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["declared", "inferred"])
 @pytest.mark.parametrize("name", BESIDE)
 def test_a_value_is_staged_alone_as_beside_an_odd_one(name: str, inferred: bool) -> None:
     array = BESIDE[name]

@@ -86,7 +86,15 @@ def admitted(frames: Frames) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("died", "rule"), [(AFTER_BIRTH, BETWEEN), (AFTER_BIRTH, ALONG), (AFTER_BIRTH, BACK), (ALONE, BETWEEN), (ALONE, BACK)]
+    ("died", "rule"),
+    [
+        (AFTER_BIRTH, ALONG),
+        (ALONE, BACK),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in ((AFTER_BIRTH, BETWEEN), (AFTER_BIRTH, BACK), (ALONE, BETWEEN))
+        ),
+    ],
 )
 def test_who_has_not_died_comes_as_in_the_data_and_the_dead_do_not_come_after_their_death(died: str, rule: str) -> None:
     true = deaths()
@@ -140,7 +148,7 @@ def within_days(frames: Frames, days: int) -> float:
     return float((left < days).mean())
 
 
-@pytest.mark.parametrize("seen", [FROM_ABOVE, ITSELF])
+@pytest.mark.parametrize("seen", [FROM_ABOVE, pytest.param(ITSELF, marks=pytest.mark.slow)])
 def test_a_sequence_ends_with_the_data_without_a_pile_on_its_last_day(seen: str) -> None:
     true = visits()
     made = synthesised(VISITS.replace("SEEN", seen).replace("CALENDAR", "calendar: {min: 2005-01-01, max: 2024-12-31}"), true)

@@ -51,7 +51,9 @@ def rows(release: Release, options: SampleOptions) -> dict[str, list[dict[str, o
     return found
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(45, quick=6), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(schema=schemas(), seed=st.integers(0, 1000), entities=st.integers(0, 25))
 def test_every_reference_key_and_order_holds(schema: Schema, seed: int, entities: int) -> None:
     assert faults(schema, whole_job(with_model(schema, "independent"), seed, entities)) == []
@@ -63,7 +65,9 @@ def test_they_hold_with_a_model_that_looks_around(schema: Schema, seed: int, ent
     assert faults(schema, whole_job(with_model(schema, "privbayes"), seed, entities)) == []
 
 
-@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(20, quick=4), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(schema=schemas(), seed=st.integers(0, 1000), entities=st.integers(0, 25), chunk=st.integers(1, 9))
 def test_chunks_and_threads_change_nothing(schema: Schema, seed: int, entities: int, chunk: int) -> None:
     release = fitted(with_model(schema, "independent"), seed, entities)
@@ -71,7 +75,9 @@ def test_chunks_and_threads_change_nothing(schema: Schema, seed: int, entities: 
     assert rows(release, SampleOptions(2 * entities, seed, threads=2, chunk=chunk)) == whole
 
 
-@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(20, quick=4), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(schema=schemas(), seed=st.integers(0, 1000), entities=st.integers(0, 25), data=st.data())
 def test_they_hold_below_rows_that_were_given(schema: Schema, seed: int, entities: int, data: st.DataObject) -> None:
     release = fitted(with_model(schema, "independent"), seed, entities)

@@ -66,6 +66,7 @@ def test_a_leak_ends_with_code_1(world: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "THE GUARANTEE DOES NOT HOLD. (internal, not private)" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_csv_folder_is_copied_too(world: Path) -> None:
     (world / "files").mkdir()
     write_csv(world / "files", with_text_keys(hospital()))
@@ -104,6 +105,7 @@ def test_a_copy_is_its_owners_alone_and_goes_when_the_audit_is_stopped(world: Pa
     assert seen == [0o700]
 
 
+@pytest.mark.slow
 def test_where_no_copy_can_be_made_the_audit_goes_on_and_says_why(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: object) -> None:
         raise OSError(28, "No space left on device")

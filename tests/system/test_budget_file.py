@@ -57,7 +57,7 @@ def _take_many(path: Path, wishes: list[Budget], start: object, granted: object)
     ("cap", "wishes"),
     [
         pytest.param(Budget(1.0, delta=0), [Budget(0.03, delta=0), Budget(0.011, delta=0)] * 15, marks=pytest.mark.slow),
-        (Budget(0.9, 1e-7), [Budget(0.31, 1e-9), Budget(0.02, delta=0), Budget(0.17, 1e-9)] * 10),
+        (Budget(0.9, 1e-7), [Budget(0.31, 1e-9), Budget(0.02, delta=0), Budget(0.17, 1e-9)] * 6),
     ],
     ids=["pure", "mixed"],
 )

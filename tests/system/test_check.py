@@ -76,6 +76,16 @@ def test_a_good_schema_is_one_line(folder: Path) -> None:
     assert done.stdout == "good.yaml: OK. Entity Customer, 2 private tables, 9 ignored.\n"
 
 
+def test_marks_that_a_fit_refuses_are_told(folder: Path) -> None:
+    (folder / "peeked.yaml").write_text(GOOD.replace("precision: 2", "precision: 2, peeked: true"))
+    done = mare("check", "peeked.yaml", folder=folder)
+    assert done.returncode == 0
+    assert "peeked.yaml:13: note: tables.Invoice.columns.Total: 1 `peeked: true` mark, the first one here" in done.stdout
+    assert "`mare fit` and `mare synth` refuse them" in done.stdout
+    assert "remove its mark" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("peeked.yaml: OK but for its peeked marks, 1 note. Entity Customer")
+
+
 def test_a_good_schema_matches_its_source(folder: Path) -> None:
     done = mare("check", "good.yaml", "--from", CHINOOK, folder=folder)
     assert done.returncode == 0, done.stdout

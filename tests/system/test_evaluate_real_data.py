@@ -37,6 +37,11 @@ def agrees(found: Evaluation, judged: dict[str, dict[str, float]], theirs: str, 
     assert judged[theirs] == pytest.approx(figures, abs=6e-5)
 
 
+def one_way(found: Evaluation) -> float:
+    """Of what stands in pairs: the yardstick has no points in time, ``found.one_way`` has them too."""
+    return float(np.mean([column.tvd["synthetic"] for column in found.columns if column.paired]))
+
+
 def test_nafld(shared_data: Path) -> None:
     schema = mare.load_schema(BENCHMARKS / "nafld.yaml")
     by = {"nafld1": ["id"], "nafld2": ["id", "days", "test", "value"], "nafld3": ["id", "days", "event"]}
@@ -46,7 +51,7 @@ def test_nafld(shared_data: Path) -> None:
     judged = judge(spec, {n: first[n] for n in spec}, {n: second[n] for n in spec})["synth"]
     for theirs, ours in (*KINDS.items(), ("seq", "previous")):
         agrees(found, judged, theirs, ours)  # type: ignore[arg-type]
-    assert judged["one_way_tvd"] == pytest.approx(found.one_way["synthetic"], abs=6e-5)
+    assert judged["one_way_tvd"] == pytest.approx(one_way(found), abs=6e-5)
     assert judged["child_count_tvd"] == pytest.approx(np.mean([held.tvd["synthetic"] for held in found.lengths]), abs=6e-5)
 
 
@@ -68,4 +73,4 @@ def test_berka(shared_data: Path) -> None:
         agrees(found, judged, theirs, ours)
     trans = [p for p in found.pairs if (p.table, p.kind) == ("trans", "previous")]
     assert judged["seq"]["tvd"] == pytest.approx(np.mean([p.closeness["synthetic"].tvd for p in trans]), abs=6e-5)
-    assert judged["one_way_tvd"] == pytest.approx(found.one_way["synthetic"], abs=6e-5)
+    assert judged["one_way_tvd"] == pytest.approx(one_way(found), abs=6e-5)

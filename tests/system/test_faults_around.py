@@ -74,6 +74,7 @@ def test_a_disk_that_fills_under_the_target_is_said_and_nothing_is_left(fitted: 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_under_the_release_is_said_and_the_budget_is_spent(hospital: Path, tmp_path: Path) -> None:
     budget = BudgetFile.create(tmp_path / "b", Budget(100.0, 1e-6), "b", datetime(2026, 1, 1, tzinfo=UTC))
     options = ("--from", hospital, "--epsilon", "2", "-o", "r.mare", "--budget-file", "b")

@@ -50,6 +50,24 @@ def test_mimic_is_drafted_and_planned(tmp_path: Path, shared_data: Path) -> None
     draft_and_plan(shared_data / "mimic4_demo_partial", tmp_path, MIMIC_FACTS)
 
 
+def test_a_folder_of_csv_is_told_what_was_looked_at_and_a_database_that_nothing_was(tmp_path: Path) -> None:
+    (tmp_path / "eleves.csv").write_text("matricule,nom\ne1,A\n")
+    done = mare("init", tmp_path)
+    told = "rows below the header were compared with it, to see that it is none; no value was kept"
+    assert told in done.stderr
+    assert told in " ".join(line.lstrip("# ") for line in done.stdout.splitlines())
+    assert "No value was read" not in done.stdout + done.stderr
+    assert "No value was read." in mare("init", CHINOOK_FILE).stderr
+
+
+def test_what_is_left_out_because_nothing_leads_to_who_was_asked_for_is_told_aloud(tmp_path: Path) -> None:
+    (tmp_path / "eleves.csv").write_text("numero,nom\ne1,A\n")
+    (tmp_path / "notes.csv").write_text("eleve_no,note\ne1,12\n")
+    done = mare("init", tmp_path, "--entity", "eleves")
+    assert "REVIEW: no other table leads to eleves, so notes is left out." in done.stderr
+    assert "--entity eleves.COLUMN" in done.stderr
+
+
 def test_a_terminal_asks_for_what_was_not_said_until_it_is_understood() -> None:
     answers = ["2009-13-01", "2009-01-01", "2025-12-31", "60"]
     with (

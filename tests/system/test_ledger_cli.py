@@ -121,7 +121,7 @@ def test_somebody_without_a_name_is_a_number(monkeypatch: pytest.MonkeyPatch) ->
     assert module.login_name() == f"user {os.getuid()}"
 
 
-@pytest.mark.parametrize("verb", ["fit", "synth"])
+@pytest.mark.parametrize("verb", ["fit", pytest.param("synth", marks=pytest.mark.slow)])
 def test_a_budget_file_beside_the_schema_is_not_passed_over_in_silence(verb: str, hospital: Path, tmp_path: Path) -> None:
     schema = tmp_path / "schema.yaml"
     shutil.copy(SCHEMA, schema)

@@ -148,6 +148,7 @@ def test_rows_that_are_there_are_found_before_the_budget_is_spent(
         assert connection.execute("SELECT count(*) FROM admissions").fetchone() != (0,)
 
 
+@pytest.mark.slow
 def test_postgres_into_duckdb(live: str, tmp_path: Path) -> None:
     target = tmp_path / "synthetic.duckdb"
     told = synth(live, target, tmp_path)
@@ -163,6 +164,7 @@ def test_postgres_into_duckdb(live: str, tmp_path: Path) -> None:
     assert (types["crp"], types["admitted"], types["urgent"]) == ("DECIMAL(5,1)", "TIMESTAMP", "BOOLEAN")
 
 
+@pytest.mark.slow
 def test_duckdb_into_duckdb(hospital: Path, tmp_path: Path) -> None:
     source, target = tmp_path / "hospital.duckdb", tmp_path / "synthetic.duckdb"
     with duckdb.connect(str(source)) as connection:

@@ -26,8 +26,8 @@ LOCATIONS = [
     f"postgres:/bob:S3cret{'x' * 300}@h/db",
     "postgresql://bob:S3cret@127.0.0.1:1/db?sslpassword=S3cret&connect_timeout=2",
 ]
-QUICK = (LOCATIONS[0], LOCATIONS[3], LOCATIONS[6], LOCATIONS[9])
-"""Those of `make test`: another program's, another adapter's, one that can be read in two ways, one that nobody answers."""
+QUICK = (LOCATIONS[6], LOCATIONS[9])
+"""Those of `make test`: one that can be read in two ways, one that nobody answers."""
 
 
 @pytest.fixture(scope="module")

@@ -100,6 +100,7 @@ def test_a_terminal_shows_bars_and_then_the_result_alone(hospital: Path, tmp_pat
     assert f"{target}: patients, 3,000 rows" in result
 
 
+@pytest.mark.slow
 def test_a_bar_is_one_line_on_a_narrow_terminal_too(release: Path, tmp_path: Path) -> None:
     made, given, target = tmp_path / "made", tmp_path / "given.csv", tmp_path / "s.sqlite"
     assert mare("sample", release, "--to", f"{made}?format=csv", "--entities", 20_000).returncode == 0
@@ -113,6 +114,14 @@ def test_a_bar_is_one_line_on_a_narrow_terminal_too(release: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_an_evaluation_into_a_file_shows_how_far_it_is(hospital: Path, tmp_path: Path) -> None:
+    figures = tmp_path / "e.json"
+    code, screen = on_a_terminal("evaluate", SCHEMA, "--real", hospital, "--synthetic", hospital, "--json", figures)
+    assert code == 0, plain(screen)
+    assert "evaluating: reading the real rows and the synthetic rows" in plain(screen)
+    assert figures.is_file()
+
+
 def test_ctrl_c_on_a_terminal_ends_with_a_word(release: Path, tmp_path: Path, staging: Path) -> None:
     """Pressed when the screen says that it is at work, which it is for a while then."""
     source, kept, target = tmp_path / "large.sqlite", tmp_path / "r.mare", tmp_path / "s.sqlite"

@@ -62,7 +62,7 @@ def test_check_takes_the_name(name: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ["medonc", *(pytest.param(n, marks=pytest.mark.slow) for n in names() if n != "medonc")])
 def test_plan_takes_the_name(name: str) -> None:
     done = mare("plan", name, "--epsilon", "2", "--delta", "1e-9", "--json")
     assert done.returncode == 0, done.stderr

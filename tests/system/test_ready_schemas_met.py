@@ -38,6 +38,7 @@ def count(made: duckdb.DuckDBPyConnection, query: str) -> int:
     return int(made.execute(f"SELECT count(*) FROM {query}").fetchall()[0][0])
 
 
+@pytest.mark.slow
 def test_eicu(tmp_path: Path) -> None:
     never = {
         "a version of the score twice": "(SELECT 1 FROM apachepatientresult"
@@ -79,6 +80,7 @@ def test_synthea(tmp_path: Path) -> None:
     assert "INCOME" not in load_schema(tmp_path / "mine.yaml").tables["patients"].columns
 
 
+@pytest.mark.slow
 def test_mimic_iii_in_capitals(tmp_path: Path) -> None:
     never = {
         "an admission after death": "ADMISSIONS JOIN PATIENTS USING (SUBJECT_ID) WHERE DISCHTIME::DATE > DOD",
@@ -100,6 +102,7 @@ def test_mimic_iii_in_capitals(tmp_path: Path) -> None:
     assert "chartevents" not in load_schema(tmp_path / "mine.yaml").tables
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_omop(shared_data: Path, tmp_path: Path) -> None:
     starts = {
@@ -134,6 +137,7 @@ def test_omop(shared_data: Path, tmp_path: Path) -> None:
     assert count(made, "measurement WHERE operator_concept_id = 0") > 0.9 * count(made, "measurement")
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_mimic_iv_core(shared_data: Path, tmp_path: Path) -> None:
     never = {
@@ -146,6 +150,7 @@ def test_mimic_iv_core(shared_data: Path, tmp_path: Path) -> None:
     assert count(made, "admissions") > 100
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_mimic_iv_icu_without_its_chart(shared_data: Path, tmp_path: Path) -> None:
     never = {"a stay after death": "icustays JOIN patients USING (subject_id) WHERE intime::DATE > dod"}

@@ -68,6 +68,7 @@ def with_times(schema: Schema, table: str, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{column: pd.to_datetime(frame[column]) for column in times})
 
 
+@pytest.mark.slow
 def test_chinook(tmp_path: Path) -> None:
     run_whole(CHINOOK_FILE, reviewed(CHINOOK_FILE, CHINOOK_FACTS, CHINOOK, tmp_path), tmp_path)
 

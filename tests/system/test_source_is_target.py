@@ -361,6 +361,7 @@ def test_a_postgresql_database(desk: Desk, postgres_server: PostgresServer, disg
     desk.refuses(at.at("localhost", user=role), at.url, "--replace")
 
 
+@pytest.mark.slow
 def test_schemas_of_one_postgresql_database(desk: Desk, postgres_server: PostgresServer) -> None:
     at = postgres(postgres_server)
     postgres_server.run(at.name, "CREATE SCHEMA other; CREATE SCHEMA hosp; CREATE TABLE hosp.mine (a int)")

@@ -119,3 +119,43 @@ def test_an_unedited_draft_gives_something_sensible(tmp_path: Path, script: str,
                 assert not (rows[column].isna().any() and real[column].notna().all()), f"{name}.{column} is NULL somewhere"
                 if pd.api.types.is_datetime64_any_dtype(real[column]):
                     assert pd.to_datetime(rows[column]).max() <= LAST, f"{name}.{column} goes past the end of the data"
+
+
+LABS = """
+CREATE TABLE patients (id INTEGER PRIMARY KEY, sex TEXT NOT NULL);
+CREATE TABLE labs (id INTEGER PRIMARY KEY, patient_id INTEGER NOT NULL REFERENCES patients, days INTEGER NOT NULL,
+    test TEXT NOT NULL, value REAL NOT NULL);
+"""
+
+
+def panels(people: int = 400) -> dict[str, pd.DataFrame]:
+    """Two lipids are always taken together, a pressure by itself; days count from a day of each patient's own."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for patient in range(people):
+        days = -int(rng.integers(0, 400))
+        for _ in range(rng.integers(1, 7)):
+            days += int(rng.integers(20, 200))
+            tests = ("chol", "hdl") if rng.random() < 0.7 else ("sbp",)
+            rows += [(patient, days, test, round(rng.normal({"chol": 200, "hdl": 50, "sbp": 130}[test], 9))) for test in tests]
+    labs = pd.DataFrame(rows, columns=["patient_id", "days", "test", "value"])
+    labs.insert(0, "id", range(len(labs)))
+    return {"patients": pd.DataFrame({"id": range(people), "sex": rng.choice(["f", "m"], people)}), "labs": labs}
+
+
+def taken_together(labs: pd.DataFrame) -> pd.Series:
+    """How often these tests, and no others, were taken on one day of one patient."""
+    days = labs.sort_values("test").groupby(["patient_id", "days"])["test"].agg("+".join)
+    return days.value_counts(normalize=True).reindex(["chol+hdl", "sbp", "chol", "hdl"], fill_value=0)
+
+
+@pytest.mark.slow
+def test_what_was_measured_together_comes_out_together(tmp_path: Path) -> None:
+    tables = panels()
+    source, draft, target = written(tmp_path / "real.sqlite", LABS, tables), tmp_path / "draft.yaml", tmp_path / "made.sqlite"
+    assert mare("init", source, "--between", FIRST.date(), LAST.date(), "--entities", 400, "-o", draft).returncode == 0
+    done = mare("synth", draft, "--from", source, "--to", target, "--epsilon", 1000, "--quiet", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with closing(sqlite3.connect(target)) as made:
+        shares = taken_together(pd.read_sql("SELECT * FROM labs", made))
+    assert shares.to_numpy() == pytest.approx(taken_together(tables["labs"]).to_numpy(), abs=0.1)

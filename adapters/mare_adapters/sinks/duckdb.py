@@ -17,7 +17,7 @@ from mare.errors import SinkError
 from mare.ports import SinkTable
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
 from mare_adapters.engine import open_duckdb
-from mare_adapters.locations import file_location
+from mare_adapters.locations import duckdb_path
 from mare_adapters.sources.columnar import arrow_type
 
 from .file_target import FileTarget
@@ -66,7 +66,7 @@ class DuckdbSink(FileTarget):
     limits = Limits("DuckDB", folds_case=True, dialect="duckdb")
 
     def __init__(self, location: str | Path, *, replace: bool = False) -> None:
-        super().__init__(Path(file_location(location, "duckdb", SinkError)), replace=replace)
+        super().__init__(Path(duckdb_path(location, SinkError)), replace=replace)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._order = WriteOrder.of(())
         self._later: set[tuple[str, ReflectedForeignKey]] = set()

@@ -24,6 +24,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare.secrecy import is_path, require_path
 from mare.whereabouts import folder_place
 from mare_adapters.boundary import writing
+from mare_adapters.engine import quoted
 from mare_adapters.sources.columnar import arrow_type
 
 from .file_target import FileTarget
@@ -146,7 +147,10 @@ class _Parquet:
 
         self.path = path
         self._table = table
-        self._schema = pa.schema([_field(column, table) for column in table.columns])
+        self._schema = pa.schema(
+            pa.field(column.name, _parquet_type(column, table), nullable=column.nullable and column.name not in table.key)
+            for column in table.columns
+        )
         # Texts repeat. Keys and times do not: a dictionary of them takes longer than all the rest, and makes larger files.
         texts = [f.name for f in self._schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
         self._writer: pq.ParquetWriter | None = pq.ParquetWriter(path, self._schema, use_dictionary=texts)
@@ -186,7 +190,7 @@ class _Csv:
         self._raw = path.open("wb")
         packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=self._raw, mtime=0) if path.suffix == ".gz" else None
         self._file = cast("IO[bytes]", packed or self._raw)
-        header = ",".join('"' + column.name.replace('"', '""') + '"' for column in table.columns)
+        header = ",".join(quoted(column.name) for column in table.columns)
         self._file.write(f"{header}\n".encode())
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -215,12 +219,6 @@ def _whole_seconds(column: pa.Array) -> pa.Array:
     if not pa.types.is_timestamp(column.type) and not pa.types.is_time(column.type):
         return column
     return pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
-
-
-def _field(column: ReflectedColumn, table: ReflectedTable) -> pa.Field:
-    import pyarrow as pa
-
-    return pa.field(column.name, _parquet_type(column, table), nullable=column.nullable and column.name not in table.key)
 
 
 def _parquet_type(column: ReflectedColumn, table: ReflectedTable) -> pa.DataType:

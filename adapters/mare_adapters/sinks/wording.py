@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
+from mare.schema.reflection import Check, ReflectedColumn, ReflectedForeignKey, ReflectedTable, StorageKind
+from mare_adapters.sources.checks import apply_checks
 
-from .own_checks import own_checks
+from .expressions import is_harmless
 
 _INT64_DIGITS = 18
 _MOST_DIGITS = 38
@@ -89,7 +90,7 @@ class Wording:
     def checks(self, table: ReflectedTable) -> list[str]:
         """The checks that were understood, as clauses: values, bounds, order. What the source calls one by name is called so
         where it says the same."""
-        own, table = own_checks(table)
+        own, table = _own_checks(table)
         named = [(check.name if check.name and self.free(check.name) else "", check.text) for check in own]
         texts = []
         for column in table.columns:
@@ -121,6 +122,50 @@ class Wording:
         """What the source calls the constraint over these columns, as the beginning of its clause."""
         name = table.name_of(columns)
         return f"CONSTRAINT {self.name(name)} " if name and self.free(name) else ""
+
+
+def _own_checks(table: ReflectedTable) -> tuple[list[Check], ReflectedTable]:
+    """The source's own CHECKs that what comes out keeps, and the table without what they say already: values, bounds, orders."""
+    bare = replace(
+        table,
+        columns=tuple(replace(column, values=None, min=None, max=None, nullable=True) for column in table.columns),
+        orders=(),
+        checks=(),
+        unread_checks=(),
+    )
+    columns, orders = {column.name: column for column in table.columns}, list(table.orders)
+    held = []
+    for check in table.checks:
+        if not is_harmless(check.text, columns, table.dialect):
+            continue
+        told = apply_checks(bare, [check.text])
+        says = [column for column in told.columns if (column.values, column.min, column.max) != (None, None, None)]
+        kept = all(_implied(column, table.column(column.name)) for column in says)
+        if told.unread_checks or not kept or not set(told.orders) <= set(table.orders) or not (says or told.orders):
+            continue
+        held.append(check)
+        columns |= {column.name: _without(columns[column.name], column) for column in says}
+        orders = [order for order in orders if order not in told.orders]
+    return held, replace(table, columns=tuple(columns.values()), orders=tuple(orders))
+
+
+def _implied(said: ReflectedColumn, column: ReflectedColumn | None) -> bool:
+    """Whether every value of the column passes."""
+    if column is None:
+        return False
+    low = said.min is None or (column.min is not None and column.min >= said.min)  # type: ignore[operator]
+    high = said.max is None or (column.max is not None and column.max <= said.max)  # type: ignore[operator]
+    listed = said.values is None or (column.values is not None and set(column.values) <= set(said.values))
+    return low and high and listed
+
+
+def _without(column: ReflectedColumn, said: ReflectedColumn) -> ReflectedColumn:
+    return replace(
+        column,
+        values=None if column.values == said.values else column.values,
+        min=None if column.min == said.min else column.min,
+        max=None if column.max == said.max else column.max,
+    )
 
 
 def create_indexes(tables: Sequence[ReflectedTable], wording: Wording) -> Iterator[tuple[str, str]]:

@@ -28,7 +28,7 @@ from mare.schema.reflection import (
 from mare.whereabouts import file_place
 from mare_adapters.boundary import reading
 from mare_adapters.engine import open_duckdb, quoted, stream
-from mare_adapters.locations import file_location
+from mare_adapters.locations import duckdb_path
 
 from .arrow_kinds import conformed
 from .catalogue import Catalogue, StoredTable, labelled, whole_number_ends
@@ -100,7 +100,7 @@ class DuckdbSource(TableSource["duckdb.DuckDBPyConnection"]):
 
     def __init__(self, location: str | Path) -> None:
         super().__init__()
-        self._path = file_location(location, "duckdb")
+        self._path = duckdb_path(location)
         self._tables: dict[str, StoredTable] = {}
 
     @property

@@ -96,7 +96,8 @@ class FolderSource(TableSource[dict[str, DataFile]]):
             tables.append(ReflectedTable(file.label, columns, dialect="" if file.format == "csv" else "arrow"))
         if faults:
             raise SourceError("\n".join(faults))
-        return Reflection(self.label, tuple(tables), tuple(left_out))
+        by_headers = any(file.format == "csv" for file in self._open.values())
+        return Reflection(self.label, tuple(tables), tuple(left_out), by_headers)
 
     def about(self, table: str) -> int | None:
         file = self._open[find_table(self.reflect(), table).name]

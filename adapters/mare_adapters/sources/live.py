@@ -35,7 +35,7 @@ IN_MEMORY = ":memory:"
 
 def open_live(given: object) -> Source:
     """The source behind an object that is neither a location nor a dictionary of tables; words, where there is none."""
-    match _library(given):
+    match type(given).__module__.partition(".")[0]:
         case "sqlite3":
             return _of_sqlite(given)  # type: ignore[arg-type]
         case "duckdb" | "_duckdb":
@@ -51,10 +51,6 @@ def open_live(given: object) -> Source:
         f"a {what} is no source. Give a URL (postgresql://…), a folder or a database file, a dictionary of tables (pandas, "
         "polars, Arrow), an SQLAlchemy engine or connection, or a connection of sqlite3 or DuckDB."
     )
-
-
-def _library(given: object) -> str:
-    return type(given).__module__.partition(".")[0]
 
 
 def _of_engine(engine: Engine) -> Source:

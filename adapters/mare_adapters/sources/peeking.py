@@ -69,7 +69,6 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
     reading: Mapping[str, str | tuple[str, ...]] = {}
     if kind == "unknown":
         kind, column, reading = _kind_of_values(connection, relation, column)
-    rows, filled = _row(connection, f"SELECT count(*), count({column}) FROM {relation}")
     low = high = values = None
     if kind in BOUNDED_KINDS:
         low, high = _row(connection, f"SELECT min({column}), max({column}) FROM {relation}")
@@ -77,26 +76,20 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
         query = f"SELECT DISTINCT {column} AS v FROM {relation} WHERE {column} IS NOT NULL ORDER BY v LIMIT {max_values + 1}"
         listed = connection.execute(query).fetchall()
         values = tuple(dict.fromkeys(as_value(row[0]) for row in listed)) if len(listed) <= max_values else None
-    has_null = int(str(filled)) < int(str(rows))
-    return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), has_null=has_null, reading=reading)
+    return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), reading=reading)
 
 
 def peek_batches(batches: Iterable[pa.RecordBatch], kind: StorageKind, max_values: int) -> Peek:
     """Peek at a column that comes in batches of its own."""
+    import pyarrow as pa
+
     with open_duckdb() as memory:
         # Batch by batch, from this thread: DuckDB would pull an iterator from a thread that a database driver refuses.
         for number, batch in enumerate(batches):
-            memory.register("stored", _one_column(batch))
+            memory.register("stored", pa.table({"value": batch.column(0)}))
             memory.execute("INSERT INTO peeked SELECT * FROM stored" if number else "CREATE TABLE peeked AS SELECT * FROM stored")
             memory.unregister("stored")
         return peek_column(memory, "peeked", "value", kind, max_values)
-
-
-def _one_column(batch: pa.RecordBatch) -> pa.Table:
-    """One batch under the name that a peek asks by."""
-    import pyarrow as pa
-
-    return pa.table({"value": batch.column(0)})
 
 
 def _kind_of_values(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> Told:

@@ -137,7 +137,6 @@ class SqlSource(TableSource["Connection"]):
             answer: list[object] = batch.column(0).to_pylist()
             return answer
 
-        rows, filled = self._open.execute(select(func.count(), func.count(value)).select_from(stored)).one()
         low = high = values = None
         if column.kind in BOUNDED_KINDS:
             low, high = converted(self._open.execute(select(func.min(value), func.max(value)).select_from(stored)).one())
@@ -145,7 +144,7 @@ class SqlSource(TableSource["Connection"]):
             query = select(value).select_from(stored).distinct().where(value.is_not(None)).order_by(value).limit(max_values + 1)
             listed = [row[0] for row in self._open.execute(query)]
             values = tuple(dict.fromkeys(as_value(v) for v in converted(listed))) if len(listed) <= max_values else None
-        return Peek(kind=column.kind, values=values, min=as_bound(low), max=as_bound(high), has_null=filled < rows)
+        return Peek(kind=column.kind, values=values, min=as_bound(low), max=as_bound(high))
 
 
 def _from_clause(stored: StoredTable, columns: Sequence[ReflectedColumn]) -> FromClause:

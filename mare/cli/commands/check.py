@@ -45,6 +45,7 @@ def check(
     faults = list(examined.faults)
     if examined.schema is not None and not faults:
         faults += [fault.at(examined.line_of(fault.path)) for fault in open_questions(examined.schema)]
+    faults += _marks(examined)
     label, refused = None, None
     if source is not None and examined.schema is not None:
         try:
@@ -71,6 +72,23 @@ def check(
         raise refused
     if not fine:
         raise typer.Exit(2)
+
+
+def _marks(examined: Examination) -> list[Fault]:
+    """One note on everything that was filled in by looking: `check` has nothing against it, and a fit refuses it."""
+    from mare.cli.telling import many
+    from mare.schema.faults import Fault
+    from mare.schema.schema import peeked_paths
+
+    places = peeked_paths(examined.schema) if examined.schema is not None else ()
+    if not places:
+        return []
+    what = f"{many(len(places), '`peeked: true` mark')}, the first one here: filled in by looking at the data"
+    remedy = (
+        "`mare fit` and `mare synth` refuse them: make sure that each is public knowledge, then remove its mark "
+        "(`--unsafe-peeked` takes them as they are, for a result that is NOT PRIVATE)"
+    )
+    return [Fault(places[0], what, remedy, severity="info").at(examined.line_of(places[0]))]
 
 
 def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:
@@ -135,7 +153,8 @@ def _verdict(examined: Examination, faults: Sequence[Fault], label: str | None, 
     notes += f", {many(reviews, 'REVIEW comment')} of the draft left" if reviews else ""
     against = f" It matches {label}." if label is not None else ""
     if fine and examined.schema is not None:
-        return f"{examined.label}: OK{notes}. {_settled(examined.schema)}{against}"
+        word = "OK but for its peeked marks" if _marks(examined) else "OK"
+        return f"{examined.label}: {word}{notes}. {_settled(examined.schema)}{against}"
     parts = [many(counts["error"], "error")] if counts["error"] else []
     parts += [f"{many(counts['unsettled'], 'thing')} to settle"] if counts["unsettled"] else []
     return f"{examined.label}: {', '.join(parts) or 'no fault in the schema itself'}{notes}."

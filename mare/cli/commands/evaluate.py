@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -58,10 +57,12 @@ def evaluate(
     import json
 
     from mare.cli.outputs import check_like, check_path, write_output
+    from mare.cli.progress import step_bar
     from mare.cli.telling import remark
     from mare.evaluation.evaluate import evaluate as hold_against
     from mare.evaluation.evaluation import INTERNAL
     from mare.evaluation.verdict import verdict
+    from mare.ports import WorkStep
 
     from .fit import keep_off
 
@@ -72,20 +73,20 @@ def evaluate(
             check_like(path, "an evaluation", ReleaseError, lambda beginning: b"internal, not private" in beginning[:_TITLE])
             for source in filter(None, (real, synthetic, holdout)):
                 keep_off(source, {what: path})
-    watching = sys.stderr.isatty()
-    evaluation = hold_against(
-        schema,
-        real,
-        synthetic,
-        holdout=holdout,
-        questions=questions,
-        utility=utility,
-        risk=risk,
-        audit=audit,
-        release=release,
-        seed=seed,
-        watch=lambda step: remark(f"mare: {step} …", quiet or not watching),
-    )
+    with step_bar("evaluating", quiet) as tell:
+        evaluation = hold_against(
+            schema,
+            real,
+            synthetic,
+            holdout=holdout,
+            questions=questions,
+            utility=utility,
+            risk=risk,
+            audit=audit,
+            release=release,
+            seed=seed,
+            watch=lambda step: tell(WorkStep(step, 0, 0)),
+        )
     if as_json is not None:
         write_output(as_json, json.dumps(evaluation.to_json(), ensure_ascii=False) + "\n", private=True)
     if output is not None:

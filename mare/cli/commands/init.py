@@ -1,4 +1,4 @@
-"""`mare init`: draft a schema from what a source's catalogue tells. Reads no value unless asked to."""
+"""`mare init`: draft a schema from what a source's catalogue tells. Takes nothing from values unless asked to."""
 
 from __future__ import annotations
 
@@ -170,7 +170,8 @@ def _cut(source: str, like: str, output: Path | None, between: tuple[date, date]
     facts = PublicFacts(date.today(), between, entities)
     with open_source(source) as opened, wait_bar("reading the catalogue"):
         refuse_headers(opened)
-        text, cut = cut_schema(like, opened.reflect(), facts.between, facts.entities)
+        reflection = opened.reflect()
+        text, cut = cut_schema(like, reflection, facts.between, facts.entities)
         label = opened.label
     if output is None:
         print_utf8(text)
@@ -178,7 +179,8 @@ def _cut(source: str, like: str, output: Path | None, between: tuple[date, date]
         write_output(output, text)
     kept = [name for name, table in cut.tables.items() if isinstance(table, dict) and not table.get("ignore")]
     typer.echo(
-        f"{like}, cut down to {label}: {many(len(kept), 'table')} ({', '.join(map(str, kept))}). No value was read.", err=True
+        f"{like}, cut down to {label}: {many(len(kept), 'table')} ({', '.join(map(str, kept))}). {reflection.what_was_read}",
+        err=True,
     )
     for line in cut.told:
         typer.echo(f"  {line}", err=True)
@@ -195,7 +197,7 @@ def _summarise(draft: Draft, output: Path | None, command: str, like: str | None
 
     console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 100)
     values = {
-        "": "No value was read.",
+        "": draft.what_was_read,
         "types": "VALUES WERE READ, for types.",
         "domains": "VALUES WERE READ, and are in the file.",
     }
@@ -220,6 +222,8 @@ def _summarise(draft: Draft, output: Path | None, command: str, like: str | None
     with console.capture() as page:
         console.print(table)
     typer.echo(without_blanks(page.get()), err=True)
+    for doubt in draft.entity.doubts:
+        console.print(Text(f"REVIEW: {doubt.text}"), soft_wrap=True)
     where = f"in {output}" if output is not None else "above"
     console.print(Text(f"{many(draft.to_review, 'thing')} to review: look for REVIEW {where}."))
     if like is not None:

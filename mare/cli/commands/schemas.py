@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -45,8 +46,7 @@ def _list(as_json: bool) -> None:
 
     ready = ready_schemas()
     if as_json:
-        fields = ("name", "summary", "entity", "tables")
-        print_json([{field: getattr(schema, field) for field in fields} for schema in ready])
+        print_json([asdict(schema) for schema in ready])
         return
     from rich.console import Console
     from rich.table import Table

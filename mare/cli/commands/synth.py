@@ -1,7 +1,12 @@
-"""`mare synth`: fit and sample in one go."""
+"""`mare synth`: fit and sample in one go.
+
+`--ddl FILE` writes down what a source holds besides tables, as statements that a person looks through and applies to the target.
+Mare runs none of it: a view or a function is the designer's text, and may do anything.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,6 +41,8 @@ from .sample import pour_with_progress, show
 if TYPE_CHECKING:
     from mare.release import Release
 
+_DDL_HEAD = "-- Written by mare synth --ddl."
+
 
 @app.command()
 def synth(
@@ -63,11 +70,10 @@ def synth(
     as_json: AsJson = False,
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
-    from mare.cli.ddl import check_ddl, scripts_of, write_ddl
     from mare.cli.telling import open_target, remark, tell_left_out
     from mare.finding import open_source
     from mare.planning.planning import plan
-    from mare.ports import Foresees
+    from mare.ports import Foresees, Scripted
     from mare.privacy.budget import Budget
     from mare.release.storage import output_tables
     from mare.sampling import SampleOptions
@@ -79,7 +85,7 @@ def synth(
     if output is not None:
         check_output(output, replace)
     check_notes(internal_notes, output)
-    check_ddl(ddl, replace)
+    _check_ddl(ddl, replace)
     options = SampleOptions(entities, seed, where, threads)
     document = load_document(schema)
     made = plan(document.schema, Budget(epsilon, delta))
@@ -100,13 +106,13 @@ def synth(
                 refuse_overlap(opened, sink)
                 refuse_files_at(opened, beside)
                 outcome = output_tables(made.schema, opened.reflect())
-                scripts = scripts_of(opened) if ddl is not None else ()
+                scripts = opened.scripts() if ddl is not None and isinstance(opened, Scripted) else ()
             refuse_files_in(sink, beside)
             sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
             told = sink.foresee(sink_tables(made.schema, outcome)) if isinstance(sink, Foresees) else ()
             tell_left_out(sink.label, told, quiet or as_json)
             if ddl is not None:
-                write_ddl(ddl, scripts, told, sink.label)
+                _write_ddl(ddl, scripts, told, sink.label)
             occasion = begin(made, schema, purpose, by, budget_file, quiet or as_json)
             unsafe = unsafe_peeked or unsafe_seed is not None
             reserve = reserving(budget_file, occasion, f"synth of {schema} into {sink.label}", unsafe)
@@ -121,3 +127,25 @@ def synth(
     show(release, sink, poured, quiet, as_json, document, told, with_card=True)
     if output is not None:
         remark(f"Next: mare card {output} says why, and -o card.html writes it for others", quiet or as_json)
+
+
+def _check_ddl(path: Path | None, replace: bool) -> None:
+    """Found out before the budget is spent, not after."""
+    from mare.cli.outputs import check_like, check_path
+    from mare.errors import SinkError
+
+    if path is not None:
+        check_path(path, "a file for statements", SinkError, overwrite=replace)
+        check_like(path, "what mare wrote there", SinkError, lambda text: text.startswith(_DDL_HEAD.encode()))
+
+
+def _write_ddl(path: Path, scripts: Sequence[str], left_out: Sequence[str], target: str) -> None:
+    """The statements, after the list of what the target lacks."""
+    from mare.cli.outputs import write_output
+
+    head = [
+        f"{_DDL_HEAD} Look through it, then apply it to {target}.",
+        "-- It is the source's own text: names of its schema or database may have to be changed.",
+        *(f"-- not made: {line}" for note in left_out for line in note.splitlines()),
+    ]
+    write_output(path, "\n".join(head) + "\n\n" + "\n\n".join(scripts) + "\n")

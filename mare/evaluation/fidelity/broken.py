@@ -1,11 +1,12 @@
 """What is broken: references, keys, NULLs, domains, orders, caps, endings as the schema says them; and, against the real rows,
-values that nobody has and numbers beyond all of them.
+values that nobody has, numbers beyond all of them, and what all of them keep (`laws`).
 
 The same is asked of every side. Real rows break rules too; a synthetic row breaks none that the schema promises.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -28,6 +29,7 @@ from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .coding import Sides
 from .features import Feature, Numbers, Values, children_of, values
+from .laws import laws
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,16 +39,19 @@ Found = tuple[int, int]
 """Rows that break a rule, and rows that it is about."""
 
 
-def broken(sides: Sides) -> tuple[Broken, ...]:
-    """References and keys always, to show that they hold; of the rest, what somebody breaks."""
+def broken(sides: Sides) -> tuple[tuple[Broken, ...], dict[Kind, int]]:
+    """References and keys always, to show that they hold; of the rest, what somebody breaks. And how many were looked at."""
     shown = list(_links(sides))
+    looked_at = Counter[Kind](found.kind for found in shown)
     for table in sides["real"].tables:
         rules = [*_column_rules(sides["real"], table), *_row_rules(sides["real"], table)]
+        looked_at.update(kind for kind, *_ in rules)
         for kind, where, what, rule in rules:
             found = {name: rule(side) for name, side in sides.items() if where not in side.missing and table not in side.missing}
             shown += _told(kind, where, what, found)
         shown += _against_real(sides, table)
-    return tuple(shown)
+    kept, looked_at["law"] = laws(sides)
+    return (*shown, *kept), dict(looked_at)
 
 
 def _told(kind: Kind, where: str, what: str, found: Mapping[SetName, Found]) -> Iterator[Broken]:
@@ -203,6 +208,7 @@ def _rows_at(side: Side, table: str, scope: str, home: str) -> NDArray[np.intege
 
 def _different(side: Side, table: str, name: str, shared: str) -> Found:
     """Rows that hold another value than the first of those that share it."""
+    group: NDArray[np.integer]
     if shared == "entity":
         group = side.entity[table]
     elif shared == "parent":

@@ -19,8 +19,8 @@ from mare.evaluation.sides import Side
 from mare.stage.kernel import THREADS
 
 from .bins import Bins, Codes, common_bins
-from .distances import correlations, shape, tvd
-from .features import Feature, Numbers, Values, features, values
+from .distances import by_chance, correlations, shape, tvd
+from .features import Feature, Numbers, Values, features, linked_features, values
 from .hashing import Hashes, hashed_values
 
 Sides = Mapping[SetName, Side]
@@ -81,7 +81,8 @@ def code_sides(sides: Sides) -> Coded:
     related: dict[str, tuple[tuple[str, ...], dict[SetName, NDArray[np.float64]]]] = {}
     with ThreadPoolExecutor(THREADS) as threads:  # sorting and looking up let go of the interpreter
         for table in real.tables:
-            known[table] = features(real.schema, table, below(real, table))
+            children = below(real, table)
+            known[table] = (*features(real.schema, table, children), *linked_features(real, table, children))
             numbers: dict[SetName, list[NDArray[np.float64]]] = {name: [] for name in sides}
             for feature, coded in _few_at_a_time(threads, sides, known[table]):
                 bins[table, feature.name] = coded.bins
@@ -93,7 +94,8 @@ def code_sides(sides: Sides) -> Coded:
                     if coded.numbers:
                         numbers[name].append(coded.numbers[name])
             listed = tuple(f.name for f in known[table] if f.paired and f.kind == "number")
-            related[table] = listed, {name: correlations(every) for name, every in numbers.items() if every}
+            some = {name: every for name, every in numbers.items() if every}
+            related[table] = listed, dict(zip(some, threads.map(correlations, some.values()), strict=True))
             pa.default_memory_pool().release_unused()
     return Coded(sets, known, bins, tuple(columns), related)
 
@@ -149,4 +151,6 @@ def _compared(feature: Feature, bins: Bins, codes: Mapping[SetName, Codes], held
         counts=counts,
         tvd={name: tvd(counts["real"], counts[name]) for name in others},
         shape={name: shape(held["real"], held[name]) for name in others},
+        chance=by_chance(counts["real"], int(counts.get("synthetic", counts["real"]).sum())),
+        part="linked" if feature.linked else "row",
     )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec.parsing import is_text_type
-from mare.codec.ticks import DAY_US, microseconds, null_mask
+from mare.codec.ticks import DAY_US
 from mare.evaluation.evaluation import FeatureKind
 from mare.evaluation.sides import Side
 from mare.schema import Schema
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Numbers = NDArray[np.float64]
-How = Literal["column", "moment", "since", "gap", "year", "children"]
+How = Literal["column", "moment", "since", "gap", "year", "children", "referred", "last"]
+FEW = 4
+"""Columns of a row that another leads to."""
 _HOUR_US = DAY_US // 24
 
 
@@ -40,11 +42,15 @@ class Feature:
     column: str
     """Of `children`: the table that they are in."""
     other: str = ""
-    """Of `since`: the earlier column."""
+    """Of `since`: the earlier column. Of `referred`: the reference. Of `last`: the table that the last row is of."""
+
+    @property
+    def linked(self) -> bool:
+        return self.how in ("referred", "last")
 
     @property
     def paired(self) -> bool:
-        return self.how != "moment"
+        return self.how != "moment" and not self.linked
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +97,13 @@ def _columns(schema: Schema, table: str, keys: set[str], times: list[str]) -> It
 
 
 def key_columns(schema: Schema, table: str) -> set[str]:
-    """Columns that tell rows apart or lead to private ones: made anew, so nothing to compare."""
+    """Columns that tell rows apart or lead to private ones: made anew, so nothing to compare. A part of a key that is modelled
+    (the year of a season) is a value like any other."""
     described = schema.tables[table]
+    modelled = {name for name, column in described.columns.items() if column.modelled}
     linked = {c for name, r in described.references.items() if r.kind != "public" for c in described.reference_columns(name)}
-    return {*(described.key or ()), *schema.parent_columns(table), *linked} - set(public_columns(schema, table))
+    own = set(described.key or ()) - modelled
+    return {*own, *schema.parent_columns(table), *linked} - set(public_columns(schema, table))
 
 
 def public_columns(schema: Schema, table: str) -> tuple[str, ...]:
@@ -109,6 +118,12 @@ def values(side: Side, feature: Feature) -> Values:
     import pyarrow as pa
 
     table = feature.table
+    if feature.how == "referred":
+        leads = side.refers.get((table, feature.other))
+        rows = np.full(len(side.entity[table]), -1) if leads is None else leads.rows
+        return taken(_far(side, "" if leads is None else leads.table, feature), rows)
+    if feature.how == "last":
+        return taken(_far(side, feature.other, feature), last_rows(side, feature.other))
     if feature.how == "children":
         return Values(numbers=children_of(side, feature.column).astype(np.float64))
     if feature.kind == "category":
@@ -120,23 +135,29 @@ def values(side: Side, feature: Feature) -> Values:
         return Values(numbers=_years(held))
     if is_text_type(held.type):
         return _numbers_among_words(*side.words(table, feature.column))
-    if feature.how == "since":
-        return Values(numbers=_between(held, side.tables[table].column(feature.other).combine_chunks()))
-    if feature.how == "gap":
-        before = side.previous(table, 1)
-        earlier = held.take(pa.array(before, mask=before < 0))
-        return Values(numbers=_between(held, earlier))
+    timed = pa.types.is_temporal(held.type)
+    if feature.how in ("since", "gap"):
+        earlier = feature.other or feature.column
+        before = side.previous(table, 1) if feature.how == "gap" else None
+        if timed and pa.types.is_temporal(side.tables[table].column(earlier).type):
+            return Values(numbers=_days_between(side.moments(table, feature.column), side.moments(table, earlier), before))
+        numbers = _measured(side.tables[table].column(earlier).combine_chunks(), None)
+        return Values(numbers=_measured(held, None) - (numbers if before is None else np.append(numbers, np.nan)[before]))
+    if timed:
+        ticks, there = side.moments(table, feature.column)
+        return Values(numbers=np.where(there, ticks / (_HOUR_US if pa.types.is_time(held.type) else DAY_US), np.nan))
     return Values(numbers=_measured(held, described))
 
 
-def _between(later: pa.Array, earlier: pa.Array) -> Numbers:
-    """Days between points in time, worked out before they are rounded; the difference of numbers."""
-    import pyarrow as pa
+Moments = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
-    if pa.types.is_temporal(later.type) and pa.types.is_temporal(earlier.type):
-        there = ~(null_mask(later) | null_mask(earlier))
-        return np.where(there, (microseconds(later) - microseconds(earlier)) / DAY_US, np.nan)
-    return _measured(later, None) - _measured(earlier, None)
+
+def _days_between(later: Moments, earlier: Moments, before: NDArray[np.int32] | None) -> Numbers:
+    """Worked out before they are rounded. Where rows ``before`` are given, the earlier ones are those of them."""
+    ticks, there = earlier
+    if before is not None:
+        ticks, there = np.append(ticks, 0)[before], np.append(there, False)[before]  # the last stands for -1, which is no row
+    return np.where(later[1] & there, (later[0] - ticks) / DAY_US, np.nan)
 
 
 def children_of(side: Side, table: str) -> NDArray[np.int64]:
@@ -144,6 +165,67 @@ def children_of(side: Side, table: str) -> NDArray[np.int64]:
     parent, above = side.parent[table], side.above(table)
     rows = len(side.entity[above]) if above in side.entity else side.entities
     return np.bincount(parent[parent >= 0], minlength=rows).astype(np.int64)
+
+
+def linked_features(side: Side, table: str, children: tuple[str, ...]) -> tuple[Feature, ...]:
+    """A few columns of the rows that a row refers to; and, where a row has children in several tables, of the last in each."""
+    found: list[Feature] = []
+    for (owner, name), leads in side.refers.items():
+        if owner == table:
+            for column, kind in _far_columns(side, leads.table):
+                found.append(Feature(table, f"{leads.table}.{column} by {name}", kind, "referred", column, name))
+    for child in children if len(children) > 1 else ():
+        for column, kind in _far_columns(side, child):
+            found.append(Feature(table, f"{column} of the last {child}", kind, "last", column, child))
+    return tuple(found)
+
+
+def _far_columns(side: Side, table: str) -> list[tuple[str, FeatureKind]]:
+    import pyarrow as pa
+
+    if table in side.tables:
+        own = features(side.schema, table, ())
+        return [(feature.column, feature.kind) for feature in own if feature.how == "column"][:FEW]
+    if table not in side.public:
+        return []
+    keys, listed = side.schema.tables[table].key or (), list[tuple[str, FeatureKind]]()
+    for field in side.public[table].schema:
+        if field.name not in keys and not pa.types.is_nested(field.type) and not pa.types.is_temporal(field.type):
+            number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+            listed.append((field.name, "number" if number else "category"))
+    return listed[:FEW]
+
+
+def _far(side: Side, table: str, feature: Feature) -> Values:
+    """A column of the table that rows lead to, row by row there."""
+    import pyarrow as pa
+
+    if table in side.tables:
+        return values(side, Feature(table, feature.column, feature.kind, "column", feature.column))
+    if table not in side.public or feature.column not in side.public[table].column_names:
+        nothing = np.zeros(0)
+        return Values(numbers=nothing) if feature.kind == "number" else Values(words=nothing.astype(np.int32))
+    held = side.public[table].column(feature.column).combine_chunks()
+    if feature.kind == "number":
+        return Values(numbers=_measured(held, None))
+    coded = held.cast(pa.string()).dictionary_encode()
+    return Values(words=np.asarray(coded.indices.fill_null(-1), dtype=np.int32), dictionary=tuple(coded.dictionary.to_pylist()))
+
+
+def taken(far: Values, rows: NDArray[np.integer]) -> Values:
+    """The values at these rows; none where there is no row."""
+    numbers = None if far.numbers is None else np.append(far.numbers, np.nan)[rows]
+    words = None if far.words is None else np.append(far.words, np.int32(-1))[rows]
+    return Values(numbers, words, far.dictionary)
+
+
+def last_rows(side: Side, table: str) -> NDArray[np.int64]:
+    """Of each row of the table above, its last row here; -1 where it has none."""
+    parent, order, above = side.parent[table], side.order[table], side.above(table)
+    last = np.full(len(side.entity[above]) if above in side.entity else side.entities, -1, dtype=np.int64)
+    rows = order[parent[order] >= 0]
+    last[parent[rows]] = rows  # of several the last is written last
+    return last
 
 
 def unit_of(described: object) -> str:
@@ -156,14 +238,11 @@ def unit_of(described: object) -> str:
 
 
 def _measured(held: pa.Array, described: object) -> Numbers:
-    """Days of points in time, hours of times of day and of intervals, else the number itself."""
+    """Hours of intervals, else the number itself."""
     import pyarrow as pa
 
     if pa.types.is_null(held.type):
         return np.full(len(held), np.nan)
-    if pa.types.is_temporal(held.type):
-        unit = _HOUR_US if pa.types.is_time(held.type) else DAY_US
-        return np.where(null_mask(held), np.nan, microseconds(held) / unit)
     numbers = np.asarray(held.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
     if isinstance(described, Duration) and described.is_interval:
         numbers = numbers / _HOUR_US

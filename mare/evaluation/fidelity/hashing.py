@@ -27,8 +27,12 @@ def hashed_values(held: Values, column: str) -> Hashes:
 
 def scrambled(bits: Hashes) -> Hashes:
     """Every bit decided by every other."""
-    mixed = (bits ^ (bits >> np.uint64(31))) * _SECOND
-    return np.asarray((mixed ^ (mixed >> np.uint64(29))) * _FIRST, dtype=np.uint64)
+    mixed: Hashes = bits >> np.uint64(31)
+    mixed ^= bits
+    mixed *= _SECOND
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= _FIRST
+    return mixed
 
 
 def _hashed(word: str, column: str) -> int:

@@ -1,4 +1,6 @@
-"""All pairs of columns: within a row, with every row above, with the two rows before; counted by the kernel that a fit uses.
+"""All pairs of columns: within a row, with every row above, with the two rows before or, where rows stand in no sequence, with
+another row of the same parent, and some with the row that a row refers to and between the last rows that one parent has in two
+tables; counted by the kernel that a fit uses.
 
 What a row above or before holds is gathered beside the row itself, with one code more for "there is none", which no table keeps.
 """
@@ -7,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import Domain, Marginal
-from mare.evaluation.evaluation import KINDS, Closeness, PairFidelity, PairKind, PairMeans, SetName
+from mare.evaluation.evaluation import ANY_OTHER, KINDS, Closeness, PairFidelity, PairKind, PairMeans, SetName
 from mare.evaluation.sides import Side
 from mare.stage.kernel import CodedRows, count_dense
 
@@ -22,12 +24,15 @@ from .distances import Counts, Table, by_chance, cramers_v, normalised_kl, tvd
 from .features import Feature
 
 LOOK_BACK = 2
+MOST_LINKED = 400
+"""Pairs of siblings and references that are compared of one table."""
 KEPT_CELLS = 1 << 22
 """Of cross-tabs that stay with the result."""
 KEPT_SETS: tuple[SetName, ...] = ("real", "synthetic", "holdout")
 
 _Axis = tuple[Feature, str, int]
-"""A feature, of the row itself ("", 0), of its row in the table above (its name, 0), or of a row before ("", how many)."""
+"""A feature, of the row itself ("", 0), of its row in the table above (its name, 0), of a row before ("", how many), or of any
+other row of the same parent ("", ANY_OTHER)."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +42,24 @@ class Pair:
 
     @property
     def kind(self) -> PairKind:
-        _, above, back = self.there
-        return "ancestor" if above else "previous" if back else "row"
+        there, above, back = self.there
+        if self.here.linked or there.linked:
+            return "linked"
+        return "ancestor" if above else "sibling" if back == ANY_OTHER else "previous" if back else "row"
 
 
 def is_sequence(side: Side, table: str) -> bool:
     """Whether rows have siblings before them."""
     link = side.schema.parent(table)
     return link is not None and link.type == "sequential" and side.above(table) is not None
+
+
+def has_siblings(side: Side, table: str) -> bool:
+    """Whether some rows have others of the same parent beside them, in no order."""
+    if side.schema.parent(table) is None or side.above(table) is None or is_sequence(side, table):
+        return False
+    owned = side.parent[table][side.parent[table] >= 0]
+    return len(np.unique(owned)) < len(owned)
 
 
 def pairs_of(coded: Coded, table: str) -> Iterator[Pair]:
@@ -60,18 +75,33 @@ def pairs_of(coded: Coded, table: str) -> Iterator[Pair]:
             for a in own:
                 for b in own:
                     yield Pair(a, (b, "", back))
+    elif has_siblings(side, table):  # neither of two comes first, so one way round is enough
+        yield from (Pair(a, (b, "", ANY_OTHER)) for a, b in combinations_with_replacement(own, 2))
+    yield from islice(_linked(coded, table), MOST_LINKED)
+
+
+def _linked(coded: Coded, table: str) -> Iterator[Pair]:
+    """A column and one of the row that its row refers to; columns of the last rows in two tables below."""
+    linked, refers = [f for f in coded.features[table] if f.linked], coded.sets["real"].side.refers
+    for far in linked:
+        if far.how == "referred":  # what leads there decides it all
+            leads = refers[table, far.other].columns
+            yield from (Pair(near, (far, "", 0)) for near in coded.paired(table) if near.column not in leads)
+    for a, b in combinations([f for f in linked if f.how == "last"], 2):
+        if a.other != b.other:
+            yield Pair(a, (b, "", 0))
 
 
 def compare_pairs(coded: Coded, seed: int) -> tuple[PairFidelity, ...]:
     """Every pair of every table, on all sides and beside columns that have nothing to do with each other."""
     compared: list[PairFidelity] = []
     rng, cells = np.random.default_rng(seed), 0
-    alone = {(f.table, f.name): coded.histogram(f) for held in coded.features.values() for f in held if f.paired}
+    alone = {(f.table, f.name): coded.histogram(f) for held in coded.features.values() for f in held if f.how != "moment"}
     for table in coded.features:
         pairs = list(pairs_of(coded, table))
         if not pairs:
             continue
-        counts = {name: count_pairs(coded, name, table, pairs) for name in coded.sets}
+        counts = {name: count_pairs(coded, name, table, pairs, seed) for name in coded.sets}
         for i, pair in enumerate(pairs):
             other, _, back = pair.there
             real = counts["real"][i]
@@ -99,11 +129,14 @@ def compare_pairs(coded: Coded, seed: int) -> tuple[PairFidelity, ...]:
     return tuple(compared)
 
 
-def count_pairs(coded: Coded, name: SetName, table: str, pairs: Sequence[Pair]) -> list[Counts]:
+def count_pairs(coded: Coded, name: SetName, table: str, pairs: Sequence[Pair], seed: int) -> list[Counts]:
     """The cross-tabs of these pairs of one table in one set."""
     held = coded.sets[name]
     rows, links = len(held.side.entity[table]), held.side.ancestors(table)
-    before = {back: held.side.previous(table, back) for back in {pair.there[2] for pair in pairs} - {0}}
+    before = {
+        back: held.side.sibling(table, seed) if back == ANY_OTHER else held.side.previous(table, back)
+        for back in {pair.there[2] for pair in pairs} - {0}
+    }
     columns: dict[str, np.ndarray] = {}
     sizes: dict[str, int] = {}
 
@@ -122,7 +155,7 @@ def count_pairs(coded: Coded, name: SetName, table: str, pairs: Sequence[Pair]) 
     domain = Domain.of(sizes.items())
     coded_rows = CodedRows(domain, {}, 1, np.zeros(rows, dtype=np.int64), None, columns.__getitem__)
     tables = count_dense(coded_rows, marginals)
-    return [table if pair.kind == "row" else table[:, :-1] for pair, table in zip(pairs, tables, strict=True)]
+    return [table if pair.kind in ("row", "linked") else table[:, :-1] for pair, table in zip(pairs, tables, strict=True)]
 
 
 def _apart(one: Counts, other: Counts) -> NDArray[np.float64]:

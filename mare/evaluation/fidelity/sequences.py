@@ -3,7 +3,7 @@ what."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from .bins import common_bins
 from .coding import Coded, Sides
 from .distances import Counts, ks_distance, tvd
 from .features import Feature, Values, children_of
-from .pairs import is_sequence
+from .pairs import has_siblings, is_sequence
 
 
 def lengths(sides: Sides) -> Iterator[Lengths]:
@@ -60,39 +60,51 @@ def sequences(coded: Coded) -> tuple[str, ...]:
     return tuple(table for table in coded.features if is_sequence(coded.sets["real"].side, table))
 
 
-def stickiness(coded: Coded) -> Iterator[Stickiness]:
+def stickiness(coded: Coded, seed: int) -> Iterator[Stickiness]:
+    """Along sequences; where rows stand in none, between any two rows of a parent."""
+    for table in coded.features:
+        if has_siblings(coded.sets["real"].side, table):
+            others = {name: held.side.sibling(table, seed) for name, held in coded.sets.items()}
+            for feature in coded.paired(table):
+                yield Stickiness(table, feature.name, _same(coded, feature, others), {}, {}, siblings=True)
     for table in sequences(coded):
         before = {name: held.side.previous(table, 1) for name, held in coded.sets.items()}
         ends = {name: _ends(held.side, table, before[name]) for name, held in coded.sets.items()}
         for feature in coded.paired(table):
             size, alone = coded.size(feature), coded.histogram(feature)
-            same: dict[SetName, float] = {}
             edges: dict[SetName, tuple[Counts, Counts]] = {}
             for name, held in coded.sets.items():
-                at, column = before[name], held.codes[table, feature.name]
-                there = at >= 0
-                same[name] = float((column[there] == column[at[there]]).mean()) if there.any() else 0.0
+                column = held.codes[table, feature.name]
                 first, last = ends[name]
                 edges[name] = np.bincount(column[first], minlength=size), np.bincount(column[last], minlength=size)
-            # Shuffled, any row may stand before any other, and be the first or the last.
-            same["shuffled"] = float(np.square(alone / max(1, alone.sum())).sum())
-            edges["shuffled"] = alone, alone
-            others = [name for name in edges if name != "real"]
+            edges["shuffled"] = alone, alone  # any row may be the first or the last
+            compared = [name for name in edges if name != "real"]
             yield Stickiness(
                 table=table,
                 column=feature.name,
-                same=same,
-                first_tvd={name: tvd(edges["real"][0], edges[name][0]) for name in others},
-                last_tvd={name: tvd(edges["real"][1], edges[name][1]) for name in others},
+                same=_same(coded, feature, before),
+                first_tvd={name: tvd(edges["real"][0], edges[name][0]) for name in compared},
+                last_tvd={name: tvd(edges["real"][1], edges[name][1]) for name in compared},
             )
 
 
-def _ends(side: Side, table: str, before: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _same(coded: Coded, feature: Feature, before: Mapping[SetName, NDArray[np.int32]]) -> dict[SetName, float]:
+    """How often a row has the bin of the row before it; shuffled, any row may stand there."""
+    same: dict[SetName, float] = {}
+    for name, held in coded.sets.items():
+        column, there = held.codes[feature.table, feature.name], before[name] >= 0
+        stays = column[there] == column[before[name][there]]
+        same[name] = float(stays.mean()) if len(stays) else 0.0
+    alone = coded.histogram(feature)
+    return same | {"shuffled": float(np.square(alone / max(1, alone.sum())).sum())}
+
+
+def _ends(side: Side, table: str, before: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Which rows are the first of their sequence, and which the last."""
     owned = side.parent[table] >= 0
     last = owned.copy()
     last[before[before >= 0]] = False
-    return owned & (before < 0), last
+    return np.flatnonzero(owned & (before < 0)), np.flatnonzero(last)
 
 
 def main_event(coded: Coded, table: str) -> Feature | None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from mare.evaluation.evaluation import KINDS, ColumnFidelity, Evaluation, PairFidelity, SetName, Survival, excess, plain
+from mare.evaluation.evaluation import KINDS, ColumnFidelity, Evaluation, PairFidelity, PairKind, SetName, Survival, excess, plain
 
 from .packing import as_json, packed, packed_counts, packed_histogram
 
@@ -123,11 +123,12 @@ class _Packer:
             edges_and_words(column.labels),
             [packed_histogram(column.counts[name]) for name in self.shown],
             round(excess(column.tvd), 3),
+            column.card,
         ]
 
     def _blocks(self, name: str) -> Iterator[Figures]:
         """Pairs of a kind as matrices: own columns down, the others across."""
-        blocks: dict[tuple[str, str, int], list[PairFidelity]] = {}
+        blocks: dict[tuple[PairKind, str, int], list[PairFidelity]] = {}
         for pair in self.pairs[name]:
             blocks.setdefault((pair.kind, pair.other_table, pair.back), []).append(pair)
         for (kind, other, back), pairs in blocks.items():
@@ -140,12 +141,12 @@ class _Packer:
             for pair in pairs:
                 at = self.place[name, pair.column], self.place[other, pair.other]
                 real[at], made[at], far[at] = pair.v, pair.closeness["synthetic"].v, pair.excess
-                if kind == "row":
+                if kind in ("row", "sibling", "linked"):
                     for matrix in (real, made, far):
                         matrix[at[::-1]] = matrix[at]
-            title = {"row": KINDS["row"], "ancestor": f"with {other}", "previous": f"with the row {back} before"}[kind]
+            titles = {"ancestor": f"with {other}", "previous": f"with the row {back} before"}
             yield {
-                "title": title,
+                "title": titles.get(kind, KINDS[kind]),
                 "kind": kind,
                 "other": self.tables[other],
                 "back": back,

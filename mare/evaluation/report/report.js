@@ -1,7 +1,7 @@
 const numbers = JSON.parse(document.getElementById("numbers").textContent);
 const the = (id) => document.getElementById(id);
 const { sets, tables } = numbers;
-const COLUMN = { name: 0, number: 1, paired: 2, labels: 3, counts: 4, far: 5 };
+const COLUMN = { name: 0, number: 1, paired: 2, labels: 3, counts: 4, far: 5, card: 6 };
 
 // ---------------------------------------------------------------- tabs
 const tabs = [...document.querySelectorAll("[role=tab]")];
@@ -78,6 +78,7 @@ function listWorst() {
 
 function partnerName(here, other, partner, back) {
   const column = columnName(tables[other], partner);
+  if (back < 0) return `${column} of another row`;
   if (back) return `${column}, ${back === 1 ? "1 row" : `${back} rows`} before`;
   return tables[other] === here ? column : `${tables[other].name}.${column}`;
 }
@@ -106,7 +107,7 @@ function found(t, column, partner) {
   const [other, j, back] = partner.split(",").map(Number);
   const straight = numbers.crosstabs[`${t},${column},${other},${j},${back}`];
   if (straight) return straight.map(crosstab);
-  const turned = back === 0 && other === t ? numbers.crosstabs[`${t},${j},${other},${column},0`] : null;
+  const turned = back <= 0 && other === t ? numbers.crosstabs[`${t},${j},${other},${column},${back}`] : null;
   if (!turned) return null;
   const high = labelled(tables[other].columns[j][COLUMN.labels]).length, wide = labelled(tables[t].columns[column][COLUMN.labels]).length;
   return turned.map(crosstab).map((cells) => Array.from({ length: high * wide }, (_, i) => cells[(i % high) * wide + Math.floor(i / high)]));
@@ -163,7 +164,7 @@ function openTable() {
     const [, , other, , back] = here.worst[0][0].split(",").map(Number);
     the("block").value = String(Math.max(0, here.blocks.findIndex((block) => block.other === other && block.back === back)));
   }
-  fill(the("column"), here.columns.map((column, i) => [i, `${column[COLUMN.name]} (${Math.max(0, column[COLUMN.far]).toFixed(2)})`]));
+  fill(the("column"), here.columns.map((column, i) => [i, `${column[COLUMN.name]} (${Math.max(0, column[COLUMN.far]).toFixed(2)}${column[COLUMN.card] ? `; card: ${column[COLUMN.card]}` : ""})`]));
   drawHeatmap();
   listWorst();
   drawLengths();

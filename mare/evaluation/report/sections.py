@@ -61,12 +61,18 @@ def _figure(value: float | None) -> str:
 
 
 def _columns(evaluation: Evaluation) -> str:
+    told = isinstance(evaluation.parts.get("release"), Released)
     rows = [
-        [f"{c.table}.{c.name}", *(_figure(c.tvd.get(name)) for name in _sets(evaluation)), f"{c.shape['synthetic']:.3f}"]
+        [
+            f"{c.table}.{c.name}",
+            *(_figure(c.tvd.get(name)) for name in _sets(evaluation)),
+            f"{c.shape['synthetic']:.3f}",
+            *([c.card] if told else []),
+        ]
         for c in evaluation.worst_columns(_SHOWN)
     ]
-    head = ["column", *(f"distance, {_NAMES[name]}" for name in _sets(evaluation)), "shape (SDMetrics)"]
-    return table(head, rows, range(1, len(head)))
+    figures = [*(f"distance, {_NAMES[name]}" for name in _sets(evaluation)), "shape (SDMetrics)"]
+    return table(["column", *figures, *(["the card says"] if told else [])], rows, range(1, len(figures) + 1))
 
 
 def _sets(evaluation: Evaluation) -> list[SetName]:
@@ -83,15 +89,20 @@ def _pairs(evaluation: Evaluation) -> str:
 
 
 def _broken(evaluation: Evaluation) -> str:
-    wrong = sorted((b for b in evaluation.broken if any(b.rows.values())), key=lambda found: -found.rows.get("synthetic", 0))
-    if not wrong:
-        return ""
+    wrong = [found for found in evaluation.broken if any(found.rows.values()) and found.kind != "law"]
+    listed = {
+        "What the real rows always keep, and the synthetic ones do not": evaluation.unlawful,
+        "What does not hold of every row": sorted(wrong, key=lambda found: -found.rows.get("synthetic", 0)),
+    }
     sides: tuple[SetName, ...] = ("synthetic", "real")
-    rows = [
-        [f"{b.where} {b.what}", *(f"{b.rows[side]:,} of {b.of[side]:,}" if b.of.get(side) else "" for side in sides)]
-        for b in wrong[:40]
-    ]
-    return f"<h2>What does not hold of every row</h2>\n{table(['what', 'synthetic rows', 'real rows'], rows, (1, 2))}\n"
+    shown = ""
+    for title, found in listed.items():
+        rows = [
+            [f"{b.where} {b.what}", *(f"{b.rows[side]:,} of {b.of[side]:,}" if b.of.get(side) else "" for side in sides)]
+            for b in found[:40]
+        ]
+        shown += f"<h2>{title}</h2>\n{table(['what', 'synthetic rows', 'real rows'], rows, (1, 2))}\n" if rows else ""
+    return shown
 
 
 def _copied(evaluation: Evaluation) -> str:
@@ -106,16 +117,12 @@ def _copied(evaluation: Evaluation) -> str:
 def _questions(evaluation: Evaluation) -> str:
     if not evaluation.answers:
         return ""
+    held = "holdout" in evaluation.sets
     rows = [
-        [
-            a.name,
-            a.told,
-            _first(a.real),
-            _first(a.synthetic),
-        ]
-        for a in evaluation.answers
+        [a.name, a.told, _first(a.real), _first(a.synthetic), *([_first(a.holdout)] if held else [])] for a in evaluation.answers
     ]
-    return f"<h2>Questions</h2>\n{table(['question', 'answer', 'real', 'synthetic'], rows, ())}\n"
+    head = ["question", "answer", "real", "synthetic", *(["other real"] if held else [])]
+    return f"<h2>Questions</h2>\n{table(head, rows, ())}\n"
 
 
 def _first(rows: Sequence[Sequence[object]]) -> str:
@@ -165,11 +172,18 @@ def sequence_section(evaluation: Evaluation) -> str:
 {table(["distance of", *(_NAMES[name] for name in sets)], rows, range(1, len(sets) + 1))}
 {table(head, common, range(1, len(head)))}
 """
-    stuck = sorted(evaluation.stickiness, key=lambda s: -abs(s.same["synthetic"] - s.same["real"]))[:_SHOWN]
-    if stuck:
+    titles = {
+        False: "How often a value stays from one row to the next",
+        True: "How often two rows of one parent have the same value",
+    }
+    for siblings, title in titles.items():
+        stuck = [s for s in evaluation.stickiness if s.siblings is siblings]
+        stuck = sorted(stuck, key=lambda s: -abs(s.same["synthetic"] - s.same["real"]))[:_SHOWN]
+        if not stuck:
+            continue
         sets = [name for name in ("real", "synthetic", "holdout", "shuffled") if name in stuck[0].same]
         rows = [[f"{s.table}.{s.column}", *(f"{s.same[name]:.1%}" for name in sets)] for s in stuck]
-        found += f"<h3>How often a value stays from one row to the next</h3>\n{table(['column', *sets], rows, range(1, 5))}\n"
+        found += f"<h3>{title}</h3>\n{table(['column', *sets], rows, range(1, 5))}\n"
     return found
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from mare.evaluation.evaluation import INTERNAL, KINDS, Evaluation, PairKind, excess
 from mare.evaluation.risk.assess import Risk
-from mare.evaluation.verdict import grade, graded
+from mare.evaluation.verdict import grade, graded, looked_at, unlawful
 
 Mood = Literal["trust", "coarse", "no"]
 Said = tuple[Mood, str]
@@ -17,6 +17,8 @@ _SUBJECTS: dict[PairKind, str] = {
     "row": "What columns of a row have to do with each other",
     "ancestor": "What a row has to do with the rows above it",
     "previous": "What a row has to do with the rows before it",
+    "sibling": "What a row has to do with other rows of the same parent",
+    "linked": "What a row has to do with what it refers to, and with its siblings in other tables",
 }
 _SHARES = {"close": "is kept", "fair": "is kept in part", "poor": "is mostly lost"}
 
@@ -29,7 +31,9 @@ def summary(evaluation: Evaluation) -> Iterator[Said]:
             part = "" if share is None else f": {min(1.0, max(0.0, share)):.0%} of it is left"
             yield _MOODS.get(word, "no"), f"{_SUBJECTS[kind]} {_SHARES.get(word, 'is lost')}{part}."
     yield from _rows(evaluation)
+    yield from _calendar(evaluation)
     yield _soundness(evaluation)
+    yield from _laws(evaluation)
     yield _copies(evaluation)
     risk = evaluation.parts.get("risk")
     if isinstance(risk, Risk):
@@ -45,10 +49,12 @@ def _single(evaluation: Evaluation) -> Said:
     distance, best = evaluation.one_way["synthetic"], evaluation.one_way.get("holdout")
     beside = "" if best is None else f" (other real people: {best:.1%})"
     word = grade(None, distance - (best or 0.0))
+    worst = next(iter(evaluation.worst_columns(1)), None)
+    worst_of_all = "" if worst is None else f"; most, {worst.tvd['synthetic']:.1%}, in {worst.table}.{worst.name}"
     spread = {"close": "are spread as the real ones", "fair": "are spread nearly as the real ones"}
     found = spread.get(word, "are spread otherwise than the real ones")
     return _MOODS.get(word, "no"), (
-        f"Single columns {found}: on average {distance:.1%} of rows would have to get another value{beside}."
+        f"Single columns {found}: on average {distance:.1%} of rows would have to get another value{beside}{worst_of_all}."
     )
 
 
@@ -67,11 +73,29 @@ def _rows(evaluation: Evaluation) -> Iterator[Said]:
 
 
 def _soundness(evaluation: Evaluation) -> Said:
-    wrong = [found for found in evaluation.broken if found.kind not in ("unseen", "beyond") and found.rows.get("synthetic")]
-    if not wrong:
-        return "trust", "Nothing is broken: references, keys, domains and orders hold."
-    worst = max(wrong, key=lambda found: found.rows["synthetic"])
-    return "no", f"{len(wrong)} rules are broken, most often: {worst.where} {worst.what} ({worst.rows['synthetic']:,} rows)."
+    if not evaluation.wrong:
+        return "trust", f"Nothing is broken: {looked_at(evaluation)}."
+    worst = evaluation.wrong[0]
+    found = f"{worst.where} {worst.what} ({worst.rows['synthetic']:,} rows)"
+    return "no", f"{_number(evaluation.wrong, 'rule')} broken, most often: {found}."
+
+
+def _laws(evaluation: Evaluation) -> Iterator[Said]:
+    found, laws = evaluation.unlawful, evaluation.looked_at.get("law", 0)
+    if found:
+        yield "no", f"{_number(found, 'thing')} done here that real rows never do, worst first: {unlawful(found[0])}."
+    elif laws:
+        yield "trust", f"What the real rows always keep is kept: {laws:,} orders of times, equal columns and sums."
+
+
+def _calendar(evaluation: Evaluation) -> Iterator[Said]:
+    if off := evaluation.off_calendar():
+        worst, more = off[0], f", and {len(off) - 1} more" if len(off) > 1 else ""
+        yield "coarse", f"The {worst.name} in {worst.table} is spread otherwise: distance {excess(worst.tvd):.2f}{more}."
+
+
+def _number(found: Sequence[object], what: str) -> str:
+    return f"1 {what} is" if len(found) == 1 else f"{len(found)} {what}s are"
 
 
 def _copies(evaluation: Evaluation) -> Said:

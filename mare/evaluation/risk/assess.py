@@ -21,7 +21,7 @@ from mare.evaluation.sides import Side
 from mare.schema import Schema
 
 from .attacks import Attack, counted
-from .attribute import disclosure, learned_network
+from .attribute import disclosures, learned_network
 from .by_key import classifier_attacks, gcap_attacks
 from .membership import distance_to_closest_record, membership
 from .three_risks import inference, linkability, singling_out
@@ -150,19 +150,17 @@ def _disclosures(people: Features, made: Features, holdout: Features | None, see
     """Of each column that holds more than one value, under both priors."""
     network = learned_network(made)
     for column in _secrets(people, most=FAMILY // 2):
-        for prior in ("uniform", "informed"):
-            member = disclosure(people, made, [column], network=network, prior=prior, seed=seed)
+        members = disclosures(people, made, [column], network=network, seed=seed)
+        outsiders = {} if holdout is None else disclosures(people, made, [column], outsiders=holdout, network=network, seed=seed)
+        for prior, member in members.items():
             if not len(member.targets):
                 continue
-            outside = None
-            if holdout is not None:
-                outside = disclosure(people, made, [column], outsiders=holdout, network=network, prior=prior, seed=seed)
             yield counted(
                 "attribute disclosure",
                 f"{people.columns[column].name}, {prior} prior",
                 member.true_val_prob,
                 member.prior_true,
-                None if outside is None else outside.true_val_prob,
+                outsiders[prior].true_val_prob if outsiders else None,
                 confidence=confidence,
                 details={
                     "prior": prior,

@@ -84,6 +84,24 @@ def disclosure(
     seed: int = 0,
 ) -> Disclosure:
     """Of rows of ``real``, each left out of what the adversary knows, or else of ``outsiders``, who were never in it."""
+    return disclosures(
+        real, synthetic, columns, outsiders=outsiders, rows=rows, network=network, priors=(prior,), guesses=guesses, seed=seed
+    )[prior]
+
+
+def disclosures(
+    real: Features,
+    synthetic: Features,
+    columns: Sequence[int],
+    *,
+    outsiders: Features | None = None,
+    rows: Ints | None = None,
+    network: Network | None = None,
+    priors: Sequence[Prior] = ("uniform", "informed"),
+    guesses: int = GUESSES,
+    seed: int = 0,
+) -> dict[Prior, Disclosure]:
+    """As `disclosure`, under each of these priors: the guesses are weighed once for all of them."""
     network = network if network is not None else learned_network(synthetic)
     people = real if outsiders is None else outsiders
     coding = Coding(real, synthetic, () if outsiders is None else (outsiders,))
@@ -99,7 +117,8 @@ def disclosure(
     used = {*touched, *(parent for parents in touched.values() for parent in parents)}
     sides = [(side.rows, coding.cells(side, used, {})) for side in (real, synthetic)]
     models = [(child, parents, _models(sides, coding, child, parents)) for child, parents in touched.items()]
-    full, priors = np.empty((len(targets), *shape)), np.empty(len(targets))
+    full = {prior: np.empty((len(targets), *shape)) for prior in priors}
+    prior_true = {prior: np.empty(len(targets)) for prior in priors}
     step = max(1, _AT_ONCE // max(1, int(np.prod(shape))))
     for start in range(0, len(targets), step):
         block = slice(start, start + step)
@@ -108,11 +127,14 @@ def disclosure(
         cells = coding.cells(part, used, dict(zip(columns, combined, strict=True)))
         left_out = coding.cells(part, used, {}) if outsiders is None else None
         with_z, without = _weigh(models, cells, left_out, part.rows, int(np.prod(shape)))
-        prior_log = without if prior == "informed" else np.zeros_like(without)
-        posterior = _normalised(with_z - without + prior_log)
-        full[block] = posterior.reshape(-1, *shape)
-        priors[block] = _normalised(prior_log)[np.arange(part.rows), places[block]]
-    return _outputs(people, tuple(columns), targets, per_column, full, priors, places)
+        for prior in priors:
+            prior_log = without if prior == "informed" else np.zeros_like(without)
+            posterior = _normalised(with_z - without + prior_log)
+            full[prior][block] = posterior.reshape(-1, *shape)
+            prior_true[prior][block] = _normalised(prior_log)[np.arange(part.rows), places[block]]
+    return {
+        prior: _outputs(people, tuple(columns), targets, per_column, full[prior], prior_true[prior], places) for prior in priors
+    }
 
 
 def learned_network(synthetic: Features, parents: int = PARENTS, bins: int = 8) -> Network:

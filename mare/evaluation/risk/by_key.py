@@ -7,7 +7,7 @@ real people. Zero-rule, the most frequent synthetic value for everybody, is what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -22,6 +22,7 @@ KEY_BINS = 10
 """A number in a key is known to one of so many quantiles."""
 MOST_KEYS = 10
 _AT_ONCE = 100_000
+Hits = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 def gcap(key: Ints, truth: Ints, synthetic_key: Ints, synthetic_values: Ints) -> Floats:
@@ -59,8 +60,7 @@ def gcap_attacks(
     people = [real] if control is None else [real, control]
     coded = {c: binned([synthetic, *people], c, KEY_BINS if real.is_number(c) else 10**9, synthetic) for c in {*known, secret}}
     zero_rule = _zero_rule(coded[secret][0], coded[secret][1])
-    for length in range(1, len(known) + 1):
-        keys = list(combinations(known, length))[:most_keys]
+    for keys in _keys(known, most_keys):
         scores = [np.zeros(part.rows) for part in people]
         on_itself = np.zeros(real.rows)
         for key in keys:
@@ -68,19 +68,8 @@ def gcap_attacks(
             for side in range(len(people)):
                 scores[side] += gcap(asked[side], coded[secret][side + 1], made, coded[secret][0]) / len(keys)
             on_itself += gcap(asked[0], coded[secret][1], asked[0], coded[secret][1]) / len(keys)
-        yield counted(
-            "gcap",
-            f"{real.columns[secret].name} by {length} known",
-            scores[0],
-            zero_rule,
-            scores[1] if control is not None else None,
-            confidence=confidence,
-            details={
-                "key length": length,
-                "keys": len(keys),
-                "from the real data itself": float(on_itself.mean()) if real.rows else None,
-            },
-        )
+        itself = {"from the real data itself": float(on_itself.mean()) if real.rows else None}
+        yield _by_length("gcap", real.columns[secret].name, keys, scores, zero_rule, confidence, itself)
 
 
 def classifier_attacks(
@@ -98,8 +87,7 @@ def classifier_attacks(
     people = [real] if control is None else [real, control]
     made, *truth = binned([synthetic, *people], secret, KEY_BINS if real.is_number(secret) else 10**9, synthetic)
     zero_rule = _zero_rule(made, truth[0])
-    for length in range(1, len(known) + 1):
-        keys = list(combinations(known, length))[:most_keys]
+    for keys in _keys(known, most_keys):
         right = [np.zeros(part.rows) for part in people]
         each: dict[str, float] = {}
         for name, learner in learners(seed).items():
@@ -110,16 +98,29 @@ def classifier_attacks(
                 for side, answer in enumerate(np.split(answers, np.cumsum([part.rows for part in people])[:-1])):
                     right[side] += (answer == truth[side]) / len(keys) / len(learners(seed))
             each[name] = (float(right[0].sum()) - before) * len(learners(seed)) / max(1, real.rows)
-        yield counted(
-            "classifiers",
-            f"{real.columns[secret].name} by {length} known",
-            right[0],
-            zero_rule,
-            right[1] if control is not None else None,
-            confidence=confidence,
-            details={"key length": length, "keys": len(keys), **each},
-        )
+        yield _by_length("classifiers", real.columns[secret].name, keys, right, zero_rule, confidence, each)
 
 
-def _zero_rule(synthetic: Ints, truth: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _keys(known: Sequence[int], most_keys: int) -> Iterator[list[tuple[int, ...]]]:
+    """Some of each length."""
+    for length in range(1, len(known) + 1):
+        yield list(combinations(known, length))[:most_keys]
+
+
+def _by_length(
+    kind: str,
+    secret: str,
+    keys: Sequence[tuple[int, ...]],
+    scores: Sequence[Floats],
+    zero_rule: Hits,
+    confidence: float,
+    details: Mapping[str, float | None],
+) -> Attack:
+    """On the real people, and beside them on those of the control, where there are some."""
+    length, control = len(keys[0]), scores[1] if len(scores) > 1 else None
+    about = {"key length": length, "keys": len(keys), **details}
+    return counted(kind, f"{secret} by {length} known", scores[0], zero_rule, control, confidence=confidence, details=about)
+
+
+def _zero_rule(synthetic: Ints, truth: Ints) -> Hits:
     return np.zeros(len(truth), np.bool_) if not len(synthetic) else truth == np.bincount(synthetic).argmax()

@@ -49,7 +49,7 @@ class Regression:
 
     def log_predictive(self, x: Floats, t: Floats, left_out: tuple[Floats, Floats] | None) -> Floats:
         """Of rows x (n, guesses, p) with targets t (n, guesses), up to a constant; ``left_out`` is one row met for each n."""
-        spread = np.einsum("ngp,pq,ngq->ng", x, self._inverse, x, optimize=True)
+        spread = np.sum((x @ self._inverse) * x, axis=-1)
         mean = x @ self._mean
         shape, scale = self._shape, np.full((x.shape[0], 1), self._scale)
         if left_out is not None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mare.evaluation.evaluation import SetName
 from mare.evaluation.questions import Question, answer_all
 from mare.evaluation.sides import Side
 from mare.schema import Schema
@@ -39,12 +40,9 @@ def asked_on_both(
     chosen = tuple(questions[place] for place in np.sort(rng.permutation(len(questions))[:most]))
     if not chosen:
         return ()
-    answers = answer_all(chosen, real, synthetic)
-    beside = answer_all(chosen, real, holdout) if holdout is not None else (None,) * len(chosen)
-    return tuple(
-        Query(answer.name, answer.sql, answer.error, None if other is None else other.error)
-        for answer, other in zip(answers, beside, strict=True)
-    )
+    sides: dict[SetName, Side] = {"real": real, "synthetic": synthetic}
+    answers = answer_all(chosen, sides if holdout is None else sides | {"holdout": holdout})
+    return tuple(Query(answer.name, answer.sql, answer.error, answer.holdout_error) for answer in answers)
 
 
 def generated(schema: Schema, missing: frozenset[str] = frozenset()) -> Iterator[Question]:

@@ -41,13 +41,13 @@ def agreed_conditionals(
     """By what it draws, each family's conditional table. A family is counted by one table, or by one for each of its parents."""
     estimates = _estimates(singles, counted)
     rehearsed = Rehearsed(task, coarsenings)
-    margins = settled_margins(estimates, coarsenings, task.counts, task.nulls)
+    margins = settled_margins(estimates, coarsenings, task.counts, task.doubtful)
     margins |= {axis: rehearsed.table((axis,)) for axis in estimates if rehearsed.knows((axis,))}
     conditionals: dict[Axis, Table] = {}
     for family, parts in zip(families, counted, strict=True):
         if family.repeats or family.child.new_since:
-            null = None if family.repeats else task.nulls.get(family.column)
-            conditionals[family.child] = _carried(parts[0].counts, null)
+            doubtful = () if family.repeats else task.doubtful.get(family.column, ())
+            conditionals[family.child] = _carried(parts[0].counts, doubtful)
             continue
         if len(parts) > 1:
             child = margins[family.child]
@@ -64,7 +64,7 @@ def clarity_of(
 ) -> Clarity:
     """How far all of that stands clear of the noise."""
     estimates = _estimates(singles, counted)
-    settled = settled_margins(estimates, coarsenings, task.counts, task.nulls)
+    settled = settled_margins(estimates, coarsenings, task.counts, task.doubtful)
     deviations = {axis: sqrt(weighted_mean(several)[1]) for axis, several in estimates.items()}
     rows = {single.counts.marginal.axes[0]: single.total for single in singles}
     margins = {axis.column: Margin(settled[axis], deviations[axis], total) for axis, total in rows.items() if not axis.level}
@@ -88,7 +88,10 @@ def _estimates(singles: Sequence[Measured], counted: Sequence[Sequence[Measured]
 
 
 def settled_margins(
-    estimates: Estimates, coarsenings: Coarsenings, counts: frozenset[str], nulls: Mapping[str, int] | None = None
+    estimates: Estimates,
+    coarsenings: Coarsenings,
+    counts: frozenset[str],
+    doubtful: Mapping[str, tuple[int, ...]] | None = None,
 ) -> dict[Axis, Table]:
     """One distribution per axis. Levels of one column agree: the coarse ones are sums of the fine one."""
     means = {axis: weighted_mean(several) for axis, several in estimates.items()}
@@ -102,7 +105,7 @@ def settled_margins(
         )
         for other in coarser:
             mean = _brought_together(mean, variance, coarsenings[other.column][other.level - 1].codes, *means[other])
-        mean = without_unclear(mean, (nulls or {}).get(axis.column), sqrt(variance))
+        mean = without_unclear(mean, (doubtful or {}).get(axis.column, ()), sqrt(variance))
         margins[axis] = settled_children(mean, sqrt(variance)) if axis.column in counts else norm_subtract(mean)
         if axis.column in counts and coarser:
             codes = coarsenings[axis.column][coarser[-1].level - 1].codes
@@ -143,7 +146,7 @@ def _conditional(
     return conditional(rake(joint, [margins[axis] for axis in family.marginal.axes], settings.raking), child)
 
 
-def _carried(counts: NoisyCounts, null: int | None) -> Table:
+def _carried(counts: NoisyCounts, doubtful: tuple[int, ...]) -> Table:
     """Different or the same, given that there is a previous row; or the value, given that it is new.
 
     What cannot be is not looked at: of the first table the rows without a previous one, of the second those that repeat it.
@@ -151,7 +154,7 @@ def _carried(counts: NoisyCounts, null: int | None) -> Table:
     table = counts.rows[..., :-1]
     seen = table.reshape(-1, table.shape[-1]).sum(axis=0)
     hidden = counts.rows_deviation * sqrt(table.size)
-    there = without_unclear(seen, null, hidden / sqrt(table.shape[-1]))
+    there = without_unclear(seen, doubtful, hidden / sqrt(table.shape[-1]))
     child = norm_subtract(there / max(float(seen.sum()), hidden, 1e-9))
     believed = np.where(np.isfinite(there), _believed(table, counts.rows_deviation, child), 0.0).reshape(-1, table.shape[-1])
     mass = believed.sum(axis=1, keepdims=True)

@@ -6,12 +6,29 @@ loads, because a draft may leave questions open, but it cannot be planned.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mare.errors import SchemaError
-from mare.schema.faults import Fault, describe
+from mare.schema.columns import Column
+from mare.schema.faults import Fault, Path, describe
 from mare.schema.layout import Layout
 from mare.schema.schema import Schema
+from mare.schema.structure import members_of
+from mare.schema.wording import listed, unsettled
 
-from . import anchors, determined, domains, keys, links, names, order_of_tables, ownership, sameness
+from . import anchors, determined, keys, links, names, order_of_tables, ownership, sameness
+
+
+def _find_in_columns(layout: Layout) -> Iterator[Fault]:
+    """What the declaration of each column contradicts or leaves open: its type says so itself (`mare.schema.columns`)."""
+    for name, table in layout.described:
+        for column, described in table.columns.items():
+            path: Path = ("tables", name, "columns", column)
+            yield from described.faults(layout, name, path)
+            if not described.settled:
+                types = [t for t in members_of(Column) if t != described.type]
+                yield unsettled((*path, "type"), "nobody has said what this column holds", f"Write one of {listed(types)}")
+
 
 _CHECKS = (
     names.find,
@@ -22,7 +39,7 @@ _CHECKS = (
     keys.find,
     links.find_references,
     order_of_tables.find,
-    domains.find,
+    _find_in_columns,
     anchors.find,
     determined.find,
     sameness.find,

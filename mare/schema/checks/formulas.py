@@ -21,10 +21,9 @@ from .anchors import resolve
 
 def find_formula(layout: Layout, table: str, column: str, described: Column, how: Determined, path: Path) -> Iterator[Fault]:
     """Faults of `copy_of`, `expression`, `when` and `first`."""
-    if how.copy_of is not None:
-        yield from _copy(layout, table, how.copy_of, (*path, "copy_of"))
-    if how.expression is not None:
-        yield from _expression(layout, table, column, described, how.expression, (*path, "expression"))
+    if how.copy_of is not None or how.expression is not None:
+        result = Formula(copy_of=how.copy_of, expression=how.expression)
+        yield from _result(layout, table, column, described, result, path)
     for number, case in enumerate(how.when or ()):
         here: Path = (*path, "when", number)
         yield from _case(layout, table, case.if_, (*here, "if"))
@@ -32,12 +31,6 @@ def find_formula(layout: Layout, table: str, column: str, described: Column, how
     if how.when is not None:
         yield from _result(layout, table, column, described, how.else_, (*path, "else"))
     yield from _first_row(layout, table, column, described, how, path)
-
-
-def _copy(layout: Layout, table: str, text: str, path: Path) -> Iterator[Fault]:
-    home = resolve(layout, table, Anchor.parse(text), path)
-    if isinstance(home, Fault):
-        yield home
 
 
 def _first_row(layout: Layout, table: str, column: str, described: Column, how: Determined, path: Path) -> Iterator[Fault]:
@@ -72,7 +65,8 @@ def _result(
     if isinstance(result, Formula):
         inside = path if path[-1] == "first" else (*path, "copy_of" if result.copy_of is not None else "expression")
         if result.copy_of is not None:
-            yield from _copy(layout, table, result.copy_of, inside)
+            home = resolve(layout, table, Anchor.parse(result.copy_of), inside)
+            yield from [home] if isinstance(home, Fault) else []
         if result.expression is not None:
             yield from _expression(layout, table, column, described, result.expression, inside)
     elif result is None:

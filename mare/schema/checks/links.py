@@ -205,7 +205,8 @@ def find_references(layout: Layout) -> Iterator[Fault]:
                 continue
             yield from _target(layout, name, link, path)
             yield from _columns(layout, name, reference, path)
-            yield from _KINDS.get(link.kind, _any)(layout, name, link, path)
+            if link.kind in _KINDS:
+                yield from _KINDS[link.kind](layout, name, link, path)
 
 
 def _target(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
@@ -243,10 +244,6 @@ def _columns(layout: Layout, name: str, reference: str, path: Path) -> Iterator[
         yield from (no_column((*path, "column"), c, link.table, known) for c in link.column if c not in known)
     if target is not None and link.column is not None and link.kind != "broken":
         yield from _not_unique(layout, link.table, link.column, (*path, "column"))
-
-
-def _any(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:
-    return iter(())
 
 
 def _ancestor(layout: Layout, name: str, link: Reference, path: Path) -> Iterator[Fault]:

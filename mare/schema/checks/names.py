@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from mare.schema.columns.column import repeated
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 
@@ -18,7 +19,7 @@ def find(layout: Layout) -> Iterator[Fault]:
         if layout.roles[name] == "ignored":
             continue
         yield from _alike((*here, "columns"), table.columns, "column")
-        yield from _repeated((*here, "ignore_columns"), table.ignore_columns)
+        yield from repeated(table.ignore_columns, here, "ignore_columns")
         may_be_missing = [r for r, link in table.references.items() if link.kind in ("owned", "pool") and link.nullable]
         may_be_missing += [c for c, column in table.columns.items() if column.type == "identifier" and column.nullable]
         for reference in may_be_missing:
@@ -48,11 +49,3 @@ def _alike(path: Path, names: Iterable[str], what: str) -> Iterator[Fault]:
         if first != name:
             remedy = "Keep one of them: names are matched without regard to case"
             yield Fault((*path, name), f"the {what}s {first} and {name} differ in case alone", remedy)
-
-
-def _repeated(path: Path, names: Iterable[str]) -> Iterator[Fault]:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            yield Fault(path, f"{name} is listed twice", "Keep one of them")
-        seen.add(name)

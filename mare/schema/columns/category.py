@@ -41,7 +41,7 @@ class Rest(Strict):
         return fields
 
     @property
-    def rest_word(self) -> Value | None:
+    def outside(self) -> Value | None:
         """The value that all outside the list are, where it is one."""
         return None if self.rest == REDRAW else self.rest
 
@@ -157,16 +157,12 @@ class Category(LearnedDomain, Rest, Listed):
         if self.values is None and not self.learn:
             return None
         # Of a learned list, what it does not hold is a code of its own.
-        extra = self.learn if self.values is None else self.rest_word is not None and self.rest_word not in self.values
+        extra = self.learn if self.values is None else self.outside is not None and self.outside not in self.values
         return most_listed(self.values, self.max_values) + extra + self.nullable
 
     @property
     def listed(self) -> tuple[Value, ...] | None:
         return self.values
-
-    @property
-    def outside(self) -> Value | None:
-        return self.rest_word
 
     @property
     def most_values(self) -> int:

@@ -111,16 +111,12 @@ class Code(LearnedDomain, Rest, Listed):
         if self.values is None and not self.is_learned and self.max_values is None:
             return None
         whole = self.values is not None and most_listed(self.values, self.max_values) == len(self.values)
-        extra = self.rest_word not in (None, *(self.values or ())) if whole else True
+        extra = self.outside not in (None, *(self.values or ())) if whole else True
         return most_listed(self.values, self.max_values) + extra + self.nullable
 
     @property
     def listed(self) -> tuple[Value, ...] | None:
         return self.values
-
-    @property
-    def outside(self) -> Value | None:
-        return self.rest_word
 
     @property
     def most_values(self) -> int:

@@ -107,8 +107,14 @@ class Ordinal(LearnedDomain, Written, AnyColumn, Relative):
 
     @property
     def closes(self) -> bool:
-        """Whether it is a distance from the first of its two anchors, and may be the second."""
-        return self.is_between and (self.within is not None or self.learn)
+        """Whether it is a distance from the first of its two anchors, and may be the second, or the end of the calendar."""
+        return (self.is_between and (self.within is not None or self.learn)) or self.ends_with_calendar
+
+    @property
+    def ends_with_calendar(self) -> bool:
+        """Whether it is a distance that nothing but `max` ends: whoever is still there on that day has it for an end."""
+        alone = self.after is not None and not self.is_between and self.first is None
+        return alone and self.max is not None and self.determined is None
 
     @property
     def is_between(self) -> bool:

@@ -2,7 +2,7 @@
 
     reflection ─► survey (keys, links) ─► entity ─► roles ─► families ─► relationships, times, columns ─► YAML
 
-One file a guess. A guess is a pure function of names, types and constraints, and carries its reason. No value is read.
+One file a guess. A guess is a pure function of names, types and constraints, and carries its reason. No value is looked at here.
 """
 
 from mare.schema.reflection import Reflection

@@ -17,11 +17,12 @@ from mare.schema.structure import build_schema
 
 from .draft_text import plain_draft
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, review
+from .entity import guess_entity, with_nothing_below
 from .families import Family, guess_families, with_doubted_links
 from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
 from .public_facts import PublicFacts
 from .reviewing import gathered
-from .roles import guess_entity, guess_roles
+from .roles import guess_roles
 from .siblings import with_siblings
 from .survey import Link, Survey, take_survey
 from .tables import draft_member, draft_outsider
@@ -37,10 +38,11 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
         )
     peeks = peeks or {}
     typed = peeked_kinds(reflection, peeks)
-    survey = take_survey(typed, facts)
+    survey = take_survey(typed, facts, entity)
     guess = guess_entity(survey, entity)
     survey = with_doubted_links(_with_entity_links(survey, guess), guess)
     roles = guess_roles(survey, guess)
+    guess = with_nothing_below(survey, guess, roles)
     families = guess_families(survey, guess, roles)
     tables: list[DraftedTable] = []
     rows: dict[str, int] = {guess.node: 1} if guess.node is not None else {}
@@ -53,7 +55,9 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
         outside = [table.name for table in typed if roles[table.name].role == role]
         tables += [draft_outsider(survey, name, roles[name], roles) for name in outside]
     filled, kind = with_peeks(with_siblings(tables), reflection, peeks)
-    made = gathered(mend(Draft(reflection.label, guess, tuple(filled), facts, tuple(_header(survey)), kind, roles)))
+    header = tuple(_header(survey))
+    made = Draft(reflection.label, guess, tuple(filled), facts, header, kind, roles, reflection.what_was_read)
+    made = gathered(mend(made))
     return made if typed == reflection else with_marked_structure(made, make_draft(reflection, facts, entity))
 
 

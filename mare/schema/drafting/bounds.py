@@ -8,13 +8,17 @@ in its internal notes.
 from __future__ import annotations
 
 import re
-from datetime import date
+from collections.abc import Mapping
+from datetime import date, timedelta
+from fractions import Fraction
+from math import ceil
 
 from mare.schema.reflection import ReflectedColumn
 
 from .drafted import FieldValue
+from .people import is_birth
 from .public_facts import PublicFacts
-from .words import is_age, is_birth, words
+from .words import is_age, is_grade, is_round, words
 
 _SHARES = frozenset(("percent", "percentage", "pct", "perc", "percentile"))
 _BEYOND = frozenset(("change", "predicted", "growth", "difference", "diff", "delta", "expected", "normal"))
@@ -33,13 +37,24 @@ _RANGES: tuple[tuple[frozenset[str], int, int, str], ...] = (
 )
 """Words of a name that say what is counted, and between which values that lies."""
 _DECLARED = re.compile(r"\((\d+)\s*,\s*\d+\)")
-_MOST_DIGITS = 9
+_MOST_DIGITS = 4
 """Before the point: a type with more says nothing, it is only wide enough for everything."""
+_UNITS: Mapping[str, int | Fraction] = {
+    "minutes": Fraction(1, 1440), "hours": Fraction(1, 24), "day": 1, "days": 1, "visitday": 1, "week": 7, "weeks": 7,
+    "month": 28, "months": 28, "years": 365,
+}  # fmt: skip
+"""Days in what a column counts, the shortest of them."""
+_SCHOOL_YEARS = 20
+_MADE_UP = 1_000_000
+_LIFE = timedelta(days=120 * 365.25)
+
+Bounds = dict[str, FieldValue]
+"""``min`` and ``max``."""
 _NO_PART = frozenset(("per", "in", "number", "n", "num", "count", "total", "duration", "length"))
 """`hours_per_week`, `n_months`, `age_in_months`: a number of them, not which one of them."""
 
 
-def known_bounds(column: ReflectedColumn, facts: PublicFacts) -> tuple[dict[str, FieldValue], str] | None:
+def known_bounds(column: ReflectedColumn, facts: PublicFacts) -> tuple[Bounds, str] | None:
     """``min`` and ``max`` with the reason, where the name tells them and the catalogue does not say otherwise."""
     if column.values is not None or (column.min is not None and column.max is not None):
         return None
@@ -47,8 +62,12 @@ def known_bounds(column: ReflectedColumn, facts: PublicFacts) -> tuple[dict[str,
     if known is None:
         return None
     low, high, why = known
-    # A CHECK says it better.
-    return {"min": low if column.min is None else column.min, "max": high if column.max is None else column.max}, why
+    return _checked(column, low, high), why
+
+
+def _checked(column: ReflectedColumn, low: FieldValue, high: FieldValue) -> Bounds:
+    """A CHECK says it better."""
+    return {"min": low if column.min is None else column.min, "max": high if column.max is None else column.max}
 
 
 def _moment(column: ReflectedColumn, facts: PublicFacts) -> tuple[date, date, str] | None:
@@ -78,6 +97,44 @@ def _number(column: ReflectedColumn, facts: PublicFacts) -> tuple[int, int, str]
     return None
 
 
+def sequence_bounds(column: ReflectedColumn, facts: PublicFacts) -> tuple[Bounds, str, bool] | None:
+    """Bounds of a number that orders rows, the reason, and whether it is more than a guess. None for what is no number."""
+    if column.kind not in ("integer", "number"):
+        return None
+    if column.min is not None and column.max is not None:
+        return _checked(column, column.min, column.max), "bounds of a CHECK", True
+    if facts.between is not None and "year" in words(column.name) and not is_birth(column.name):
+        return _checked(column, facts.between[0].year, facts.between[1].year), "years of the calendar", True
+    known = known_bounds(column, facts)
+    if known is not None:
+        return (*known, True)
+    low, high, why = _elapsed(column, facts) or _round(column, facts) or (-_MADE_UP, _MADE_UP, MADE_UP)
+    return _checked(column, low, high), why, False
+
+
+MADE_UP = "a made-up range: write the one that you know"
+
+
+def _elapsed(column: ReflectedColumn, facts: PublicFacts) -> tuple[int, int, str] | None:
+    """Of a number that counts days (or weeks, years) from some beginning: no further from it, on either side, than the data is
+    long; or than a life, where nobody says how long it is."""
+    unit = next((days for word, days in _UNITS.items() if words(column.name)[-1:] == (word,)), None)
+    if unit is None:
+        return None
+    length, of = (facts.between[1] - facts.between[0], "the data") if facts.between is not None else (_LIFE, "a life")
+    most = ceil(Fraction(length.days) / unit)
+    return -most, most, f"no further from its beginning than {of} is long"
+
+
+def _round(column: ReflectedColumn, facts: PublicFacts) -> tuple[int, int, str] | None:
+    if is_grade(column.name):
+        return 0, _SCHOOL_YEARS, f"school grades, taken to lie between 0 and {_SCHOOL_YEARS}"
+    if is_round(column.name):
+        last = facts.calendar[1].year
+        return 0, last, f"taken to lie between 0 and {last}: a number, or a year"
+    return None
+
+
 def _digits(column: ReflectedColumn) -> tuple[float, float, str] | None:
     """What a type of so many digits holds. SQLite takes more: whoever declared them there said what is meant."""
     written = _DECLARED.search(column.sql_type)
@@ -94,4 +151,8 @@ def _year(name: str, facts: PublicFacts) -> tuple[int, int, str] | None:
     if is_birth(name):
         first, last = facts.births
         return first.year, last.year, f"births lie between {first.year} and the last day of the data"
-    return (facts.between[0].year, facts.between[1].year, "years of the calendar") if facts.between is not None else None
+    if facts.between is None:
+        return None
+    # A plane that flies in 2013 was built long before.
+    since, until = facts.births[0].year, facts.between[1].year
+    return since, until, f"years up to the last of the calendar; if all are years of the data, min: {facts.between[0].year}"

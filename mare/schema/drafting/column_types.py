@@ -5,27 +5,17 @@ What the catalogue does not tell is learned (`learn: true`), and paid for: no va
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from mare.schema.reflection import ReflectedColumn
 
 from .bounds import known_bounds
 from .drafted import Entry, FieldValue, Note, review
+from .people import names_person
 from .public_facts import PublicFacts
-from .words import (
-    fake_kind,
-    id_stem,
-    is_beside_calendar,
-    is_code,
-    is_elapsed,
-    is_flag,
-    is_free_text,
-    is_number_of,
-    is_position,
-    is_time,
-    names_person,
-    words,
-)
+from .texts import fake_kind, is_code, is_free_text, is_number_of
+from .words import id_stem, is_beside_calendar, is_elapsed, is_flag, is_position, is_surely_flag, is_time, words
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("icd", (1, 3)),
@@ -45,6 +35,13 @@ _CODED = frozenset(
 
 _CODED_NUMBERS = (("status",), ("type",), ("category",), ("class",), ("kind",), ("code",), ("cd",), ("state",), ("version",))
 """Whole numbers that count nothing."""
+
+_TELLING = 4
+"""Characters of a text that tells many things apart: with fewer it is a code, whatever it is called."""
+
+_LENGTH = re.compile(r"char\w*\s*\((\d+)\)", re.IGNORECASE)
+
+_ONE_BIT = re.compile(r"tinyint\s*\(1\)( unsigned)?|bit(\s*\(1\))?", re.IGNORECASE)
 
 _Kind = Callable[[ReflectedColumn], tuple[dict[str, FieldValue], list[Note]]]
 
@@ -77,7 +74,7 @@ def _with_known_bounds(
         return {**without, **known[0]}, [*notes, Note(known[1])]
     if fields["type"] in ("date", "datetime") and facts.between is not None and column.min is None and column.max is None:
         if is_beside_calendar(column.name):
-            return fields, [*notes, Note("may lie outside the calendar, by its name: learned")]
+            return fields, [*notes, Note("may lie outside the calendar, by its name")]
         return without, notes
     return fields, notes
 
@@ -107,7 +104,7 @@ def draft_pool_column(column: ReflectedColumn, facts: PublicFacts) -> Entry:
     entry = draft_column(column, facts)
     kind = entry.fields["type"]
     if kind == "text":
-        return Entry(entry.name, entry.fields)
+        return Entry(entry.name, entry.fields, tuple(_made_up(column)))
     if declared or "min" in entry.fields or kind in ("text", "identifier", "boolean", "unknown", "time", "position"):
         return entry
     fields: dict[str, FieldValue]
@@ -141,8 +138,8 @@ def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
         return _identifier(column)
     if words(column.name)[-1:] in _CODED_NUMBERS:
         return {"type": "category", "learn": True}, []
-    if is_flag(column.name) and not _bounded(column):
-        return {"type": "boolean", "true": 1, "false": 0}, [review("0 and 1 only? Otherwise type: category", "flags")]
+    if _is_flag(column):
+        return _flag(column)
     return {"type": "integer", **_bounds(column)}, []
 
 
@@ -151,6 +148,8 @@ def _decimal(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
         return {"type": "category", "values": tuple(column.values)}, []
     if column.precision == 0:
         return _integer(column)
+    if is_surely_flag(column.name) and _is_flag(column):  # whole numbers come as decimals where some are missing
+        return _flag(column)
     fields: dict[str, FieldValue] = {"type": "number", **_bounds(column)}
     if column.precision is not None and column.precision <= 15:
         fields["precision"] = column.precision
@@ -167,8 +166,14 @@ def _bounds(column: ReflectedColumn) -> dict[str, FieldValue]:
     return bounds if len(bounds) == 2 else {**bounds, "learn": True}
 
 
-def _bounded(column: ReflectedColumn) -> bool:
-    return column.min is not None or column.max is not None
+def _is_flag(column: ReflectedColumn) -> bool:
+    """By its name, or by a type that holds one bit (MySQL writes a boolean as tinyint(1)); no bound says otherwise."""
+    named = is_flag(column.name) or _ONE_BIT.fullmatch(column.sql_type) is not None
+    return named and column.min in (None, 0) and column.max in (None, 1)
+
+
+def _flag(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    return {"type": "boolean", "true": 1, "false": 0}, [review("0 and 1 only? Otherwise type: category", "flags")]
 
 
 def _string(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
@@ -204,6 +209,10 @@ def _code(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
 
 def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
     """An id that leads nowhere we know of: a code where its words say so, otherwise a name without meaning."""
+    # SQLite takes longer ones: whoever declared a length there said what is meant.
+    length = column.max_length or next((int(said[1]) for said in _LENGTH.finditer(column.sql_type)), _TELLING)
+    if column.kind == "string" and length < _TELLING:
+        return {"type": "category", "learn": True}, [Note("too short to tell many apart: a code")]
     if names_person(column.name):
         return {"type": "identifier", **_generated(column)}, [Note("an id of a person: regenerated, its values never come out")]
     parts = {word.removesuffix("id") for word in words(column.name)} | set(words(column.name))
@@ -219,6 +228,8 @@ def _generated(column: ReflectedColumn) -> dict[str, FieldValue]:
 
 
 def _unknown(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    if _ONE_BIT.fullmatch(column.sql_type):
+        return _flag(column)
     hint = _by_name(column.name)
     return {"type": "unknown"}, [Note(f"by its name: {hint}")] if hint else []
 

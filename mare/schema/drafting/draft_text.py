@@ -47,7 +47,8 @@ def _header(draft: Draft, next_command: str) -> Iterator[str]:
         yield "# VALUES WERE READ to fill in domains. They are marked `peeked: true`: `mare fit` refuses them until a person has"
         yield "# made sure that they are public knowledge and has removed the mark. THIS FILE HOLDS DATA: do not hand it on."
     else:
-        yield "# Only the catalogue was read, no value: what it does not tell is drafted as `learn: true`, paid for with budget."
+        yield from (f"# {line}" for line in _wrapped(f"Drafted from names and types alone. {draft.what_was_read}", 0))
+        yield "# What they do not tell is drafted as `learn: true`, paid for with budget."
     count = draft.to_review
     things = "1 thing" if count == 1 else f"{count} things"
     yield f"# {things} to review: look for REVIEW, mend or accept it, and delete the comment."

@@ -119,6 +119,7 @@ class Draft:
     header: tuple[Note, ...] = ()
     peeked: Literal["", "types", "domains"] = ""
     roles: Mapping[str, RoleGuess] = field(default_factory=dict)
+    what_was_read: str = "No value was read."
 
     @property
     def calendar(self) -> tuple[date, date] | None:

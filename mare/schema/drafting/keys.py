@@ -6,15 +6,19 @@ from collections import defaultdict
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
+from .people import names_person, person_rank, personal_traits
+from .texts import is_free_text
 from .words import (
     id_stem,
     is_code_ending,
+    is_common,
     is_elapsed,
+    is_flag,
     is_position,
+    is_round,
+    is_time,
     is_vocabulary,
     names_of,
-    names_person,
-    personal_traits,
     stem,
     words,
 )
@@ -25,15 +29,18 @@ BARE = (("id",), ("key",), ("code",), ("uuid",), ("row", "id"))
 """Names of keys that do not say of what."""
 
 
-def guess_keys(reflection: Reflection) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+def guess_keys(reflection: Reflection, people: str | None = None) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Key of each table (empty where there is none) and the reason for those that the source does not declare."""
     shared = _shared_ids(reflection)
+    asked = reflection.table(people) if people is not None else None
     keys: dict[str, tuple[str, ...]] = {}
     reasons: dict[str, str] = {}
     for table in reflection:
         keys[table.name] = _declared(table)
         if not keys[table.name]:
             keys[table.name], reason = _by_name(table, reflection, shared)
+            if not keys[table.name] and (table == asked or person_rank(table.name) is not None):
+                keys[table.name], reason = _shared_by_others(table, reflection)
             if reason:
                 reasons[table.name] = reason
     return keys, reasons
@@ -75,6 +82,27 @@ def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, st
     return (), ""
 
 
+def _shared_by_others(table: ReflectedTable, reflection: Reflection) -> tuple[tuple[str, ...], str]:
+    """Of people in a folder, the column that most other tables hold too: what else would tell there whose rows they are?"""
+    held = {
+        column.name: _holders(reflection, column.name)
+        for column in table.columns
+        if column.kind in KEYLIKE and not _tells_more(column.name) and not _owned_elsewhere(reflection, table, column.name)
+    }
+    most = max(held.values(), default=1)
+    best = [name for name, holders in held.items() if holders == most > 1]
+    # Of several, the first column of the table; otherwise nobody knows.
+    if not best or (len(best) > 1 and best[0] != table.columns[0].name):
+        return (), ""
+    return (best[0],), "other tables hold it too; the source declares no key"
+
+
+def _tells_more(column: str) -> bool:
+    """Whether a name says what a column holds: a text, a time, a trait, a number. Two tables may hold that of anybody."""
+    known = is_free_text(column) or is_time(column) or is_elapsed(column) or is_position(column) or is_flag(column)
+    return bool(known or is_round(column) or personal_traits((column,)) or is_common(column))
+
+
 def referred_to(table: ReflectedTable, reflection: Reflection) -> str | None:
     """The id by which others refer to a vocabulary, whatever it counts its rows with: `d_items.itemid` beside `row_id`."""
     own = without_prefix(table.name)
@@ -93,7 +121,7 @@ def referred_to(table: ReflectedTable, reflection: Reflection) -> str | None:
 
 def _owned_elsewhere(reflection: Reflection, table: ReflectedTable, column: str) -> bool:
     """`concept_id` in `concept_synonym` is the key of `concept`."""
-    called = names_of(id_stem(column) or "-")
+    called = names_of(id_stem(column) or "-") | {"".join(words(column))}
     others = [other for other in reflection if other.name != table.name and other.column(column) is not None]
     return any(other.key == (column,) or stem(other.name) in called for other in others)
 
@@ -145,7 +173,7 @@ def _shared_ids(reflection: Reflection) -> dict[str, str | None]:
 
 
 def _goes_on(table: ReflectedTable) -> bool:
-    return any(is_elapsed(column.name) or is_position(column.name) for column in table.columns)
+    return any(is_elapsed(column.name) or is_round(column.name) or is_position(column.name) for column in table.columns)
 
 
 def without_prefix(table: str) -> str:

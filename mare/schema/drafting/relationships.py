@@ -5,34 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mare.schema.reflection import ReflectedColumn
-
 from .drafted import Note, RoleGuess, review
 from .families import Family
+from .ordering import order_column
+from .people import is_once
 from .survey import Link, Survey
-from .twins import twins
-from .words import is_elapsed, is_once, is_position, is_time, words
 
-_TIME_KINDS = ("date", "datetime", "time")
-_STARTS = ("start", "begin", "admit", "intime", "chart", "from", "event", "onset", "order", "visit", "invoice", "transfer")
-"""Words of the time that a row happens at, rather than when it ended or was stored."""
-_ENDS = (
-    "end",
-    "stop",
-    "out",
-    "disch",
-    "death",
-    "dod",
-    "expir",
-    "store",
-    "enter",
-    "verif",
-    "updat",
-    "creat",
-    "modif",
-    "birth",
-    "dob",
-)
 _ITEMS = (
     "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",
     "attribute", "measure", "metric", "sensor", "channel", "question", "indicator", "vital_sign", "vital", "sign", "component",
@@ -99,23 +77,13 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         seldom = family.depth == 1 and any(word in table.casefold() for word in _SELDOM)
         often = item is not None or any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and _is_event(table))
         cap = EVENTS if often else FEW if seldom else CHILDREN
-        return Relationship("sequential", cap, f"rows follow each other by {order}", (order,), history_by=item)
-    return Relationship("independent", EVENTS if _is_event(table) else CHILDREN, "no column gives an order")
-
-
-def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | None:
-    """The column that siblings are ordered by: a part of the key, a time, a number in the sequence."""
-    described = survey.table(table)
-    linked = {name for link in survey.links_of(table) for name in link.columns} | set(parent)
-    linked |= set(twins(described))
-    free = [column for column in described.columns if column.name not in linked and not column.generated]
-    rest = [column for column in free if column.name in survey.keys[table]]
-    if len(survey.keys[table]) > 1:
-        for column in rest:
-            if _orders(column):
-                return column.name
-    ranked = sorted(((_order_rank(column), i, column.name) for i, column in enumerate(free) if _orders(column)))
-    return ranked[0][2] if ranked else None
+        # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
+        ties = (item,) if item is not None and item != order else ()
+        return Relationship("sequential", cap, f"rows follow each other by {order}", (order, *ties), history_by=item)
+    above = family.ancestors[0]
+    alone = f"no column gives an order: rows of one {above} are drawn without looking at each other"
+    doubt = review(f"{alone}; name the column that orders them (type: sequential, order_by: …)", "orders", f"of one {above}")
+    return Relationship("independent", EVENTS if _is_event(table) else CHILDREN, "", notes=(doubt,))
 
 
 def item_column(survey: Survey, table: str) -> str | None:
@@ -135,27 +103,6 @@ def _is_item(name: str, word: str) -> bool:
     folded = name.casefold()
     endings = ("", "id", "_id", "_name", "_concept_id", "_code", "_type", "_key")
     return folded in {f"{word}{ending}" for ending in endings}
-
-
-def _orders(column: ReflectedColumn) -> bool:
-    if column.kind in ("date", "datetime"):
-        return True
-    named = is_position(column.name) or is_elapsed(column.name)
-    if column.kind in ("integer", "number"):
-        return named and "year" not in words(column.name)
-    return column.kind in ("unknown", "string") and (is_position(column.name) or is_time(column.name))
-
-
-def _order_rank(column: ReflectedColumn) -> tuple[int, int]:
-    """Smaller is better: a start before anything else, what is never NULL before what may be."""
-    folded = column.name.casefold()
-    ends = any(word in folded for word in _ENDS)
-    starts = any(word in folded for word in _STARTS)
-    time = column.kind in _TIME_KINDS or is_time(column.name)
-    kind = 3 if ends else 0 if time and starts else 1 if time else 2
-    # A date next to a moment is the coarser of the two, and orders fewer rows.
-    coarse = column.kind == "date" or folded.endswith("date")
-    return (kind, (1 if coarse else 0) + (2 if column.nullable else 0))
 
 
 def _association(survey: Survey, table: str, parent: tuple[str, ...], roles: Mapping[str, RoleGuess]) -> Link | None:

@@ -7,12 +7,19 @@ from __future__ import annotations
 
 from .drafted import Entry, FieldValue, review
 from .families import Family
+from .ordering import order_column
+from .people import is_being, is_birth
 from .relationships import Relationship
 from .survey import Survey
-from .words import is_age, singular, stem, words
+from .texts import NAMES
+from .words import as_set, is_age, singular, stem, words
 
-_TRAITS = frozenset(("sex", "gender", "race", "ethnicity", "ethnic", "dob", "yob", "birthdate", "birthday", "birthyear"))
-_OF_BIRTH = frozenset(("date", "year", "month", "day", "dt", "place", "country"))
+_TRAITS = as_set(
+    "sex gender race ethnicity ethnic dob yob birthdate birthday birthyear sexe geschlecht sexo sesso geslacht kjonn kon plec"
+)
+_OF_BIRTH = frozenset(("date", "year", "month", "day", "dt", "place", "country", "fecha", "data", "annee", "lieu"))
+_OWN_NAMES = tuple((*before, name) for before in ((), ("call",), ("nick",), ("pet",), ("given",)) for name in NAMES)
+"""What visits are not called by."""
 _DRAWN = ("category", "boolean", "integer", "number", "date", "datetime")
 _RUNNING = frozenset(("balance", "cumulative", "running", "cum"))
 _AMOUNTS = ("amount", "amt", "charge", "cost")
@@ -35,21 +42,43 @@ def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship
     order = relationship.order_by[0] if relationship.order_by else None
     if entry.fields["type"] not in _DRAWN or entry.name == order or "after" in entry.fields:
         return entry
-    above = _said_above(survey, entry.name, family) if is_trait(entry.name) or is_age(entry.name) else None
+    somebody = _somebody_above(survey, table, family)
+    whose = ("entity" if somebody == family.ancestors else "parent" if len(somebody) == 1 else somebody[-1]) if somebody else None
+    above = _said_above(survey, entry.name, somebody) if is_trait(entry.name) or is_age(entry.name) else None
     if is_age(entry.name) and entry.fields["type"] == "integer":
         ordering = survey.table(table).column(order) if order is not None else None
-        if above is not None or ordering is None or ordering.kind not in ("date", "datetime"):
+        if above is not None or whose is None or ordering is None or ordering.kind not in ("date", "datetime"):
             return entry
-        drift: dict[str, FieldValue] = {"same_for": "entity", "drift": {"by": ordering.name, "unit": "years"}}
+        drift: dict[str, FieldValue] = {"same_for": whose, "drift": {"by": ordering.name, "unit": "years"}}
         return entry.with_fields(drift).with_notes(review(f"one person, whose age follows {ordering.name}?", "facts"))
     above = above or _prefixed(survey, entry.name, family)
     if not is_trait(entry.name) and above is None:
+        return entry
+    if above is None and whose is None:
         return entry
     if above is not None:
         kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
         note = review("the same as there, by its name?", "facts")
         return Entry(entry.name, kept).with_fields({"determined": {"copy_of": above}}).with_notes(note)
-    return entry.with_fields({"same_for": "entity"}).with_notes(review("never changes for one person, by its name?", "facts"))
+    return entry.with_fields({"same_for": str(whose)}).with_notes(review("never changes for one person, by its name?", "facts"))
+
+
+def _somebody_above(survey: Survey, table: str, family: Family) -> tuple[str, ...]:
+    """The tables up to the one that a fact in every row is about: the nearest that is no visit of somebody else's. None where the
+    row is somebody of its own: a pet has a sex, and its owner another."""
+    names = (table, *family.ancestors)
+    # The last is the entity, which need not be a table.
+    at = next(i for i, name in enumerate(names) if i == len(names) - 1 or not _is_encounter(survey, name, names[i + 1]))
+    return family.ancestors[:at]
+
+
+def _is_encounter(survey: Survey, table: str, above: str) -> bool:
+    """Whether rows tell what happened to whoever is above: they have an order, or not even an id; and no name of their own."""
+    if survey.reflection.table(above) is None:  # people without a table: who they are stands in these rows
+        return True
+    named = any(words(column.name) in _OWN_NAMES for column in survey.table(table).columns)
+    single = len(survey.keys[table]) == 1
+    return not (named or is_being(table)) and (not single or order_column(survey, table, ()) is not None)
 
 
 def _prefixed(survey: Survey, name: str, family: Family) -> str | None:
@@ -65,9 +94,9 @@ def _prefixed(survey: Survey, name: str, family: Family) -> str | None:
     return None
 
 
-def _said_above(survey: Survey, name: str, family: Family) -> str | None:
-    """A column of that name in a table above, as an anchor."""
-    for above in family.ancestors:
+def _said_above(survey: Survey, name: str, tables: tuple[str, ...]) -> str | None:
+    """A column of that name in one of these tables, as an anchor."""
+    for above in tables:
         held = survey.reflection.table(above)
         for column in held.columns if held is not None else ():
             if column.name.casefold() == name.casefold():
@@ -112,4 +141,5 @@ def _amount(survey: Survey, table: str, besides: str) -> str | None:
 def is_trait(column: str) -> bool:
     """A fact about a person that hardly ever changes."""
     parts = set(words(column))
-    return bool(parts & _TRAITS or "".join(words(column)) in _TRAITS or ("birth" in parts and parts & _OF_BIRTH))
+    dated = is_birth(column) and (parts & _OF_BIRTH or any(part.endswith(("datum", "dato")) for part in parts))
+    return bool(parts & _TRAITS or "".join(words(column)) in _TRAITS or dated)

@@ -13,11 +13,13 @@ from .drafted import Draft, DraftedTable, Entry, Note, review
 
 TOPICS: Mapping[str, str] = {
     "public": "copied verbatim, so nothing in these tables may be about anybody",
+    "names": "copied too: if these are names of people, pool: {rows: 20} makes up fresh rows instead of public: true",
     "aggregates": "numbers of public tables: an aggregate over people is not public (ignore_columns leaves it out)",
     "left out": "left out, since nothing says whose rows these are; to keep one, read what stands there",
     "owned": "made anew with whoever refers to it",
     "pools": "pools: made-up rows that are referred to at random; are their numbers plausible?",
     "caps": "max_rows are round guesses: more rows are cut, and the noise grows with them",
+    "orders": "no column gives an order, so these rows are drawn without looking at each other; name the one that does",
     "per entity": "max_per_entity is a guess: by the caps alone, one entity could have many more rows",
     "nulls": "rows where this is NULL are dropped, if there are any; what to write then stands there",
     "keys": "keys guessed from names, since the source declares none",
@@ -37,7 +39,7 @@ TOPICS: Mapping[str, str] = {
     "worked out": "may follow from other values; how to say so stands there",
 }
 """What is asked once, by topic, the most important first."""
-_SAID_ABOVE = ("public", "caps", "links", "keys", "dropped", "made up", "aggregates", "ids", "codes", "flags")
+_SAID_ABOVE = ("public", "names", "caps", "links", "keys", "dropped", "made up", "aggregates", "ids", "codes", "flags")
 """Topics that need no comment beside each of their places."""
 _MOST = 12
 """Places that are listed: more are found by looking."""

@@ -14,14 +14,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 from .keys import BARE, guess_keys, referred_to, without_prefix
 from .public_facts import PublicFacts
 from .text_dates import Formats, read_text_dates
-from .words import (
-    id_stem,
-    is_vocabulary,
-    names_of,
-    singular,
-    stem,
-    words,
-)
+from .words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
 
 
 @dataclass(frozen=True)
@@ -80,10 +73,10 @@ class Survey:
         return replace(self, links=links)
 
 
-def take_survey(reflection: Reflection, facts: PublicFacts) -> Survey:
-    """Keys first, then the links that refer to them."""
+def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None = None) -> Survey:
+    """Keys first, then the links that refer to them. ``people``: the table that was said to hold them."""
     reflection, formats = read_text_dates(reflection)
-    keys, reasons = guess_keys(reflection)
+    keys, reasons = guess_keys(reflection, people)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(reflection, keys, tells)
     inferred = inferred_links(reflection, keys, declared, tells)
@@ -93,14 +86,6 @@ def take_survey(reflection: Reflection, facts: PublicFacts) -> Survey:
 Keys = Mapping[str, tuple[str, ...]]
 Owners = Sequence[tuple[ReflectedTable, ReflectedColumn]]
 """Tables with a key of one column, and that column."""
-
-_COMMON = frozenset(
-    (
-        "name", "code", "type", "kind", "status", "state", "value", "label", "title", "description", "desc", "text", "note",
-        "comment", "category", "class", "group", "unit", "number", "date", "time", "datetime", "timestamp", "year",
-    )
-)  # fmt: skip
-"""Names that tables share without meaning the same: two columns called so are no link, whatever is a key of what."""
 
 
 def declared_links(reflection: Reflection, keys: Keys, tells_nullability: bool) -> tuple[Link, ...]:
@@ -170,14 +155,10 @@ def _same_name(table: ReflectedTable, column: ReflectedColumn, owners: Owners, k
         same = mine == theirs or (not bare and len(theirs) > 1 and mine[-len(theirs) :] == theirs)
         # A key may be another table's key too (1:0..1), but only of the table that it is called after.
         mistaken = own and (bare or stem(table.name) in named_by or stem(target.name) not in named_by)
-        mistaken |= _is_common(mine) and stem(target.name) != mine[0]
+        mistaken |= is_common(column.name) and stem(target.name) != mine[0]
         mistaken |= column.autoincrement  # its own number, whatever else is part of its key
         if same and not mistaken and target.name != table.name and _fits(column, key):
             yield target.name, key.name
-
-
-def _is_common(name: tuple[str, ...]) -> bool:
-    return len(name) == 1 and singular(name[0]) in _COMMON
 
 
 def _called_after(table: ReflectedTable, column: ReflectedColumn, owners: Owners) -> Iterator[tuple[str, str]]:
@@ -204,7 +185,7 @@ def _composite(table: ReflectedTable, reflection: Reflection, keys: Keys, tells:
         if target.name == table.name or len(key) < 2 or not is_vocabulary(target.name):
             continue
         mine = [column for name in key if (column := table.column(name))]
-        telling = not all(_is_common(words(name)) for name in key)
+        telling = not all(is_common(name) for name in key)
         if telling and len(mine) == len(key) and {column.name for column in mine} != set(keys[table.name]):
             candidates.append((target, tuple(column.name for column in mine)))
     best = _best(table, None, [target for target, _ in candidates])

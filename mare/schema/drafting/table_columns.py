@@ -9,7 +9,8 @@ from mare.schema.reflection import ReflectedColumn
 from .column_types import draft_column, draft_key_part
 from .drafted import Entry, FieldValue, Note, RoleGuess, review
 from .families import Family
-from .relationships import Relationship, item_column, order_column, value_columns
+from .ordering import order_column, tells_apart
+from .relationships import Relationship, item_column, value_columns
 from .repeats import with_repeats
 from .survey import Survey
 from .time_order import after_above, main_interval, relative_times, start_of
@@ -84,9 +85,9 @@ def _times(
     parent = family.parent if family is not None else None
     if family is None or parent is None:
         return relative_times(survey.table(table), order, 0, survey.facts)
-    key = survey.keys[table]
-    strict = order in key and set(parent.columns) <= set(key)
-    above = _time_above(survey, family)
+    # No two rows may be equal where the order alone tells them apart: two vaccines are given on one day.
+    strict = order is not None and tells_apart(survey, table, (*parent.columns, order))
+    above = _time_above(survey, family, table)
     times = relative_times(survey.table(table), order, family.depth, survey.facts, above, strict)
     if order is not None and counts_visits(order):
         # Numbered by the source: their dates go on with the numbers.
@@ -100,7 +101,7 @@ def _times(
     return times
 
 
-def _time_above(survey: Survey, family: Family) -> str | None:
+def _time_above(survey: Survey, family: Family, below: str) -> str | None:
     """What the first row of a sequence follows, as an anchor: where the parent begins, or the nearest above that has a time."""
     for steps, name in enumerate(family.ancestors):
         table = survey.reflection.table(name)
@@ -108,7 +109,7 @@ def _time_above(survey: Survey, family: Family) -> str | None:
             continue
         # A person has no order column: what of theirs a first visit follows is their birth, or the beginning of their record.
         order = order_column(survey, name, ()) if family.depth - steps > 1 else None
-        if (start := start_of(table, order, survey.tells_nullability)) is not None:
+        if (start := start_of(table, order, survey.tells_nullability, below)) is not None:
             return f"{'parent' if steps == 0 else name}.{start}"
     return None
 
@@ -138,7 +139,8 @@ def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...
         kept["learn"] = True
     if nullable:
         kept["nullable"] = True
-    return Entry(entry.name, kept, (*entry.notes, *notes))
+    said = [note for note in entry.notes if not any(note.text in other.text for other in notes)]
+    return Entry(entry.name, kept, (*said, *notes))
 
 
 def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, RoleGuess]) -> Entry:

@@ -8,10 +8,12 @@ from dataclasses import replace
 from .column_types import draft_pool_column
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review
 from .families import Family, draft_references, guessed
+from .people import names_person, personal_traits
 from .relationships import KEYS, Relationship, guess_relationship
 from .survey import Link, Survey
 from .table_columns import draft_columns, free_columns, key_columns, left_out_columns, linked_columns, spelled
-from .words import id_stem, is_beside_calendar, is_money, is_position, is_time, names_person, personal_traits
+from .texts import fake_kind, is_free_text
+from .words import id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary
 
 LARGE = 500
 """More rows of one entity than this are capped: caps multiply down the tree, and the noise with them."""
@@ -112,7 +114,7 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
             fields["references"] = link.references if len(link.references) > 1 else link.references[0]
     fields["type"] = relationship.type
     if relationship.order_by:
-        fields["order_by"] = relationship.order_by[0]
+        fields["order_by"] = relationship.order_by if len(relationship.order_by) > 1 else relationship.order_by[0]
     if relationship.history_by:
         fields["history_by"] = (relationship.history_by,)
     if relationship.via is not None:
@@ -122,7 +124,7 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
             fields["derived"] = derived
         fields["vocabulary"] = {"select": KEYS}
     fields["max_rows"] = relationship.max_rows
-    notes = [Note(relationship.why)]
+    notes = [Note(relationship.why)] if relationship.why else []
     if relationship.max_rows > 1:
         notes.append(
             review(
@@ -164,6 +166,10 @@ def _public(
     linked = linked_columns(survey, table)
     notes = [Note(guess.why), review("copied verbatim: make sure that it holds nothing about anybody", "public")]
     free = [column for column in described.columns if column.name not in (*survey.keys[table], *linked)]
+    texts = [column.name for column in free if column.kind == "string" and is_free_text(column.name)]
+    if (names := [name for name in texts if fake_kind(name) is not None]) and not is_vocabulary(table):
+        doubt = f"are these names of people ({', '.join(names)})? Names of people are never copied: pool: {{rows: {_POOL_ROWS}}}"
+        notes.append(review(f"{doubt} makes up fresh rows instead", "names", ", ".join(names)))
     if numbers := [column.name for column in free if column.kind in ("integer", "number") and id_stem(column.name) is None]:
         doubt = "may be an aggregate over people; ignore_columns leaves it out"
         notes.append(review(f"{', '.join(numbers)} {doubt}", "aggregates", ", ".join(numbers)))

@@ -11,6 +11,7 @@ from typing import Literal
 
 from mare.schema.reflection import ReflectedColumn, Reflection
 
+from .people import is_birth
 from .words import words
 
 DAY, PLAIN_DAY, MOMENT = "%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S"
@@ -47,4 +48,6 @@ def _kind(column: ReflectedColumn) -> Literal["date", "datetime"] | None:
     # `start_time` may be a time of day; `charttime` and `created_at` are moments.
     if parts[-1] in _MOMENTS or (len(parts[-1]) > 4 and parts[-1].endswith("time")):
         return "datetime" if column.max_length is None or column.max_length >= 19 else None
-    return "date" if parts[-1] in _DAYS or parts[-1].endswith("date") or parts[:1] == ("date",) else None
+    named = parts[-1] in _DAYS or parts[-1].endswith(("date", "datum")) or parts[0] in ("date", "fecha")
+    # `data` and `dato` are dates in some languages and anything in others; of a birth they are dates.
+    return "date" if named or (is_birth(column.name) and (parts[0] == "data" or parts[-1].endswith("dato"))) else None

@@ -1,37 +1,24 @@
-"""What a name gives away. Every guess of the draft that rests on a name finds its words here."""
+"""What a name gives away: ids, times, positions, flags. Words for people stand in `people`, those of texts in `texts`."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
-from mare.schema.columns.unmodelled import FakeKind
 
-
-def _set(text: str) -> frozenset[str]:
+def as_set(text: str) -> frozenset[str]:
+    """Words between blanks."""
     return frozenset(text.split())
 
 
-PERSONS = (
-    "patient", "person", "people", "subject", "participant", "beneficiary", "member", "donor", "client", "customer", "resident",
-    "enrollee", "student", "pupil", "learner", "respondent", "individual", "policyholder", "insured", "citizen", "tenant",
-    "passenger", "guest", "player", "voter", "applicant", "borrower", "holder", "subscriber", "buyer", "driver", "user",
-    "account",
-)  # fmt: skip
-"""Words for the people whose data this is, the most telling first."""
+def in_order(text: str) -> tuple[str, ...]:
+    """Words between blanks, the first first."""
+    return tuple(text.split())
 
-STAFF = _set(
-    """
-    employee provider caregiver staff doctor physician practitioner clinician nurse surgeon worker operator
-    technician prescriber therapist pharmacist personnel teacher instructor professor lecturer tutor trainer coach agent clerk
-    manager salesperson seller adviser advisor officer judge lawyer librarian cashier consultant investigator psychologist
-    counselor counsellor dentist midwife broker adjuster
-    """
-)
-"""Words for people who are not the entity: they are replaced by a pool."""
 
-VOCABULARY = _set(
+VOCABULARY = as_set(
     """
     dim dict dictionary lookup vocabulary concept code type category class codebook reference ref lu lkp lut enum
     unit terminology valueset catalog catalogue domain relationship ancestor synonym
@@ -39,44 +26,28 @@ VOCABULARY = _set(
 )
 """Words of tables that hold definitions."""
 
-OWNED = _set("address contact")
-"""Words of rows that belong to whoever refers to them."""
-
-HELD = _set("account policy contract household family portfolio subscription mortgage lease membership deposit wallet")
-"""Words of what people hold, alone or together: its rows are about them, whoever refers to whom."""
-
-PERSONAL_TRAITS = _set(
-    """
-    gender sex male female age birthdate birthday dob race ethnicity marital surname lastname firstname maiden ssn
-    passport gestational email phone mobile hired nationality
-    """
-)
-"""Words of columns that describe a person."""
-
-_FREE_TEXT = _set(
-    """
-    note notes comment comments remark remarks text narrative description desc address street email mail phone
-    telephone mobile fax url website firstname lastname surname fullname middlename title label message body
-    subjective memo impression findings display history ssn passport drivers maiden instructions composer
-    """
-)
-_NAMED_PEOPLE = _set(
-    "first last middle full given family maiden sur nick display contact guardian spouse mother father kin login"
-)
-_TEXT_EXCEPTIONS = _set("type category class code status group unit method source")
-_CODES = _set(
-    """
-    icd icd9 icd10 atc loinc snomed ndc gsn cpt hcpcs drg rxnorm rxcui icpc opcs ops mesh meddra dx
-    """
-)
-_CODE_ENDINGS = _set("code cd")
-_POSITIONS = _set("seq sequence position pos ordinal rank idx index nr")
-_NUMBERINGS = _set("num no number nr")
-_NUMBERED = _set("line row item visit cycle course round step wave dose fraction session")
+CODES = as_set("icd icd9 icd10 atc loinc snomed ndc gsn cpt hcpcs drg rxnorm rxcui icpc opcs ops mesh meddra dx")
+"""Words of medical vocabularies."""
+_CODE_ENDINGS = as_set("code cd")
+_POSITIONS = as_set("seq sequence position pos ordinal rank idx index nr")
+_NUMBERINGS = as_set("num no number nr")
+_NUMBERED = as_set("line row item visit cycle course round step wave dose fraction session")
 """What is counted within its parent. An episode or a case has a number too, but that is its name."""
-_TIMES = ("datetime", "timestamp", "time", "date", "dttm", "dtm", "dt")
-_AGES = _set("day days offset month months week weeks year years visitday")
-_FLAGS = _set("flag is has was male female yn indicator")
+_TIMES = ("datetime", "timestamp", "time", "date", "datum", "zeitpunkt", "dttm", "dtm", "dt", "dato", "fecha")
+_AGES = as_set("day days offset month months week weeks years hours minutes visitday")
+_ROUNDS = as_set(
+    """
+    year season wave round semester period visit session stint cycle
+    jahr saison welle runde annee ano anno jaar rok temporada stagione semestre semestr vague ronda
+    """
+)
+"""What a table has one row each of, and which comes first is known."""
+_GRADES = (("grade",), ("grade", "level"), ("school", "grade"), ("klasse",), ("klassenstufe",), ("schulstufe",))
+_SCHOOLS = ("school", "student", "pupil", "enrol", "teacher", "schul", "eleve", "ecole", "alumn", "escuela", "leerling")
+_FLAGS = as_set("flag is has was male female yn indicator ist hat heeft")
+_SURE_FLAGS = as_set("is has was ist hat heeft"), as_set("flag yn")
+"""First and last words."""
+_AMOUNTS = as_set("pct percent percentage rate ratio share count number num n total mean sum value")
 _STAY_WORDS = ("stay", "visit", "encounter", "admission", "episode", "hadm", "event")
 
 _SYNONYMS = {
@@ -96,8 +67,13 @@ _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-
 
 @cache
 def words(name: str) -> tuple[str, ...]:
-    """``SupportRepId`` and ``support_rep_id`` are the same three words."""
-    return tuple(word.casefold() for word in _BETWEEN_WORDS.split(name) if word)
+    """``SupportRepId`` and ``support_rep_id`` are the same three words; so are élève and eleve one."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name.translate(_LETTERS)) if not unicodedata.combining(c))
+    return tuple(word.casefold() for word in _BETWEEN_WORDS.split(plain) if word)
+
+
+_LETTERS = str.maketrans("øØæÆœŒłŁđĐ", "oOaAoOlLdD")
+"""Letters that are no other letter with a mark."""
 
 
 def singular(word: str) -> str:
@@ -120,7 +96,7 @@ def stem(name: str) -> str:
 
 @cache
 def id_stem(name: str) -> str | None:
-    """What an id is the id of: `hadm_id` → `hadm`, `InvoiceId` → `invoice`, `id` → ``""``; None for what is no id."""
+    """What an id is the id of: `hadm_id` → `hadm`, `id_cliente` → `cliente`, `id` → ``""``; None for what is no id."""
     parts = words(name)
     if not parts or (parts[-1] == "id" and parts[-2:-1] and parts[-2] in _UNITS):
         return None
@@ -128,16 +104,22 @@ def id_stem(name: str) -> str | None:
         return "".join((*parts[:-2], *map(singular, parts[-2:-1])))
     if parts[-1].endswith("id") and len(parts[-1]) > 4 and parts[-1] not in _NO_IDS:
         return "".join((*parts[:-1], singular(parts[-1][:-2])))
+    if parts[0] == "id" and len(parts) == 2 and parts[1] not in _ABOUT_IDS:
+        return singular(parts[1])
     return "mrn" if parts == ("mrn",) else None
 
 
-_UNITS = _set("year month week day quarter season hour")
+_UNITS = as_set("year month week day quarter season hour")
 """`yearID` is a year, whatever it is called."""
-_NO_IDS = _set(
+_NO_IDS = as_set(
     """
     fluid covid steroid thyroid opioid lipid acid rapid valid invalid paid said void avoid hybrid grid solid
     """
 )
+
+
+_ABOUT_IDS = as_set("type number no nr card status source version")
+"""What is said of an id, behind it: `id_type`."""
 
 
 @cache
@@ -153,46 +135,26 @@ def is_vocabulary(table: str) -> bool:
         or singular(parts[-1]) in VOCABULARY
         or parts[-1] in VOCABULARY
         or any(stem(table).endswith(word) for word in ("type", "vocabulary", "dictionary", "lookup"))
-        or (parts[0] in _CODES and all(part.isdigit() for part in parts[1:]))
+        or (parts[0] in CODES and all(part.isdigit() for part in parts[1:]))
     )
 
 
-def is_staff(table: str) -> bool:
-    return any(singular(word) in STAFF for word in words(table))
+def is_common(name: str) -> bool:
+    """What tables call columns without meaning the same: two of that name are no link, whatever is a key of what."""
+    parts = words(name)
+    return len(parts) == 1 and singular(parts[0]) in _COMMON
+
+
+_COMMON = as_set(
+    """
+    name code type kind status state value label title description desc text note comment category class group unit number date
+    time datetime timestamp year city country ville ort stadt ciudad region amount
+    """
+)
 
 
 def is_money(column: str) -> bool:
     return bool(set(words(column)) & {"amount", "balance", "amt", "sum", "charge", "payment", "paid"})
-
-
-def is_held(table: str) -> bool:
-    return bool(words(table)) and singular(words(table)[-1]) in HELD
-
-
-def is_once(table: str) -> bool:
-    """What happens to a person once: `death`."""
-    return bool({singular(word) for word in words(table)} & {"death", "deceased", "mortality"})
-
-
-def is_owned(table: str) -> bool:
-    return any(singular(word) in OWNED for word in words(table))
-
-
-def person_rank(table: str) -> int | None:
-    """How telling the table's name is: 0 for `patients`; None for what does not name people."""
-    if not words(table) or is_staff(table) or is_vocabulary(table):
-        return None
-    # The last word is the noun: `patient_notes` holds notes.
-    nouns = {stem(table), singular(words(table)[-1])}
-    return next((rank for rank, word in enumerate(PERSONS) if word in nouns), None)
-
-
-def names_person(column: str) -> bool:
-    """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`."""
-    of = id_stem(column)
-    return of is not None and (
-        of in PERSONS or of in ("mrn", "uniquep", "pat", "empi", "nhs") or column.casefold() == "uniquepid"
-    )
 
 
 def names_stay(column: str) -> bool:
@@ -203,54 +165,6 @@ def names_stay(column: str) -> bool:
 def names_stay_of_unit(table: str) -> bool:
     """A stay on one ward, within which everything of it is charted: `icustays`, `edstays`."""
     return stem(table).endswith("stay")
-
-
-def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
-    """The columns that describe a person: evidence for who the entity is."""
-    return tuple(name for name in columns if PERSONAL_TRAITS & {*words(name), "".join(words(name))} or is_birth(name))
-
-
-_FAKES: tuple[tuple[frozenset[str], FakeKind], ...] = (
-    (_set("firstname forename given first"), "first_name"),
-    (_set("lastname surname family maiden last"), "last_name"),
-    (_set("email mail"), "email"),
-    (_set("phone telephone mobile fax"), "phone"),
-    (_set("street"), "street"),
-    (_set("address"), "address"),
-    (_set("iban"), "iban"),
-    (_set("name fullname"), "name"),
-)
-"""Words of what can be made up, the surest first."""
-
-
-def fake_kind(column: str) -> FakeKind | None:
-    """What is made up in place of such a text, where its name tells."""
-    parts = {*words(column), "".join(words(column))}
-    return next((kind for named, kind in _FAKES if parts & named), None)
-
-
-def is_free_text(column: str) -> bool:
-    """Text that people write, or that names them. The name of a thing (`drug_name`) is a category."""
-    parts = {singular(word) for word in words(column)} | set(words(column)) | {"".join(words(column))}
-    if "name" in parts:
-        return (
-            len(words(column)) == 1 or bool(parts & _NAMED_PEOPLE) or bool({singular(w) for w in parts} & (STAFF | set(PERSONS)))
-        )
-    return words(column) in (("first",), ("last",)) or (bool(parts & _FREE_TEXT) and not parts & _TEXT_EXCEPTIONS)
-
-
-def is_number_of(column: str) -> bool:
-    """A text that names one thing or person: `birth_number`, `iban`, `account_to`."""
-    return bool(set(words(column)) & _NAMING) and not set(words(column)) & _TEXT_EXCEPTIONS
-
-
-_NAMING = _set("number nr iban account phone plate serial passport token hash username login mrn password licence license")
-
-
-def is_code(column: str) -> bool:
-    """A code of a medical vocabulary: `icd_code`, `ndc`, `atc5`."""
-    parts = words(column)
-    return bool(set(parts) & _CODES) and "version" not in parts and "type" not in parts and not is_free_text(column)
 
 
 def is_position(column: str) -> bool:
@@ -273,7 +187,7 @@ def is_time(column: str) -> bool:
     parts = words(column)
     if not parts:
         return False
-    return any(part in _TIMES or part.endswith(_TIMES[:4]) for part in parts) or parts in (
+    return any(part in _TIMES or part.endswith(_TIMES[:6]) for part in parts) or parts in (
         ("start",),
         ("stop",),
         ("dob",),
@@ -288,18 +202,63 @@ def is_beside_calendar(column: str) -> bool:
 
 _BESIDE = (
     "updat", "modif", "load", "insert", "etl", "extract", "import", "expir", "valid", "due", "schedul", "plan", "matur", "until",
-    "hire", "hiring", "founded", "since", "thru",
+    "hire", "hiring", "founded", "since", "thru", "require", "next", "deadline",
 )  # fmt: skip
+
+
+def is_end(column: str) -> bool:
+    """When something ended, was given back or called off; `valid_from` is none."""
+    parts = words(column)
+    return any(_ENDS.fullmatch(word) for word in parts) and not any(word.startswith(_NO_ENDS) for word in parts)
+
+
+_ENDS = re.compile(
+    r"(end|out|stop|exit|left|due|until|thru)(ed|ing|s|time|date|dt|dttm)?|fine?|ende|slut|baja|last|final|letzt.*|dernier.*|ultim[ao].*|laatst.*|clos.*|checkout.*"
+    r"|.*(disch|expir|cancel|terminat|finish|complet|resol[uv]|abate|withdr|leaving|return|valid).*"
+    r"|.*(entlass|austritt|kuendig|kundig|rueckgabe|ruckgabe|sortie|retour|salida|cierre|egreso|devol|uscita|dimission).*"
+    r"|.*(chiusura|restituz|einde|ontslag|utskriv|udskriv|saida).*"
+)
+_NO_ENDS = ("start", "begin", "from", "von", "debut", "inicio", "inizio", "updat", "modif")
 
 
 def is_elapsed(column: str) -> bool:
     """A number that counts time: `days`, `chartoffset`."""
     parts = words(column)
-    return bool(parts) and (parts[-1] in _AGES or parts[-1].endswith("offset"))
+    named = bool(parts) and (parts[-1] in _AGES or parts[-1].endswith("offset"))
+    return named and not _LASTS & set(parts)
+
+
+_LASTS = as_set("duration length los term experience tenure supply gestational")
+"""How long something took or goes on, not when it was."""
+
+
+def is_round(column: str) -> bool:
+    """A year, a season, a wave, by the whole name: `year_id`, `school_year`; a `model_year` is a fact about a car."""
+    parts = tuple(word for word in words(column) if word not in _OF_ROUNDS)
+    return len(parts) == 1 and parts[0] in _ROUNDS
+
+
+_OF_ROUNDS = as_set("id school academic fiscal calendar study survey")
+
+
+def is_grade(column: str) -> bool:
+    """A class of a school, where it is one: tumours have grades too."""
+    return words(column) in _GRADES
+
+
+def is_at_school(tables: Iterable[str]) -> bool:
+    return any(word.startswith(_SCHOOLS) for table in tables for word in words(table))
 
 
 def is_flag(column: str) -> bool:
-    return bool(set(words(column)) & _FLAGS)
+    """Yes or no, by name; not how many of them there are (`female_count`)."""
+    return bool(set(words(column)) & _FLAGS) and not set(words(column)) & _AMOUNTS
+
+
+def is_surely_flag(column: str) -> bool:
+    """`is_dead`, `has_card`, `insured_flag`: whatever it is stored as."""
+    parts = words(column)
+    return is_flag(column) and (parts[0] in _SURE_FLAGS[0] or parts[-1] in _SURE_FLAGS[1])
 
 
 def is_code_ending(column: str) -> bool:
@@ -312,12 +271,3 @@ def is_age(column: str) -> bool:
     parts = words(column)
     other = {"gestational", "group", "band", "class", "category", *_AGES} - {"year", "years"}
     return "age" in (parts[:1] + parts[-1:]) and not other & set(parts)
-
-
-def is_birth(column: str) -> bool:
-    """When somebody was born, or a part of that date."""
-    parts = set(words(column))
-    return bool(parts & _BIRTHS or any(part.startswith(("birthd", "birthy")) for part in parts))
-
-
-_BIRTHS = _set("birth born dob yob bday")

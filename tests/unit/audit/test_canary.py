@@ -76,6 +76,7 @@ def test_too_few_runs_are_refused(runs: int) -> None:
         mechanism_audit(Budget(1, delta=0), draws=runs)
 
 
+@pytest.mark.slow
 def test_whole_fits_can_be_audited() -> None:
     made, source = plan(hospital(), Budget(4, 1e-9)), MemorySource.of(hospital_rows(4))
     by_default, asked = canary_audit(made, source, runs=2), canary_audit(made, source, canary=1, runs=2)

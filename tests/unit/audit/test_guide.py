@@ -12,7 +12,7 @@ GUIDE = (ROOT / "docs" / "guides" / "auditing.md").read_text(encoding="utf-8")
 PIECES = re.findall(r"^```python\n(.*?)^```", GUIDE, flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("piece", range(len(PIECES)))
+@pytest.mark.parametrize("piece", [pytest.param(0, marks=pytest.mark.slow), *range(1, len(PIECES))])
 def test_the_code_of_the_guide_works(
     piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -120,10 +121,14 @@ def test_only_the_columns_that_say_where_rows_begin_are_worked_out_ahead() -> No
     assert set(leading(schema_codec(AGE), "begins").columns) == {"begins", "ends"}
 
 
+@pytest.mark.parametrize("apart", [(), (("begins",),)])
 @pytest.mark.parametrize("begins", [AGE, ITSELF, LEFT, PACED])
-def test_the_sampler_is_told_what_the_fit_would_see_in_the_rows_that_come_out(begins: str) -> None:
-    """Codes are drawn at random, position by position, decoded at the end, and read as the fit reads: the same elapsed codes."""
-    codec, rng = schema_codec(begins), np.random.default_rng(5)
+def test_the_sampler_is_told_what_the_fit_would_see_in_the_rows_that_come_out(
+    begins: str, apart: tuple[tuple[str, ...], ...]
+) -> None:
+    """Codes are drawn at random, position by position, decoded at the end, and read as the fit reads: the same elapsed codes.
+    Also where rows have to differ in when they begin."""
+    codec, rng = replace(schema_codec(begins), apart=apart), np.random.default_rng(5)
     counts = rng.integers(0, 9, size=200).tolist()
     where = siblings(counts)
     first = codec.firsts["begins"]

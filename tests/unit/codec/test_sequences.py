@@ -83,7 +83,7 @@ def test_decoded_sequences_are_in_order_and_encode_to_the_same_codes(counts: lis
     rows["begins"] = np.where(first, begins.first_row, gap).astype(np.uint8)
     rows["ends"] = rng.integers(0, ends.size, len(first)).astype(np.uint8)
     if nullable:
-        rows["begins"][(rng.random(len(first)) < 0.3)] = begins.null
+        rows["begins"][(rng.random(len(first)) < 0.3)] = begins.slots.null(begins.bins.count)
     some = np.array(counts, dtype=np.int64) > 0
     drawn = rng.integers(0, begins.first.bins.count, len(counts))
     firsts["begins"] = np.where(some, drawn, begins.first.size - 1).astype(np.uint8)

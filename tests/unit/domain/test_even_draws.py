@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mare.domain import EvenDraws, RowDraws, numbered_keys, purpose_of
-from mare.domain.draws import EVEN_BLOCK
+from mare.domain.draws import EVEN_BLOCK, even_bits
 
 NUMBERS = np.arange(4 * EVEN_BLOCK, dtype=np.int64)
 
@@ -77,3 +77,11 @@ def _counted(one: RowDraws, bits: int) -> np.ndarray:
 def test_numbers_beyond_all_that_is_sampled_are_shared_out_too() -> None:
     numbers = np.arange(2**62, 2**62 + EVEN_BLOCK, dtype=np.int64)
     assert np.array_equal(np.sort((draws(numbers).random() * EVEN_BLOCK).astype(int)), np.arange(EVEN_BLOCK))
+
+
+@pytest.mark.parametrize(("rows", "bits"), [(1, 3), (8, 3), (9, 4), (28, 5), (1024, 10), (300_000, 10)])
+def test_where_few_rows_are_usual_few_share_it_out(rows: int, bits: int) -> None:
+    assert even_bits(rows) == bits
+    few = EvenDraws(numbered_keys(1, NUMBERS), NUMBERS, purpose_of("count"), 1, bits)
+    for block in (few.random() * 2**bits).astype(int).reshape(-1, 2**bits):
+        assert np.array_equal(np.sort(block), np.arange(2**bits))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from mare.evaluation.learners import learners
-from mare.evaluation.risk.assess import assess_risk
+from mare.evaluation.risk.assess import Risk, assess_risk
 from mare.evaluation.sides import Side, read_side
 from mare.evaluation.utility.assess import assess_utility
+from mare.evaluation.utility.queries import asked_on_both
 from mare.schema.loading import load_schema
 
 pytest.importorskip("sklearn")
@@ -66,20 +68,31 @@ def side(frames: Mapping[str, pd.DataFrame]) -> Side:
     return read_side(SCHEMA, dict(frames))
 
 
-@pytest.fixture(autouse=True)
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def few() -> Iterator[None]:
     """Classifiers are tried by tests of their own: one will do here, and fewer repeats."""
     quick = {"naive Bayes": learners(0)["naive Bayes"]}
-    for room in ("mare.evaluation.risk.by_key", "mare.evaluation.utility.learning"):
-        monkeypatch.setattr(f"{room}.learners", lambda seed: quick)
-    monkeypatch.setattr("mare.evaluation.risk.three_risks.TRIES", 600)
-    for repeats in ("TABLES", "STATEMENTS", "RESAMPLED"):
-        monkeypatch.setattr(f"mare.evaluation.utility.nist.{repeats}", 12)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for room in ("mare.evaluation.risk.by_key", "mare.evaluation.utility.learning"):
+            monkeypatch.setattr(f"{room}.learners", lambda seed: quick)
+        monkeypatch.setattr("mare.evaluation.risk.three_risks.TRIES", 600)
+        for repeats in ("TABLES", "STATEMENTS", "RESAMPLED"):
+            monkeypatch.setattr(f"mare.evaluation.utility.nist.{repeats}", 12)
+        yield
 
 
-def test_copies_are_a_leak_in_every_kind_of_attack_that_can_see_them() -> None:
-    real, holdout = side(hospital(250, 1)), side(hospital(250, 2))
-    risk = assess_risk(SCHEMA, real, real, holdout, seed=0)
+@pytest.fixture(scope="module")
+def risks(few: None) -> tuple[Risk, Risk]:
+    """Of a copy, and of other people of the same hospital. One patient has a code of their own."""
+    frames = hospital(250, 1)
+    frames["patients"].loc[7, "code"] = "rare"
+    real, holdout = side(frames), side(hospital(250, 2))
+    copied, others = (assess_risk(SCHEMA, real, made, holdout, seed=0) for made in (real, side(hospital(250, 3))))
+    return copied, others
+
+
+def test_copies_are_a_leak_in_every_kind_of_attack_that_can_see_them(risks: tuple[Risk, Risk]) -> None:
+    risk, _ = risks
     seen = {attack.kind for attack in risk.leaks}
     assert {"membership", "distance to the closest record", "singling out", "linkability", "inference", "gcap"} <= seen
     told = "\n".join(risk.words())
@@ -88,21 +101,17 @@ def test_copies_are_a_leak_in_every_kind_of_attack_that_can_see_them() -> None:
     assert "internal, not private" in told
 
 
-def test_other_people_of_the_same_hospital_are_none() -> None:
+def test_other_people_of_the_same_hospital_are_none(risks: tuple[Risk, Risk]) -> None:
     """All of a kind together are wrong one time in 40; there are eight kinds; the seeds are fixed."""
-    risk = assess_risk(SCHEMA, side(hospital(250, 1)), side(hospital(250, 3)), side(hospital(250, 2)), seed=0)
+    _, risk = risks
     assert risk.leaks == ()
     assert "no attack shows" in next(risk.words())
     assert json.loads(json.dumps(risk.to_json(), allow_nan=False))["status"].startswith("internal, not private")
 
 
-def test_a_patient_with_a_code_of_their_own_is_disclosed_by_a_copy_and_not_otherwise() -> None:
-    frames = hospital(250, 1)
-    frames["patients"].loc[7, "code"] = "rare"
-    holdout = side(hospital(250, 2))
+def test_a_patient_with_a_code_of_their_own_is_disclosed_by_a_copy_and_not_otherwise(risks: tuple[Risk, Risk]) -> None:
     highest = []
-    for made in (frames, hospital(250, 3)):
-        risk = assess_risk(SCHEMA, side(frames), side(made), holdout, seed=0)
+    for risk in risks:
         (attack,) = (attack for attack in risk.attacks if attack.about == "patients.code, uniform prior")
         highest.append(float(str(attack.details["highest posterior of a true value"])))
     assert highest[0] > highest[1] + 0.1
@@ -155,8 +164,12 @@ def _odd() -> dict[str, Frames]:
     }
 
 
-@pytest.mark.parametrize("case", list(_odd()))
-def test_odd_data_on_any_side_is_no_obstacle(case: str) -> None:
+QUICK = ("codes", "nulls", "nobody")
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=[] if case in QUICK else [pytest.mark.slow]) for case in _odd()])
+def test_odd_data_on_any_side_is_no_obstacle(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mare.evaluation.utility.assess.asked_on_both", partial(asked_on_both, most=4))
     odd, plain = side(_odd()[case]), side(hospital(40, 5))
     for real, synthetic, holdout in ((odd, plain, plain), (plain, odd, odd), (odd, odd, None)):
         for part in (

@@ -86,3 +86,19 @@ def test_a_message_that_quotes_a_value_moves_no_cursor(tmp_path: Path) -> None:
     answer = evaluate(clinic_schema(), clinic(20, 1), clinic(20, 2), questions=tmp_path / "q.sql").answers[0]
     assert answer.fault
     assert answer.fault.isprintable()
+
+
+def test_a_hold_out_answers_beside_and_groups_that_one_side_lacks_are_named(tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_text("-- wards\nSELECT ward, count(*) AS n FROM stays WHERE ward IS NOT NULL GROUP BY ward;")
+    made = {**MADE, "stays": MADE["stays"].replace({"ward": {"c": "d"}})}
+    other = clinic(110, 3)
+    (wards,) = evaluate(clinic_schema(), REAL, made, holdout=other, questions=tmp_path / "q.sql").answers
+    assert dict(wards.holdout) == other["stays"]["ward"].value_counts().to_dict()
+    real, held = list(wards.real), list(wards.holdout)
+    assert wards.holdout_error == min(relative_error(real, held) or 0, relative_error(real, held, 120 / 110) or 0)
+    assert (wards.lacking, wards.invented) == (("c",), ("d",))
+    assert wards.rows["holdout"] == 3
+    assert (
+        f"(other real rows: {wards.holdout_error:.1%}); 1 group missing (c); 1 group that the real rows do not have (d)"
+        in wards.told
+    )

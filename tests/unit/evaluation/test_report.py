@@ -67,7 +67,7 @@ def test_bad_news_are_told_as_such() -> None:
     lonely = changed(clinic(120, 2, first=900), "stays", lambda frame: frame.assign(pid=-1))
     page = mare.evaluate(clinic_schema(), clinic(120, 1), lonely).to_html()
     assert '<li class="no">' in page
-    assert "rules are broken" in page
+    assert "broken, most often: stays.parent leads to no row" in page
 
 
 def test_every_column_and_pair_can_be_drawn() -> None:

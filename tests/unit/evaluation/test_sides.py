@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from mare.errors import MareError
+from mare.evaluation.placing import complete, distinct, matched, order_of
 from mare.evaluation.sides import read_side
 from mare.schema.loading import load_schema
 from tests.clinic import changed, clinic, clinic_schema
@@ -155,3 +156,29 @@ def test_nothing_is_cut_that_a_cap_would_cut() -> None:
     many = clinic(40)
     assert read_side(clinic_schema(), many).tables["stays"].num_rows == len(many["stays"])
     assert np.all(read_side(clinic_schema(), many).entity["stays"] >= 0)
+
+
+@pytest.mark.parametrize("spread", [1, 1000], ids=["numbers in a row", "numbers far apart"])
+@pytest.mark.parametrize("kinds", [(int, int), (str, str), (int, str)], ids=["numbers", "texts", "one of each"])
+def test_a_key_leads_to_the_first_row_that_has_it(spread: int, kinds: tuple[type, type]) -> None:
+    import pyarrow as pa
+
+    mine, theirs = [3, None, 9, 5, 5, 1], [5, 3, None, 5, 4]
+    wanted, among = (
+        pa.array([None if key is None else kind(key * spread) for key in keys])
+        for kind, keys in zip(kinds, (mine, theirs), strict=True)
+    )
+    assert matched([wanted], [among]).tolist() == [1, -1, -1, 0, 0, -1]
+    assert matched([wanted, wanted], [among, among]).tolist() == [1, -1, -1, 0, 0, -1]
+    assert matched([wanted, wanted[::-1]], [among, among]).tolist() == [-1, -1, -1, -1, -1, -1]
+    assert (distinct([among]), distinct([among, among]), complete([among, among])) == (3, 3, 4)
+    assert matched([wanted], [among[:0]]).tolist() == [-1] * 6
+
+
+def test_rows_stand_by_entity_parent_and_order_with_null_last() -> None:
+    import pyarrow as pa
+
+    entity, parent = np.array([1, 0, 0, 0]), np.array([0, 2, 1, 1])
+    for order in (pa.array([1, 1, None, 7]), pa.array([1.0, 1.0, None, float("nan")]), pa.array(["a", "a", None, "b"])):
+        assert order_of(entity, parent, [order]).tolist() == [3, 2, 1, 0]
+    assert order_of(np.zeros(3, np.int64), np.zeros(3, np.int64), [pa.array([2, 2, 2])]).tolist() == [0, 1, 2]

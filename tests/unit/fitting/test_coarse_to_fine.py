@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,9 @@ import pytest
 
 from mare.codec import OpenBins
 from mare.fitting import FitOptions, run_fit
-from mare.fitting.bin_placing import coarse_grid, cuts_of
+from mare.fitting.bin_placing import coarse_grid, cuts_of, learned_order, open_cuts, open_grid, spacing_of
 from mare.fitting.coarse_to_fine import Ask, by_factors, evenly, looked_at
+from mare.fitting.item_scales import earlier_looks
 from mare.fitting.tapering import tapered
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
@@ -145,7 +147,7 @@ def fitted(number: int, seed: int, budget: Budget) -> tuple[pa.Table, Release]:
     return table, run_fit(plan(load_schema(PEOPLE), budget), MemorySource({"people": table}), FitOptions(bits=SeededBits(seed)))
 
 
-@pytest.mark.parametrize(("number", "years"), [(600, 16), (2000, 8)])
+@pytest.mark.parametrize(("number", "years"), [(600, 16), pytest.param(2000, 8, marks=pytest.mark.slow)])
 def test_learned_ranges_do_not_collapse(number: int, years: int) -> None:
     """By seed: what comes out is the same every time. Before, everybody was born in one year, or weighed 67 to 75 kg."""
     apart = []
@@ -162,7 +164,7 @@ def test_learned_ranges_do_not_collapse(number: int, years: int) -> None:
     assert np.median(apart) <= years
 
 
-@pytest.mark.parametrize("budget", [Budget(2, 1e-9), Budget(6, delta=0)])
+@pytest.mark.parametrize("budget", [Budget(2, 1e-9), pytest.param(Budget(6, delta=0), marks=pytest.mark.slow)])
 def test_three_prices_come_out_as_three_and_incomes_where_they_are(budget: Budget) -> None:
     table, release = fitted(10_000, 3, budget)
     made = sample(release, entities=10_000, seed=4)
@@ -180,3 +182,30 @@ def test_three_prices_come_out_as_three_and_incomes_where_they_are(budget: Budge
 def test_a_range_that_never_stood_clear_is_told() -> None:
     _, release = fitted(20, 1, Budget(0.1, 1e-9))
     assert "people.born" in {doubt.where for doubt in release.doubts}
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_an_end_that_noise_cannot_tell_apart_falls_as_what_lies_before_it_fell(learned: bool) -> None:
+    """Runs of a season, none above 152, of which the noise knows one long piece beyond 100: some had 500, or none 106."""
+    rng = np.random.default_rng(1)
+    runs = np.where(rng.random(6500) < 0.45, 0, np.minimum(152, rng.exponential(28, 6500))).astype(np.int64)
+    far, upper, beyond = [], [], []
+    for seed in range(30):
+        placed, known = OpenBins(0, 1000, "linear", 20), None
+        if learned:
+            no_bounds = OpenBins(None, None, "linear", 20)
+            (bounds,) = looked_at(noisily([runs], 60.0, seed), [open_grid(None, no_bounds)], [open_cuts(None)], 512)
+            order = learned_order(bounds, None, no_bounds)
+            placed = OpenBins(order.low, order.high, "linear", 20)
+            known = earlier_looks((Fraction(1), [bounds.looks]), [placed], [Fraction(1)])
+        grids, cuts = [coarse_grid(placed)], [cuts_of(placed, None)]
+        (found,) = looked_at(noisily([runs], 45.0, 1000 + seed), grids, cuts, 512, known)
+        thin = tapered(found, spacing_of(placed))
+        reached = np.concatenate([[0.0], np.cumsum(thin.noisy)]) / thin.noisy.sum()
+        edges = np.asarray(thin.grid.edges) + (placed.low or 0)
+        beyond.append(1 - np.interp(153, edges, reached))
+        upper.append(np.interp(0.99, reached, edges))
+        far.append(np.interp(0.9999, reached, edges))
+    assert np.mean(beyond) < 0.0025
+    assert np.median(far) < 250
+    assert np.median(upper) == pytest.approx(np.quantile(runs, 0.99), abs=8)

@@ -122,6 +122,7 @@ def test_a_column_that_a_file_does_not_have_is_named(tmp_path) -> None:
         fitted(f"{{file: '{file}', code: code, levels: [chapter]}}", ["A00"])
 
 
+@pytest.mark.slow
 def test_icd10cm_is_found_code_by_code() -> None:
     pytest.importorskip("simple_icd_10_cm")
     release, drawn = fitted("icd10cm", ["I10"] * 500 + ["E11.9"] * 300 + ["E11.65"] * 200)

@@ -96,3 +96,19 @@ def test_the_last_digit_comes_first() -> None:
 def test_what_are_no_endings_is_refused(digits: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="endings"):
         Bins((0, 10), (0, 10), (1.0,), digits)
+
+
+def test_noise_makes_no_endings_and_no_hours() -> None:
+    """Forty columns of few people, by seed; each has one chance in some thousand."""
+    columns = [f"a{i}: {{type: integer, min: 0, max: 120}}" for i in range(20)]
+    columns += [f"d{i}: {{type: datetime, min: 2000-01-01, max: 2020-12-31}}" for i in range(20)]
+    text = "mare: 1\nentity: p\ntables:\n  p:\n    key: pid\n    columns:\n" + "".join(f"      {c}\n" for c in columns)
+    rng, people = np.random.default_rng(0), 650
+    values: dict[str, object] = {f"a{i}": np.clip(rng.normal(60, 12, people), 0, 120).astype(int) for i in range(20)}
+    start = np.datetime64("2000-01-01T00:00:00")
+    values |= {f"d{i}": start + rng.integers(0, 20 * 365 * 86400, people) for i in range(20)}
+    source = MemorySource({"p": pa.table({"pid": np.arange(people), **values})})
+    release = run_fit(plan(load_schema(text), Budget(6, 1e-9)), source, FitOptions(bits=SeededBits(1)))
+    learned = [order for order in release.plan.learned.values() if isinstance(order, LearnedOrder)]
+    assert len(learned) == 40
+    assert [order for order in learned if order.rhythm or (order.bins and order.bins.digits)] == []

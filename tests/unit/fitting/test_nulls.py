@@ -64,6 +64,6 @@ def test_null_occurs_where_it_stands_clear_of_the_noise(model: str) -> None:
 
 def test_a_code_that_is_taken_for_noise_gets_nothing() -> None:
     noisy = np.array([0.6, 0.37, 0.03])
-    assert norm_subtract(without_unclear(noisy, 2, 0.009))[2] == pytest.approx(0.03)
-    assert norm_subtract(without_unclear(noisy, 2, 0.011)).tolist() == pytest.approx([0.615, 0.385, 0.0])
-    assert without_unclear(noisy, None, 1.0) is noisy
+    assert norm_subtract(without_unclear(noisy, (2,), 0.009))[2] == pytest.approx(0.03)
+    assert norm_subtract(without_unclear(noisy, (2,), 0.011)).tolist() == pytest.approx([0.615, 0.385, 0.0])
+    assert without_unclear(noisy, (), 1.0) is noisy

@@ -1,4 +1,4 @@
-"""What earlier models draw of entities is what a later one is told; and only of what stands once for each of them."""
+"""What earlier models draw of entities and of the rows below them is what a later one is told."""
 
 from __future__ import annotations
 
@@ -60,11 +60,62 @@ def test_what_stands_once_for_each_is_drawn_from_what_was_drawn_before() -> None
     assert np.array_equal(seen["patients.sex"], seen["visits.context.count"])
 
 
-def test_rows_of_which_there_are_many_for_an_entity_are_told_nothing() -> None:
+def test_rows_below_are_told_nothing_until_it_is_known_how_many_there_are() -> None:
     rehearsal = Rehearsal(PARENTS)
     rehearsal.know(PATIENTS, Drawing("sex"))
     assert rehearsal.history(group("visits", "rows", "kind", SEX)) is None
     assert rehearsal.history(group("labs", "context", "count", SEX)) is None
+
+
+def counted(table: str, *history: HistoryColumn) -> SettledGroup:
+    """How many rows of a table each row above has: none to three."""
+    seen = Domain.of([(str(one), 2) for one in history])
+    columns = (GroupColumn("count", "count"),)
+    return SettledGroup(ColumnGroup(table, "context", columns, history), "any", {}, Domain.of([("count", 4)]), seen, 1, 10.0, 0.5)
+
+
+class Counting(Drawing):
+    """Three rows for each whose history says so, none for the others; everything at random where nothing is looked at."""
+
+    def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
+        codes = 3 * (history[self.look_at] if self.look_at else rng.random(history.rows) < 0.5)
+        return Codes(history.rows, {self.column: codes.astype(np.uint8)})
+
+
+def test_who_has_many_rows_stands_above_many() -> None:
+    rehearsal = Rehearsal(PARENTS)
+    rehearsal.know(PATIENTS, Drawing("sex"))
+    rehearsal.know(counted("visits", SEX), Counting("count", "patients.sex"))
+    seen = rehearsal.history(group("visits", "rows", "kind", SEX))
+    assert seen is not None
+    assert seen["patients.sex"].tolist() == [1] * (3 * -(-ENTITIES // 3))
+    rehearsal.know(group("visits", "rows", "kind", SEX), Drawing("kind"))
+    kind = HistoryColumn("visits", "rows", "kind", "ancestor")
+    below = rehearsal.history(counted("labs", SEX, kind))
+    assert below is not None
+    assert set(below.columns) == {"patients.sex", "visits.kind"}
+
+
+def test_of_a_table_that_hardly_anybody_has_rows_in_too_little_is_known() -> None:
+    class Hardly(Drawing):
+        def sample(self, history: Codes, rng: np.random.Generator) -> Codes:
+            return Codes(history.rows, {"count": (np.arange(history.rows) % 1000 == 0).astype(np.uint8)})
+
+    rehearsal = Rehearsal(PARENTS)
+    rehearsal.know(PATIENTS, Drawing("sex"))
+    rehearsal.know(counted("visits", SEX), Hardly("count"))
+    assert rehearsal.history(group("visits", "rows", "kind", SEX)) is None
+
+
+def test_groups_that_have_nothing_to_do_with_each_other_are_drawn_so() -> None:
+    """From the same random numbers, who has many visits would have many drugs."""
+    rehearsal = Rehearsal({**PARENTS, "drugs": "patients"})
+    rehearsal.know(counted("visits"), Counting("count"))
+    rehearsal.know(counted("drugs"), Counting("count"))
+    both = (HistoryColumn(table, "context", "count", "context") for table in ("visits", "drugs"))
+    seen = rehearsal.history(group("patients", "rows", "sex", *both))
+    assert seen is not None
+    assert abs(np.corrcoef(seen["visits.context.count"], seen["drugs.context.count"])[0, 1]) < 0.03
 
 
 def test_nobody_is_asked_to_draw_for_nothing() -> None:

@@ -60,6 +60,28 @@ def test_every_column_is_called_what_it_is() -> None:
     }
 
 
+def test_a_pool_is_made_up_whatever_its_columns_declare() -> None:
+    schema = load_schema("""
+        mare: 1
+        entity: pupils
+        tables:
+          pupils: {key: pid, references: {teacher: {kind: pool, table: teachers}}}
+          teachers:
+            pool: {rows: 20}
+            key: teacher
+            columns:
+              years: {type: integer, min: 0, max: 100}
+              rank: {type: category, values: [a, b]}
+              remark: {type: text}
+        """)
+    assert column_origins(schema, [])["teachers"] == {
+        "teacher": "made up",
+        "years": "made up",
+        "rank": "made up",
+        "remark": "constant",
+    }
+
+
 @pytest.mark.parametrize("kind", RELATIONS)
 def test_the_list_holds_every_column_that_comes_out_whatever_the_relation(kind: str) -> None:
     schema = related(kind)

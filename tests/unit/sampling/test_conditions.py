@@ -65,7 +65,21 @@ CONDITIONS: dict[str, Callable[[pd.Series], bool]] = {
 }
 
 
-@pytest.mark.parametrize("where", CONDITIONS)
+ALIKE = (
+    "town is not null and not town = 'Ulm'",
+    "grade in (1, 3)",
+    "smoker = 'N' or smoker is null",
+    "vip = 1",
+    "age = '> 89'",
+    "age >= 65 or age = '> 89'",
+    "leave <= 30",
+    "birthyear >= 1980",
+    "(sex = 'F' or sex = 'M') and (not (grade = 1))",
+)
+"""Others of the same kind are in `make test`."""
+
+
+@pytest.mark.parametrize("where", [pytest.param(c, marks=[pytest.mark.slow] if c in ALIKE else []) for c in CONDITIONS])
 def test_so_many_entities_satisfy_it_and_everything_holds(where: str) -> None:
     frames = drawn(where)
     assert len(frames["people"]) == 80

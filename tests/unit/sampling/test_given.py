@@ -113,7 +113,9 @@ tables:
     assert women["people"]["pid"].tolist() == list(range(500, 700))
 
 
-@pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet", "frame", "arrow"])
+@pytest.mark.parametrize(
+    "form", ["csv", "parquet", "frame", *(pytest.param(form, marks=pytest.mark.slow) for form in ("csv.gz", "arrow"))]
+)
 def test_rows_come_from_files_and_frames(form: str, tmp_path: Path) -> None:
     before = drawn(fitted_every_type(), entities=60, seed=3)
     given: dict[str, object] = {}

@@ -62,10 +62,10 @@ def test_parents_without_children_stay_and_the_cap_holds() -> None:
     assert (counts == 0).any()
 
 
-@pytest.mark.parametrize(("parents", "spread"), [(1, 0.002), (2, 0.004)])
+@pytest.mark.parametrize(("parents", "spread"), [(1, 0.003), (2, 0.004)])
 def test_numbers_of_children_come_out_as_the_model_says_whatever_the_seed(parents: int, spread: float) -> None:
     """Drawn one by one, the share of the childless among 4,096 patients (a ninth) would differ by .005 from seed to seed. The
-    more the number depends on, the less even are the draws for each of it."""
+    more the number depends on, the less even are the draws for each of it; and a release of so few shares out blocks of 512."""
     release = fitted_hospital(private=False, parents=parents)
     shares = []
     for seed in range(12):

@@ -7,7 +7,7 @@ from datetime import date, datetime
 import pytest
 
 from mare.errors import SchemaError
-from mare.schema.columns import Date, Datetime
+from mare.schema.columns import Date, Datetime, Ordinal
 from mare.schema.loading import dump_schema, load_schema
 
 SCHEMA = """
@@ -51,6 +51,20 @@ def test_a_sequence_begins_in_the_calendar_where_nothing_says_how() -> None:
     assert isinstance(at, Date)
     assert at.first is not None
     assert (at.first.min, at.first.max) == (date(2019, 1, 1), date(2024, 12, 31))
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"), [("integer", 1, 12), ("number", 0.5, 9.5), ("date", date(2020, 1, 1), date(2021, 1, 1))]
+)
+def test_a_sequence_begins_between_its_own_bounds_where_nothing_says_how(kind: str, low: object, high: object) -> None:
+    within = "365d" if kind == "date" else "5"
+    bounded = f"type: {kind}, min: {low}, max: {high}, after: previous.at, within: {within}"
+    own = SCHEMA.replace("type: date, after: previous.at, within: 6y", bounded)
+    own = own.replace("      year: {type: integer, determined: {part: {of: at, unit: year}}}\n", "")
+    at = load_schema(own).tables["t"].columns["at"]
+    assert isinstance(at, Ordinal)
+    assert at.first is not None
+    assert (at.first.min, at.first.max) == (low, high)
 
 
 def test_what_is_written_comes_back() -> None:

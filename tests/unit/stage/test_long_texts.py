@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from mare.codec.category import CategoryCodec, CodeCodec
 from mare.codec.parsing import as_texts, moments, numbers, whole_numbers
@@ -18,6 +19,7 @@ from tests.memory_source import MemorySource
 TWO_GIGABYTES = 2**31
 
 
+@pytest.mark.slow
 def test_rows_are_taken_from_a_column_that_32_bit_offsets_do_not_reach() -> None:
     # One text, many times: 2.25 GB to Arrow, 64 MB of memory.
     text = "a" * 2**26

@@ -92,7 +92,7 @@ def test_public_keys_are_matched_and_cut(tmp_path: Path) -> None:
 @pytest.fixture
 def folded() -> FoldedContext:
     public = {"drugs": PublicTable("drugs", pa.table({"drug_id": [10, 20, 30], "kind": ["x", "y", "x"]}), ("drug_id",))}
-    unrolling = Unrolling("gives", ("drug_id",), public["drugs"].vocabulary(), (0, 2), 2, ("dose",), "rows")
+    unrolling = Unrolling(("drug_id",), public["drugs"].vocabulary(), (0, 2), 2, ("dose",), "rows")
     parent, key = np.array([0, 0, 0, 2, 2]), np.array([0, 0, 1, 2, 1])
     return FoldedContext(unrolling, 3, parent, key, {"dose": (np.array([4, 3, 2, 1, 0], dtype=np.uint8), 5)}, 4)
 

@@ -50,6 +50,7 @@ def test_what_the_fit_found_nothing_of_is_not_to_be_used() -> None:
     card = mare.card(replace(release, plan=replace(release.plan, doubts=(doubt,))))
     (sex,) = (column for column in card.columns if column.name == "patients.sex")
     assert (sex.verdict, sex.at_most, sex.why) == ("do not use", 1.0, doubt.what)
+    assert (sex.clear, sex.cells) == (0, 2)
     assert str(doubt) in card.render(400)
 
 

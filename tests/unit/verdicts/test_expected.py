@@ -13,7 +13,7 @@ from mare.models.clarity import Margin
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
-from mare.verdicts.expected import DRAWN, NOT_LISTED, ROWS, WITHIN, ExpectedErrors, noise_error
+from mare.verdicts.expected import ALONG, DRAWN, NOT_LISTED, ORDER, ROWS, STEP, WITHIN, ExpectedErrors, noise_error
 from tests.fitted_hospital import fitted_hospital
 from tests.memory_source import MemorySource, hospital_rows, hospital_schema
 
@@ -100,3 +100,37 @@ def test_a_flag_that_is_stored_as_a_number_has_nothing_within() -> None:
     expected = ExpectedErrors(release).of("people", "news")
     assert expected is not None
     assert expected.error < 0.05
+
+
+ALONG_TIME = """
+mare: 1
+entity: people
+tables:
+  people: {key: pid, columns: {sex: {type: category, values: [f, m]}}}
+  visits:
+    key: vid
+    parent: {table: people, column: pid, type: sequential, order_by: day, max_rows: 8}
+    columns:
+      day: {type: integer, min: 0, max: 99, after: previous.day, within: %d, first: {min: 0, max: 40}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("each", "steps", "least", "most"),
+    [
+        ([0, 1, 1, 2], [1, 9, 17], STEP, 0.5 * ALONG),  # a third of those who have a row have one more
+        ([4], [1, 9, 17], ALONG, ALONG),
+        ([4], [1], STEP, STEP),  # grade after grade
+    ],
+)
+def test_errors_add_up_along_sequences_that_are_long_and_whose_steps_are_unsure(
+    each: list[int], steps: list[int], least: float, most: float
+) -> None:
+    pid = np.repeat(np.arange(900), np.resize(each, 900))
+    days = pd.Series(np.resize(steps, len(pid))).groupby(pid).cumsum()
+    people = pd.DataFrame({"pid": np.arange(900), "sex": np.resize(["f", "m"], 900)})
+    visits = pd.DataFrame({"vid": np.arange(len(pid)), "pid": pid, "day": days})
+    plan = mare.plan(mare.load_schema(ALONG_TIME % (20 if len(steps) > 1 else 5)), mare.Budget(20, 1e-9))
+    day = ExpectedErrors(mare.fit(plan, {"people": people, "visits": visits}, unsafe_seed=1)).of("visits", "day")
+    assert day is not None
+    assert least <= dict(day.parts)[ORDER] <= most

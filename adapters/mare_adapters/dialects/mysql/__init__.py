@@ -16,8 +16,7 @@ from mare_adapters.dialects import PATIENCE, Ask, Dialect, Ends
 from mare_adapters.sources.catalogue import Catalogue, StoredTable
 from mare_adapters.sources.table_source import EXACT, Asked, exact_decimal
 
-from .catalogue import COLLATION, reflect_mysql
-from .scripts import mysql_scripts
+from .catalogue import COLLATION, mysql_scripts, reflect_mysql
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector

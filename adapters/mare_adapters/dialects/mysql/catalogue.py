@@ -1,4 +1,4 @@
-"""What is special about the catalogue of MySQL and MariaDB: rights told by column, and JSON that is a text with a check."""
+"""What is special about the catalogue of MySQL and MariaDB: rights told by column, JSON that is a text with a check, scripts."""
 
 from __future__ import annotations
 
@@ -46,6 +46,13 @@ _TYPES = {
     "SEQUENCE": "a sequence: it only counts",
 }
 _JSON = re.compile(r"\(?json_valid\(`((?:[^`]|``)+)`\)\)?", re.IGNORECASE)
+
+_SCRIPTED = """
+SELECT ROUTINE_TYPE, ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = DATABASE()
+ UNION ALL SELECT 'VIEW', TABLE_NAME FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE()
+ UNION ALL SELECT 'TRIGGER', TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()
+"""
+_DEFINER = re.compile(r"(?<=CREATE ).*?DEFINER ?= ?`(?:[^`]|``)*`@`(?:[^`]|``)*` (?:SQL SECURITY \w+ )?")
 
 
 def reflect_mysql(connection: Connection, inspector: Inspector, own_kind: KindOf) -> Catalogue:
@@ -194,3 +201,17 @@ def _own_column(column: ReflectedColumn, words: str, *, document: bool) -> Refle
     if (bits := re.fullmatch(r"bit\((\d+)\)", words)) and 1 < int(bits[1]) < 64:
         return replace(own, kind="integer", min=0, max=2 ** int(bits[1]) - 1)
     return own
+
+
+def mysql_scripts(connection: Connection) -> tuple[str, ...]:
+    """Views, triggers and functions, as SHOW CREATE writes them, without the user who made them: the target knows others. Views
+    may read each other, so each is replaced where it is."""
+    statements = []
+    for kind, name in connection.exec_driver_sql(_SCRIPTED).all():
+        row = connection.exec_driver_sql(f"SHOW CREATE {kind} `{str(name).replace('`', '``')}`".replace("%", "%%")).one()
+        written = next((str(part) for part in row if str(part).lstrip().startswith("CREATE ")), None)
+        if written is None:
+            statements.append(f"-- {str(kind).lower()} {name}: this user may not see how it was made")
+        else:
+            statements.append(f"DELIMITER ;;\n{_DEFINER.sub('', written, count=1)};;\nDELIMITER ;")
+    return tuple(statements)

@@ -41,7 +41,7 @@ def _type(column: ReflectedColumn, table: ReflectedTable, *, mariadb: bool) -> s
     if own is not None and own.lower().partition("(")[0] in (_OF_MYSQL if mariadb else _OF_MARIADB):
         own = None
     word = own or sized(column, Mysql.words, "DECIMAL", "VARCHAR", _LONGEST_TEXT)
-    if column.name not in _keyed(table):
+    if not any(column.name in columns for columns in _keys(table)):
         return Mysql.words["string"] if column.kind == "string" and _has_no_room(column, table) else word
     exact = column.kind == "string" and (table.dialect != "mysql" or word.endswith(_EXACT))
     if any(part in word.lower() for part in _UNINDEXED):
@@ -59,10 +59,6 @@ def _has_no_room(column: ReflectedColumn, table: ReflectedTable) -> bool:
 def _keys(table: ReflectedTable) -> list[tuple[str, ...]]:
     """Columns that the server indexes by itself, or is told to, as a whole."""
     return [table.key, *table.uniques, *(key.columns for key in table.foreign_keys)]
-
-
-def _keyed(table: ReflectedTable) -> set[str]:
-    return {name for columns in _keys(table) for name in columns}
 
 
 def _share(parts: int) -> int:

@@ -63,7 +63,7 @@ def settle_domains(
         else:
             refused[domain.name] = "the target has one of that name"
     made = tuple(
-        replace(table, columns=tuple(_base_type(column) if _is_of(column, refused) else column for column in table.columns))
+        replace(table, columns=tuple(replace(c, domain=None) if _is_of(c, refused) else c for c in table.columns))
         for table in tables
     )
     notes = [f"the domain {name} was not made: {why}" for name, why in refused.items()]
@@ -77,10 +77,6 @@ def _checks(checks: Sequence[Check]) -> str:
 
 def _is_of(column: ReflectedColumn, domains: dict[str, str]) -> bool:
     return column.domain is not None and column.domain.name in domains
-
-
-def _base_type(column: ReflectedColumn) -> ReflectedColumn:
-    return replace(column, domain=None)
 
 
 def free_names(connection: Connection, tables: Sequence[ReflectedTable], schema: str) -> Callable[[str], bool]:

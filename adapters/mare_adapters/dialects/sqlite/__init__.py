@@ -180,12 +180,11 @@ def _open_file(path: str) -> object:
 def _with_computed_uniques(connection: Connection, table: ReflectedTable) -> ReflectedTable:
     """Unique constraints that SQLAlchemy does not read (`email VARCHAR(200) UNIQUE`), and unique indexes on expressions, which it
     leaves away, as they were written: those are not kept."""
-    quote = connection.dialect.identifier_preparer.quote_identifier
     listed = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'index'")
     written = {str(name): str(sql) for name, sql in listed}
     texts, uniques = [], set(table.uniques)
-    for _, name, unique, origin, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})").all():
-        columns = connection.exec_driver_sql(f"PRAGMA index_xinfo({quote(name)})").all()
+    for _, name, unique, origin, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quoted(table.name)})").all():
+        columns = connection.exec_driver_sql(f"PRAGMA index_xinfo({quoted(name)})").all()
         if unique and any(row[1] == _EXPRESSION for row in columns):
             texts.append(" ".join(written[str(name)].split()))
         elif origin == "u":
@@ -212,8 +211,7 @@ _EXPRESSION = -2
 
 
 def _with_declared_types(connection: Connection, table: ReflectedTable, statement: str) -> ReflectedTable:
-    quoted = connection.dialect.identifier_preparer.quote_identifier(table.name)
-    declared = {row[1]: row[2] or "" for row in connection.exec_driver_sql(f"PRAGMA table_xinfo({quoted})")}
+    declared = {row[1]: row[2] or "" for row in connection.exec_driver_sql(f"PRAGMA table_xinfo({quoted(table.name)})")}
     # A single INTEGER key is SQLite's row number: it counts by itself.
     counted = table.key[0] if len(table.key) == 1 and declared.get(table.key[0], "").upper() == "INTEGER" else None
     collations = _collations(connection, table)
@@ -252,18 +250,16 @@ def _with_declared_types(connection: Connection, table: ReflectedTable, statemen
 
 def _indexed(connection: Connection, table: ReflectedTable) -> set[tuple[str, ...]]:
     """The columns of indexes that somebody made, and so named."""
-    quote = connection.dialect.identifier_preparer.quote_identifier
-    listed = connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})").all()
+    listed = connection.exec_driver_sql(f"PRAGMA index_list({quoted(table.name)})").all()
     made = [name for _, name, _, origin, *_ in listed if origin == "c"]
-    return {tuple(row[2] for row in connection.exec_driver_sql(f"PRAGMA index_info({quote(name)})")) for name in made}
+    return {tuple(row[2] for row in connection.exec_driver_sql(f"PRAGMA index_info({quoted(name)})")) for name in made}
 
 
 def _with_actions(connection: Connection, table: ReflectedTable) -> tuple[ReflectedForeignKey, ...]:
     """SQLAlchemy looks for actions in the statement, and finds them in one way of writing it alone."""
     actions: dict[int, tuple[set[str], tuple[str, ...]]] = {}
-    quote = connection.dialect.identifier_preparer.quote_identifier
     for number, _, _, column, _, update, delete, *_ in connection.exec_driver_sql(
-        f"PRAGMA foreign_key_list({quote(table.name)})"
+        f"PRAGMA foreign_key_list({quoted(table.name)})"
     ):
         told = actions_of({"ondelete": delete, "onupdate": update})
         actions.setdefault(number, (set(), told))[0].add(column)
@@ -277,10 +273,9 @@ def _with_actions(connection: Connection, table: ReflectedTable) -> tuple[Reflec
 
 def _collations(connection: Connection, table: ReflectedTable) -> dict[str, str]:
     """By column, the collation by which a key or unique tells its values apart; where two do, any but letter by letter."""
-    quote = connection.dialect.identifier_preparer.quote_identifier
     collations: dict[str, str] = {}
-    for _, name, unique, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quote(table.name)})").all():
-        for _, _, column, _, collation, part in connection.exec_driver_sql(f"PRAGMA index_xinfo({quote(name)})").all():
+    for _, name, unique, *_ in connection.exec_driver_sql(f"PRAGMA index_list({quoted(table.name)})").all():
+        for _, _, column, _, collation, part in connection.exec_driver_sql(f"PRAGMA index_xinfo({quoted(name)})").all():
             if unique and part and column is not None and collations.get(column, "BINARY") == "BINARY":
                 collations[column] = collation
     return collations

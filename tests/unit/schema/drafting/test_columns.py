@@ -93,7 +93,8 @@ def test_decimals_come_from_the_stored_type() -> None:
         ("NUMERIC(5, 2)", 5, 2, {"min": -999.99, "max": 999.99}),
         ("NUMERIC(5,2)", None, 2, {"min": -999.99, "max": 999.99}),  # SQLite's: declared, if not enforced
         ("NUMERIC(4)", 4, 0, {"min": -9999, "max": 9999}),
-        ("NUMERIC(18, 2)", 18, 2, {"learn": True}),  # so wide that it says nothing
+        ("NUMERIC(10, 2)", 10, 2, {"learn": True}),  # so wide that it says nothing
+        ("NUMERIC(18, 2)", 18, 2, {"learn": True}),
         ("REAL", None, None, {"learn": True}),
     ],
 )
@@ -102,6 +103,18 @@ def test_a_type_with_few_digits_is_a_bound(
 ) -> None:
     column = one("amount number", sql_type=sql_type, digits=digits, precision=precision)
     assert {name: said for name in ("min", "max", "learn") if (said := getattr(column, name)) not in (None, False)} == fields
+
+
+@pytest.mark.parametrize("name", ["lg_id", "mrn", "ward_key"])
+def test_a_text_of_a_few_characters_is_no_id(name: str) -> None:
+    assert one(f"{name} string", max_length=3) == Category(type="category", learn=True)
+    assert one(f"{name} string", sql_type="VARCHAR(2)") == Category(type="category", learn=True)  # SQLite's
+    assert one(f"{name} string", max_length=8).type == "identifier"
+
+
+def test_a_key_of_a_few_characters_stays_one() -> None:
+    customers = table("customers", "cid string, sex string", key="cid", cid={"max_length": 3})
+    assert drafted(customers).tables["customers"].columns["cid"].type == "identifier"
 
 
 def test_nullability_is_the_catalogues() -> None:

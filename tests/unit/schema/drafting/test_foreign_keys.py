@@ -24,7 +24,7 @@ def key(of: ReflectedTable, *others: ReflectedTable) -> tuple[str, ...]:
 def test_names_are_taken_apart_whatever_their_style() -> None:
     assert words("SupportRepId") == words("support_rep_id") == ("support", "rep", "id")
     assert words("ICDCode") == ("icd", "code")
-    assert words("Körpergewicht2") == ("körpergewicht", "2")
+    assert words("Körpergewicht2") == words("korpergewicht_2") == ("korpergewicht", "2")
     assert [singular(word) for word in ("patients", "diagnosis", "categories", "boxes", "status")] == [
         "patient", "diagnosis", "category", "box", "status",
     ]  # fmt: skip

@@ -75,7 +75,9 @@ def test_rows_with_a_public_link_and_more_are_no_association() -> None:
         ("chemo_cycle_no integer, x string", "chemo_cycle_no"),
         ("seq_num integer, chartdate date", "chartdate"),
         ("birth_date date, visit_date date", "visit_date"),
-        ("year integer, x string", None),
+        ("year integer, x string", "year"),
+        ("year integer, days integer", "days"),
+        ("model_year integer, x string", None),
         ("x string, y number", None),
     ],
 )

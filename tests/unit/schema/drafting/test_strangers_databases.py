@@ -88,7 +88,13 @@ def test_a_moment_that_may_be_null_lies_in_the_day_that_never_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "end"), [("rental_date", "return_date"), ("ordered_at", "shipped_at"), ("reported_on", "settled_on")]
+    ("start", "end"),
+    [
+        ("rental_date", "return_date"),
+        ("ordered_at", "shipped_at"),
+        ("reported_on", "settled_on"),
+        ("fecha_prestamo", "fecha_devolucion"),
+    ],
 )
 def test_what_ends_a_thing_follows_what_began_it(start: str, end: str) -> None:
     things = table("things", f"id integer, subject_id integer, {end} datetime?, {start} datetime", key="id", refers=TO_PATIENT)

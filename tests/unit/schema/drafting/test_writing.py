@@ -13,7 +13,7 @@ def test_the_header_says_what_it_was_drafted_from_and_that_nothing_was_read() ->
     first, second, *_ = text.splitlines()
     assert first == "# yaml-language-server: $schema=mare.schema.json"
     assert second == "# A draft by `mare init`, from postgresql://me@host/ehr."
-    assert "Only the catalogue was read, no value" in text
+    assert "Drafted from names and types alone. No value was read." in text
     assert "# Next: mare check" in text
 
 
@@ -115,7 +115,7 @@ def test_a_reference_that_peeked_types_changed_is_marked() -> None:
 def test_peeked_domains_replace_learning_and_are_marked() -> None:
     patients = table("patients", "subject_id integer, sex string?, weight integer, note string", key="subject_id")
     peeks = {
-        ("patients", "sex"): Peek(kind="string", values=("F", "M"), has_null=True),
+        ("patients", "sex"): Peek(kind="string", values=("F", "M")),
         ("patients", "weight"): Peek(kind="integer", min=18, max=91),
         ("patients", "note"): Peek(kind="string", values=("secret",)),
     }

@@ -1,0 +1,248 @@
+"""What (nearly) all real rows keep though no schema says it: that a visit is not after a death, that a date is the day of a
+moment, that the lines of an order add up to its total. Whatever real rows keep is asked of the others.
+
+Times are held against each other within a row, with every row above, and with the row of a table that has at most one an entity;
+other columns within a row and with rows above; numbers with the sum, or the number, of the rows below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.codec.ticks import DAY_US
+from mare.evaluation.evaluation import Broken, SetName
+from mare.evaluation.sides import Side
+from mare.schema.columns import Date, Ordinal
+from mare.schema.relative import PARENT_ROW, SAME_ROW
+
+from .calendar import moments, time_columns
+from .coding import Sides, below
+from .features import Feature, Numbers, children_of, features, taken, values
+
+KEPT = 0.999
+"""Of the real rows that a law is about, those that keep it."""
+FEWEST = 50
+"""Rows from which a rule is no chance."""
+_SAMPLE = 1000
+"""Rows that are looked at first: most of what could be a law is none."""
+
+Place = NDArray[np.integer] | None
+"""Of each row, the row beside which it is held; None for itself."""
+Found = tuple[int, int]
+"""Rows that break it, and rows that it is about."""
+_Parted = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+"""Of the rows that have both values, which have a smaller first one, and which a larger one."""
+
+
+@dataclass(frozen=True)
+class Law:
+    where: str
+    what: str
+    """What breaks it."""
+    real: Found
+    broken: Callable[[Side], Found]
+
+
+def laws(sides: Sides) -> tuple[list[Broken], int]:
+    """Those that others break more often than the real rows do; and how many they were held against."""
+    told_of, looked_at = list[Broken](), 0
+    for law in _kept(sides["real"]):
+        counted: dict[SetName, Found] = {n: law.real if n == "real" else law.broken(side) for n, side in sides.items()}
+        looked_at += 1
+        rows, of = ({name: found[i] for name, found in counted.items()} for i in (0, 1))
+        told = Broken("law", law.where, law.what, rows, of)
+        if told.share("synthetic") > 1 - KEPT + 2 * max(told.share("real"), told.share("holdout")):
+            told_of.append(told)
+    return told_of, looked_at
+
+
+def _kept(real: Side) -> Iterator[Law]:
+    seen = set[frozenset[tuple[str, str]]]()
+    for table in real.tables:
+        seen |= _declared(real, table)
+    for table in real.tables:
+        for home in _homes(real, table):
+            yield from _orders(real, table, home, seen)
+            if home == table or home in real.ancestors(table):
+                yield from _same(real, table, home)
+        for child in below(real, table):
+            yield from _totals(real, table, child)
+
+
+def _declared(real: Side, table: str) -> set[frozenset[tuple[str, str]]]:
+    """Orders that the schema knows: `broken` tells of them."""
+    found = set[frozenset[tuple[str, str]]]()
+    for name, column in real.schema.tables[table].columns.items():
+        if isinstance(column, Ordinal):
+            for anchor in column.anchors.values():
+                home = {SAME_ROW: table, PARENT_ROW: real.above(table) or ""}.get(anchor.scope, anchor.scope)
+                found.add(frozenset({(table, name), (home, anchor.column)}))
+    return found
+
+
+def _homes(real: Side, table: str) -> list[str]:
+    """The tables of which each row here finds one row: its own, those above, those with one row an entity."""
+    above = list(real.ancestors(table))
+    single = [
+        other
+        for other in real.tables
+        if other not in (table, *above) and other != real.dag.entity.name and table not in real.ancestors(other)
+        if time_columns(real, other) and len(real.entity[other]) and _most_of_one(real, other) <= 1
+    ]  # fmt: skip
+    return [table, *above, *single]
+
+
+def _most_of_one(side: Side, table: str) -> int:
+    owned = side.entity[table][side.entity[table] >= 0]
+    return int(np.bincount(owned).max(initial=0))
+
+
+def _place(side: Side, table: str, home: str) -> Place:
+    if home == table:
+        return None
+    if home in (above := side.ancestors(table)):
+        return above[home]
+    rows, owner = np.full(side.entities + 1, -1, dtype=np.int64), side.entity[home]  # the last stands for -1, which is nobody
+    kept = np.flatnonzero(owner >= 0)[::-1]
+    rows[owner[kept]] = kept
+    return np.asarray(rows[side.entity[table]])
+
+
+# ------------------------------------------------------------------ times
+
+
+def _orders(real: Side, table: str, home: str, seen: set[frozenset[tuple[str, str]]]) -> Iterator[Law]:
+    place = _place(real, table, home)
+    for mine, theirs in product(time_columns(real, table), time_columns(real, home)):
+        pair = frozenset({(table, mine), (home, theirs)})
+        if len(pair) < 2 or pair in seen:
+            continue
+        seen.add(pair)
+        parted = partial(_times, table=table, mine=mine, home=home, theirs=theirs)
+        step = max(1, len(real.entity[table]) // _SAMPLE)
+        if _broken_by(parted(real, place=place, step=step), fewest=1) is None:
+            continue
+        whole = parted(real, place=place)
+        if what := _broken_by(whole):
+            words = {"smaller": "is before", "larger": "is after", "either": "differs from"}[what]
+            whose, known = theirs if home == table else f"{home}.{theirs}", (_count(*whole, what), len(whole[0]))
+            yield Law(f"{table}.{mine}", f"{words} {whose}", known, partial(_times_broken, table, mine, home, theirs, what))
+
+
+def _broken_by(parted: _Parted, fewest: int = FEWEST) -> str | None:
+    """What hardly any row does."""
+    smaller, larger = parted
+    allowed = (1 - KEPT) * len(smaller) if fewest > 1 else (1 - KEPT) * len(smaller) + 5
+    if len(smaller) < fewest:
+        return None
+    less, more = int(smaller.sum()), int(larger.sum())
+    if less + more <= allowed:
+        return "either"
+    return "larger" if more <= allowed else "smaller" if less <= allowed else None
+
+
+def _times(side: Side, table: str, mine: str, home: str, theirs: str, place: Place, step: int = 1) -> _Parted:
+    """A date is neither before nor after what happens on its day."""
+    (ticks, there), (others, known) = moments(side, table, mine), moments(side, home, theirs)
+    ticks, there = ticks[::step], there[::step]
+    at = slice(None, None, step) if place is None else place[::step]
+    if place is not None:
+        others, known = np.append(others, 0), np.append(known, False)  # the last stands for -1, which is no row
+    others, both = others[at], there & known[at]
+    if not both.all():
+        ticks, others = ticks[both], others[both]
+    described = side.schema.tables[table].columns[mine], side.schema.tables[home].columns[theirs]
+    if any(isinstance(column, Date) for column in described):
+        ticks, others = ticks // DAY_US, others // DAY_US
+    return ticks < others, ticks > others
+
+
+def _times_broken(table: str, mine: str, home: str, theirs: str, what: str, side: Side) -> Found:
+    smaller, larger = _times(side, table, mine, home, theirs, _place(side, table, home))
+    return _count(smaller, larger, what), len(smaller)
+
+
+def _count(smaller: NDArray[np.bool_], larger: NDArray[np.bool_], what: str) -> int:
+    return int({"smaller": smaller, "larger": larger}.get(what, smaller | larger).sum())
+
+
+# ------------------------------------------------------------------ equal columns, sums
+
+
+def _own(side: Side, table: str) -> list[Feature]:
+    return [feature for feature in features(side.schema, table, ()) if feature.how == "column"]
+
+
+def _same(real: Side, table: str, home: str) -> Iterator[Law]:
+    """Columns that are equal in every row, and not one value throughout."""
+    place, rows = _place(real, table, home), len(real.entity[table])
+    some = np.arange(0, rows, max(1, rows // _SAMPLE))
+    here = {feature: _plain(real, feature, some) for feature in _own(real, table)}
+    there = here if place is None else {feature: _plain(real, feature, place[some]) for feature in _own(real, home)}
+    for mine, theirs in product(here, there):
+        if mine.kind != theirs.kind or (home == table and mine.name >= theirs.name):
+            continue
+        both = [(a, b) for a, b in zip(here[mine], there[theirs], strict=True) if a is not None and b is not None]
+        if sum(a != b for a, b in both) > 5 or len({a for a, _ in both}) < 2:
+            continue
+        broken = partial(_unequal, mine, theirs)
+        wrong, of = broken(real)
+        if of >= FEWEST and wrong <= (1 - KEPT) * of:
+            whose = theirs.name if home == table else f"{home}.{theirs.name}"
+            yield Law(f"{table}.{mine.name}", f"differs from {whose}", (wrong, of), broken)
+
+
+def _unequal(mine: Feature, theirs: Feature, side: Side) -> Found:
+    rows = np.arange(len(side.entity[mine.table]))
+    place = _place(side, mine.table, theirs.table)
+    here, there = _plain(side, mine, rows), _plain(side, theirs, rows if place is None else place)
+    both = [(a, b) for a, b in zip(here, there, strict=True) if a is not None and b is not None]
+    return sum(a != b for a, b in both), len(both)
+
+
+def _plain(side: Side, feature: Feature, rows: NDArray[np.integer]) -> list[object]:
+    """The values of these rows, None where there is none."""
+    held = taken(values(side, feature), rows)
+    words = [None] * len(rows) if held.words is None else [*held.dictionary, None]
+    if held.numbers is None:
+        assert held.words is not None
+        return [words[place] for place in held.words]
+    numbers = held.numbers.tolist()
+    if held.words is None:
+        return [number if number == number else None for number in numbers]
+    return [number if number == number else words[place] for number, place in zip(numbers, held.words, strict=True)]
+
+
+def _totals(real: Side, table: str, child: str) -> Iterator[Law]:
+    """Numbers that are the sum of a column below, or the number of rows there."""
+    totals = [feature for feature in _own(real, table) if feature.kind == "number"]
+    parts = [feature for feature in _own(real, child) if feature.kind == "number"]
+    for total, part in product(totals, (None, *parts)):
+        numbers = values(real, total).numbers
+        broken = partial(_off, total, child, part)
+        if numbers is None or np.nanmin(numbers, initial=np.inf) >= np.nanmax(numbers, initial=-np.inf):
+            continue  # one number throughout says nothing
+        wrong, of = broken(real)
+        if of >= FEWEST and wrong <= (1 - KEPT) * of:
+            what = f"the number of {child}" if part is None else f"the sum of {child}.{part.name}"
+            yield Law(f"{table}.{total.name}", f"differs from {what}", (wrong, of), broken)
+
+
+def _off(total: Feature, child: str, part: Feature | None, side: Side) -> Found:
+    numbers, counts = values(side, total).numbers, children_of(side, child)
+    assert numbers is not None
+    sums: Numbers = counts.astype(np.float64)
+    if part is not None:
+        held, parent = values(side, part).numbers, side.parent[child]
+        assert held is not None
+        owned = parent >= 0  # NaN comes out where a part is not known
+        sums = np.bincount(parent[owned], weights=held[owned], minlength=len(counts)).astype(np.float64)
+    there = (counts > 0) & ~np.isnan(numbers) & ~np.isnan(sums)
+    far = np.abs(sums - numbers)[there] > 1e-6 * (1 + np.abs(numbers[there]))
+    return int(far.sum()), int(there.sum())

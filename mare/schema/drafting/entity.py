@@ -1,0 +1,170 @@
+"""Whose privacy is protected? By name, by reach (who leads to it), by what its columns describe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mare.errors import SourceError
+from mare.schema.reflection import ReflectedTable
+
+from .drafted import EntityGuess, RoleGuess, review
+from .keys import KEYLIKE
+from .people import is_held, is_staff, is_sure, names_person, person_rank, personal_traits
+from .roles import tables_below
+from .survey import Survey
+from .words import is_time, is_vocabulary, names_stay
+
+_CONVINCING_REACH = 0.5
+"""An unnamed table must be what at least this part of the others lead to."""
+_CODE_COLUMNS = 3
+"""A code, what it means, and perhaps one word more."""
+
+
+def guess_entity(survey: Survey, asked: str | None = None) -> EntityGuess:
+    """The entity that was asked for, or the most convincing one, or none with the candidates."""
+    guess = _guess(survey, asked)
+    if guess.by is not None and survey.reflection.table(guess.by) is not None:
+        return replace(guess, name=f"each_{guess.by}")
+    return guess
+
+
+def _guess(survey: Survey, asked: str | None) -> EntityGuess:
+    if asked is not None:
+        return _asked(survey, asked)
+    people = {table.name: rank for table in survey.reflection if (rank := person_rank(table.name)) is not None}
+    if people:
+        below = {name: reach(survey, name) for name in people}
+
+        def telling(name: str) -> tuple[bool, bool, int, int, str]:
+            """A word that is sure of people comes first, unless most of what there is leads to somebody else."""
+            sure = is_sure(people[name]) and 2 * below[name] >= max(below.values())
+            return not sure, not below[name], people[name] if sure else -below[name], -below[name], name
+
+        table, *others = sorted(people, key=telling)
+        rivals = tuple(others)
+        if (held := _held_by(survey, table)) is not None:
+            doubt = review(f"each {held[0]} is protected by itself: is that enough for a {table} who has several?")
+            return EntityGuess(*held, rivals=(table, *(name for name in rivals if name != held[0])), doubts=(doubt,))
+        why = f"it is called after people, and {_led(below[table])}"
+        return _table_or_column(survey, table, why, rivals)
+    return _unnamed(survey)
+
+
+def _held_by(survey: Survey, people: str) -> tuple[str, str] | None:
+    """What people hold together, joined with them by a table between (an account with two holders), and everything that is about
+    them hangs on: then it is what can be protected as a whole."""
+    below = set(tables_below(survey, people))
+    for link in survey.links_to(people):
+        for other in survey.links_of(link.table):
+            held = other.target
+            if held in (people, *below) or not is_held(held):
+                continue
+            led = set(tables_below(survey, held))
+            if below <= led and led - below:
+                return held, f"{link.table} joins it with {people}, and {_led(len(led))}"
+    return None
+
+
+def reach(survey: Survey, table: str) -> int:
+    """How many other tables lead to this one through foreign keys, upwards."""
+    tables, queue = {table}, [table]
+    while queue:
+        for link in survey.links_to(queue.pop()):
+            if link.table not in tables:
+                tables.add(link.table)
+                queue.append(link.table)
+    return len(tables) - 1
+
+
+def _asked(survey: Survey, asked: str) -> EntityGuess:
+    whole = survey.reflection.table(asked)
+    if whole is not None:
+        return EntityGuess(whole.name, "you asked for it")
+    table, _, by = asked.rpartition(".")
+    holder = survey.reflection.table(table) if table else None
+    column = holder.column(by) if holder is not None else None
+    if holder is not None and column is not None:
+        return EntityGuess(holder.name, "you asked for it", by=column.name)
+    if holder is not None:
+        names = ", ".join(c.name for c in holder.columns)
+        raise SourceError(f"--entity {asked}: table {holder.name} has no column {by}. It has: {names}.")
+    names = ", ".join(sorted(t.name for t in survey.reflection))
+    raise SourceError(f"--entity {asked}: there is no such table in {survey.reflection.label}. There are: {names}.")
+
+
+def _table_or_column(survey: Survey, table: str, why: str, rivals: tuple[str, ...]) -> EntityGuess:
+    """A table called `patient` whose key is a stay holds its patients as a column (eICU's `uniquepid`)."""
+    key = survey.keys[table]
+    person = next(
+        (c.name for c in survey.table(table).columns if names_person(c.name) and c.kind in KEYLIKE and (c.name,) != key), None
+    )
+    uniques = survey.table(table).uniques
+    if person is not None and (person,) not in uniques and len(key) == 1 and names_stay(key[0]):
+        why = f"its key {key[0]} names a stay, so one {person} has several rows"
+        return EntityGuess(table, why, by=person, rivals=rivals)
+    return EntityGuess(table, why, rivals=rivals)
+
+
+def _unnamed(survey: Survey) -> EntityGuess:
+    tables = [t for t in survey.reflection if not is_staff(t.name) and not is_vocabulary(t.name)]
+    staff = [t.name for t in survey.reflection if is_staff(t.name) and reach(survey, t.name) >= _CONVINCING_REACH * len(tables)]
+    if len(staff) == 1 and tables:
+        return EntityGuess(staff[0], f"it holds the only people there are, and {_led(reach(survey, staff[0]))}")
+    if len(tables) == 1:
+        return EntityGuess(tables[0].name, "it is the only table: one row must be one person")
+    rows = [t for t in tables if not _is_code_table(survey, t)]
+    traits = {t.name: personal_traits(c.name for c in t.columns) for t in rows}
+    # Whoever is described as a person before what is not, and then what most others lead to.
+    ranked = sorted((not traits[t.name], -reach(survey, t.name), t.name) for t in rows)
+    candidates = tuple(f"{name} ({_led(-below)})" for _, below, name in ranked if below)[:5]
+    shared = _person_column(survey)
+    if shared is not None:
+        return shared
+    if ranked and -ranked[0][1] >= max(1, _CONVINCING_REACH * (len(rows) - 1)):
+        *_, name = ranked[0]
+        upward = [link for link in survey.links_of(name) if not link.is_self and link.target in traits]
+        alone = len(ranked) == 1 or ranked[0][:2] < ranked[1][:2]
+        if traits[name] and not upward and alone:
+            why = f"{_led(-ranked[0][1])}, and it describes people ({', '.join(traits[name][:3])})"
+            return EntityGuess(name, why, rivals=tuple(other for _, below, other in ranked[1:] if below))
+    rest = tuple(f"{t.name} ({_led(below)})" for t in tables if (below := reach(survey, t.name))) or tuple(t.name for t in tables)
+    return EntityGuess(None, "no table is called after people", rivals=candidates or rest[:8])
+
+
+def _is_code_table(survey: Survey, table: ReflectedTable) -> bool:
+    """A code and what it means: it leads nowhere, and tells neither when nor of whom."""
+    leads = any(not link.is_self for link in survey.links_of(table.name))
+    told = any(c.kind in ("date", "datetime") or is_time(c.name) for c in table.columns)
+    return not (leads or told or personal_traits(c.name for c in table.columns)) and len(table.columns) <= _CODE_COLUMNS
+
+
+def with_nothing_below(survey: Survey, entity: EntityGuess, roles: Mapping[str, RoleGuess]) -> EntityGuess:
+    """The same entity, with a loud word where no table leads to it and others are left out for that."""
+    lost = [name for name, guess in roles.items() if guess.role == "unsettled"]
+    if entity.table is None or not lost or any(guess.role == "private" for guess in roles.values()):
+        return entity
+    told = f"no other table leads to {entity.table}, so {', '.join(lost)} {'is' if len(lost) == 1 else 'are'} left out"
+    held = [c.name for c in survey.table(entity.table).columns if any(survey.table(t).column(c.name) for t in lost)]
+    named = f" (they share {', '.join(held[:5])})" if held else ""
+    how = f"If a column tells there whose rows they are, name it: --entity {entity.table}.COLUMN{named}"
+    return replace(entity, doubts=(*entity.doubts, review(f"{told}. {how}")))
+
+
+def _person_column(survey: Survey) -> EntityGuess | None:
+    """No table of people, but ids of people: `visits.patient_id`, `labs.patient_id`."""
+    linked = {(link.table, link.columns[0]) for link in survey.links}
+    columns = [
+        (table.name, column.name)
+        for table in survey.reflection
+        for column in table.columns
+        if names_person(column.name) and column.kind in KEYLIKE and (table.name, column.name) not in linked
+    ]
+    if not columns:
+        return None
+    table, by = max(columns, key=lambda pair: (reach(survey, pair[0]), -columns.index(pair)))
+    return EntityGuess(table, f"no table holds people one row each, but {by} names them", by=by)
+
+
+def _led(count: int) -> str:
+    return "no other table leads to it" if count == 0 else f"{count} other table{'s lead' if count > 1 else ' leads'} to it"

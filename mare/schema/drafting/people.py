@@ -1,0 +1,169 @@
+"""Words for people, in the languages that databases are written in: who is protected, who works there, what describes somebody.
+
+A word is looked up without accents (`words`): élève and eleve are one. Where a plural is more than an s, both forms stand here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .words import as_set, id_stem, in_order, is_vocabulary, singular, stem, words
+
+_SURE = in_order(
+    """
+    patient person people subject participant beneficiary member donor client customer resident enrollee student pupil learner
+    respondent individual policyholder insured citizen tenant passenger guest player voter applicant borrower inmate prisoner
+    detainee owner claimant taxpayer volunteer traveller traveler visitor candidate attendee athlete recipient survivor
+    refugee mother father guardian child children baby
+    patiente personne adherent adherente assure assuree eleve etudiant etudiante locataire donneur beneficiaire abonne
+    habitant detenu proprietaire joueur usager salarie voyageur membre tuteur tutrice
+    patientin patienten kunde kunden kundin schuler schueler schulerin mitglied mitglieder bewohner versicherter versicherte
+    versicherten mieter spender besitzer halter tierhalter eigentumer eigentuemer gast gaste gaeste spieler haftling proband
+    probanden teilnehmer studierende studierender einwohner burger buerger fahrgast studenten
+    paciente persona cliente alumno alumna estudiante socio socia miembro asegurado asegurada abonado donante inquilino
+    residente dueno duena propietario jugador huesped preso afiliado pasajero ciudadano usuario
+    paziente pazienti clienti alunno alunni studente studenti assicurato assicurati abbonato abbonati donatore donatori
+    inquilini proprietario proprietari giocatore giocatori ospite ospiti detenuto soci residenti persone utente utenti
+    assistito assistiti
+    aluno aluna pessoa membro segurado segurada doador morador dono jogador hospede assinante passageiro estudante cidadao
+    klant klanten leerling leerlingen persoon personen leden verzekerde verzekerden huurder eigenaar eigenaren bewoners
+    deelnemer speler gedetineerde
+    elev elever elevar kund medlem medlemmer medlemmar beboer beboere deltager deltagere deltagare pasient pasienter borger
+    borgere ejer lejer potilas asiakas pacjent pacjenci klient klienci uczen osoba osoby
+    """
+)
+_MAYBE = ("holder", "subscriber", "buyer", "driver", "rider", "reader", "user", "account")
+"""Often somebody's login beside the people themselves."""
+PERSONS = (*_SURE, *_MAYBE)
+"""Words for the people whose data this is, the most telling first."""
+
+STAFF = as_set(
+    """
+    employee provider caregiver staff doctor physician practitioner clinician nurse surgeon worker operator
+    technician prescriber therapist pharmacist personnel teacher instructor professor lecturer tutor trainer coach agent clerk
+    manager salesperson seller adviser advisor officer judge lawyer librarian cashier consultant investigator psychologist
+    counselor counsellor dentist midwife broker adjuster vet veterinarian veterinary groomer handler paramedic radiologist
+    anesthetist anaesthetist optometrist physiotherapist carer warden guard supervisor underwriter accountant attendant
+    receptionist assistant referee umpire examiner interviewer analyst engineer mechanic faculty
+    medecin docteur infirmier infirmiere soignant praticien veterinaire enseignant enseignante professeur employe employee
+    vendeur conseiller chirurgien pharmacien dentiste kinesitherapeute sagefemme gestionnaire
+    arzt arzte aerzte arztin tierarzt tierarzte tieraerzte lehrer lehrerin mitarbeiter mitarbeiterin angestellter angestellte
+    pfleger pflegekraft schwester therapeut therapeuten apotheker verkaufer verkaeufer berater betreuer hebamme zahnarzt
+    medico medica enfermero enfermera veterinario empleado empleada profesor profesora maestro maestra docente vendedor asesor
+    cirujano farmaceutico personale dipendente dipendenti insegnante insegnanti infermiere infermieri medici veterinari dottore
+    enfermeiro funcionario professora vendedora
+    dokter artsen verpleegkundige verpleegkundigen dierenarts dierenartsen leraar leraren docent docenten medewerker
+    lege laege lage lakare larer laerer sygeplejerske medarbejder ansatt ansatte dyrlaege dyrlage dyrlege
+    lekarz lekarze nauczyciel nauczyciele pracownik pracownicy
+    """
+)
+"""Words for people who are not the entity: they are replaced by a pool."""
+_STAFF_LINKS = as_set("by par von por da door av przez")
+"""Last words of a reference that somebody did something: `performed_by`."""
+
+OWNED = as_set("address contact adresse adres direccion indirizzo endereco")
+"""Words of rows that belong to whoever refers to them."""
+
+HELD = as_set("account policy contract household family portfolio subscription mortgage lease membership deposit wallet")
+"""Words of what people hold, alone or together: its rows are about them, whoever refers to whom."""
+
+_BEINGS = as_set(
+    """
+    animal pet dog cat horse cow cattle bird herd livestock child children baby infant newborn dependent dependant relative spouse
+    sibling twin kid son daughter kin tier tiere haustier hund katze pferd kind kinder enfant chien chat cheval conjoint mascota
+    perro gato caballo hijo hija animale animali figlio filho dier dieren kat paard dyr barn
+    """
+)
+"""Words of those who live under somebody's name and have facts of their own."""
+
+PERSONAL_TRAITS = as_set(
+    """
+    gender sex male female age birthdate birthday dob race ethnicity marital surname lastname firstname maiden ssn
+    passport gestational email phone mobile hired nationality forename fullname familyname givenname telephone
+    income religion smoker smoking occupation revenu einkommen ingresos reddito inkomen dochod
+    sexe prenom courriel telefon telefono telefone geschlecht vorname nachname familienname staatsangehorigkeit
+    sexo apellido apellidos correo sesso cognome celular cellulare sobrenome apelido geslacht voornaam
+    achternaam kjonn kon fornavn etternavn efternavn fornamn efternamn plec imie nazwisko
+    """
+)
+"""Words of columns that describe a person."""
+
+_BIRTHS = as_set("born dob yob bday geb gebdat")
+_BIRTH_STEMS = (
+    "birth", "geburt", "geboren", "naissance", "nacimiento", "nascimento", "nascita", "geboorte", "fodsel", "foedsel", "fodelse",
+    "foedt", "syntyma", "urodzen", "narozen", "szulet", "dogum",
+)  # fmt: skip
+_DEATHS = as_set("dod tod mort morte muerte decede decedee obito dead zgon")
+_DEATH_STEMS = (
+    "death", "decea", "died", "deces", "todes", "sterbe", "verstorben", "gestorben", "fallec", "defuncion", "falecimento",
+    "overlijd", "overleden", "dodsdat", "doeds",
+)  # fmt: skip
+
+
+def is_staff(table: str) -> bool:
+    return any({word, singular(word)} & STAFF for word in words(table))
+
+
+def names_staff(column: str) -> bool:
+    """A reference that says who did it: `performed_by`, `traite_par`."""
+    parts = words(column.removesuffix("_id"))
+    return len(parts) > 1 and parts[-1] in _STAFF_LINKS
+
+
+def is_held(table: str) -> bool:
+    return bool(words(table)) and singular(words(table)[-1]) in HELD
+
+
+def is_being(table: str) -> bool:
+    """Whoever lives by themselves, though somebody else is protected for them: a pet of an owner, a child of a patient."""
+    parts = words(table.rpartition(".")[2])
+    return bool(parts) and bool({parts[-1], singular(parts[-1])} & _BEINGS)
+
+
+def is_once(table: str) -> bool:
+    """What happens to a person once: `death`."""
+    return bool({singular(word) for word in words(table)} & {"death", "deceased", "mortality"})
+
+
+def is_owned(table: str) -> bool:
+    return any(singular(word) in OWNED for word in words(table))
+
+
+def person_rank(table: str) -> int | None:
+    """How telling the table's name is: 0 for `patients`; None for what does not name people."""
+    parts = words(table.rpartition(".")[2])
+    if not parts or is_staff(table) or is_vocabulary(table):
+        return None
+    # The last word is the noun: `patient_notes` holds notes.
+    nouns = {stem(table), "".join(parts), parts[-1], singular(parts[-1])}
+    return next((rank for rank, word in enumerate(PERSONS) if word in nouns), None)
+
+
+def is_sure(rank: int) -> bool:
+    """Whether a word of that rank names people and hardly anything else."""
+    return rank < len(PERSONS) - len(_MAYBE)
+
+
+def names_person(column: str) -> bool:
+    """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`."""
+    of = id_stem(column)
+    return of is not None and (
+        of in PERSONS or of in ("mrn", "uniquep", "pat", "empi", "nhs") or column.casefold() == "uniquepid"
+    )
+
+
+def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
+    """The columns that describe a person: evidence for who the entity is."""
+    return tuple(name for name in columns if PERSONAL_TRAITS & {*words(name), "".join(words(name))} or is_birth(name))
+
+
+def is_birth(column: str) -> bool:
+    """When somebody was born, or a part of that date."""
+    parts = words(column.rpartition(".")[2])
+    return bool(set(parts) & _BIRTHS) or any(part.startswith(_BIRTH_STEMS) for part in parts)
+
+
+def is_death(column: str) -> bool:
+    """When somebody died."""
+    parts = words(column.rpartition(".")[2])
+    return bool(set(parts) & _DEATHS) or any(part.startswith(_DEATH_STEMS) for part in parts)
