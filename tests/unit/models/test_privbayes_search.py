@@ -85,6 +85,13 @@ def test_where_chance_hides_more_than_noise_columns_with_few_codes_come_first() 
     assert not Evidence(3000.0, {}, 1e-3, 3000.0).told_by_chance
 
 
+def test_along_sequences_a_few_rows_of_noise_count_as_chance() -> None:
+    """What a parent made of chance gets wrong is fed into the next row; with noise of many rows the tables of two mislead."""
+    assert Evidence(600.0, {}, 6 / 17_500, 17_500.0, feeds_back=True).told_by_chance
+    assert not Evidence(600.0, {}, 6 / 17_500, 17_500.0).told_by_chance
+    assert not Evidence(600.0, {}, 23 / 17_500, 17_500.0, feeds_back=True).told_by_chance
+
+
 def test_a_parent_is_also_judged_by_what_the_family_leaves_unexplained_of_the_two() -> None:
     """Many weak parents: with each one more the cells of all together hold more chance, a table of two does not."""
     rng, people = np.random.default_rng(4), 4000
