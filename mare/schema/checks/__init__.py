@@ -16,7 +16,7 @@ from mare.schema.schema import Schema
 from mare.schema.structure import members_of
 from mare.schema.wording import listed, unsettled
 
-from . import anchors, determined, keys, links, names, order_of_tables, ownership, sameness
+from . import anchors, determined, keys, links, ownership, sameness, tables
 
 
 def _find_in_columns(layout: Layout) -> Iterator[Fault]:
@@ -31,19 +31,19 @@ def _find_in_columns(layout: Layout) -> Iterator[Fault]:
 
 
 _CHECKS = (
-    names.find,
+    tables.find_names,
     ownership.find_entity,
     ownership.find,
     links.find,
     links.find_ends,
     keys.find,
     links.find_references,
-    order_of_tables.find,
+    tables.find_cycles,
     _find_in_columns,
     anchors.find,
     determined.find,
     sameness.find,
-    order_of_tables.find_sees,
+    tables.find_sees,
 )
 
 
