@@ -55,6 +55,13 @@ def find_faults(schema: Schema) -> tuple[Fault, ...]:
     return tuple(sorted(faults, key=lambda f: order.get(str(f.path[1]), -1) if len(f.path) > 1 else -1))
 
 
+def find_graph_faults(schema: Schema) -> tuple[Fault, ...]:
+    """Those without whose mending tables have no order and no owner: no graph can be made of them."""
+    layout = Layout(schema)
+    checks = (ownership.find_entity, ownership.find, tables.find_cycles, tables.find_sees)
+    return tuple(fault for check in checks for fault in check(layout))
+
+
 def settled_or_raise(schema: Schema) -> None:
     """Nothing when the schema can be planned; otherwise one error with everything that is wrong or still open."""
     faults = find_faults(schema)

@@ -91,7 +91,7 @@ def _edges(layout: Layout) -> Iterator[_Before]:
             yield _Before(sibling, name, ("tables", name, "sees"), False)
         for reference, link in table.references.items():
             path: Path = ("tables", name, "references", reference)
-            if link.kind == "same_entity" and link.table != name:
+            if link.kind in ("same_entity", "pool") and link.table != name:
                 yield _Before(link.table, name, path, True)
             elif link.kind == "owned" and link.table != name:
                 # The owner goes first: its row of one's own is made with it.
