@@ -28,13 +28,24 @@ def check_path(path: Path, what: str, error: type[MareError], *, overwrite: bool
         raise error(f"{path} exists already. Give another path, or say {option} to overwrite it.")
 
 
-def check_like(path: Path, what: str, error: type[MareError], is_like: Callable[[bytes], bool]) -> None:
-    """Refuse to write over anything but its like, which its beginning tells."""
-    if not path.exists() or not path.stat().st_size:
+def check_output(
+    path: Path | None,
+    what: str,
+    like: str,
+    error: type[MareError],
+    is_like: Callable[[bytes], bool],
+    *,
+    overwrite: bool,
+    option: str = "--replace",
+) -> None:
+    """The same, and refuse to write over anything but its like, which its beginning tells. Nothing where nothing is written."""
+    if path is None:
         return
-    with path.open("rb") as opened:
-        if not is_like(opened.read(_BEGINNING)):
-            raise error(f"{path} exists already, and is not {what}. It was left as it was: give another path.")
+    check_path(path, what, error, overwrite=overwrite, option=option)
+    if path.exists() and path.stat().st_size:
+        with path.open("rb") as opened:
+            if not is_like(opened.read(_BEGINNING)):
+                raise error(f"{path} exists already, and is not {like}. It was left as it was: give another path.")
 
 
 def write_output(path: Path, text: str, *, private: bool = False) -> None:

@@ -49,8 +49,7 @@ def audit(
     from mare.planning.planning import plan
     from mare.privacy.budget import Budget
 
-    if output is not None:
-        _check_report(output, replace)
+    _check_report(output, replace)
     made = plan(schema, Budget(epsilon, delta))
     keep_off(source, {"the report": output})
     with count_bar("auditing", quiet) as watch:
@@ -73,14 +72,14 @@ def _verdict(audited: SourceAudit, output: Path | None) -> str:
     return f"{head}\n{audited.how} ({INTERNAL})\n{where} ({INTERNAL})"
 
 
-def _check_report(output: Path, replace: bool) -> None:
+def _check_report(output: Path | None, replace: bool) -> None:
     """A report is written over another report alone: never over the data that is audited."""
     from mare.audit.words import KIND
-    from mare.cli.outputs import check_like, check_path
+    from mare.cli.outputs import check_output
 
-    check_path(output, "a file for the report", ReleaseError, overwrite=replace)
-    beginnings = (_HEAD.encode(), f'{{\n  "{KIND}"'.encode())
-    check_like(output, "the report of an audit", ReleaseError, lambda beginning: beginning.startswith(beginnings))
+    starts = (_HEAD.encode(), f'{{\n  "{KIND}"'.encode())
+    what, like = "a file for the report", "the report of an audit"
+    check_output(output, what, like, ReleaseError, lambda beginning: beginning.startswith(starts), overwrite=replace)
 
 
 _HEAD = "INTERNAL, NOT PRIVATE: not to be handed over with a release."

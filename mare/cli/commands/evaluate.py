@@ -56,7 +56,7 @@ def evaluate(
     """
     import json
 
-    from mare.cli.outputs import check_like, check_path, write_output
+    from mare.cli.outputs import check_output, write_output
     from mare.cli.progress import step_bar
     from mare.cli.telling import remark
     from mare.evaluation.evaluate import evaluate as hold_against
@@ -68,11 +68,9 @@ def evaluate(
 
     written = {"the figures": as_json, "the report": output}
     for what, path in written.items():
-        if path is not None:
-            check_path(path, f"a file for {what}", ReleaseError, overwrite=replace)
-            check_like(path, "an evaluation", ReleaseError, lambda beginning: b"internal, not private" in beginning[:_TITLE])
-            for source in filter(None, (real, synthetic, holdout)):
-                keep_off(source, {what: path})
+        check_output(path, f"a file for {what}", "an evaluation", ReleaseError, _is_evaluation, overwrite=replace)
+        for source in filter(None, (real, synthetic, holdout) if path is not None else ()):
+            keep_off(source, {what: path})
     with step_bar("evaluating", quiet) as tell:
         evaluation = hold_against(
             schema,
@@ -98,6 +96,10 @@ def evaluate(
         remark(f"Every figure is in {as_json} ({INTERNAL}).", quiet)
     if output is not None:
         remark(f"The report is in {output} ({INTERNAL}).", quiet)
+
+
+def _is_evaluation(beginning: bytes) -> bool:
+    return b"internal, not private" in beginning[:_TITLE]
 
 
 def _again(schema: str, options: Mapping[str, object]) -> str:

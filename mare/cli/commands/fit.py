@@ -59,7 +59,7 @@ def fit(
     from mare.privacy.budget import Budget
     from mare.schema.loading import load_document
 
-    check_output(output, replace)
+    check_release(output, replace)
     check_notes(internal_notes, output)
     document = load_document(schema)
     made = plan(document.schema, Budget(epsilon, delta))
@@ -191,17 +191,14 @@ def run(
 def check_notes(file: Path | None, output: Path | None) -> None:
     """Notes of an earlier fit are replaced: they are no result. What is written beside a release must not be the release."""
     from mare.cli.notes import are_notes
-    from mare.cli.outputs import check_like, check_path
+    from mare.cli.outputs import check_output
 
-    if file is None:
-        return
-    check_path(file, "a file for notes", ReleaseError, overwrite=True)
-    check_like(file, "a file for notes", ReleaseError, are_notes)
-    if output is not None and file.resolve() == output.resolve():
+    check_output(file, "a file for notes", "a file for notes", ReleaseError, are_notes, overwrite=True)
+    if file is not None and output is not None and file.resolve() == output.resolve():
         raise ReleaseError(f"{file} is to hold both the release and what must not be released. Give two paths.")
 
 
-def check_output(output: Path, replace: bool) -> None:
+def check_release(output: Path, replace: bool) -> None:
     """Found out before the budget is spent, not after."""
     from mare.cli.outputs import check_path
     from mare.release.archive import refuse_other_file

@@ -53,7 +53,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
 ) -> None:
     """Draft a schema from a database or a folder, with a comment next to everything that a person should review."""
-    from mare.cli.outputs import check_like, check_path, write_output
+    from mare.cli.outputs import check_output, write_output
     from mare.cli.progress import wait_bar
     from mare.cli.telling import print_utf8
     from mare.errors import SinkError
@@ -62,9 +62,7 @@ def init(
     from mare.schema.drafting import PublicFacts, make_draft, write_draft
     from mare.schema_verbs import refuse_headers
 
-    if output is not None:
-        check_path(output, "the file of a schema", SinkError, overwrite=force, option="--force")
-        check_like(output, "a schema", SinkError, _is_schema)
+    check_output(output, "the file of a schema", "a schema", SinkError, _is_schema, overwrite=force, option="--force")
     days = None if between is None else (between[0].date(), between[1].date())
     if like is not None:
         if entity is not None or peek or peek_types:

@@ -35,7 +35,7 @@ from mare.cli.options import (
     Where,
 )
 
-from .fit import begin, check_notes, check_output, rescue, reserving, run, save
+from .fit import begin, check_notes, check_release, rescue, reserving, run, save
 from .sample import pour_with_progress, show
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def synth(
     as_json: AsJson = False,
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
+    from mare.cli.outputs import check_output
     from mare.cli.telling import open_target, remark, tell_left_out
+    from mare.errors import SinkError
     from mare.finding import open_source
     from mare.planning.planning import plan
     from mare.ports import Foresees, Scripted
@@ -83,9 +85,12 @@ def synth(
     from mare.whereabouts import refuse_files_at, refuse_files_in, refuse_overlap
 
     if output is not None:
-        check_output(output, replace)
+        check_release(output, replace)
     check_notes(internal_notes, output)
-    _check_ddl(ddl, replace)
+    head = _DDL_HEAD.encode()
+    check_output(
+        ddl, "a file for statements", "what mare wrote there", SinkError, lambda t: t.startswith(head), overwrite=replace
+    )
     options = SampleOptions(entities, seed, where, threads)
     document = load_document(schema)
     made = plan(document.schema, Budget(epsilon, delta))
@@ -127,16 +132,6 @@ def synth(
     show(release, sink, poured, quiet, as_json, document, told, with_card=True)
     if output is not None:
         remark(f"Next: mare card {output} says why, and -o card.html writes it for others", quiet or as_json)
-
-
-def _check_ddl(path: Path | None, replace: bool) -> None:
-    """Found out before the budget is spent, not after."""
-    from mare.cli.outputs import check_like, check_path
-    from mare.errors import SinkError
-
-    if path is not None:
-        check_path(path, "a file for statements", SinkError, overwrite=replace)
-        check_like(path, "what mare wrote there", SinkError, lambda text: text.startswith(_DDL_HEAD.encode()))
 
 
 def _write_ddl(path: Path, scripts: Sequence[str], left_out: Sequence[str], target: str) -> None:
