@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.ports import Source
@@ -18,10 +19,6 @@ from mare.schema.columns.category import canonical
 from mare.schema.columns.written import quoted
 from mare.stage.casting import as_text, typed
 from mare.stage.database import staging_database
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
 
 LOOKED_AT = 50_000
 """Rows that tell enough."""
@@ -71,8 +68,6 @@ class Whose:
 
 def guesses(reader: Source, table: str, columns: Mapping[str, AnyColumn], whose: Whose) -> dict[str, Guess]:
     """For those of these columns that the source holds as text."""
-    import pyarrow as pa
-
     if not columns:
         return {}
     batches, rows = [], 0
@@ -176,8 +171,6 @@ def _read(connection: duckdb.DuckDBPyConnection, column: AnyColumn) -> int:
 
 def _read_texts(column: AnyColumn) -> str:
     """Each text, and whether it means NULL or says something that the column can hold."""
-    import pyarrow as pa
-
     if isinstance(column, Listed):
         known = [quoted(text) for text in {*map(canonical, column.possible or ()), *column.spellings}]
         reads = f"p IN ({', '.join(known)})" if known else "true"

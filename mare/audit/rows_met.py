@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.codec import OrdinalCodec, ReadTable, RelativeCodec, ScaledCodec, TableCodec, table_codec
 from mare.codec.category import CategoryCodec, CodeCodec
@@ -80,9 +82,6 @@ def meet_rows(schema: Schema, source: Location) -> RowsMet:
 
 def _columns(staged: Staged, table: StagedTable, codec: TableCodec) -> Iterator[Met]:
     """What the values of a table say, row by row as they were read."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     name, rows = table.needs.name, staged.notes.read[table.needs.name]
     for number, column in enumerate(table.needs.values):
         declared, coded = table.needs.described[column], codec.columns[column]

@@ -16,6 +16,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.ports import COMPARED, RemovedRows, Source
 from mare.relational.placing import Index
@@ -25,8 +27,6 @@ from mare.stage import TableNeeds
 from .entities import Key, Ownership, Removal, places_text
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from mare.schema.reflection import Peek, Reflection
 
 
@@ -77,8 +77,6 @@ class WithoutEntity(HeldSource):
     removal: Removal
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         needs = self._needs(table)
         if needs is None:
             yield from self.reader.read(table, columns)
@@ -165,8 +163,6 @@ class Repeated(HeldSource):
                 yield self._copies(batch, self.fresh[table], np.arange(first, min(first + together, self.times)))
 
     def _copies(self, batch: pa.RecordBatch, fresh: frozenset[str], copies: Index) -> pa.RecordBatch:
-        import pyarrow as pa
-
         rows = batch.take(pa.array(np.tile(np.arange(batch.num_rows), len(copies))))
         copy = np.repeat(copies, batch.num_rows)
         arrays = [
@@ -219,9 +215,6 @@ def _references(needs: TableNeeds) -> Iterator[tuple[Sequence[str], Sequence[int
 
 def _renamed(array: pa.Array, copy: Index, step: int | None) -> pa.Array:
     """The keys of these copies, in one type for all. Times and truth values stay: another part of the key differs."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     kind = array.type
@@ -254,8 +247,6 @@ class Reordered(HeldSource):
         return replace(catalogue, tables=tuple(replace(table, columns=table.columns[::-1]) for table in catalogue.tables[::-1]))
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         batches = [batch.select(list(columns)) for batch in self.reader.read(table, list(columns)[::-1])]
         if table not in self.private or not batches:
             yield from batches

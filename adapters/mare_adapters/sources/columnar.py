@@ -25,13 +25,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, localcontext
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare_adapters.letters import lettered, letters
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BATCH_ROWS = 32_768
 
@@ -47,8 +45,6 @@ _EMPTY_DATE = re.compile(r"(?:0000-00-00(?: 00:00:00(?:\.0+)?)?)?")
 
 def arrow_type(column: ReflectedColumn) -> pa.DataType:
     """The Arrow type in which this column is read."""
-    import pyarrow as pa
-
     digits = column.digits or 0
     match column.kind:
         case "boolean":
@@ -84,8 +80,6 @@ def record_batches(
     unread: Unread | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Pack rows into batches under these names. One empty batch when there is no row: the types are always told."""
-    import pyarrow as pa
-
     schema = pa.schema([pa.field(name, arrow_type(column)) for name, column in zip(names, columns, strict=True)])
     cursor = iter(rows)
     first = True
@@ -103,8 +97,6 @@ def record_batches(
 
 def read_values(values: Sequence[object], column: ReflectedColumn) -> tuple[pa.Array, int]:
     """The values in the Arrow type of their column, and how many became NULL because they say nothing it can hold."""
-    import pyarrow as pa
-
     wanted = arrow_type(column)
     decimal = pa.types.is_decimal(wanted)
     try:

@@ -6,6 +6,7 @@ Declared types are words, and nothing but the words tells a date from a text.
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from mare.ports import Place
+from sqlalchemy import Connection, Engine, Inspector, create_engine
+from sqlalchemy.pool import NullPool
+
+from mare.ports import Place, Sink
 from mare.schema.reflection import Counting, LeftOut, ReflectedForeignKey, ReflectedIndex, ReflectedTable, StorageKind
 from mare.whereabouts import file_place
 from mare_adapters.dialects import Ask, Dialect
@@ -25,9 +29,6 @@ from mare_adapters.sources.statements import constraint_names, generated_columns
 from mare_adapters.sources.table_source import EXACT, Asked
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine, Inspector
-
-    from mare.ports import Sink
     from mare_adapters.locations import SqlLocation
 
 _EXACT_FORM = (
@@ -104,9 +105,6 @@ class Sqlite(Dialect):
         return SqliteSink(location, replace=replace, dialect=self)
 
     def engine(self, location: SqlLocation) -> Engine:
-        from sqlalchemy import create_engine
-        from sqlalchemy.pool import NullPool
-
         opened = partial(_open_file, location.database)
         return create_engine("sqlite://", creator=opened, poolclass=NullPool, hide_parameters=True)
 
@@ -167,8 +165,6 @@ class Sqlite(Dialect):
 
 
 def _open_file(path: str) -> object:
-    import sqlite3
-
     if not Path(path).is_file():
         raise FileNotFoundError(path)
     connection = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)

@@ -14,6 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.locations import sql_location
@@ -26,8 +29,6 @@ from mare_adapters.sinks.values import fitted, seconds
 from mare_adapters.sinks.wording import Wording, changed_types, create_indexes, own_type, sized
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from mare_adapters.dialects import Dialect
 
 _LONGEST_TEXT = 1_000_000_000
@@ -157,8 +158,6 @@ def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
 
 def _values(column: pa.Array) -> list[object]:
     """As SQLite stores them: dates and moments as ISO text, booleans as 0 and 1, durations in seconds."""
-    import pyarrow as pa
-
     types = pa.types
     if types.is_duration(column.type):
         column = seconds(column)
@@ -174,9 +173,6 @@ def _values(column: pa.Array) -> list[object]:
 
 def _iso(column: pa.Array) -> list[object]:
     """As Python's `isoformat` writes them: a fraction of a second only where there is one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_timestamp(column.type):
         return [None if v is None else v.isoformat() for v in column.to_pylist()]
     if column.type.tz is None:
