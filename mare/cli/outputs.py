@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mare.errors import MareError, SinkError
+from mare.files import write_whole
+from mare.secrecy import require_path
 
 _BEGINNING = 1 << 16
 """Bytes that tell what a file is."""
@@ -16,8 +18,6 @@ _BEGINNING = 1 << 16
 
 def check_path(path: Path, what: str, error: type[MareError], *, overwrite: bool, option: str = "--replace") -> None:
     """Refuse a path that no file can be written at, or that would be overwritten unasked: ``option`` asks for that."""
-    from mare.secrecy import require_path
-
     require_path(path, error, what)
     folder = path.absolute().parent
     if path.is_dir():
@@ -50,8 +50,6 @@ def check_output(
 
 def write_output(path: Path, text: str, *, private: bool = False) -> None:
     """The whole file or none: an earlier one stays until then. What holds data (``private``) is for its owner's eyes only."""
-    from mare.files import write_whole
-
     try:
         write_whole(path, text, private=private)
     except OSError as error:

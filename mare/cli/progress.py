@@ -18,13 +18,14 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from mare.finding import Location, open_source
+from mare.ports import Forgiving, Sized, Source, Watch, WorkStep
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from rich.progress import Task
 
-    from mare.finding import Location
     from mare.planning import Plan
-    from mare.ports import Source, Watch, WorkStep
     from mare.schema.reflection import Peek, Reflection
 
 FIRST, EVERY = 2.0, 10.0
@@ -127,8 +128,6 @@ class CountedSource:
         return self.source.label
 
     def __enter__(self) -> Self:
-        from mare.finding import open_source
-
         self._opened.append(open_source(self.location).__enter__())
         return self
 
@@ -151,14 +150,10 @@ class CountedSource:
 
     @property
     def unread(self) -> Mapping[str, int]:
-        from mare.ports import Forgiving
-
         return self.source.unread if isinstance(self.source, Forgiving) else {}
 
     def _about(self, table: str) -> int | None:
         """Rows of a table, as far as the source tells without reading it: a true number."""
-        from mare.ports import Sized
-
         # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it, whoever made the source.
         with suppress(Exception):
             return self.source.about(table) if isinstance(self.source, Sized) else None

@@ -9,6 +9,8 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import AsJson
+from mare.cli.outputs import check_output, write_output
+from mare.cli.telling import page_width, print_json, warn_status
 from mare.errors import SinkError
 
 
@@ -20,8 +22,6 @@ def card(
     as_json: AsJson = False,
 ) -> None:
     """Say which columns of a release to trust, which are coarse and which not to use, by its noise alone. Needs no data."""
-    from mare.cli.outputs import check_output, write_output
-    from mare.cli.telling import page_width, print_json, warn_status
     from mare.release import load_release
     from mare.verdicts import card as make_card
     from mare.verdicts.words import short_lines

@@ -11,13 +11,18 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from mare.cli.app import app
 from mare.cli.options import AsJson, SchemaName
+from mare.cli.progress import wait_bar
+from mare.cli.telling import many, print_json
+from mare.errors import MareError, SourceError
+from mare.finding import open_source
 
 if TYPE_CHECKING:
     from mare.audit.rows_met import Met, RowsMet
-    from mare.errors import MareError
     from mare.schema import Fault, Schema
     from mare.schema.loading import Examination
 
@@ -47,8 +52,6 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check a schema, alone or against a source. Reads no row unless asked to. Exit code 2 if something is wrong or left open."""
-    from mare.cli.telling import print_json
-    from mare.errors import SourceError
     from mare.planning.planning import open_questions
     from mare.schema.loading import examine
 
@@ -92,7 +95,6 @@ def check(
 
 def _marks(examined: Examination) -> list[Fault]:
     """One note on everything that was filled in by looking: `check` has nothing against it, and a fit refuses it."""
-    from mare.cli.telling import many
     from mare.schema.faults import Fault
     from mare.schema.schema import peeked_paths
 
@@ -108,8 +110,6 @@ def _marks(examined: Examination) -> list[Fault]:
 
 
 def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:
-    from mare.cli.progress import wait_bar
-    from mare.finding import open_source
     from mare.schema.matching import match
 
     with open_source(source) as opened, wait_bar("reading the catalogue"):
@@ -118,7 +118,6 @@ def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:
 
 def _rows(schema: Schema, source: str) -> RowsMet:
     from mare.audit.rows_met import meet_rows
-    from mare.cli.progress import wait_bar
 
     with wait_bar("reading the rows"):
         return meet_rows(schema, source)
@@ -126,9 +125,6 @@ def _rows(schema: Schema, source: str) -> RowsMet:
 
 def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> None:
     """One fault a paragraph, the place as compilers write it, so that editors jump there. What to do is said once."""
-    from rich.console import Console
-    from rich.text import Text
-
     console = Console(highlight=False, soft_wrap=True)
     said: set[str] = set()
     for fault in faults:
@@ -145,8 +141,6 @@ def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fi
 
 
 def _verdict(examined: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> str:
-    from mare.cli.telling import many
-
     counts = {severity: sum(fault.severity == severity for fault in faults) for severity in _ORDER}
     notes = f", {many(counts['info'], 'note')}" if counts["info"] else ""
     reviews = len(examined.reviews)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,12 +28,18 @@ from mare.cli.options import (
     UnsafePeeked,
     UnsafeSeed,
 )
+from mare.cli.outputs import check_output, check_path
+from mare.cli.progress import CountedSource, FitProgress, fit_bar
+from mare.cli.telling import describe_release, print_json, remark, tell_doubts, tell_reviews, warn_status
 from mare.errors import MareError, ReleaseError
+from mare.finding import open_source
+from mare.privacy.budget import Budget, Pledge, plainly
+from mare.privacy.budget_file import budget_files_beside
+from mare.privacy.occasion import Occasion, utc
+from mare.whereabouts import refuse_files_at
 
 if TYPE_CHECKING:
     from mare.planning import Plan
-    from mare.privacy.budget import Budget, Pledge
-    from mare.privacy.occasion import Occasion
     from mare.release import Release
 
     Reserve = Callable[[Budget, str], Pledge]
@@ -54,9 +63,7 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a schema to a source under a privacy budget, and write the release."""
-    from mare.cli.telling import describe_release, print_json, remark, tell_doubts, tell_reviews, warn_status
     from mare.planning.planning import plan
-    from mare.privacy.budget import Budget
     from mare.schema.loading import load_document
 
     check_release(output, replace)
@@ -106,22 +113,12 @@ def rescue(release: Release) -> None:
 
 def keep_off(source: str, files: Mapping[str, Path | None]) -> None:
     """What is written beside a fit is never written onto what it reads."""
-    from mare.finding import open_source
-    from mare.whereabouts import refuse_files_at
-
     with open_source(source) as opened:
         refuse_files_at(opened, ((what, path) for what, path in files.items() if path is not None))
 
 
 def begin(plan: Plan, schema: str, purpose: str, by: str, budget_file: Path | None, quiet: bool) -> Occasion:
     """When, for what and by whom; with a word about a promise that is none, and about a budget file that is not asked to pay."""
-    from datetime import UTC, datetime
-
-    from mare.cli.telling import remark
-    from mare.privacy.budget import plainly
-    from mare.privacy.budget_file import budget_files_beside
-    from mare.privacy.occasion import Occasion, utc
-
     if (word := plainly(plan.budget.epsilon, plan.budget.delta)) is not None:
         remark(f"mare: {word}.", quiet)
     if budget_file is None and Path(schema).is_file():
@@ -132,8 +129,6 @@ def begin(plan: Plan, schema: str, purpose: str, by: str, budget_file: Path | No
 
 def reserving(budget_file: Path | None, occasion: Occasion, what: str, unsafe: bool) -> Reserve | None:
     """Who pays, if a budget file does. That a release was NOT PRIVATE stands there too: its cap does not cover that one."""
-    from datetime import datetime
-
     from mare.fitting.fit import login_name, reserve_from
 
     if budget_file is None:
@@ -154,11 +149,7 @@ def run(
     internal_notes: Path | None = None,
 ) -> Release:
     """The fit, with progress on the error stream."""
-    import tempfile
-    from contextlib import suppress
-
     from mare.cli.notes import tell_notes
-    from mare.cli.progress import CountedSource, FitProgress, fit_bar
     from mare.fitting import FitOptions, LocalNotes, run_fit
     from mare.privacy.bits import OsBits, SeededBits
 
@@ -191,7 +182,6 @@ def run(
 def check_notes(file: Path | None, output: Path | None) -> None:
     """Notes of an earlier fit are replaced: they are no result. What is written beside a release must not be the release."""
     from mare.cli.notes import are_notes
-    from mare.cli.outputs import check_output
 
     check_output(file, "a file for notes", "a file for notes", ReleaseError, are_notes, overwrite=True)
     if file is not None and output is not None and file.resolve() == output.resolve():
@@ -200,7 +190,6 @@ def check_notes(file: Path | None, output: Path | None) -> None:
 
 def check_release(output: Path, replace: bool) -> None:
     """Found out before the budget is spent, not after."""
-    from mare.cli.outputs import check_path
     from mare.release.archive import refuse_other_file
 
     check_path(output, "a release file", ReleaseError, overwrite=replace)

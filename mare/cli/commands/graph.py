@@ -11,6 +11,9 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import SchemaName
+from mare.cli.outputs import check_output, write_output
+from mare.cli.telling import with_lines
+from mare.errors import SchemaError, SinkError
 
 if TYPE_CHECKING:
     from mare.schema import Schema
@@ -28,9 +31,6 @@ def graph(
     ] = None,
 ) -> None:
     """Draw the tables, the column groups and what each may look at. Reads no data."""
-    from mare.cli.outputs import check_output, write_output
-    from mare.cli.telling import with_lines
-    from mare.errors import SchemaError, SinkError
     from mare.schema.loading import load_document
 
     check_output(output, "the file of a picture", "a drawing of a schema", SinkError, _is_drawing, overwrite=True)

@@ -8,18 +8,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from mare.cli.app import app
 from mare.cli.options import DEFAULT_DELTA, AsJson, SchemaName
+from mare.cli.telling import page_width, print_json, print_utf8, with_lines, without_blanks
+from mare.errors import PlanError, SchemaError
+from mare.privacy.budget import Budget
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from mare.planning import Plan, PlannedGroup
     from mare.planning.plan import Verdict
 
@@ -43,10 +48,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show the groups, sensitivities, shares and noise that a budget gives. Reads no data."""
-    from mare.cli.telling import page_width, print_json, print_utf8, with_lines, without_blanks
-    from mare.errors import PlanError, SchemaError
     from mare.planning.planning import plan as make_plan
-    from mare.privacy.budget import Budget
     from mare.schema.loading import load_document
 
     budgets = [Budget(one, DEFAULT_DELTA if delta is None else delta) for one in _numbers("--epsilon", epsilon, float)]
@@ -62,8 +64,6 @@ def plan(
     if as_json:
         print_json({"plans": [made.to_dict() for made in plans]})
         return
-    from rich.console import Console
-
     console = Console(highlight=False, width=None if sys.stdout.isatty() else min(page_width(), _WIDTH))
     with console.capture() as page:
         if len(plans) == 1:
@@ -176,8 +176,6 @@ def _detail(group: PlannedGroup) -> list[str]:
 
 
 def _next(schema: str, plans: Sequence[Plan], delta: float | None) -> str:
-    from shlex import quote
-
     budget = f"--epsilon {plans[0].budget.epsilon:g}" + ("" if delta is None else f" --delta {delta:g}")
     if len(plans) > 1:
         size = "" if plans[0].entities_guessed else f" --entities {plans[0].entities:.0f}"
@@ -187,10 +185,6 @@ def _next(schema: str, plans: Sequence[Plan], delta: float | None) -> str:
 
 def _say(console: Console, title: str, lines: Sequence[str], style: str = "bold") -> None:
     """A titled list; nothing where there is nothing to say."""
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
-
     if not lines:
         return
     console.print(Text(f"\n{title}", style=style))
@@ -272,9 +266,6 @@ def _too_wide(columns: Sequence[_Column], width: int) -> bool:
 
 
 def _laid_out(columns: list[_Column], width: int) -> Table:
-    from rich import box
-    from rich.table import Table
-
     kept = list(columns)
     for rank in sorted({c.rank for c in columns if c.number}):
         if not _too_wide(kept, width):
@@ -293,8 +284,6 @@ def _guess(made: Plan) -> str:
 
 
 def _verdict(verdict: Verdict, guess: str) -> Text:
-    from rich.text import Text
-
     return Text(verdict + guess, style=_COLOURS[verdict])
 
 

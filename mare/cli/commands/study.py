@@ -10,6 +10,8 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import DEFAULT_DELTA, AsJson, Delta, Quiet, SchemaName, Source
+from mare.cli.outputs import check_output, write_output
+from mare.cli.telling import print_json, remark
 from mare.errors import PlanError, ReleaseError
 
 
@@ -33,8 +35,6 @@ def study(
     It reads true rows and spends no budget, so whatever it says is internal, not private: an epsilon that you choose by it was
     chosen by looking at the data, and nobody is charged for that.
     """
-    from mare.cli.outputs import check_output, write_output
-    from mare.cli.telling import print_json, remark
     from mare.evaluation.evaluation import INTERNAL
     from mare.evaluation.study import study as make_study
 

@@ -34,6 +34,13 @@ from mare.cli.options import (
     UnsafeSeed,
     Where,
 )
+from mare.cli.outputs import check_output, write_output
+from mare.cli.telling import open_target, remark, tell_left_out
+from mare.errors import SinkError
+from mare.finding import open_source
+from mare.ports import Foresees, Scripted
+from mare.privacy.budget import Budget
+from mare.whereabouts import refuse_files_at, refuse_files_in, refuse_overlap
 
 from .fit import begin, check_notes, check_release, rescue, reserving, run, save
 from .sample import pour_with_progress, show
@@ -70,19 +77,12 @@ def synth(
     as_json: AsJson = False,
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
-    from mare.cli.outputs import check_output
-    from mare.cli.telling import open_target, remark, tell_left_out
-    from mare.errors import SinkError
-    from mare.finding import open_source
     from mare.planning.planning import plan
-    from mare.ports import Foresees, Scripted
-    from mare.privacy.budget import Budget
     from mare.release.storage import output_tables
     from mare.sampling import SampleOptions
     from mare.sampling.conditions import entity_condition
     from mare.sampling.sample import sink_tables
     from mare.schema.loading import load_document
-    from mare.whereabouts import refuse_files_at, refuse_files_in, refuse_overlap
 
     if output is not None:
         check_release(output, replace)
@@ -136,8 +136,6 @@ def synth(
 
 def _write_ddl(path: Path, scripts: Sequence[str], left_out: Sequence[str], target: str) -> None:
     """The statements, after the list of what the target lacks."""
-    from mare.cli.outputs import write_output
-
     head = [
         f"{_DDL_HEAD} Look through it, then apply it to {target}.",
         "-- It is the source's own text: names of its schema or database may have to be changed.",
