@@ -159,29 +159,20 @@ def _plain_calendar(calendar: tuple[date, date]) -> Plain:
 
 def plain_table(table: DraftedTable) -> dict[Plain, Plain]:
     """The fields of a table that say something, in the order of the file."""
-    fields: dict[Plain, Plain] = {}
-    if table.role == "public":
-        fields["public"] = True
-    if table.pool is not None:
-        fields["pool"] = {"rows": table.pool}
-    if table.ignore:
-        fields["ignore"] = True
-    if table.rows is not None:
-        fields["rows"] = table.rows
-    if table.key:
-        fields["key"] = _names(table.key)
-    if table.unique:
-        fields["unique"] = [_names(names) for names in table.unique]
-    if table.parent is not None:
-        fields["parent"] = _plain(table.parent.fields)
-    if table.sees:
-        fields["sees"] = list(table.sees)
-    for title, entries in (("columns", table.columns), ("references", table.references)):
-        if entries:
-            fields[title] = {entry.name: _plain(entry.fields) for entry in entries}
-    if table.ignored:
-        fields["ignore_columns"] = list(table.ignored)
-    return fields
+    fields: dict[Plain, Plain] = {
+        "public": table.role == "public",
+        "pool": None if table.pool is None else {"rows": table.pool},
+        "ignore": table.ignore,
+        "rows": table.rows,
+        "key": _names(table.key) if table.key else None,
+        "unique": [_names(names) for names in table.unique],
+        "parent": None if table.parent is None else _plain(table.parent.fields),
+        "sees": list(table.sees),
+        "columns": {entry.name: _plain(entry.fields) for entry in table.columns},
+        "references": {entry.name: _plain(entry.fields) for entry in table.references},
+        "ignore_columns": list(table.ignored),
+    }
+    return {name: value for name, value in fields.items() if value}
 
 
 def _names(names: tuple[str, ...]) -> Plain:

@@ -61,17 +61,17 @@ def _unasked(table: DraftedTable) -> DraftedTable:
     """What is left out asks for one thing alone: whether it should be."""
     if not table.ignore:
         return table
-    plain = tuple(Entry(entry.name, entry.fields) for entry in table.columns)
-    return replace(table, columns=plain, references=tuple(Entry(entry.name, entry.fields) for entry in table.references))
+    plain = [tuple(replace(entry, notes=()) for entry in entries) for entries in (table.columns, table.references)]
+    return replace(table, columns=plain[0], references=plain[1])
 
 
 def _places(table: DraftedTable, topic: str) -> Iterator[tuple[str, str]]:
     """Table and what of it, for every note on the topic."""
-    for note in (*table.notes, *table.key_notes, *table.ignored_notes):
+    for note in table.own_notes:
         if note.topic == topic and note.review:
             yield table.name, ", ".join(table.key) if topic == "keys" else note.about
-    entries = () if table.ignore else (*table.columns, *table.references)
-    for entry in (*((table.parent,) if table.parent is not None else ()), *entries):
+    # Of what is left out, only how it would belong to somebody is asked.
+    for entry in table.entries if not table.ignore else filter(None, (table.parent,)):
         for note in entry.notes:
             if note.topic == topic and note.review:
                 yield table.name, note.about or entry.name
@@ -99,7 +99,7 @@ def _quiet(table: DraftedTable, topic: str) -> DraftedTable:
         return tuple(replace(note, review=False) if note.topic == topic else note for note in kept)
 
     def quieter(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        return tuple(Entry(entry.name, entry.fields, less(entry.notes)) for entry in entries)
+        return tuple(replace(entry, notes=less(entry.notes)) for entry in entries)
 
     return replace(
         table,

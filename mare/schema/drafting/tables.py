@@ -185,17 +185,9 @@ def _public(
     private = [link for link in survey.links_of(table) if roles[link.target].role in ("pool", "owned")]
     lost = tuple(dict.fromkeys(name for link in private for name in link.columns))
     ignored_notes = tuple(review(f"{link.label} would lead to rows that are made up") for link in private)
-    return DraftedTable(
-        name=table,
-        role="public",
-        notes=tuple(notes),
-        key=survey.keys[table],
-        key_notes=(review(f"guessed: {survey.key_reasons[table]}", "keys"),) if table in survey.key_reasons else (),
-        unique=referred,
-        references=tuple(entry for entry in references if entry.fields["kind"] == "public" and not _uses(entry, lost)),
-        ignored=lost,
-        ignored_notes=ignored_notes,
-    )
+    kept = tuple(entry for entry in references if entry.fields["kind"] == "public" and not _uses(entry, lost))
+    drafted = _table(survey, table, "public", (), kept, notes=tuple(notes))
+    return replace(drafted, unique=referred, ignored=lost, ignored_notes=ignored_notes)
 
 
 def _uses(reference: Entry, columns: tuple[str, ...]) -> bool:
