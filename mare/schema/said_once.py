@@ -169,15 +169,11 @@ def _word(column: Fields, reading: Fields) -> dict[str, object]:
     return {"nulls": _nulls(column, reading), "map": mapping, "trim": reading.get("trim"), "case": case}
 
 
-def _length(column: Fields, reading: Fields) -> dict[str, object]:
-    return {"nulls": _nulls(column, reading)}
-
-
 _FILLS: dict[str, Callable[[Fields, Fields], dict[str, object]]] = {
     **dict.fromkeys(("integer", "number"), _number),
     **dict.fromkeys(("date", "datetime", "time"), _time),
     **dict.fromkeys(("category", "code", "boolean"), _word),
-    "duration": _length,
+    "duration": lambda column, reading: {"nulls": _nulls(column, reading)},
 }
 
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Protocol, cast
+from typing import IO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -61,7 +61,7 @@ class FolderSink(FileTarget):
             asked = f"format={self._format}" if is_path(self._format) else "what follows ?format="
             raise SinkError(f"{asked} is not a format that mare writes. Known: {', '.join(_FORMATS)}.")
         super().__init__(Path(path), replace=replace)
-        self._files: dict[str, _TableFile] = {}
+        self._files: dict[str, _Parquet | _Csv] = {}
 
     def expect(self, tables: Sequence[str]) -> None:
         faults = [name for name in tables if "/" in name or "\\" in name or name.startswith(".")]
@@ -126,22 +126,10 @@ def _marked(file: Path) -> dict[str, object] | None:
     return files if isinstance(files, dict) else None
 
 
-class _TableFile(Protocol):
-    """A file that is being written."""
-
-    @property
-    def path(self) -> Path: ...
-    def write(self, batch: pa.RecordBatch) -> None: ...
-    def close(self) -> None:
-        """Write the rest. May fail: the disk may be full."""
-        ...
-
-    def abandon(self) -> None:
-        """Let go of the file, whatever state it is in. May be called again."""
-        ...
-
-
 class _Parquet:
+    """A file that is being written. To close it may fail: the disk may be full. To abandon it lets go of it in whatever state it
+    is, and may be called again."""
+
     def __init__(self, path: Path, table: ReflectedTable) -> None:
         self.path = path
         self._table = table
@@ -179,6 +167,8 @@ class _Parquet:
 
 
 class _Csv:
+    """The same in CSV."""
+
     def __init__(self, path: Path, table: ReflectedTable) -> None:
         self.path = path
         self._table = table

@@ -72,7 +72,8 @@ def split_encoding(location: object) -> tuple[Path, str]:
 def read_header(path: Path, encoding: str = UTF_8) -> tuple[tuple[ReflectedColumn, ...], str]:
     """The columns that a file's first line names, and its separator. Their kinds are unknown: no other line is read."""
     line = _first_line(path, encoding)
-    separator = max(_SEPARATORS, key=lambda sign: (_outside_quotes(line).count(sign), -_SEPARATORS.index(sign)))
+    unquoted = re.sub(r'"(?:[^"]|"")*"', "", line)
+    separator = max(_SEPARATORS, key=lambda sign: (unquoted.count(sign), -_SEPARATORS.index(sign)))
     try:
         names = next(csv.reader([line], delimiter=separator), [])
     except csv.Error:
@@ -285,10 +286,6 @@ def _opened(path: Path, encoding: str) -> io.BufferedIOBase:
     file.seek(0)
     # A mark at its beginning says more of a file than what was said of the whole folder.
     return file if said else cast(io.BufferedIOBase, codecs.EncodedFile(file, UTF_8, encoding, errors="replace"))
-
-
-def _outside_quotes(line: str) -> str:
-    return re.sub(r'"(?:[^"]|"")*"', "", line)
 
 
 def _fault(path: Path, error: BaseException) -> SourceError:

@@ -59,10 +59,12 @@ class FramesSource(TableSource[dict[str, "pd.DataFrame"]]):
         return self
 
     def _reflect(self) -> Reflection:
-        tables = (
-            ReflectedTable(name, tuple(_column(str(column), frame.dtypes.iloc[n]) for n, column in enumerate(frame.columns)))
-            for name, frame in self._open.items()
-        )
+        tables = []
+        for name, frame in self._open.items():
+            kinds = {str(column): _kind(frame.dtypes.iloc[n]) for n, column in enumerate(frame.columns)}
+            # Any column may hold NULL: pandas tells nothing else.
+            columns = tuple(ReflectedColumn(column, kind, inferred=True) for column, kind in kinds.items())
+            tables.append(ReflectedTable(name, columns))
         return Reflection(self.label, tuple(tables))
 
     def about(self, table: str) -> int | None:
@@ -97,11 +99,6 @@ def _faults(name: str, frame: pd.DataFrame) -> list[str]:
     ]
     twice = sorted({str(column) for column in frame.columns[frame.columns.duplicated()]})
     return faults + ([f"{name} has more than one column called {', '.join(twice)}"] if twice else [])
-
-
-def _column(name: str, dtype: Dtype) -> ReflectedColumn:
-    """Any column may hold NULL: pandas tells nothing else."""
-    return ReflectedColumn(name, _kind(dtype), inferred=True)
 
 
 def _kind(dtype: Dtype) -> StorageKind:

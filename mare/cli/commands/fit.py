@@ -12,22 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mare.cli import options as ask
 from mare.cli.app import app
-from mare.cli.options import (
-    DEFAULT_DELTA,
-    AsJson,
-    By,
-    Delta,
-    Epsilon,
-    InternalNotes,
-    PayingFile,
-    Purpose,
-    Quiet,
-    SchemaName,
-    Source,
-    UnsafePeeked,
-    UnsafeSeed,
-)
 from mare.cli.outputs import check_output, check_path
 from mare.cli.progress import CountedSource, FitProgress, fit_bar
 from mare.cli.telling import describe_release, print_json, remark, tell_doubts, tell_reviews, warn_status
@@ -47,20 +33,20 @@ if TYPE_CHECKING:
 
 @app.command()
 def fit(
-    schema: SchemaName,
-    source: Source,
-    epsilon: Epsilon,
+    schema: ask.SchemaName,
+    source: ask.Source,
+    epsilon: ask.Epsilon,
     output: Annotated[Path, typer.Option("-o", "--output", help="The release file to write.")],
-    delta: Delta = DEFAULT_DELTA,
-    budget_file: PayingFile = None,
-    purpose: Purpose = "",
-    by: By = "",
-    internal_notes: InternalNotes = None,
+    delta: ask.Delta = ask.DEFAULT_DELTA,
+    budget_file: ask.PayingFile = None,
+    purpose: ask.Purpose = "",
+    by: ask.By = "",
+    internal_notes: ask.InternalNotes = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the release file, if there is one.")] = False,
-    unsafe_peeked: UnsafePeeked = False,
-    unsafe_seed: UnsafeSeed = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    unsafe_peeked: ask.UnsafePeeked = False,
+    unsafe_seed: ask.UnsafeSeed = None,
+    quiet: ask.Quiet = False,
+    as_json: ask.AsJson = False,
 ) -> None:
     """Fit a schema to a source under a privacy budget, and write the release."""
     from mare.planning.planning import plan

@@ -12,28 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mare.cli import options as ask
 from mare.cli.app import app
-from mare.cli.options import (
-    DEFAULT_DELTA,
-    AsJson,
-    By,
-    Ddl,
-    Delta,
-    Entities,
-    Epsilon,
-    InternalNotes,
-    PayingFile,
-    Purpose,
-    Quiet,
-    SchemaName,
-    Seed,
-    Source,
-    Target,
-    Threads,
-    UnsafePeeked,
-    UnsafeSeed,
-    Where,
-)
 from mare.cli.outputs import check_output, write_output
 from mare.cli.telling import open_target, remark, tell_left_out
 from mare.errors import SinkError
@@ -53,28 +33,28 @@ _DDL_HEAD = "-- Written by mare synth --ddl."
 
 @app.command()
 def synth(
-    schema: SchemaName,
-    source: Source,
-    to: Target,
-    epsilon: Epsilon,
-    delta: Delta = DEFAULT_DELTA,
+    schema: ask.SchemaName,
+    source: ask.Source,
+    to: ask.Target,
+    epsilon: ask.Epsilon,
+    delta: ask.Delta = ask.DEFAULT_DELTA,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Also keep the release, in this file.")] = None,
-    budget_file: PayingFile = None,
-    purpose: Purpose = "",
-    by: By = "",
-    internal_notes: InternalNotes = None,
-    ddl: Ddl = None,
-    entities: Entities = None,
-    where: Where = None,
-    threads: Threads = None,
-    seed: Seed = 0,
+    budget_file: ask.PayingFile = None,
+    purpose: ask.Purpose = "",
+    by: ask.By = "",
+    internal_notes: ask.InternalNotes = None,
+    ddl: ask.Ddl = None,
+    entities: ask.Entities = None,
+    where: ask.Where = None,
+    threads: ask.Threads = None,
+    seed: ask.Seed = 0,
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite the target, where mare created it, and the release file.")
     ] = False,
-    unsafe_peeked: UnsafePeeked = False,
-    unsafe_seed: UnsafeSeed = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    unsafe_peeked: ask.UnsafePeeked = False,
+    unsafe_seed: ask.UnsafeSeed = None,
+    quiet: ask.Quiet = False,
+    as_json: ask.AsJson = False,
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
     from mare.planning.planning import plan

@@ -13,7 +13,7 @@ from .families import Family, draft_references, guessed
 from .people import fake_kind, is_free_text, names_person, personal_traits
 from .relationships import KEYS, Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
 from .repeats import with_repeats
-from .survey import Link, Survey
+from .survey import Survey
 from .time_order import after_above, main_interval, relative_times, start_of
 from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary
 
@@ -56,9 +56,10 @@ def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[
     if guess.role == "owned":
         return _table(survey, table, "owned", columns, references, notes=(review(f"{guess.why}: regenerated with it", "owned"),))
     left_out = any(other.role == "entity" for other in roles.values())
+    unsettled = [link.label for link in survey.links_of(table) if roles[link.target].role == "unsettled"]
     notes = (
         review(f"{guess.why}{': left out' if left_out else ''}. {_offer(survey, table, roles)}", "left out"),
-        *(Note(f"{link.label} is not drafted as long as this is open") for link in _open(survey, table, roles)),
+        *(Note(f"{label} is not drafted as long as this is open") for label in unsettled),
     )
     return _table(survey, table, "unsettled", columns, references, notes=notes, ignore=left_out)
 
@@ -75,10 +76,6 @@ def _offer(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> str:
     if told or made_up or unknown or kinds & {"date", "datetime", "number"}:
         return "It may hold facts about people: to keep it, say whom its rows belong to (parent:), or pool: {rows: 20}"
     return "Is it about nobody? Then public: true copies it verbatim; or say whom its rows belong to (parent:)"
-
-
-def _open(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> list[Link]:
-    return [link for link in survey.links_of(table) if roles[link.target].role == "unsettled"]
 
 
 def _table(

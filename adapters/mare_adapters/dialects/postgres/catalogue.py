@@ -138,7 +138,8 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
     facts: dict[tuple[str, str], dict[str, _Attribute]] = defaultdict(dict)
     for schema, name, column, *attribute in connection.exec_driver_sql(_COLUMNS):
         facts[schema, name][column] = _Attribute(*attribute)
-    domains = _domains(inspector)
+    listed = cast("PGInspector", inspector).get_domains(schema="*")
+    domains: dict[tuple[str | None, str], ReflectedDomain] = {(told["schema"], told["name"]): told for told in listed}
     exclusions: dict[tuple[str, str], list[str]] = defaultdict(list)
     for schema, name, constraint in connection.exec_driver_sql(_EXCLUSIONS):
         exclusions[schema, name].append(constraint)
@@ -150,8 +151,11 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
     tables = []
     for at, table in zip(stored, reflect_tables(inspector, stored, own_kind, special=special), strict=True):
         columns = facts[str(at.schema), at.name]
-        table = _with_own_words(table, str(at.schema), columns)
-        table = replace(table, unread_checks=(*table.unread_checks, *exclusions[str(at.schema), at.name]))
+        table = replace(
+            table,
+            columns=tuple(_own_words(column, str(at.schema), columns[column.name]) for column in table.columns),
+            unread_checks=(*table.unread_checks, *exclusions[str(at.schema), at.name]),
+        )
         table = _with_domains(table, inspector, at, domains)
         table = replace(
             table,
@@ -203,10 +207,6 @@ def _reason(relation: _Relation) -> str | None:
     if relation.kind in _WORDS:
         return _WORDS[relation.kind]
     return None if relation.readable else "no right to read"
-
-
-def _with_own_words(table: ReflectedTable, schema: str, facts: dict[str, _Attribute]) -> ReflectedTable:
-    return replace(table, columns=tuple(_own_words(column, schema, facts[column.name]) for column in table.columns))
 
 
 def _own_words(column: ReflectedColumn, schema: str, attribute: _Attribute) -> ReflectedColumn:
@@ -265,10 +265,6 @@ def _collation(words: str, digits: int | None) -> str:
     if words.rpartition(".")[2] == "citext":
         return CITEXT
     return EXACT if words.startswith("numeric") and (digits is None or digits > 38) else ""
-
-
-def _domains(inspector: Inspector) -> dict[tuple[str | None, str], ReflectedDomain]:
-    return {(domain["schema"], domain["name"]): domain for domain in cast("PGInspector", inspector).get_domains(schema="*")}
 
 
 def _with_domains(

@@ -40,40 +40,26 @@ _KEY_FORMS = {"NOCASE": f"lower({_EXACT_FORM})", "RTRIM": f"rtrim({_EXACT_FORM},
 _FIRST = 20_000
 """Rows of a table that stand for the rest of it."""
 
-_KINDS: tuple[tuple[str, StorageKind], ...] = (
-    ("BOOL", "boolean"),
-    ("INTERVAL", "duration"),
-    ("POINT", "other"),
-    ("INT", "integer"),
-    ("SERIAL", "integer"),
-    ("DATETIME", "datetime"),
-    ("TIMESTAMP", "datetime"),
-    ("DATE", "date"),
-    ("TIME", "time"),
-    ("UUID", "uuid"),
-    ("GUID", "uuid"),
-    ("JSON", "json"),
-    ("CHAR", "string"),
-    ("CLOB", "string"),
-    ("TEXT", "string"),
-    ("STRING", "string"),
-    ("ENUM", "string"),
-    ("BLOB", "binary"),
-    ("BINARY", "binary"),
-    ("REAL", "number"),
-    ("FLOA", "number"),
-    ("DOUB", "number"),
-    ("NUM", "number"),
-    ("DEC", "number"),
-    ("MONEY", "number"),
+_KINDS: tuple[tuple[StorageKind, str], ...] = (
+    ("boolean", "BOOL"),
+    ("duration", "INTERVAL"),
+    ("other", "POINT"),
+    ("integer", "INT SERIAL"),
+    ("datetime", "DATETIME TIMESTAMP"),
+    ("date", "DATE"),
+    ("time", "TIME"),
+    ("uuid", "UUID GUID"),
+    ("json", "JSON"),
+    ("string", "CHAR CLOB TEXT STRING ENUM"),
+    ("binary", "BLOB BINARY"),
+    ("number", "REAL FLOA DOUB NUM DEC MONEY"),
 )
-"""The first word that a declared type contains decides. Nothing declared, or no word known: `unknown`, read as text."""
+"""The first of which a declared type contains a word decides. Nothing declared, or no word known: `unknown`, read as text."""
 
 
 def declared_kind(declared: str) -> StorageKind:
     """The kind that a declared type promises."""
-    words = declared.upper()
-    return next((kind for word, kind in _KINDS if word in words), "unknown")
+    return next((kind for kind, words in _KINDS if any(word in declared.upper() for word in words.split())), "unknown")
 
 
 class Sqlite(Dialect):

@@ -89,7 +89,7 @@ class SqliteSink(FileTarget):
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
         names, marks = self._wording.names(column.name for column in table.columns), ", ".join("?" * len(table.columns))
         insert = f"INSERT INTO {self._wording.name(table.name)} ({names}) VALUES ({marks})"
-        entered(self._connection).executemany(insert, _rows(fitted(batch, table)))
+        entered(self._connection).executemany(insert, zip(*map(_values, fitted(batch, table).columns), strict=True))
 
     def _held(self) -> dict[str, bool]:
         if not self._target.exists() or not self._target.stat().st_size:
@@ -150,10 +150,6 @@ def _default(column: ReflectedColumn, table: ReflectedTable) -> str:
 def _waiting(actions: tuple[str, ...]) -> tuple[str, ...]:
     """Of a source that checks its keys in another way: an application's rows may come in any order."""
     return (*(word for word in actions if word not in WAITING), "DEFERRABLE INITIALLY DEFERRED")
-
-
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
-    return zip(*(_values(column) for column in batch.columns), strict=True)
 
 
 def _values(column: pa.Array) -> list[object]:
