@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mare.ports import COMPARED, RemovedRows, Source
+from mare.finding import HeldSource
+from mare.ports import COMPARED, RemovedRows
 from mare.relational.placing import Index
 from mare.schema.reflection import Reflection
 from mare.stage import TableNeeds
@@ -27,33 +27,7 @@ from mare.stage import TableNeeds
 from .entities import Key, Ownership, Removal, places_text
 
 if TYPE_CHECKING:
-    from mare.schema.reflection import Peek, Reflection
-
-
-@dataclass(frozen=True, eq=False)
-class HeldSource:
-    """A source that is already open, for many fits on one snapshot: entering and leaving it change nothing."""
-
-    reader: Source
-
-    @property
-    def label(self) -> str:
-        return self.reader.label
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        pass
-
-    def reflect(self) -> Reflection:
-        return self.reader.reflect()
-
-    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return self.reader.read(table, columns)
-
-    def peek(self, table: str, column: str, max_values: int) -> Peek:
-        return self.reader.peek(table, column, max_values)
+    from mare.schema.reflection import Reflection
 
 
 @dataclass(frozen=True, eq=False)

@@ -156,8 +156,8 @@ def run(
     pays = None if reserve is None else reserved
     options = FitOptions(unsafe_peeked, bits, tell=progress.tell, notes=left_out.append, occasion=occasion, reserve=pays)
     try:
-        with fit_bar(progress, quiet):
-            release = run_fit(plan, CountedSource(source, progress), options)
+        with fit_bar(progress, quiet), open_source(source) as opened:
+            release = run_fit(plan, CountedSource(opened, progress), options)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*taken) from None
     for notes in left_out:
