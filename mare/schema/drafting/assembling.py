@@ -15,12 +15,11 @@ from mare.schema.faults import Fault
 from mare.schema.reflection import Reflection
 from mare.schema.structure import build_schema
 
-from .draft_text import plain_draft
+from .draft_text import gathered, plain_draft
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, PublicFacts, review
 from .entity import guess_entity, with_nothing_below
 from .families import Family, guess_families, with_doubted_links
 from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
-from .reviewing import gathered
 from .roles import guess_roles
 from .survey import Link, Survey, take_survey
 from .tables import draft_member, draft_outsider
