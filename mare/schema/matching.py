@@ -258,10 +258,7 @@ def _modelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str)
     role, table = layout.roles[target], layout.schema.tables[name]
     if role not in (*_PEOPLE, "pool"):
         return
-    folded = _folded(link.columns)
-    linked = _folded([*layout.foreign_key(name), *layout.via_columns(name)])
-    for reference in table.references:
-        linked |= _folded(table.reference_columns(reference))
+    folded, linked = _folded(link.columns), frozenset[str]().union(*_linked(layout, name))
     for column, described in table.columns.items():
         if column.casefold() in folded - linked and _is_modelled(described):
             what = f"{column} is a foreign key to {target}, but is modelled as a {described.type}: keys of rows are never learned"
@@ -273,8 +270,7 @@ def _modelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str)
 def _unmodelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str) -> Iterator[Fault]:
     """A foreign key to rows of nobody that comes out as ordinary columns: nothing keeps it."""
     table, folded = layout.schema.tables[name], _folded(link.columns)
-    linked = [_folded(layout.foreign_key(name)), _folded(layout.via_columns(name))]
-    linked += [_folded(table.reference_columns(reference)) for reference in table.references]
+    linked = _linked(layout, name)
     ignored = _folded(table.ignore_columns)
     if layout.roles[target] in (*_PEOPLE, "pool", "ignored") or folded in linked or folded & ignored:
         return
@@ -287,6 +283,13 @@ def _unmodelled(layout: Layout, name: str, link: ReflectedForeignKey, target: st
         f"To keep it, remove {columns} from columns and write a reference: `{link.columns[0]}: {{table: {target}, kind: {kind}}}`"
     )
     yield Fault(("tables", name), what, remedy, "info")
+
+
+def _linked(layout: Layout, name: str) -> list[frozenset[str]]:
+    """The columns of each link that the schema describes."""
+    table = layout.schema.tables[name]
+    links = (layout.foreign_key(name), layout.via_columns(name), *map(table.reference_columns, table.references))
+    return [_folded(columns) for columns in links]
 
 
 def _is_modelled(described: Column) -> bool:

@@ -51,8 +51,8 @@ def plan(
     from mare.planning.planning import plan as make_plan
     from mare.schema.loading import load_document
 
-    budgets = [Budget(one, DEFAULT_DELTA if delta is None else delta) for one in _numbers("--epsilon", epsilon, float)]
-    sizes: Sequence[int | None] = [None] if entities is None else _numbers("--entities", entities, int)
+    budgets = [Budget(one, DEFAULT_DELTA if delta is None else delta) for one in numbers("--epsilon", epsilon, float)]
+    sizes: Sequence[int | None] = [None] if entities is None else numbers("--entities", entities, int)
     document = load_document(schema)
     try:
         plans = [make_plan(document.schema, budget, entities=size) for size in sizes for budget in budgets]
@@ -78,7 +78,7 @@ def plan(
     typer.echo(text.encode(console.encoding, "replace").decode(console.encoding))
 
 
-def _numbers(option: str, text: str, kind: Callable[[str], _Number]) -> list[_Number]:
+def numbers(option: str, text: str, kind: Callable[[str], _Number]) -> list[_Number]:
     """`2`, or `1,2,5` for several, each once."""
     try:
         return list(dict.fromkeys(kind(one) for one in text.split(",")))

@@ -12,7 +12,7 @@ from mare.cli.app import app
 from mare.cli.options import DEFAULT_DELTA, AsJson, Delta, Quiet, SchemaName, Source
 from mare.cli.outputs import check_output, write_output
 from mare.cli.telling import print_json, remark
-from mare.errors import PlanError, ReleaseError
+from mare.errors import ReleaseError
 
 
 @app.command()
@@ -39,6 +39,7 @@ def study(
     from mare.evaluation.study import study as make_study
 
     from .fit import keep_off
+    from .plan import numbers
 
     check_output(
         output, "a file for the study", "a study", ReleaseError, lambda page: INTERNAL.encode() in page, overwrite=replace
@@ -49,7 +50,7 @@ def study(
     found = make_study(
         schema,
         source,
-        _numbers(epsilon),
+        numbers("--epsilon", epsilon, float),
         fits=fits,
         delta=delta,
         seed=seed,
@@ -63,10 +64,3 @@ def study(
     typer.echo("\n".join(found.words()))
     if output is not None:
         remark(f"The study is in {output} ({INTERNAL}).", quiet)
-
-
-def _numbers(listed: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(number) for number in listed.split(","))
-    except ValueError:
-        raise PlanError(f"--epsilon is {listed!r}. Give numbers with commas between, as in: --epsilon 1,2,5") from None
