@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from mare.files import write_whole
 from mare.schema.caps import Cap, link_cap
 from mare.schema.columns import Category, Code, TimeColumn
 
@@ -21,9 +22,9 @@ from .telling import remark
 if TYPE_CHECKING:
     from mare.fitting import Cuts, LocalNotes
     from mare.schema import Schema
-    from mare.schema.calendar import Calendar
     from mare.schema.columns import AnyColumn
     from mare.schema.links import Parent
+    from mare.schema.said_once import Calendar
 
 INTERNAL = "(internal, not private)"
 UNTOLD = (
@@ -88,8 +89,6 @@ def are_notes(beginning: bytes) -> bool:
 
 def _write_notes(lines: list[str], file: Path) -> None:
     """For its owner's eyes only. The fit is done and paid for by now: a disk that is full must not cost the release."""
-    from mare.files import write_whole
-
     try:
         write_whole(file, "\n".join([_NOTES, *(lines or ["Nothing was left out."]), ""]), private=True)
     except OSError as error:

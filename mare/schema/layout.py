@@ -5,13 +5,14 @@ The checks ask it. It never raises: what is missing or circular is theirs to rep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from .caps import link_cap
 from .columns import Column
+from .faults import Path
 from .links import Parent, Reference
 from .schema import Schema, Table
 
@@ -56,6 +57,13 @@ class Layout:
     def described(self) -> list[tuple[str, Table]]:
         """The tables whose rows mare makes up: all but the ignored and the public ones."""
         return [(name, table) for name, table in self.schema.tables.items() if self.roles[name] not in ("ignored", "public")]
+
+    @property
+    def described_columns(self) -> Iterator[tuple[str, str, Column, Path]]:
+        """Their columns: table, column, what is said of it, and where."""
+        for name, table in self.described:
+            for column, described in table.columns.items():
+                yield name, column, described, ("tables", name, "columns", column)
 
     def link(self, table: str) -> Parent | None:
         """The link to the parent; the table of an entity by column has one even where nothing is written."""

@@ -16,14 +16,13 @@ from mare.schema.wording import listed, no_column, unsettled
 
 
 def find(layout: Layout) -> Iterator[Fault]:
-    for name, table in layout.described:
-        for column, described in table.columns.items():
-            if isinstance(described, Ordinal):
-                yield from _anchors(layout, name, column, described)
-                yield from _together(described, ("tables", name, "columns", column))
-                yield from _distance(described, described.within, ("tables", name, "columns", column, "within"))
-                if described.first is not None:
-                    yield from _first(described, described.first, ("tables", name, "columns", column, "first"))
+    for table, column, described, path in layout.described_columns:
+        if isinstance(described, Ordinal):
+            yield from _anchors(layout, table, column, described, path)
+            yield from _together(described, path)
+            yield from _distance(described, described.within, (*path, "within"))
+            if described.first is not None:
+                yield from _first(described, described.first, (*path, "first"))
     yield from _room(layout)
 
 
@@ -57,8 +56,7 @@ def resolve(layout: Layout, table: str, anchor: Anchor, path: Path, *, previous:
     return home if anchor.column in known else no_column(path, anchor.column, home, known)
 
 
-def _anchors(layout: Layout, table: str, column: str, described: Ordinal) -> Iterator[Fault]:
-    here: Path = ("tables", table, "columns", column)
+def _anchors(layout: Layout, table: str, column: str, described: Ordinal, here: Path) -> Iterator[Fault]:
     for field, anchor in described.anchors.items():
         path = anchor_path(here, field)
         home = resolve(layout, table, anchor, path)
@@ -103,8 +101,7 @@ def _where_null(described: Ordinal, field: str, anchor: Anchor, other: Ordinal, 
 def _room(layout: Layout) -> Iterator[Fault]:
     """Between two anchors there has to be room: nothing may let the second lie before the first."""
     for table, column in sorted(crossing(layout)):
-        described = layout.schema.tables[table].columns[column]
-        begin, end = ends(described) if two_sided(described) else (None, None)
+        described, begin, end = _between(layout, table, column)
         field = "before" if isinstance(described, Ordinal) and described.before else "during"
         path: Path = ("tables", table, "columns", column, field)
         anchors = [Anchor.parse(text) for text in (begin, end) if text is not None]
@@ -192,9 +189,7 @@ Value = tuple[str, str]
 
 def crossing(layout: Layout) -> frozenset[tuple[str, str]]:
     """The (table, column) pairs whose two anchors may stand in the wrong order, for all that the schema says."""
-    waiting = {
-        (name, column) for name, table in layout.described for column, described in table.columns.items() if two_sided(described)
-    }
+    waiting = {(table, column) for table, column, described, _ in layout.described_columns if two_sided(described)}
     roomy: frozenset[tuple[str, str]] = frozenset()
     while proven := {place for place in waiting if _has_room(layout, *place, roomy)}:
         roomy |= proven
@@ -212,9 +207,13 @@ def ends(described: Ordinal) -> tuple[str | None, str | None]:
     return described.during or (described.after, described.before)
 
 
-def _has_room(layout: Layout, table: str, column: str, roomy: frozenset[tuple[str, str]]) -> bool:
+def _between(layout: Layout, table: str, column: str) -> tuple[Column, str | None, str | None]:
     described = layout.schema.tables[table].columns[column]
-    begin, end = ends(described) if two_sided(described) else (None, None)
+    return described, *(ends(described) if two_sided(described) else (None, None))
+
+
+def _has_room(layout: Layout, table: str, column: str, roomy: frozenset[tuple[str, str]]) -> bool:
+    _, begin, end = _between(layout, table, column)
     known = KnownOrder(layout, table, roomy)
     return begin is None or end is None or known.never_after(Anchor.parse(begin), Anchor.parse(end))
 

@@ -17,8 +17,7 @@ from .number import Drift, Integer, Number, NumericRange, Quantity
 from .ordinal import DEFAULT_BINS, PACES, ROOMS, Ordinal, keeps_each
 from .times import Date, Datetime, Duration, Resolution, Time, TimeColumn
 from .unmodelled import Identifier, Position, Text, Unknown
-from .written import Written, WrittenWord
-from .written_numbers import WrittenNumber
+from .written import Written, WrittenNumber, WrittenWord
 
 Column = Annotated[
     Category | Boolean | Integer | Number | Date | Datetime | Time | Duration | Code | Position | Identifier | Text | Unknown,
@@ -27,39 +26,8 @@ Column = Annotated[
 """A column of a table: `type` says which of these it is."""
 
 __all__ = [
-    "DEFAULT_BINS",
-    "DEFAULT_MAX_VALUES",
-    "PACES",
-    "ROOMS",
-    "AnyColumn",
-    "Boolean",
-    "Category",
-    "Code",
-    "CodeFile",
-    "Column",
-    "Date",
-    "Datetime",
-    "Drift",
-    "Duration",
-    "Hierarchy",
-    "Identifier",
-    "Integer",
-    "LearnedDomain",
-    "Listed",
-    "Number",
-    "NumericRange",
-    "Ordinal",
-    "Position",
-    "Quantity",
-    "Raw",
-    "Resolution",
-    "Rest",
-    "Text",
-    "Time",
-    "TimeColumn",
-    "Unknown",
-    "Written",
-    "WrittenNumber",
-    "WrittenWord",
-    "keeps_each",
-]
+    "DEFAULT_BINS", "DEFAULT_MAX_VALUES", "PACES", "ROOMS", "AnyColumn", "Boolean", "Category", "Code", "CodeFile", "Column",
+    "Date", "Datetime", "Drift", "Duration", "Hierarchy", "Identifier", "Integer", "LearnedDomain", "Listed", "Number",
+    "NumericRange", "Ordinal", "Position", "Quantity", "Raw", "Resolution", "Rest", "Text", "Time", "TimeColumn", "Unknown",
+    "Written", "WrittenNumber", "WrittenWord", "keeps_each",
+]  # fmt: skip

@@ -11,10 +11,8 @@ from collections.abc import Callable, Mapping
 from mare.schema.reflection import ReflectedColumn
 
 from .bounds import known_bounds
-from .drafted import Entry, FieldValue, Note, review
-from .people import names_person
-from .public_facts import PublicFacts
-from .texts import fake_kind, is_code, is_free_text, is_number_of
+from .drafted import Entry, FieldValue, Note, PublicFacts, review
+from .people import fake_kind, is_code, is_free_text, is_number_of, names_person
 from .words import id_stem, is_beside_calendar, is_elapsed, is_flag, is_position, is_surely_flag, is_time, words
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
@@ -48,7 +46,10 @@ _Kind = Callable[[ReflectedColumn], tuple[dict[str, FieldValue], list[Note]]]
 
 def draft_column(column: ReflectedColumn, facts: PublicFacts, *, unique: bool = False, in_key: bool = False) -> Entry:
     """A column that is neither a foreign key nor a key by itself. ``unique``: no two rows may have the same value."""
-    fields, notes = _KINDS.get(column.kind, _opaque)(column)
+    if column.values is not None and column.kind in ("integer", "number", "string"):
+        fields, notes = dict[str, FieldValue](type="category", values=tuple(column.values)), list[Note]()
+    else:
+        fields, notes = _KINDS.get(column.kind, _opaque)(column)
     if unique and column.kind in ("integer", "string", "uuid") and column.values is None:
         fields, notes = {"type": "identifier", **_generated(column)}, [Note("unique in the source: regenerated")]
     elif in_key and fields["type"] == "text":
@@ -132,8 +133,6 @@ def _bounded_kind(kind: str) -> _Kind:
 
 
 def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    if column.values is not None:
-        return {"type": "category", "values": tuple(column.values)}, []
     if id_stem(column.name) is not None:
         return _identifier(column)
     if words(column.name)[-1:] in _CODED_NUMBERS:
@@ -144,8 +143,6 @@ def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
 
 
 def _decimal(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    if column.values is not None:
-        return {"type": "category", "values": tuple(column.values)}, []
     if column.precision == 0:
         return _integer(column)
     if is_surely_flag(column.name) and _is_flag(column):  # whole numbers come as decimals where some are missing
@@ -177,8 +174,6 @@ def _flag(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
 
 
 def _string(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    if column.values is not None:
-        return {"type": "category", "values": tuple(column.values)}, []
     if is_code(column.name):
         return _code(column)
     if id_stem(column.name) is not None and words(column.name)[-1] not in ("code", "cd"):

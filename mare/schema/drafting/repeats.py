@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from .drafted import Entry, FieldValue, review
 from .families import Family
-from .ordering import order_column
-from .people import is_being, is_birth
-from .relationships import Relationship
+from .people import NAMES, is_being, is_birth
+from .relationships import Relationship, order_column
 from .survey import Survey
-from .texts import NAMES
 from .words import as_set, is_age, singular, stem, words
 
 _TRAITS = as_set(
