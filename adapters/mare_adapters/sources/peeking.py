@@ -67,7 +67,9 @@ def as_value(value: object) -> Value:
 def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: str, kind: StorageKind, max_values: int) -> Peek:
     """Peek at a column of a relation in DuckDB. Both are SQL already. An `unknown` kind is told from the text."""
     reading: Mapping[str, str | tuple[str, ...]] = {}
+    repeats = None
     if kind == "unknown":
+        repeats = bool(_row(connection, f"SELECT count(*) > count(DISTINCT {column}) FROM {relation}")[0])
         kind, column, reading = _kind_of_values(connection, relation, column)
     low = high = values = None
     if kind in BOUNDED_KINDS:
@@ -76,7 +78,7 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
         query = f"SELECT DISTINCT {column} AS v FROM {relation} WHERE {column} IS NOT NULL ORDER BY v LIMIT {max_values + 1}"
         listed = connection.execute(query).fetchall()
         values = tuple(dict.fromkeys(as_value(row[0]) for row in listed)) if len(listed) <= max_values else None
-    return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), reading=reading)
+    return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), reading=reading, repeats=repeats)
 
 
 def peek_batches(batches: Iterable[pa.RecordBatch], kind: StorageKind, max_values: int) -> Peek:

@@ -38,7 +38,8 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
         )
     peeks = peeks or {}
     typed = peeked_kinds(reflection, peeks)
-    survey = take_survey(typed, facts, entity)
+    repeats = {place: peek.repeats for place, peek in peeks.items() if peek.repeats is not None}
+    survey = take_survey(typed, facts, entity, repeats)
     guess = guess_entity(survey, entity)
     survey = with_doubted_links(_with_entity_links(survey, guess), guess)
     roles = guess_roles(survey, guess)

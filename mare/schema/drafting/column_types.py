@@ -15,7 +15,7 @@ from .drafted import Entry, FieldValue, Note, review
 from .people import names_person
 from .public_facts import PublicFacts
 from .texts import fake_kind, is_code, is_free_text, is_number_of
-from .words import id_stem, is_beside_calendar, is_elapsed, is_flag, is_position, is_surely_flag, is_time, words
+from .words import id_stem, is_beside_calendar, is_elapsed, is_flag, is_position, is_surely_flag, is_time, names_setting, words
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("icd", (1, 3)),
@@ -215,6 +215,8 @@ def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[No
         return {"type": "category", "learn": True}, [Note("too short to tell many apart: a code")]
     if names_person(column.name):
         return {"type": "identifier", **_generated(column)}, [Note("an id of a person: regenerated, its values never come out")]
+    if names_setting(column.name):
+        return {"type": "category", "learn": True}, [Note("where people are met, by its name: one of a few")]
     parts = {word.removesuffix("id") for word in words(column.name)} | set(words(column.name))
     if parts & _CODED:
         return {"type": "category", "learn": True}, [review("taken for a code; or type: identifier", "codes")]

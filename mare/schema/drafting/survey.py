@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
-from .keys import BARE, guess_keys, referred_to, without_prefix
+from .keys import BARE, Repeats, guess_keys, referred_to, without_prefix
 from .public_facts import PublicFacts
 from .text_dates import Formats, read_text_dates
 from .words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
@@ -73,10 +73,10 @@ class Survey:
         return replace(self, links=links)
 
 
-def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None = None) -> Survey:
-    """Keys first, then the links that refer to them. ``people``: the table that was said to hold them."""
+def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None = None, repeats: Repeats | None = None) -> Survey:
+    """Keys first, then the links that refer to them. ``people``: the table that was said to hold them, or a column of it."""
     reflection, formats = read_text_dates(reflection)
-    keys, reasons = guess_keys(reflection, people)
+    keys, reasons = guess_keys(reflection, people, repeats)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(reflection, keys, tells)
     inferred = inferred_links(reflection, keys, declared, tells)

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
+from .clinical_names import spelled_out
+
 
 def as_set(text: str) -> frozenset[str]:
     """Words between blanks."""
@@ -52,6 +54,7 @@ _STAY_WORDS = ("stay", "visit", "encounter", "admission", "episode", "hadm", "ev
 
 _SYNONYMS = {
     "subject": ("patient", "person", "participant"),
+    "uniquesubject": ("subject", "patient", "person", "participant"),
     "person": ("patient",),
     "mrn": ("patient",),
     "hadm": ("admission", "hospitaladmission", "hospitalization"),
@@ -67,8 +70,9 @@ _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-
 
 @cache
 def words(name: str) -> tuple[str, ...]:
-    """``SupportRepId`` and ``support_rep_id`` are the same three words; so are élève and eleve one."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", name.translate(_LETTERS)) if not unicodedata.combining(c))
+    """``SupportRepId`` and ``support_rep_id`` are the same three words; so are élève and eleve one, and AESTDTC a start date."""
+    letters = spelled_out(name).translate(_LETTERS)
+    plain = "".join(c for c in unicodedata.normalize("NFKD", letters) if not unicodedata.combining(c))
     return tuple(word.casefold() for word in _BETWEEN_WORDS.split(plain) if word)
 
 
@@ -151,6 +155,15 @@ _COMMON = as_set(
     time datetime timestamp year city country ville ort stadt ciudad region amount
     """
 )
+
+
+def names_setting(name: str) -> bool:
+    """Where many people are met, or where rows come from: it tells nobody apart, whatever tables share it."""
+    of = id_stem(name)
+    return ("".join(words(name)) if of is None else of) in _SETTINGS
+
+
+_SETTINGS = as_set("study site source domain center centre hospital clinic country region protocol trial project batch")
 
 
 def is_money(column: str) -> bool:
