@@ -1,4 +1,4 @@
-"""How the rows of one parent are correlated: independent, sequential (with an order), or associative (through a public table).
+"""How the rows of one parent are correlated: independent, or sequential (with an order).
 
 An order is when what a row tells happened, or its number in the sequence. Not when somebody was born or died, which is a fact
 about them; and not when something ended, which is mostly still open.
@@ -15,7 +15,7 @@ from .column_types import draft_column
 from .drafted import Note, RoleGuess, review
 from .families import Family
 from .people import is_being, is_birth, is_death, is_once
-from .survey import Link, Survey
+from .survey import Survey
 from .time_order import twins
 from .words import is_age, is_at_school, is_elapsed, is_end, is_grade, is_position, is_round, is_time, words
 
@@ -47,8 +47,6 @@ _OFTEN = (
 """Words of what one person has many of."""
 _SELDOM = ("admission", "stay", "hospital", "surger", "pregnan", "loan", "contract", "polic", "enrol", "card", "period")
 """Words of what one person has a few of."""
-KEYS = 50
-"""Public keys that get a context column of their own, where the catalogue does not tell how many there are."""
 EVENTS, CHILDREN, FEW, ONE = 100, 20, 10, 1
 """Round public caps: many small events, a list, visits of one person, an extension of the parent's row."""
 
@@ -61,7 +59,6 @@ class Relationship:
     max_rows: int
     why: str
     order_by: tuple[str, ...] = ()
-    via: Link | None = None
     history_by: str | None = None
     """The column that says what a value is of, in an entity-attribute-value table."""
     notes: tuple[Note, ...] = ()
@@ -76,9 +73,6 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         return Relationship("independent", ONE, "its key is the parent's: at most one row (1:0..1)")
     if is_once(table):
         return Relationship("independent", ONE, "by its name, at most once for each of them")
-    via = _association(survey, table, parent, roles)
-    if via is not None:
-        return _associative(via)
     order = order_column(survey, table, parent)
     item = item_column(survey, table)
     if order is not None:
@@ -88,6 +82,10 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
         ties = (item,) if item is not None and item != order else ()
         return Relationship("sequential", cap, f"rows follow each other by {order}", (order, *ties), history_by=item)
+    public = _public_order(survey, table, parent, roles)
+    if public is not None:
+        why = f"rows are taken in the order of {public}, so that each looks at those before it"
+        return Relationship("sequential", EVENTS if _is_event(table) else CHILDREN, why, (public,))
     above = family.ancestors[0]
     alone = f"no column gives an order: rows of one {above} are drawn without looking at each other"
     doubt = review(f"{alone}; name the column that orders them (type: sequential, order_by: …)", "orders", f"of one {above}")
@@ -113,25 +111,12 @@ def _is_item(name: str, word: str) -> bool:
     return folded in {f"{word}{ending}" for ending in endings}
 
 
-def _association(survey: Survey, table: str, parent: tuple[str, ...], roles: Mapping[str, RoleGuess]) -> Link | None:
-    """The link to a public table that, with the parent, is the key; or the only thing in the table."""
-    described = survey.table(table)
-    # Rows are joined by the public key: a vocabulary that is referred to by another column is looked up.
-    keyed = [link for link in survey.links_of(table) if link.references in ((), survey.keys.get(link.target))]
-    public = [link for link in keyed if roles[link.target].role == "public"]
-    rest = set(survey.keys[table]) - set(parent)
-    for link in public:
-        if rest and set(link.columns) == rest and set(survey.keys[table]) & set(parent):
-            return link
-    linked = {name for link in survey.links_of(table) for name in link.columns} | set(parent)
-    surrogate = set(survey.keys[table]) if len(survey.keys[table]) == 1 else set()
-    others = {column.name for column in described.columns} - linked - surrogate
-    return public[0] if len(public) == 1 and not others else None
-
-
-def _associative(via: Link) -> Relationship:
-    note = review(f"the {KEYS} most common keys get a column each; few keys? Write rows: under {via.target}, and no vocabulary")
-    return Relationship("associative", CHILDREN, f"each row joins the parent with {via.target}", via=via, notes=(note,))
+def _public_order(survey: Survey, table: str, parent: tuple[str, ...], roles: Mapping[str, RoleGuess]) -> str | None:
+    """The public key that rows are sorted by where no time and no number gives an order: then each looks at those before it, so
+    that what goes together does, and nothing is there twice that cannot be (which a column for each key tells worse)."""
+    links = [link for link in survey.links_of(table) if roles[link.target].role == "public" and len(link.columns) == 1]
+    keyed = [link for link in links if set(link.columns) <= set(survey.keys[table])] or links
+    return keyed[0].columns[0] if len(keyed) == 1 and not keyed[0].nullable and keyed[0].columns[0] not in parent else None
 
 
 def _is_event(table: str) -> bool:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from mare.schema.reflection import ReflectedColumn
 
 from .column_types import draft_column, draft_key_part, draft_pool_column
-from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review
+from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .people import fake_kind, is_free_text, names_person, personal_traits
-from .relationships import KEYS, Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
+from .relationships import Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
 from .repeats import with_repeats
 from .survey import Link, Survey
-from .time_order import after_above, main_interval, relative_times, start_of
+from .time_order import after_above, days_that_never_come, endures, main_interval, relative_times, start_of
 from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary
 
 LARGE = 500
@@ -27,12 +27,12 @@ def draft_member(
 ) -> tuple[DraftedTable, int]:
     """The entity or a table below it, and how many of its rows an entity may have by the caps so far."""
     if family.parent is None:
-        references = draft_references(survey, table, family, roles, None, None)
+        references = draft_references(survey, table, family, roles, None)
         drafted = _table(survey, table, "entity", draft_columns(survey, table, roles, None, None), references)
         return replace(drafted, rows=survey.facts.entities), 1
     relationship = guess_relationship(survey, table, family, roles)
     order = relationship.order_by[0] if relationship.order_by else None
-    references = draft_references(survey, table, family, roles, order, relationship.via)
+    references = draft_references(survey, table, family, roles, order)
     columns = draft_columns(survey, table, roles, family, relationship)
     rows = rows_above * relationship.max_rows
     parent = _parent(survey, table, entity, family, relationship, rows)
@@ -41,7 +41,7 @@ def draft_member(
 
 def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[str, RoleGuess]) -> DraftedTable:
     """A table that is not below the entity."""
-    references = draft_references(survey, table, None, roles, None, None)
+    references = draft_references(survey, table, None, roles, None)
     if guess.role == "public":
         return _public(survey, table, guess, roles, references)
     if guess.role == "pool":
@@ -119,12 +119,6 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
         fields["order_by"] = relationship.order_by if len(relationship.order_by) > 1 else relationship.order_by[0]
     if relationship.history_by:
         fields["history_by"] = (relationship.history_by,)
-    if relationship.via is not None:
-        via = relationship.via
-        fields |= {"via": via.target, "column_via": via.columns if len(via.columns) > 1 else via.columns[0]}
-        if derived := _derived(survey, table):
-            fields["derived"] = derived
-        fields["vocabulary"] = {"select": KEYS}
     fields["max_rows"] = relationship.max_rows
     notes = [Note(relationship.why)] if relationship.why else []
     if relationship.max_rows > 1:
@@ -148,16 +142,7 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
     return Entry(
         "parent",
         fields,
-        (*notes, *relationship.notes, *family.notes, *guessed(link), *(guessed(relationship.via) if relationship.via else ())),
-    )
-
-
-def _derived(survey: Survey, table: str) -> tuple[str, ...]:
-    """Numbers in an associative table belong to the public key: the dose to the drug."""
-    return tuple(
-        c.name
-        for c in free_columns(survey, table)
-        if c.kind in ("integer", "number") and not is_position(c.name) and c.name not in survey.keys[table]
+        (*notes, *relationship.notes, *family.notes, *guessed(link)),
     )
 
 
@@ -236,7 +221,8 @@ def draft_columns(
     order = relationship.order_by[0] if relationship and relationship.order_by else None
     times = _times(survey, table, family, order)
     item = item_column(survey, table) if relationship is not None else None
-    alone = {names[0] for names in survey.table(table).uniques if len(names) == 1}
+    described = survey.table(table)
+    alone = {names[0] for names in described.uniques if len(names) == 1}
     entries = []
     for column in free_columns(survey, table):
         if relationship is not None and is_position(column.name) and column.kind == "integer":
@@ -247,6 +233,13 @@ def draft_columns(
             entry = Entry(entry.name, {"type": "category", "learn": True, **({"nullable": True} if column.nullable else {})})
         if column.name in times:
             entry = _tied(entry, *times[column.name])
+        told_apart = column.name == order or any(column.name in names for names in (survey.keys[table], *described.uniques))
+        if (
+            endures(table, column, family.depth if family else 0)
+            and not told_apart
+            and entry.fields.keys() & {"after", "learn", "min"}
+        ):
+            entry = entry.with_fields({"specials": days_that_never_come(column, survey.facts)})
         if not survey.tells_nullability and (column.name == order or column.name in survey.keys[table]):
             # Everything may be NULL in such a source; what orders rows or tells them apart hardly is.
             entry = entry.without("nullable")
@@ -263,7 +256,7 @@ def spelled(survey: Survey, table: str, entry: Entry) -> Entry:
     if written is None or entry.fields["type"] not in ("date", "datetime"):
         return entry
     note = review("a date stored as text, by its name: written in this form?", "texts")
-    return entry.with_fields({"format": written}).with_notes(note)
+    return entry.with_fields({"format": written, **written_days(entry, written)}).with_notes(note)
 
 
 def _times(
