@@ -15,9 +15,9 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from mare.schema import calendar, columns, determined, links, moments, reading, relative, schema, strict
+from mare.schema import columns, determined, links, moments, relative, said_once, schema, strict
 
-_ROOMS = (schema, calendar, reading, links, columns, relative, determined)
+_ROOMS = (schema, said_once, links, columns, relative, determined)
 _MARKS = re.compile(r"(<!-- fields: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 _WORDS: dict[object, str] = {
@@ -36,7 +36,7 @@ _WORDS: dict[object, str] = {
 
 
 _SHORTER: dict[tuple[type[BaseModel], str], str] = {
-    **{(noun, "format"): "text or list of texts" for noun in (columns.Date, columns.Datetime, columns.Time, reading.Reading)},
+    **{(noun, "format"): "text or list of texts" for noun in (columns.Date, columns.Datetime, columns.Time, said_once.Reading)},
     (schema.Table, "columns"): "mapping: name → [column](#columns)",
     (schema.Table, "references"): "mapping: name → [reference](#references)",
     (determined.Lookup, "by"): "name or list of names",

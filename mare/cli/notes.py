@@ -21,9 +21,9 @@ from .telling import remark
 if TYPE_CHECKING:
     from mare.fitting import Cuts, LocalNotes
     from mare.schema import Schema
-    from mare.schema.calendar import Calendar
     from mare.schema.columns import AnyColumn
     from mare.schema.links import Parent
+    from mare.schema.said_once import Calendar
 
 INTERNAL = "(internal, not private)"
 UNTOLD = (

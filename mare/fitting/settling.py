@@ -23,7 +23,7 @@ from mare.relational.placing import seen_columns
 from mare.relational.relations import Relations, TableRelations
 from mare.release import SettledGroup, SettledPlan
 from mare.schema import Schema
-from mare.schema.columns import Ordinal
+from mare.schema.columns import Date, Datetime, Ordinal
 from mare.stage_door import TableNeeds
 
 from .noisy_sizes import Sizes
@@ -80,7 +80,8 @@ def settle(
 
 
 def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, ...]]:
-    """By column, the codes of NULL and of the end of the calendar, where it has them. They are the last."""
+    """By column, the codes of NULL, of the end of the calendar and of days that never come, where it has them. They are the last,
+    in this order backwards."""
     described = schema.tables.get(group.group.table)
     declared = {} if described is None else {**described.references, **described.columns}
     said = {column.name: declared.get(column.column or "") for column in group.group.columns if column.role == "value"}
@@ -91,6 +92,9 @@ def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, 
         end = isinstance(known, Ordinal) and known.ends_with_calendar
         last = group.columns.size(name) - 1
         doubtful[name] = ((last,) if null else ()) + ((last - null,) if end else ())
+        if isinstance(known, Date | Datetime):
+            before = last - known.nullable - known.closes - (known.first is not None)
+            doubtful[name] += tuple(before - place for place in range(len(known.specials)))
     return {name: codes for name, codes in doubtful.items() if codes}
 
 

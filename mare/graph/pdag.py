@@ -24,10 +24,8 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from mare.errors import SchemaError
-from mare.schema import Fault, Schema
+from mare.schema import Schema
 from mare.schema.caps import link_cap, link_memory
-from mare.schema.faults import describe
 
 from .dag import DatasetDag
 from .groups import ColumnGroup, GroupColumn, HistoryColumn, HistoryKind, Part
@@ -167,8 +165,6 @@ class _Rules:
             for part in PARTS:
                 arrows += self._from(ancestor, part, target, "ancestor")
         for sibling in self.schema.tables[self.table].sees if self.link is not None else ():
-            if self.schema.parent_name(sibling) not in ancestors:
-                raise _unseen(self.table, sibling)
             arrows += self._from(sibling, "context", target, "sibling")
         seen = self.schema.tables[self.table].sees
         for sibling in (s for s in self.dag.earlier_siblings(self.table) if s not in seen) if self.link is not None else ():
@@ -207,15 +203,6 @@ class _Rules:
     ) -> list[Arrow]:
         names = tuple(c.name for c in self.parts[table].part(part) if c.name not in without)
         return [Arrow((table, part), names, (self.table, target), kind, lag, reference)] if names else []
-
-
-def _unseen(table: str, sibling: str) -> SchemaError:
-    fault = Fault(
-        ("tables", table, "sees"),
-        f"{sibling!r} has no context that the rows of {table!r} can be joined to",
-        "Name tables that have the same parent, or one of the ancestors as their parent",
-    )
-    return SchemaError(describe([fault], "schema"), (fault,))
 
 
 def column_groups(schema: Schema, dag: DatasetDag | None = None) -> tuple[ColumnGroup, ...]:

@@ -140,7 +140,8 @@ class _Sizes:
         if link.vocabulary is not None and link.vocabulary.rest != "rows":
             return link.vocabulary.select
         what = f"nothing says how many keys the public table {link.via} has"
-        return self.fault(("tables", link.via or table), what, f"Write rows: under {link.via} (it is public)")
+        remedy = f"Write rows: under {link.via} (it is public)" + (", or rest: drop under vocabulary" if link.vocabulary else "")
+        return self.fault(("tables", link.via or table), what, remedy)
 
     def repeat(self, group: ColumnGroup, column: GroupColumn) -> int:
         """How many columns it unrolls into."""

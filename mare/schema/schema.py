@@ -7,11 +7,10 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from .calendar import Calendar, with_calendar
 from .columns import Column, Identifier
 from .faults import Path
 from .links import Ends, Parent, Reference
-from .reading import Reading, with_readings
+from .said_once import Calendar, Reading, said_in_columns
 from .strict import Names, Strict, Value
 
 
@@ -153,7 +152,7 @@ class Schema(Strict):
     @model_validator(mode="before")
     @classmethod
     def _said_in_columns(cls, value: object) -> object:
-        return with_readings(with_calendar(value))
+        return said_in_columns(value)
 
     # The fields are what is written. Whoever asks `table` and `parent` meets an entity by column as any other entity: a table
     # with a key, and the parent of the table that tells it apart.

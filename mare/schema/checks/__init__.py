@@ -16,7 +16,7 @@ from mare.schema.schema import Schema
 from mare.schema.structure import members_of
 from mare.schema.wording import listed, unsettled
 
-from . import anchors, determined, keys, links, names, order_of_tables, ownership, sameness
+from . import anchors, determined, keys, links, ownership, sameness, tables
 
 
 def _find_in_columns(layout: Layout) -> Iterator[Fault]:
@@ -31,19 +31,19 @@ def _find_in_columns(layout: Layout) -> Iterator[Fault]:
 
 
 _CHECKS = (
-    names.find,
+    tables.find_names,
     ownership.find_entity,
     ownership.find,
     links.find,
     links.find_ends,
     keys.find,
     links.find_references,
-    order_of_tables.find,
+    tables.find_cycles,
     _find_in_columns,
     anchors.find,
     determined.find,
     sameness.find,
-    order_of_tables.find_sees,
+    tables.find_sees,
 )
 
 
@@ -53,6 +53,13 @@ def find_faults(schema: Schema) -> tuple[Fault, ...]:
     faults = dict.fromkeys(fault for check in _CHECKS for fault in check(layout))
     order = {name: index for index, name in enumerate(schema.tables)}
     return tuple(sorted(faults, key=lambda f: order.get(str(f.path[1]), -1) if len(f.path) > 1 else -1))
+
+
+def find_graph_faults(schema: Schema) -> tuple[Fault, ...]:
+    """Those without whose mending tables have no order and no owner: no graph can be made of them."""
+    layout = Layout(schema)
+    checks = (ownership.find_entity, ownership.find, tables.find_cycles, tables.find_sees)
+    return tuple(fault for check in checks for fault in check(layout))
 
 
 def settled_or_raise(schema: Schema) -> None:

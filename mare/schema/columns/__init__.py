@@ -17,8 +17,7 @@ from .number import Drift, Integer, Number, NumericRange, Quantity
 from .ordinal import DEFAULT_BINS, PACES, ROOMS, Ordinal, keeps_each
 from .times import Date, Datetime, Duration, Resolution, Time, TimeColumn
 from .unmodelled import Identifier, Position, Text, Unknown
-from .written import Written, WrittenWord
-from .written_numbers import WrittenNumber
+from .written import Written, WrittenNumber, WrittenWord
 
 Column = Annotated[
     Category | Boolean | Integer | Number | Date | Datetime | Time | Duration | Code | Position | Identifier | Text | Unknown,

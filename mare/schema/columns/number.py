@@ -18,7 +18,7 @@ from .category import Listed
 from .column import Raw
 from .ordinal import Ordinal, compared_number
 from .ticks import AnyTicks, DecimalTicks, Order, WholeTicks, open_ticks, range_ticks
-from .written_numbers import WrittenNumber
+from .written import WrittenNumber
 
 if TYPE_CHECKING:
     from mare.schema.layout import Layout

@@ -9,9 +9,8 @@ from mare.schema.reflection import Reflection
 
 from .assembling import make_draft
 from .draft_text import write_draft
-from .drafted import Draft
+from .drafted import Draft, PublicFacts
 from .peeking import Peeks, undeclared, untyped
-from .public_facts import PublicFacts
 
 __all__ = ["Draft", "PublicFacts", "draft", "make_draft", "undeclared", "untyped", "write_draft"]
 

@@ -16,14 +16,12 @@ from mare.schema.reflection import Reflection
 from mare.schema.structure import build_schema
 
 from .draft_text import plain_draft
-from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, review
+from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, PublicFacts, review
 from .entity import guess_entity, with_nothing_below
 from .families import Family, guess_families, with_doubted_links
 from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
-from .public_facts import PublicFacts
 from .reviewing import gathered
 from .roles import guess_roles
-from .siblings import with_siblings
 from .survey import Link, Survey, take_survey
 from .tables import draft_member, draft_outsider
 
@@ -56,7 +54,7 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
         outside = [table.name for table in typed if roles[table.name].role == role]
         tables += [draft_outsider(survey, name, roles[name], roles) for name in outside]
     filled, kind = with_peeks(with_siblings(tables), reflection, peeks)
-    header = tuple(_header(survey))
+    header = tuple(_header(survey, tables))
     made = Draft(reflection.label, guess, tuple(filled), facts, header, kind, roles, reflection.what_was_read)
     made = gathered(mend(made))
     return made if typed == reflection else with_marked_structure(made, make_draft(reflection, facts, entity))
@@ -97,8 +95,10 @@ def _down(survey: Survey, entity: EntityGuess, families: Mapping[str, Family]) -
         queue = [t for t in children if (link := families[t].parent) is not None and link.target == table] + queue
 
 
-def _header(survey: Survey) -> Iterator[Note]:
-    """What the draft cannot show next to a table."""
+def _header(survey: Survey, tables: Sequence[DraftedTable]) -> Iterator[Note]:
+    """What the draft cannot show next to a table, or need not show at each."""
+    if any("specials" in entry.fields for table in tables for entry in table.columns):
+        yield Note("specials of an end are days that mean: no end yet. Those that do not occur do not come out")
     for left in survey.reflection.left_out:
         yield Note(f"left out: {left.name}: {left.reason}")
     for table in survey.reflection:
@@ -214,3 +214,45 @@ def _plainer(entries: tuple[Entry, ...], column: str, fields: Sequence[str | int
         elif entry.fields != {"type": "unknown"}:
             plainer.append(Entry(entry.name, {"type": "unknown"}, (*entry.notes, review(text))))
     return tuple(plainer)
+
+
+_CAUSES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (
+        ("diagnos", "condition", "problem"),
+        ("drug", "medic", "prescri", "procedure", "treat", "therap", "lab", "measure", "exposure", "surger", "operation"),
+    ),
+    (
+        ("order", "rental", "booking", "invoice", "loan", "contract", "policy"),
+        ("payment", "claim", "reminder", "refund", "return"),
+    ),
+    (("enrol", "registration"), ("grade", "exam", "attendance", "mark", "result")),
+    (("visit", "encounter", "admission", "stay"), ("claim", "bill", "charge", "payment")),
+)
+"""What comes first, and what follows from it: beginnings of words."""
+
+
+def with_siblings(tables: Sequence[DraftedTable]) -> list[DraftedTable]:
+    """The same tables, each with the siblings that it follows from."""
+    return [replace(table, sees=_seen_by(table, tables)) for table in tables]
+
+
+def _seen_by(table: DraftedTable, tables: Sequence[DraftedTable]) -> tuple[str, ...]:
+    if table.parent is None or table.role != "private":
+        return ()
+    above = table.parent.fields.get("table")
+    siblings = [
+        other.name
+        for other in tables
+        if other.name != table.name
+        and other.role == "private"
+        and other.parent is not None
+        and other.parent.fields.get("table") == above
+    ]
+    return tuple(name for name in siblings if _follows(table.name, name) and not _follows(name, table.name))
+
+
+def _follows(table: str, other: str) -> bool:
+    def called(name: str, words: tuple[str, ...]) -> bool:
+        return any(word in name.casefold() for word in words)
+
+    return any(called(other, causes) and called(table, effects) and not called(table, causes) for causes, effects in _CAUSES)

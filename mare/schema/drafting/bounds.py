@@ -15,9 +15,8 @@ from math import ceil
 
 from mare.schema.reflection import ReflectedColumn
 
-from .drafted import FieldValue
+from .drafted import FieldValue, PublicFacts
 from .people import is_birth
-from .public_facts import PublicFacts
 from .words import is_age, is_grade, is_round, words
 
 _SHARES = frozenset(("percent", "percentage", "pct", "perc", "percentile"))

@@ -11,10 +11,8 @@ from collections.abc import Callable, Mapping
 from mare.schema.reflection import ReflectedColumn
 
 from .bounds import known_bounds
-from .drafted import Entry, FieldValue, Note, review
-from .people import names_person
-from .public_facts import PublicFacts
-from .texts import fake_kind, is_code, is_free_text, is_number_of
+from .drafted import Entry, FieldValue, Note, PublicFacts, review
+from .people import fake_kind, is_code, is_free_text, is_number_of, names_person
 from .words import id_stem, is_beside_calendar, is_elapsed, is_flag, is_position, is_surely_flag, is_time, names_setting, words
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (

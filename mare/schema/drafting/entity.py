@@ -67,14 +67,8 @@ def _held_by(survey: Survey, people: str) -> tuple[str, str] | None:
 
 
 def reach(survey: Survey, table: str) -> int:
-    """How many other tables lead to this one through foreign keys, upwards."""
-    tables, queue = {table}, [table]
-    while queue:
-        for link in survey.links_to(queue.pop()):
-            if link.table not in tables:
-                tables.add(link.table)
-                queue.append(link.table)
-    return len(tables) - 1
+    """How many other tables lead to this one."""
+    return len(tables_below(survey, table))
 
 
 def _asked(survey: Survey, asked: str) -> EntityGuess:

@@ -7,7 +7,10 @@ itself below patients. What the parent implies becomes `ancestor`, what may be N
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+
+import networkx as nx
 
 from mare.errors import InternalError
 
@@ -56,14 +59,10 @@ def guess_families(survey: Survey, entity: EntityGuess, roles: Mapping[str, Role
             upward = [link for link in inner if link.table == table and link not in broken]
             families[table] = _family(upward, families, entity.node, survey.tells_nullability)
             waiting.remove(table)
-    for link in broken:
-        here = families[link.table]
-        families[link.table] = Family(here.parent, here.depth, here.ancestors, (*here.beyond, _broken(link)), here.notes)
-    for link in survey.links:
-        if link.is_self and link.table in families:
-            here = families[link.table]
-            beyond = (*here.beyond, _self_reference(link, entity))
-            families[link.table] = Family(here.parent, here.depth, here.ancestors, beyond, here.notes)
+    itself = [link for link in survey.links if link.is_self and link.table in families]
+    for beyond in (*map(_broken, broken), *(_self_reference(link, entity) for link in itself)):
+        here = families[beyond.link.table]
+        families[beyond.link.table] = replace(here, beyond=(*here.beyond, beyond))
     return families
 
 
@@ -98,56 +97,24 @@ def _is_doubted(survey: Survey, link: Link, entity: EntityGuess) -> bool:
 
 def break_cycles(links: list[Link], node: str) -> list[Link]:
     """Links to leave NULL so that no table is its own ancestor: never a shortest way to the entity, nullable ones first."""
-    near = _distances(links, node)
-    kept, broken = list(links), []
-    while cycle := _cycle(kept):
-        # The entity itself has no parent: whatever it points to below itself is what closes the circle.
-        worst = min(cycle, key=lambda link: (link.table != node, _upward(link, near), not link.nullable, link.label))
-        kept.remove(worst)
-        broken.append(worst)
-    return broken
-
-
-def _upward(link: Link, near: Mapping[str, int]) -> bool:
-    return near.get(link.target, 99) < near.get(link.table, 99)
-
-
-def _distances(links: list[Link], node: str) -> dict[str, int]:
-    distances, queue = {node: 0}, [node]
-    while queue:
-        target = queue.pop(0)
-        for link in links:
-            if link.target == target and link.table not in distances:
-                distances[link.table] = distances[target] + 1
-                queue.append(link.table)
-    return distances
-
-
-def _cycle(links: list[Link]) -> list[Link]:
-    """The links of one cycle, or nothing."""
-    outgoing: dict[str, list[Link]] = {}
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+    graph.add_nodes_from(sorted({node, *(link.table for link in links)}))
     for link in links:
-        outgoing.setdefault(link.table, []).append(link)
-    done: set[str] = set()
-    for start in sorted(outgoing):
-        path: list[Link] = []
-        cycle = _follow(start, outgoing, path, [start], done)
-        if cycle:
-            return cycle
-    return []
+        graph.add_edge(link.table, link.target, link)
+    near = nx.single_source_shortest_path_length(graph.reverse(), node)
 
+    def rank(link: Link) -> tuple[bool, bool, bool, str]:
+        # The entity itself has no parent: whatever it points to below itself is what closes the circle.
+        upward = near.get(link.target, 99) < near.get(link.table, 99)
+        return link.table != node, upward, not link.nullable, link.label
 
-def _follow(table: str, outgoing: dict[str, list[Link]], path: list[Link], seen: list[str], done: set[str]) -> list[Link]:
-    if table in done:
-        return []
-    for link in outgoing.get(table, []):
-        if link.target in seen:
-            return [*path[seen.index(link.target) :], link]
-        cycle = _follow(link.target, outgoing, [*path, link], [*seen, link.target], done)
-        if cycle:
-            return cycle
-    done.add(table)
-    return []
+    broken: list[Link] = []
+    with suppress(nx.NetworkXNoCycle):
+        while True:
+            worst = min((link for _, _, link in nx.find_cycle(graph)), key=rank)
+            graph.remove_edge(worst.table, worst.target, worst)
+            broken.append(worst)
+    return broken
 
 
 def _family(links: list[Link], families: Mapping[str, Family], node: str, tells: bool) -> Family:
@@ -201,14 +168,14 @@ def _self_reference(link: Link, entity: EntityGuess) -> Beyond:
 
 
 def draft_references(
-    survey: Survey, table: str, family: Family | None, roles: Mapping[str, RoleGuess], order: str | None, skip: Link | None
+    survey: Survey, table: str, family: Family | None, roles: Mapping[str, RoleGuess], order: str | None
 ) -> tuple[Entry, ...]:
-    """All links of a table but its parent (and ``skip``, what it associates with), in the order of its columns."""
+    """All links of a table but its parent, in the order of its columns."""
     inner = {beyond.link: beyond for beyond in family.beyond} if family is not None else {}
     parent = family.parent if family is not None else None
     entries, taken = [], set()
     for link in sorted(survey.links_of(table), key=lambda link: _place(survey, link)):
-        if link in (parent, skip):
+        if link == parent:
             continue
         entry = _inner(survey, inner[link], order) if link in inner else _outer(survey, link, roles)
         if entry is not None and entry.name not in taken:
@@ -248,7 +215,7 @@ def _inner(survey: Survey, beyond: Beyond, order: str | None) -> Entry | None:
     """To a table of the entity, or to the entity itself."""
     link, kind = beyond.link, beyond.kind
     notes = [*beyond.notes, *guessed(link)]
-    nullable = link.nullable or _may_be_null(survey, link)
+    nullable = link.nullable or survey.may_be_null(link)
     fields: dict[str, FieldValue] = {}
     if kind == "same_entity":
         interval = main_interval(survey.table(link.target))
@@ -278,7 +245,7 @@ def _outer(survey: Survey, link: Link, roles: Mapping[str, RoleGuess]) -> Entry 
     """To a table outside the entity: public, a pool, owned. Nothing for a table that is itself unsettled."""
     role = roles[link.target].role
     fields: dict[str, FieldValue] = link_fields(survey, link)
-    nullable = {"nullable": True} if _may_be_null(survey, link) else {}
+    nullable = {"nullable": True} if survey.may_be_null(link) else {}
     if link.is_self and role == "pool":
         kind = "broken" if nullable else "pool"
         return Entry(_name(link), {"kind": kind, **fields, **nullable}, (Note("who refers to whom in a pool is not kept"),))
@@ -290,9 +257,3 @@ def _outer(survey: Survey, link: Link, roles: Mapping[str, RoleGuess]) -> Entry 
     if role in ("public", "pool", "owned"):
         return Entry(_name(link), {"kind": role, **fields, **nullable}, guessed(link))
     return None
-
-
-def _may_be_null(survey: Survey, link: Link) -> bool:
-    if set(link.columns) <= set(survey.keys[link.table]):
-        return False
-    return any(column.nullable for name in link.columns if (column := survey.table(link.table).column(name)))

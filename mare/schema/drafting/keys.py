@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
-from .people import names_person, person_rank, personal_traits
-from .texts import is_free_text
+from .people import is_free_text, names_person, person_rank, personal_traits
 from .words import (
     id_stem,
     is_code_ending,

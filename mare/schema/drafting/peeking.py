@@ -10,7 +10,7 @@ from typing import Literal
 
 from mare.schema.reflection import Bound, Peek, ReflectedColumn, Reflection
 
-from .drafted import Draft, DraftedTable, Entry, FieldValue
+from .drafted import Draft, DraftedTable, Entry, Fields, FieldValue, written_days
 
 Peeks = Mapping[tuple[str, str], Peek]
 """What was read from columns, by table and column."""
@@ -66,10 +66,16 @@ def with_peeks(
                 if domain is not None:
                     kind = "domains"
                 if domain is not None or guessed_type:
-                    entry = _marked(entry, domain or {}).with_fields(peek.reading if guessed_type else {})
+                    entry = _marked(entry, domain or {}).with_fields(_reading(entry, peek) if guessed_type else {})
             entries.append(entry)
         filled.append(replace(table, columns=tuple(entries)))
     return filled, kind
+
+
+def _reading(entry: Entry, peek: Peek) -> Fields:
+    """How the values are written, also those that the draft itself has put there."""
+    forms = peek.reading.get("format", ())
+    return {**peek.reading, **(written_days(entry, forms[0]) if forms else {})}
 
 
 def with_marked_structure(draft: Draft, blind: Draft) -> Draft:

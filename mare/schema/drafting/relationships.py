@@ -1,15 +1,23 @@
-"""How the rows of one parent are correlated: independent, sequential (with an order), or associative (through a public table)."""
+"""How the rows of one parent are correlated: independent, or sequential (with an order).
+
+An order is when what a row tells happened, or its number in the sequence. Not when somebody was born or died, which is a fact
+about them; and not when something ended, which is mostly still open.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mare.schema.reflection import ReflectedColumn
+
+from .column_types import draft_column
 from .drafted import Note, RoleGuess, review
 from .families import Family
-from .ordering import order_column
-from .people import is_once
-from .survey import Link, Survey
+from .people import is_being, is_birth, is_death, is_once
+from .survey import Survey
+from .time_order import twins
+from .words import is_age, is_at_school, is_elapsed, is_end, is_grade, is_position, is_round, is_time, words
 
 _ITEMS = (
     "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",
@@ -39,8 +47,6 @@ _OFTEN = (
 """Words of what one person has many of."""
 _SELDOM = ("admission", "stay", "hospital", "surger", "pregnan", "loan", "contract", "polic", "enrol", "card", "period")
 """Words of what one person has a few of."""
-KEYS = 50
-"""Public keys that get a context column of their own, where the catalogue does not tell how many there are."""
 EVENTS, CHILDREN, FEW, ONE = 100, 20, 10, 1
 """Round public caps: many small events, a list, visits of one person, an extension of the parent's row."""
 
@@ -53,7 +59,6 @@ class Relationship:
     max_rows: int
     why: str
     order_by: tuple[str, ...] = ()
-    via: Link | None = None
     history_by: str | None = None
     """The column that says what a value is of, in an entity-attribute-value table."""
     notes: tuple[Note, ...] = ()
@@ -68,9 +73,6 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         return Relationship("independent", ONE, "its key is the parent's: at most one row (1:0..1)")
     if is_once(table):
         return Relationship("independent", ONE, "by its name, at most once for each of them")
-    via = _association(survey, table, parent, roles)
-    if via is not None:
-        return _associative(via)
     order = order_column(survey, table, parent)
     item = item_column(survey, table)
     if order is not None:
@@ -80,6 +82,10 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
         ties = (item,) if item is not None and item != order else ()
         return Relationship("sequential", cap, f"rows follow each other by {order}", (order, *ties), history_by=item)
+    public = _public_order(survey, table, parent, roles)
+    if public is not None:
+        why = f"rows are taken in the order of {public}, so that each looks at those before it"
+        return Relationship("sequential", EVENTS if _is_event(table) else CHILDREN, why, (public,))
     above = family.ancestors[0]
     alone = f"no column gives an order: rows of one {above} are drawn without looking at each other"
     doubt = review(f"{alone}; name the column that orders them (type: sequential, order_by: …)", "orders", f"of one {above}")
@@ -105,25 +111,12 @@ def _is_item(name: str, word: str) -> bool:
     return folded in {f"{word}{ending}" for ending in endings}
 
 
-def _association(survey: Survey, table: str, parent: tuple[str, ...], roles: Mapping[str, RoleGuess]) -> Link | None:
-    """The link to a public table that, with the parent, is the key; or the only thing in the table."""
-    described = survey.table(table)
-    # Rows are joined by the public key: a vocabulary that is referred to by another column is looked up.
-    keyed = [link for link in survey.links_of(table) if link.references in ((), survey.keys.get(link.target))]
-    public = [link for link in keyed if roles[link.target].role == "public"]
-    rest = set(survey.keys[table]) - set(parent)
-    for link in public:
-        if rest and set(link.columns) == rest and set(survey.keys[table]) & set(parent):
-            return link
-    linked = {name for link in survey.links_of(table) for name in link.columns} | set(parent)
-    surrogate = set(survey.keys[table]) if len(survey.keys[table]) == 1 else set()
-    others = {column.name for column in described.columns} - linked - surrogate
-    return public[0] if len(public) == 1 and not others else None
-
-
-def _associative(via: Link) -> Relationship:
-    note = review(f"the {KEYS} most common keys get a column each; few keys? Write rows: under {via.target}, and no vocabulary")
-    return Relationship("associative", CHILDREN, f"each row joins the parent with {via.target}", via=via, notes=(note,))
+def _public_order(survey: Survey, table: str, parent: tuple[str, ...], roles: Mapping[str, RoleGuess]) -> str | None:
+    """The public key that rows are sorted by where no time and no number gives an order: then each looks at those before it, so
+    that what goes together does, and nothing is there twice that cannot be (which a column for each key tells worse)."""
+    links = [link for link in survey.links_of(table) if roles[link.target].role == "public" and len(link.columns) == 1]
+    keyed = [link for link in links if set(link.columns) <= set(survey.keys[table])] or links
+    return keyed[0].columns[0] if len(keyed) == 1 and not keyed[0].nullable and keyed[0].columns[0] not in parent else None
 
 
 def _is_event(table: str) -> bool:
@@ -132,3 +125,88 @@ def _is_event(table: str) -> bool:
         word in folded
         for word in ("event", "measurement", "observation", "lab", "vital", "chart", "log", "result", "emar", *_OFTEN)
     )
+
+
+_TIME_KINDS = ("date", "datetime", "time")
+_STARTS = ("start", "begin", "admit", "intime", "chart", "from", "event", "onset", "order", "visit", "invoice", "transfer")
+"""Words of the time that a row happens at, rather than when it ended or was stored."""
+_STORED = ("store", "enter", "verif", "updat", "creat", "modif", "load", "insert", "import", "erstellt", "geaendert", "geandert")
+"""Words of when a row was written, which may be long after what it tells."""
+
+
+def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | None:
+    """A part of the key, a time, a number in the sequence; None where nothing gives an order."""
+    described = survey.table(table)
+    linked = {name for link in survey.links_of(table) for name in link.columns} | set(parent)
+    linked |= set(twins(described))
+    free = [column for column in described.columns if column.name not in linked and not column.generated]
+    orders = [column for column in free if _orders(survey, table, column) and not _is_fact(table, column)]
+    ranked = sorted((_rank(column), i, column.name) for i, column in enumerate(orders) if _may_order(survey, table, column))
+    dated = bool(ranked) and ranked[0][0][0] == 0
+    for key in (survey.keys[table], *described.uniques):
+        parts = [column for column in orders if column.name in key and len(key) > 1]
+        if not parts and linked & set(key):
+            # Whatever it is called: a number that tells the rows of one parent apart also says which comes first.
+            parts = [column for column in free if column.name in key and _is_number(survey, column)]
+        # What is unique beside a key of its own is a number of the row: where there is a date, that says when.
+        if parts and (key == survey.keys[table] or not dated or parts[0].kind in _TIME_KINDS):
+            return parts[0].name
+    return ranked[0][2] if ranked else None
+
+
+def tells_apart(survey: Survey, table: str, columns: tuple[str, ...]) -> bool:
+    """Whether these columns together are a key, or unique: no two rows have the same."""
+    return any(set(columns) == set(key) for key in (survey.keys[table], *survey.table(table).uniques))
+
+
+def _orders(survey: Survey, table: str, column: ReflectedColumn) -> bool:
+    if column.kind in ("date", "datetime"):
+        return True
+    if column.kind in ("integer", "number"):
+        return is_position(column.name) or (_goes_on(survey, table, column.name) and _is_number(survey, column))
+    return column.kind in ("unknown", "string") and (is_position(column.name) or is_time(column.name))
+
+
+def _goes_on(survey: Survey, table: str, name: str) -> bool:
+    """A number that grows from row to row: time that has passed, a year, a round of a survey, a grade of a pupil, an age."""
+    if is_grade(name):
+        return is_at_school((table, *(link.target for link in survey.links_of(table))))
+    # An age that stands above too is the one that somebody had once.
+    above = [held for link in survey.links_of(table) if (held := survey.reflection.table(link.target)) is not None]
+    aged = _is_own_age(name) and not is_being(table) and all(held.column(name) is None for held in above)
+    # A time alone: a `prothrombin_time` is a value.
+    return is_elapsed(name) or is_round(name) or aged or words(name) in (("time",), ("t",))
+
+
+def _is_own_age(name: str) -> bool:
+    """`age`, `age_at_visit`; a `donor_age` is somebody else's."""
+    return is_age(name) and words(name)[:1] == ("age",)
+
+
+def _is_number(survey: Survey, column: ReflectedColumn) -> bool:
+    """No id, code or flag by its name, and no list of values."""
+    return not is_birth(column.name) and draft_column(column, survey.facts).fields["type"] in ("integer", "number")
+
+
+def _is_fact(table: str, column: ReflectedColumn) -> bool:
+    """A birth or a death of whoever the row is about, unless these are what the table is a list of."""
+    return (is_birth(column.name) and not is_birth(table)) or (is_death(column.name) and not is_death(table))
+
+
+def _may_order(survey: Survey, table: str, column: ReflectedColumn) -> bool:
+    """An end orders rows where every row has one (a list of discharges); where nobody tells, if rows have not even an id."""
+    if not is_end(column.name):
+        return True
+    return not column.nullable if survey.tells_nullability else not survey.keys[table]
+
+
+def _rank(column: ReflectedColumn) -> tuple[int, bool, bool, bool]:
+    """Smaller is better: what happened before its number, its number before when it ended or was stored; then what is never NULL,
+    what says that it begins something, and the finer of two."""
+    folded = column.name.casefold()
+    time = column.kind in _TIME_KINDS or is_time(column.name)
+    stored = any(word.startswith(_STORED) for word in words(column.name))
+    group = 4 if _is_own_age(column.name) else 3 if is_end(column.name) else 2 if stored else 0 if time else 1
+    # A date next to a moment is the coarser of the two, and orders fewer rows; so is a year beside days.
+    coarse = column.kind == "date" or folded.endswith("date") or is_round(column.name) or is_grade(column.name)
+    return group, column.nullable, not any(word in folded for word in _STARTS), coarse

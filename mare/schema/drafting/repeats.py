@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from .drafted import Entry, FieldValue, review
 from .families import Family
-from .ordering import order_column
-from .people import is_being, is_birth
-from .relationships import Relationship
+from .people import NAMES, is_being, is_birth
+from .relationships import Relationship, order_column
 from .survey import Survey
-from .texts import NAMES
 from .words import as_set, is_age, singular, stem, words
 
 _TRAITS = as_set(
@@ -30,7 +28,7 @@ _COUNTS = frozenset(("n", "num", "count", "number"))
 def with_repeats(survey: Survey, table: str, entry: Entry, family: Family | None, relationship: Relationship | None) -> Entry:
     """The same column, with what its name tells of other rows."""
     if family is not None and relationship is not None and relationship.max_rows > 1:
-        if relationship.type != "associative" and entry.name not in survey.keys[table]:
+        if entry.name not in survey.keys[table]:
             entry = _fact(survey, table, entry, family, relationship)
         if relationship.type == "sequential":
             entry = _running(survey, table, entry)

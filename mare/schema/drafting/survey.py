@@ -1,20 +1,60 @@
 """`Survey`: a reflection with its keys and links, declared by the catalogue or read from names. The first step of a draft.
 
 A folder of files declares neither keys nor foreign keys: there a column that is called as another table's key
-is taken for a link to it, and the draft says so.
+is taken for a link to it, and the draft says so. Dates that a database stores as text (SQLite has no other way) are read as dates
+by their names, in the form that ISO 8601 gives them: as texts they would be ordered as texts, and learned as lists of words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
+from .drafted import PublicFacts
 from .keys import BARE, Repeats, guess_keys, referred_to, without_prefix
-from .public_facts import PublicFacts
-from .text_dates import Formats, read_text_dates
+from .people import is_birth
 from .words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
+
+DAY, PLAIN_DAY, MOMENT = "%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S"
+_DAYS = ("date", "dob", "dod", "birthday", "birthdate")
+_MOMENTS = ("datetime", "timestamp", "dttm", "at")
+
+Formats = Mapping[tuple[str, str], str]
+"""Table and column → how its dates are written."""
+
+
+def read_text_dates(reflection: Reflection) -> tuple[Reflection, Formats]:
+    """The same tables, with dates where the names of text columns say so, and how they are taken to be written."""
+    formats: dict[tuple[str, str], str] = {}
+    tables = []
+    for table in reflection:
+        columns = []
+        for column in table.columns:
+            kind = _kind(column)
+            if kind is not None:
+                short = column.max_length is not None and column.max_length < 10
+                formats[table.name, column.name] = MOMENT if kind == "datetime" else PLAIN_DAY if short else DAY
+                column = replace(column, kind=kind)
+            columns.append(column)
+        tables.append(replace(table, columns=tuple(columns)))
+    return replace(reflection, tables=tuple(tables)), formats
+
+
+def _kind(column: ReflectedColumn) -> Literal["date", "datetime"] | None:
+    parts = words(column.name)
+    if column.kind != "string" or column.values is not None or not parts:
+        return None
+    if column.max_length is not None and column.max_length < 8:
+        return None
+    # `start_time` may be a time of day; `charttime` and `created_at` are moments.
+    if parts[-1] in _MOMENTS or (len(parts[-1]) > 4 and parts[-1].endswith("time")):
+        return "datetime" if column.max_length is None or column.max_length >= 19 else None
+    named = parts[-1] in _DAYS or parts[-1].endswith(("date", "datum")) or parts[0] in ("date", "fecha")
+    # `data` and `dato` are dates in some languages and anything in others; of a birth they are dates.
+    return "date" if named or (is_birth(column.name) and (parts[0] == "data" or parts[-1].endswith("dato"))) else None
 
 
 @dataclass(frozen=True)
@@ -68,6 +108,10 @@ class Survey:
     def links_to(self, table: str) -> Iterator[Link]:
         """Who points to this table."""
         return (link for link in self.links if link.target == table)
+
+    def may_be_null(self, link: Link) -> bool:
+        """Whether the columns of the link may, as far as they say."""
+        return _nullable(self.table(link.table), link.columns, self.keys)
 
     def with_links(self, links: tuple[Link, ...]) -> Survey:
         return replace(self, links=links)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .column_types import draft_pool_column
-from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review
+from mare.schema.reflection import ReflectedColumn
+
+from .column_types import draft_column, draft_key_part, draft_pool_column
+from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
-from .people import names_person, personal_traits
-from .relationships import KEYS, Relationship, guess_relationship
+from .people import fake_kind, is_free_text, names_person, personal_traits
+from .relationships import Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
+from .repeats import with_repeats
 from .survey import Link, Survey
-from .table_columns import draft_columns, free_columns, key_columns, left_out_columns, linked_columns, spelled
-from .texts import fake_kind, is_free_text
-from .words import id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary
+from .time_order import after_above, days_that_never_come, endures, main_interval, relative_times, start_of
+from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary
 
 LARGE = 500
 """More rows of one entity than this are capped: caps multiply down the tree, and the noise with them."""
@@ -25,12 +27,12 @@ def draft_member(
 ) -> tuple[DraftedTable, int]:
     """The entity or a table below it, and how many of its rows an entity may have by the caps so far."""
     if family.parent is None:
-        references = draft_references(survey, table, family, roles, None, None)
+        references = draft_references(survey, table, family, roles, None)
         drafted = _table(survey, table, "entity", draft_columns(survey, table, roles, None, None), references)
         return replace(drafted, rows=survey.facts.entities), 1
     relationship = guess_relationship(survey, table, family, roles)
     order = relationship.order_by[0] if relationship.order_by else None
-    references = draft_references(survey, table, family, roles, order, relationship.via)
+    references = draft_references(survey, table, family, roles, order)
     columns = draft_columns(survey, table, roles, family, relationship)
     rows = rows_above * relationship.max_rows
     parent = _parent(survey, table, entity, family, relationship, rows)
@@ -39,7 +41,7 @@ def draft_member(
 
 def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[str, RoleGuess]) -> DraftedTable:
     """A table that is not below the entity."""
-    references = draft_references(survey, table, None, roles, None, None)
+    references = draft_references(survey, table, None, roles, None)
     if guess.role == "public":
         return _public(survey, table, guess, roles, references)
     if guess.role == "pool":
@@ -117,12 +119,6 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
         fields["order_by"] = relationship.order_by if len(relationship.order_by) > 1 else relationship.order_by[0]
     if relationship.history_by:
         fields["history_by"] = (relationship.history_by,)
-    if relationship.via is not None:
-        via = relationship.via
-        fields |= {"via": via.target, "column_via": via.columns if len(via.columns) > 1 else via.columns[0]}
-        if derived := _derived(survey, table):
-            fields["derived"] = derived
-        fields["vocabulary"] = {"select": KEYS}
     fields["max_rows"] = relationship.max_rows
     notes = [Note(relationship.why)] if relationship.why else []
     if relationship.max_rows > 1:
@@ -146,16 +142,7 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
     return Entry(
         "parent",
         fields,
-        (*notes, *relationship.notes, *family.notes, *guessed(link), *(guessed(relationship.via) if relationship.via else ())),
-    )
-
-
-def _derived(survey: Survey, table: str) -> tuple[str, ...]:
-    """Numbers in an associative table belong to the public key: the dose to the drug."""
-    return tuple(
-        c.name
-        for c in free_columns(survey, table)
-        if c.kind in ("integer", "number") and not is_position(c.name) and c.name not in survey.keys[table]
+        (*notes, *relationship.notes, *family.notes, *guessed(link)),
     )
 
 
@@ -199,3 +186,179 @@ def _public(
 def _uses(reference: Entry, columns: tuple[str, ...]) -> bool:
     own = reference.fields.get("columns", (reference.name,))
     return bool(set(own if isinstance(own, tuple) else (str(own),)) & set(columns))
+
+
+_UNMODELLED = ("binary", "json", "other")
+
+
+def left_out_columns(survey: Survey, table: str) -> list[ReflectedColumn]:
+    """Columns that the database computes itself, or that no model can read; keys and links are neither."""
+    used = {*survey.keys[table], *linked_columns(survey, table)}
+    return [c for c in survey.table(table).columns if (c.generated or c.kind in _UNMODELLED) and c.name not in used]
+
+
+def linked_columns(survey: Survey, table: str) -> set[str]:
+    return {name for link in survey.links_of(table) for name in link.columns}
+
+
+def free_columns(survey: Survey, table: str) -> list[ReflectedColumn]:
+    """Columns that are neither a single key, nor a foreign key, nor left out."""
+    taken = linked_columns(survey, table) | {column.name for column in left_out_columns(survey, table)}
+    key = survey.keys[table]
+    return [column for column in survey.table(table).columns if column.name not in taken and (column.name,) != key]
+
+
+def key_columns(survey: Survey, table: str) -> tuple[Entry, ...]:
+    key = survey.keys[table]
+    column = survey.table(table).column(key[0]) if len(key) == 1 else None
+    entry = draft_key_part(column) if column is not None and column.name not in linked_columns(survey, table) else None
+    return (entry,) if entry is not None else ()
+
+
+def draft_columns(
+    survey: Survey, table: str, roles: Mapping[str, RoleGuess], family: Family | None, relationship: Relationship | None
+) -> tuple[Entry, ...]:
+    order = relationship.order_by[0] if relationship and relationship.order_by else None
+    times = _times(survey, table, family, order)
+    item = item_column(survey, table) if relationship is not None else None
+    described = survey.table(table)
+    alone = {names[0] for names in described.uniques if len(names) == 1}
+    entries = []
+    for column in free_columns(survey, table):
+        if relationship is not None and is_position(column.name) and column.kind == "integer":
+            entry = _position(column, survey.keys[table], order)
+        else:
+            entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
+        if column.name == item and entry.fields["type"] == "identifier":
+            entry = Entry(entry.name, {"type": "category", "learn": True, **({"nullable": True} if column.nullable else {})})
+        if column.name in times:
+            entry = _tied(entry, *times[column.name])
+        told_apart = column.name == order or any(column.name in names for names in (survey.keys[table], *described.uniques))
+        if (
+            endures(table, column, family.depth if family else 0)
+            and not told_apart
+            and entry.fields.keys() & {"after", "learn", "min"}
+        ):
+            entry = entry.with_fields({"specials": days_that_never_come(column, survey.facts)})
+        if not survey.tells_nullability and (column.name == order or column.name in survey.keys[table]):
+            # Everything may be NULL in such a source; what orders rows or tells them apart hardly is.
+            entry = entry.without("nullable")
+        entries.append(entry)
+    entries = [_suggested(survey, table, entry, roles) for entry in entries]
+    entries = [_during(survey, entry, family, order) for entry in entries]
+    entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
+    return (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in entries))
+
+
+def spelled(survey: Survey, table: str, entry: Entry) -> Entry:
+    """How a date is written that is stored as text."""
+    written = survey.formats.get((table, entry.name))
+    if written is None or entry.fields["type"] not in ("date", "datetime"):
+        return entry
+    note = review("a date stored as text, by its name: written in this form?", "texts")
+    return entry.with_fields({"format": written, **written_days(entry, written)}).with_notes(note)
+
+
+def _times(
+    survey: Survey, table: str, family: Family | None, order: str | None
+) -> dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]:
+    parent = family.parent if family is not None else None
+    if family is None or parent is None:
+        return relative_times(survey.table(table), order, 0, survey.facts)
+    # No two rows may be equal where the order alone tells them apart: two vaccines are given on one day.
+    strict = order is not None and tells_apart(survey, table, (*parent.columns, order))
+    above = _time_above(survey, family, table)
+    times = relative_times(survey.table(table), order, family.depth, survey.facts, above, strict)
+    if order is not None and counts_visits(order):
+        # Numbered by the source: their dates go on with the numbers.
+        day = order_column(survey, table, (*parent.columns, order))
+        dated = relative_times(survey.table(table), day, family.depth, survey.facts, above) if day is not None else {}
+        if day is not None and day not in times and day in dated:
+            times[day] = dated[day]
+    first = order_column(survey, table, parent.columns) if order is None else None
+    if above is not None and first is not None and first not in times:
+        times[first] = after_above(above, survey.facts)
+    return times
+
+
+def _time_above(survey: Survey, family: Family, below: str) -> str | None:
+    """What the first row of a sequence follows, as an anchor: where the parent begins, or the nearest above that has a time."""
+    for steps, name in enumerate(family.ancestors):
+        table = survey.reflection.table(name)
+        if table is None:  # an entity by column
+            continue
+        # A person has no order column: what of theirs a first visit follows is their birth, or the beginning of their record.
+        order = order_column(survey, name, ()) if family.depth - steps > 1 else None
+        if (start := start_of(table, order, survey.tells_nullability, below)) is not None:
+            return f"{'parent' if steps == 0 else name}.{start}"
+    return None
+
+
+def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None) -> Entry:
+    sure = column.name in key or column.name == order
+    notes = (
+        () if sure else (review("taken for the row's number within its parent; does it count anew? within: […]", "positions"),)
+    )
+    return Entry(column.name, {"type": "position"}, notes)
+
+
+def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...]) -> Entry:
+    """Tie a time to another. What is a gap of known length from its anchor has nothing left to learn."""
+    if entry.fields["type"] not in ("date", "datetime", "integer", "number"):
+        if entry.fields["type"] == "position":
+            return entry
+        return entry.with_notes(Note(f"probably after: {fields['after']}"))
+    if "determined" in fields:
+        may_be_missing = {"nullable": True} if "nullable" in entry.fields else {}
+        return Entry(entry.name, {"type": entry.fields["type"], **fields, **may_be_missing}, notes)
+    kept = dict(entry.fields)
+    nullable = kept.pop("nullable", None)
+    learned = kept.pop("learn", None)
+    kept |= fields
+    if learned and "within" not in fields:
+        kept["learn"] = True
+    if nullable:
+        kept["nullable"] = True
+    said = [note for note in entry.notes if not any(note.text in other.text for other in notes)]
+    return Entry(entry.name, kept, (*said, *notes))
+
+
+def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, RoleGuess]) -> Entry:
+    """What another column of the row says about this one."""
+    described = survey.table(table)
+    if entry.name in value_columns(survey, table) and entry.fields["type"] in ("integer", "number"):
+        item = item_column(survey, table)
+        if item is not None and "learn" in entry.fields:
+            note = review(f"its scale depends on {item}; ranges: {{…}} declares some of them", "ranges")
+            return entry.with_fields({"by": item}).with_notes(note)
+    if entry.fields["type"] in ("text", "category", "integer", "number") and "values" not in entry.fields:
+        for link in survey.links_of(table):
+            target = survey.reflection.table(link.target) if roles[link.target].role == "public" else None
+            source = target.column(entry.name) if target is not None else None
+            if len(link.columns) == 1 and source is not None and source.name not in survey.keys[link.target]:
+                lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
+                note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}", "worked out")
+                return Entry(entry.name, entry.fields, (note,))
+    names = {column.name.casefold() for column in described.columns}
+    if entry.fields["type"] == "identifier" and entry.name not in survey.keys[table]:
+        shared = [t.name for t in survey.reflection if t.name != table and t.column(entry.name) is not None]
+        if not shared:
+            return entry
+        return entry.with_notes(Note(f"also in {', '.join(shared[:4])}: does one of them own it?"))
+    if entry.name.casefold() == "bmi" and {"weight", "height"} <= names:
+        return entry.with_notes(
+            review('worked out from weight and height? determined: {expression: "weight / (height / 100) ** 2"}', "worked out")
+        )
+    return entry
+
+
+def _during(survey: Survey, entry: Entry, family: Family | None, order: str | None) -> Entry:
+    """The time of a child within its parent's interval: a suggestion, since labs may precede the admission."""
+    if family is None or family.parent is None or entry.name != order or entry.fields["type"] not in ("date", "datetime"):
+        return entry
+    if survey.reflection.table(family.parent.target) is None:
+        return entry
+    interval = main_interval(survey.table(family.parent.target))
+    if interval is None:
+        return entry
+    return entry.with_notes(Note(f"never outside {family.parent.target}? during: [parent.{interval[0]}, parent.{interval[1]}]"))

@@ -1,19 +1,22 @@
-"""Which times follow which, so that order holds by construction: ends after starts, each row after the one before."""
+"""Which times follow which, so that order holds by construction: ends after starts, each row after the one before; and the dates
+of one row in the order that everybody knows from their names: a birth, what begins, what ends, a death.
+
+One moment in two columns (`visit_start_date` beside `visit_start_datetime`) would contradict itself were both drawn. So one of
+them is drawn, and the other follows from it (`twins`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .bounds import MADE_UP, sequence_bounds
-from .drafted import Fields, FieldValue, Note, review
+from .drafted import Fields, FieldValue, Note, PublicFacts, review
 from .people import is_birth, is_death
-from .public_facts import PublicFacts
-from .row_dates import begins_record, earlier_in_row, follows_diagnosis, is_diagnosis, is_exit, is_year
-from .twins import twins
-from .words import is_beside_calendar, is_time, words
+from .words import is_before_calendar, is_beside_calendar, is_end, is_open_end, is_time, words
 
 _PAIRS = (
     ("start", "end"), ("start", "stop"), ("start", "finish"), ("begin", "end"), ("admit", "disch"), ("admit", "discharge"),
@@ -26,6 +29,15 @@ _LASTING = (
     "treatment", "therap", "marriage", "residen", "job", "insur", "study", "trial",
 )  # fmt: skip
 """Words of what goes on for years."""
+_STAYS = (
+    "visit", "encounter", "admission", "stay", "icustay", "edstay", "hospital", "appointment", "session", "shift", "trip",
+    "rental",
+)  # fmt: skip
+"""Words of what is over within days."""
+_NEVER = ("9999-12-31", "9999-01-01", "2999-12-31", "2099-12-31")
+"""Days that databases write for an end that there is not: whoever keeps them knows that they never come."""
+_FUTURE = 10
+"""Years that a date beside the calendar may lie after it."""
 _MOVES = ("transfer", "movement", "bed", "ward")
 
 
@@ -93,8 +105,8 @@ def start_of(table: ReflectedTable, order: str | None, tells_nullability: bool, 
     record of them begins with. Never NULL."""
     known = [column for column in table.columns if not (column.nullable and tells_nullability)]
     moments = [column.name for column in known if column.kind in ("date", "datetime")]
-    fell_ill = [name for name in moments if is_diagnosis(name) and follows_diagnosis(below)]
-    births = fell_ill or [name for name in moments if is_birth(name)]
+    began = [name for name in moments if (is_diagnosis(name) and follows_diagnosis(below)) or is_hiring(name)]
+    births = began or [name for name in moments if is_birth(name)]
     interval = main_interval(table, order)
     starts = births or [name for name in (interval[0] if interval else None, order) if name in moments]
     starts = starts or [name for name in moments if begins_record(name)]
@@ -118,14 +130,16 @@ def _after(
     fields: dict[str, FieldValue] = {"after": start}
     if not numeric:
         life = is_birth(start)
-        future = is_beside_calendar(end)
-        long = any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
-        near = _longest_gap(facts, 1) if long else "365d" if depth <= 2 else "30d"
-        fields["within"] = "120y" if life else "10y" if future else _longest_life(facts) if lasting else near
-        if future:
+        beside = is_beside_calendar(end)
+        future = _FUTURE if beside and not is_before_calendar(end) else 0
+        lasting |= any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
+        lasting |= column is not None and endures(table.name, column, depth)
+        near = f"{future}y" if future else "365d" if depth <= 2 else "30d"
+        fields["within"] = "120y" if life else _longest_life(facts, future) if lasting else near
+        if beside:
             last = facts.calendar[1]
-            fields["max"] = date(last.year + 10, last.month, min(last.day, 28))
-        if future and life:
+            fields["max"] = date(last.year + future, last.month, min(last.day, 28)) if future else last
+        if beside and life:
             fields["min"] = facts.births[0]
         if not life and column is not None and column.kind == "datetime":
             fields["scale"] = "log"
@@ -195,10 +209,23 @@ def _longest_gap(facts: PublicFacts, depth: int) -> str:
     return f"{years}y" if depth <= 1 else "365d"
 
 
-def _longest_life(facts: PublicFacts) -> str:
-    """From one date of a person to another: as long as the data goes, up to a life."""
+def _longest_life(facts: PublicFacts, more: int = 0) -> str:
+    """From one date of a person to another: as long as the data goes, and so many years ``more``, up to a life."""
     first, last = facts.calendar
-    return f"{min(120, (last - first).days // 365 + 1)}y"
+    return f"{min(120, (last - first).days // 365 + 1 + more)}y"
+
+
+def endures(table: str, column: ReflectedColumn, depth: int) -> bool:
+    """Whether an end may be as far from its start as the data is long: a contract; not a stay, nor what is timed within one."""
+    stays = any(word.startswith(_STAYS) for word in (*words(table), *words(column.name)))
+    return is_open_end(column.name) and not stays and (column.kind == "date" or (column.kind == "datetime" and depth <= 1))
+
+
+def days_that_never_come(column: ReflectedColumn, facts: PublicFacts) -> tuple[str, ...]:
+    """What stands for an end that there is not, beyond all days that the column may hold."""
+    last = facts.calendar[1].year + _FUTURE
+    never = tuple(day for day in _NEVER if date.fromisoformat(day).year > last)
+    return (*never, f"{_NEVER[0]} 23:59:59") if column.kind == "datetime" else never
 
 
 def _follows(start: ReflectedColumn, end: ReflectedColumn) -> bool:
@@ -225,3 +252,156 @@ def _moments(table: ReflectedTable) -> list[ReflectedColumn]:
 
 def _is_moment(column: ReflectedColumn) -> bool:
     return column.kind in ("date", "datetime") or (column.kind == "unknown" and is_time(column.name))
+
+
+_FINE = ("datetime", "timestamp", "time", "dttm", "dtm")
+_COARSE = "date"
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A column that says again what ``of`` says, as a date of it or as a moment of that day."""
+
+    name: str
+    of: str
+    fields: Fields
+
+    @property
+    def is_day(self) -> bool:
+        """Whether it is the day of the other one, and nothing is drawn for it."""
+        return "determined" in self.fields
+
+
+def twins(table: ReflectedTable) -> dict[str, Twin]:
+    """The columns that follow from another, by name."""
+    moments = [column for column in table.columns if column.kind in ("date", "datetime") and not column.generated]
+    fine = {stem: column for column in moments if (stem := _stem(column.name, _FINE)) is not None}
+    found = {}
+    for day in moments:
+        moment = fine.get(_stem(day.name, (_COARSE,)) or "")
+        if moment is not None and moment.name != day.name:
+            twin = _twin(day, moment)
+            found[twin.name] = twin
+    return found
+
+
+def _twin(day: ReflectedColumn, moment: ReflectedColumn) -> Twin:
+    if moment.nullable and not day.nullable:
+        # OMOP asks for the date and not for the time: the day is always there, and where the time is, it lies in that day.
+        return Twin(moment.name, day.name, {"after": day.name, "within": "86399s"})
+    return Twin(day.name, moment.name, {"determined": {"part": {"of": moment.name, "unit": "date"}}})
+
+
+def _stem(name: str, endings: tuple[str, ...]) -> str | None:
+    """The name without what says how exact it is; None where it does not say."""
+    joined = "".join(words(name))
+    ending = next((word for word in endings if joined.endswith(word) and len(joined) > len(word)), None)
+    return joined.removesuffix(ending) if ending is not None else None
+
+
+_LATER = (
+    "return", "end", "stop", "finish", "clos", "due", "expir", "ship", "deliver", "paid", "pay", "settl", "resol", "disch",
+    "complet", "approv", "cancel", "terminat", "until", "store", "verif", "receiv", "answer", "respon", "arriv", "releas",
+    "decid", "decision", "require", "dropoff", "checkout", "thru", "left", "leav", "withdraw", "planned", "schedul", "next",
+)  # fmt: skip
+"""Words of what happens to a thing once it has begun: nothing comes back before it was lent."""
+_STAGES = (("ship", "dispatch", "sent"), ("deliver", "receiv", "arriv"), ("return", "refund"))
+_BEGINNINGS = (
+    "diagnos", "enrol", "regist", "inclu", "consent", "index", "baseline", "entry", "entered", "admit", "admission", "start",
+    "onset", "began", "begin", "created", "referr", "random", "since", "joined", "signup", "sign_up", "opened", "opening",
+    "aufnahme", "eintritt", "einschluss", "anmeld", "eroffn", "entree", "inscri", "ouvert", "ingres", "inicio", "inizio",
+    "apertura", "iscri", "entrada", "abertura", "ricovero", "opname", "inschrijv", "indlag", "innleg", "inskriv", "przyjec",
+)  # fmt: skip
+"""Words of a person's dates that what happens to them hardly precedes."""
+_FIRST = ("first", "debut", "hire", "erst", "premier", "primer", "primo", "prima", "eerste")
+"""Words of what precedes the last of its kind, and not everything else."""
+_STORED = ("updat", "modif")
+_DISEASE = (
+    "treat", "therap", "chemo", "radiother", "radiat", "regimen", "relaps", "recurr", "remission", "progression", "metasta",
+    "behandl", "traitement", "tratam", "trattam",
+)  # fmt: skip
+"""Words of rows that tell what is done about a disease, or what it does."""
+
+
+def earlier_in_row(moments: Sequence[ReflectedColumn], column: ReflectedColumn, order: str | None) -> str | None:
+    """The date of the same row that ``column`` is never before. ``order``: when the row itself happens, where it has an order."""
+    if is_birth(column.name):
+        return None
+    others = [other for other in moments if other.name != column.name and is_year(other) == is_year(column)]
+    others = [other for other in others if is_year(other) or {other.kind, column.kind} <= _DAYS]
+    births = [other.name for other in others if is_birth(other.name)]
+    first = births[0] if births else None
+    if is_late(column.name):
+        begins = [name for name in (_nearest_beginning(moments, others, column), first) if name is not None]
+        starts = [o.name for o in others if o.name == order and not is_late(o.name) and not is_birth(o.name)]
+        return next((name for name in (_stage_before(others, column), *starts, *begins) if name is not None), None)
+    if "diagnos" in _joined(column.name):
+        first = next((other.name for other in others if "onset" in _joined(other.name)), first)
+    return first
+
+
+def is_year(column: ReflectedColumn) -> bool:
+    """A year of the calendar, kept as a number: `birth_year`, `death_year`."""
+    return column.kind == "integer" and "year" in words(column.name)
+
+
+def is_late(name: str) -> bool:
+    """What comes once something has begun: its end, what is due, a death."""
+    return any(word.startswith(_LATER) for word in words(name)) or is_end(name) or is_death(name)
+
+
+def begins_record(name: str) -> bool:
+    """Whether a person's date is one that a record of them begins with: `enrolled`, not `enrolment_end`."""
+    late = is_end(name) or is_death(name) or any(word.startswith(_STORED) for word in words(name))
+    return not late and (words(name) == ("date",) or any(word in _joined(name) for word in _BEGINNINGS))
+
+
+def follows_diagnosis(table: str) -> bool:
+    """Rows that nobody has before they fell ill: treatments, relapses."""
+    return any(word.startswith(_DISEASE) for word in words(table))
+
+
+def is_exit(name: str) -> bool:
+    """When somebody is no longer followed up, which for many is when they die: `exit_date`, not a date that is due."""
+    return is_end(name) and not is_death(name) and not is_beside_calendar(name)
+
+
+def is_hiring(name: str) -> bool:
+    return any(word.startswith(("hire", "hiring")) for word in words(name))
+
+
+def is_diagnosis(name: str) -> bool:
+    return "diagnos" in _joined(name)
+
+
+_DAYS = {"date", "datetime"}
+
+
+def _nearest_beginning(
+    moments: Sequence[ReflectedColumn], others: Sequence[ReflectedColumn], column: ReflectedColumn
+) -> str | None:
+    """Of several, the last that stands before the column, where people write what belongs together."""
+    begins = [other.name for other in others if _begins(other.name) and not is_birth(other.name)]
+    names = [moment.name for moment in moments]
+    before = [name for name in begins if names.index(name) < names.index(column.name)]
+    return before[-1] if before else begins[0] if begins else None
+
+
+def _begins(name: str) -> bool:
+    return begins_record(name) or (not is_late(name) and any(word.startswith(_FIRST) for word in words(name)))
+
+
+def _stage_before(others: Sequence[ReflectedColumn], column: ReflectedColumn) -> str | None:
+    """Of a thing that goes through stages, the column of the one before: nothing is delivered before it was shipped."""
+    stage = _stage(column.name)
+    earlier = [(_stage(other.name), other.name) for other in others if other.kind == column.kind]
+    before = [(at, name) for at, name in earlier if 0 <= at < stage]
+    return max(before)[1] if before else None
+
+
+def _stage(name: str) -> int:
+    return next((at for at, stage in enumerate(_STAGES) if any(part.startswith(stage) for part in words(name))), -1)
+
+
+def _joined(name: str) -> str:
+    return "_".join(words(name))

@@ -210,13 +210,19 @@ def is_time(column: str) -> bool:
 
 def is_beside_calendar(column: str) -> bool:
     """A date that may well lie before or after what the data is about: when a row was stored, until when something holds."""
-    return any(word.startswith(_BESIDE) for word in words(column))
+    return is_before_calendar(column) or any(word.startswith(_BESIDE) for word in words(column))
 
 
 _BESIDE = (
     "updat", "modif", "load", "insert", "etl", "extract", "import", "expir", "valid", "due", "schedul", "plan", "matur", "until",
-    "hire", "hiring", "founded", "since", "thru", "require", "next", "deadline",
+    "thru", "require", "next", "deadline",
 )  # fmt: skip
+_BEFORE = ("hire", "hiring", "founded", "since")
+
+
+def is_before_calendar(column: str) -> bool:
+    """A date that may well lie before what the data is about, and hardly after it: when somebody was hired."""
+    return any(word.startswith(_BEFORE) for word in words(column))
 
 
 def is_end(column: str) -> bool:
@@ -231,6 +237,22 @@ _ENDS = re.compile(
     r"|.*(entlass|austritt|kuendig|kundig|rueckgabe|ruckgabe|sortie|retour|salida|cierre|egreso|devol|uscita|dimission).*"
     r"|.*(chiusura|restituz|einde|ontslag|utskriv|udskriv|saida).*"
 )
+_OVER_SOON = (
+    "out", "disch", "checkout", "due", "return", "complet", "cancel", "last", "final", "letzt", "dernier", "ultim", "laatst",
+    "entlass", "rueckgabe", "ruckgabe", "sortie", "retour", "salida", "egreso", "devol", "uscita", "dimission", "restituz",
+    "ontslag", "utskriv", "udskriv", "saida",
+)  # fmt: skip
+"""Words of ends that come, and soon: somebody is discharged, a thing is given back."""
+_UNTIL = as_set("to til till bis through")
+
+
+def is_open_end(column: str) -> bool:
+    """Until when something holds, which may be for ever: `to_date`, `valid_until`, the end of a contract."""
+    parts = words(column)
+    ends = is_end(column) or bool(_UNTIL & set(parts))
+    return ends and not any(word.startswith((*_OVER_SOON, *_NO_ENDS)) for word in parts)
+
+
 _NO_ENDS = ("start", "begin", "from", "von", "debut", "inicio", "inizio", "updat", "modif")
 
 

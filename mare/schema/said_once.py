@@ -1,22 +1,43 @@
-"""`Reading`: how a source writes values, said once for a table or for the whole file.
+"""What is said once for the whole file or for a table: between which days everything happens (`Calendar`), and how the source
+writes values (`Reading`).
 
 It stands in each column that it holds for as soon as the schema is built, beside what the column says itself: nobody else knows
-of it.
+of it. Bounds that a column has, of its own or from the calendar, also say where a sequence begins that does not say it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import date
 from itertools import pairwise
 from typing import Literal
 
 from pydantic import model_validator
 
 from .columns.written import Case, canonical
+from .moments import Day
+from .relative import PREVIOUS_ROW
 from .strict import Names, Strict, Value
 
 _CLOCK = frozenset("HIMSpfXTRc")
 _DAY = frozenset("dmYyjbBxDFc")
+
+
+class Calendar(Strict):
+    """Between which days everything happens that is recorded: a date or moment that says nothing else lies between them."""
+
+    min: Day | None = None
+    """The first day."""
+    max: Day | None = None
+    """The last day: the end of the data. Sequences end here."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Calendar:
+        if self.min is None and self.max is None:
+            raise ValueError("say min, max or both")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min} is after max {self.max}")
+        return self
 
 
 class Reading(Strict):
@@ -47,30 +68,70 @@ class Reading(Strict):
 Fields = Mapping[object, object]
 
 
-def with_readings(written: object) -> object:
-    """What was written, with its `reading` in each column. What is no schema stays as it is."""
+def said_in_columns(written: object) -> object:
+    """What was written, with the calendar's bounds and the `reading` in each column. What is no schema stays as it is."""
     if not isinstance(written, dict) or not isinstance(written.get("tables"), dict):
         return written
+    days = {side: _day(day) for side, day in _fields(written.get("calendar")).items() if side in ("min", "max")}
+    ends = {str(side): day for side, day in days.items() if day is not None}
     whole = _fields(written.get("reading"))
-    return {**written, "tables": {name: _table(table, whole) for name, table in written["tables"].items()}}
+    return {**written, "tables": {name: _table(table, ends, whole) for name, table in written["tables"].items()}}
 
 
-def _table(table: object, whole: Fields) -> object:
+def _table(table: object, ends: Mapping[str, date], whole: Fields) -> object:
     if not isinstance(table, dict) or not isinstance(table.get("columns"), dict) or table.get("public") or table.get("ignore"):
         return table
     own = _fields(table.get("reading"))
     reading = {**_without_form(whole, own), **own}
-    return {**table, "columns": {name: _column(column, reading) for name, column in table["columns"].items()}}
+    return {**table, "columns": {name: _column(column, ends, reading) for name, column in table["columns"].items()}}
 
 
-def _column(column: object, reading: Fields) -> object:
+def _column(column: object, ends: Mapping[str, date], reading: Fields) -> object:
     if not isinstance(column, dict) or column.get("determined") is not None:
         return column
+    column = _bounded(column, ends)
     fill = _FILLS.get(str(column.get("type")))
     if fill is None:
         return column
-    said = {name: value for name, value in fill(column, reading).items() if value and name not in column}
+    said: dict[object, object] = {name: value for name, value in fill(column, reading).items() if value and name not in column}
     return {**column, **said}
+
+
+def _bounded(column: dict[object, object], ends: Mapping[str, date]) -> dict[object, object]:
+    during = column.get("during")
+    start = during[0] if isinstance(during, list) and during else column.get("after")
+    if column.get("type") in ("integer", "number"):
+        return _begun(column, start)
+    if column.get("type") not in ("date", "datetime"):
+        return column
+    anchored = start is not None or column.get("before") is not None
+    if column.get("learn") and not anchored:
+        return column  # its own bounds are asked for: a date of birth is no event
+    bounds = dict[object, object]()
+    low, high = _day(column.get("min")), _day(column.get("max"))
+    moment = column["type"] == "datetime"
+    if column.get("min") is None and "min" in ends and (high is None or ends["min"] <= high):
+        bounds["min"] = f"{ends['min']} 00:00:00" if moment else ends["min"].isoformat()
+    if column.get("max") is None and "max" in ends and (low is None or ends["max"] >= low):
+        # The last day counts as a whole.
+        bounds["max"] = f"{ends['max']} 23:59:59" if moment else ends["max"].isoformat()
+    return _begun({**column, **bounds}, start)
+
+
+def _begun(column: dict[object, object], start: object) -> dict[object, object]:
+    """A sequence that does not say how it begins begins between its own bounds."""
+    follows = isinstance(start, str) and start.startswith(f"{PREVIOUS_ROW}.")
+    if not follows or column.get("first") is not None or column.get("min") is None or column.get("max") is None:
+        return column
+    return {**column, "first": {"min": column["min"], "max": column["max"]}}
+
+
+def _day(value: object) -> date | None:
+    """The day of a date or moment as YAML has it; None where it is neither."""
+    try:
+        return date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return None
 
 
 def _number(column: Fields, reading: Fields) -> dict[str, object]:

@@ -1,16 +1,61 @@
-"""What is generated before what. Some table has to be made first: a cycle is refused by name, with the references that could
+"""Names: one thing has one name, and no two differ in case alone (databases would not tell them apart).
+
+And what is generated before what. Some table has to be made first: a cycle is refused by name, with the references that could
 break it. And a table `sees` only the context of an earlier sibling."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
+from mare.schema.columns.column import repeated
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.wording import listed, no_table
+
+
+def find_names(layout: Layout) -> Iterator[Fault]:
+    tables = layout.schema.tables
+    if not tables:
+        yield Fault(("tables",), "there are no tables", "Describe at least the table of the entity", "unsettled")
+    yield from _alike(("tables",), tables, "table")
+    for name, table in tables.items():
+        here: Path = ("tables", name)
+        if layout.roles[name] == "ignored":
+            continue
+        yield from _alike((*here, "columns"), table.columns, "column")
+        yield from repeated(table.ignore_columns, here, "ignore_columns")
+        may_be_missing = [r for r, link in table.references.items() if link.kind in ("owned", "pool") and link.nullable]
+        may_be_missing += [c for c, column in table.columns.items() if column.type == "identifier" and column.nullable]
+        for reference in may_be_missing:
+            made = f"exists({reference})"
+            if made in table.columns:
+                what = f"{made} is what the model of {name} calls whether there is a {reference}, so no column can be called that"
+                yield Fault((*here, "columns", made), what, "Call the column otherwise in a view, or list it in ignore_columns")
+        used = {
+            **dict.fromkeys(table.columns, "columns"),
+            **{c: f"references.{r}" for r in table.references for c in table.reference_columns(r)},
+            **dict.fromkeys(table.key or (), "key"),
+            **dict.fromkeys(layout.foreign_key(name), "parent.column"),
+            **dict.fromkeys(layout.via_columns(name), "parent.column_via"),
+        }
+        for i, column in enumerate(table.ignore_columns):
+            if column in used:
+                remedy = f"Remove it from ignore_columns, or from {used[column]}"
+                yield Fault((*here, "ignore_columns", i), f"{column} is left out here and used in {used[column]}", remedy)
+
+
+def _alike(path: Path, names: Iterable[str], what: str) -> Iterator[Fault]:
+    seen: dict[str, str] = {}
+    for name in names:
+        if not name.strip():
+            yield Fault((*path, name), f"a {what} has an empty name", "Write its name")
+        first = seen.setdefault(name.casefold(), name)
+        if first != name:
+            remedy = "Keep one of them: names are matched without regard to case"
+            yield Fault((*path, name), f"the {what}s {first} and {name} differ in case alone", remedy)
 
 
 @dataclass(frozen=True)
@@ -23,7 +68,7 @@ class _Before:
     breakable: bool
 
 
-def find(layout: Layout) -> Iterator[Fault]:
+def find_cycles(layout: Layout) -> Iterator[Fault]:
     edges = list(_edges(layout))
     while (loop := _loop(layout, edges)) is not None:
         inside = [e for a, b in pairwise(loop) for e in edges if (e.first, e.then) == (a, b)]
@@ -46,7 +91,7 @@ def _edges(layout: Layout) -> Iterator[_Before]:
             yield _Before(sibling, name, ("tables", name, "sees"), False)
         for reference, link in table.references.items():
             path: Path = ("tables", name, "references", reference)
-            if link.kind == "same_entity" and link.table != name:
+            if link.kind in ("same_entity", "pool") and link.table != name:
                 yield _Before(link.table, name, path, True)
             elif link.kind == "owned" and link.table != name:
                 # The owner goes first: its row of one's own is made with it.
