@@ -146,6 +146,8 @@ def _decimal(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
         return {"type": "category", "values": tuple(column.values)}, []
     if column.precision == 0:
         return _integer(column)
+    if words(column.name)[-1:] in _CODED_NUMBERS:
+        return {"type": "category", "learn": True}, []
     if is_surely_flag(column.name) and _is_flag(column):  # whole numbers come as decimals where some are missing
         return _flag(column)
     fields: dict[str, FieldValue] = {"type": "number", **_bounds(column)}

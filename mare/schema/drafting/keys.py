@@ -89,7 +89,8 @@ def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, st
     people = any(names_person(column.name) for column in table.columns)
     if is_vocabulary(table.name) and not people and not _owned_elsewhere(reflection, table, first.name):
         return _vocabulary_key(table), "leading columns of what looks like a vocabulary; the source declares no key"
-    if id_stem(first.name) and _holders(reflection, first.name) == 1 and "code" not in words(first.name):
+    own_id = id_stem(first.name) and "code" not in words(first.name) and not names_setting(first.name)
+    if own_id and _holders(reflection, first.name) == 1:
         return (first.name,), "it is the first column, an id that no other table has; the source declares no key"
     if _is_prefixed_id(first, table) and _holders(reflection, first.name) > 1:
         return (first.name,), "it begins with the table's name, and other tables share it; the source declares no key"

@@ -27,7 +27,13 @@ _ITEMS = (
 _MEASURES = (
     "value", "valuenum", "value_as_number", "result", "result_value", "labresult", "amount", "val", "reading", "measured_value",
     "numeric_value", "value_numeric", "value_num", "score", "level", "result_numeric",
+    "original_value", "standard_value", "standard_result",
 )  # fmt: skip
+_LIMITS = (
+    "range_low", "range_high", "original_range_low", "original_range_high", "ref_range_lower", "ref_range_upper", "normal_low",
+    "normal_high",
+)  # fmt: skip
+"""Ends of what is normal: on the scale of the value."""
 
 _OFTEN = (
     "trans",
@@ -47,8 +53,9 @@ _OFTEN = (
 """Words of what one person has many of."""
 _SELDOM = ("admission", "stay", "hospital", "surger", "pregnan", "loan", "contract", "polic", "enrol", "card", "period")
 """Words of what one person has a few of."""
-EVENTS, CHILDREN, FEW, ONE = 100, 20, 10, 1
-"""Round public caps: many small events, a list, visits of one person, an extension of the parent's row."""
+MEASURED, EVENTS, CHILDREN, FEW, ONE = 500, 100, 20, 10, 1
+"""Round public caps: all that was ever measured of a person, many small events, a list, visits of one person, an extension of the
+parent's row."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,8 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
     if order is not None:
         seldom = family.depth == 1 and any(word in table.casefold() for word in _SELDOM)
         often = item is not None or any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and _is_event(table))
-        cap = EVENTS if often else FEW if seldom else CHILDREN
+        # Thirty tests at each of many visits: a cap that leaves the last visit alone tells nothing of a course.
+        cap = MEASURED if item is not None and family.depth == 1 else EVENTS if often else FEW if seldom else CHILDREN
         # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
         ties = (item,) if item is not None and item != order else ()
         return Relationship("sequential", cap, f"rows follow each other by {order}", (order, *ties), history_by=item)
@@ -95,18 +103,18 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
 def item_column(survey: Survey, table: str) -> str | None:
     """What the value of an entity-attribute-value row is a value of: `itemid`, `test`."""
     names = [column.name for column in survey.table(table).columns if (column.name,) != survey.keys[table]]
-    if not any(name.casefold() in _MEASURES for name in names):
+    if not any("_".join(words(name)) in _MEASURES for name in names):
         return None
     return next((name for word in _ITEMS for name in names if _is_item(name, word)), None)
 
 
 def value_columns(survey: Survey, table: str) -> tuple[str, ...]:
     """The columns whose scale depends on the item."""
-    return tuple(c.name for c in survey.table(table).columns if c.name.casefold() in _MEASURES)
+    return tuple(c.name for c in survey.table(table).columns if "_".join(words(c.name)) in (*_MEASURES, *_LIMITS))
 
 
 def _is_item(name: str, word: str) -> bool:
-    folded = name.casefold()
+    folded = "_".join(words(name))
     endings = ("", "id", "_id", "_name", "_concept_id", "_code", "_type", "_key")
     return folded in {f"{word}{ending}" for ending in endings}
 
