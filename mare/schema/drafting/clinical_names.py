@@ -15,6 +15,7 @@ _DOMAINS = frozenset(
 _ENDINGS = {
     "seq": "seq", "spid": "sponsor id", "grpid": "group id", "refid": "reference id",
     "test": "test", "testcd": "test code", "decod": "decoded term", "bodsys": "body system", "bdsycd": "body system code",
+    "lltcd": "llt code", "ptcd": "pt code", "hltcd": "hlt code", "hlgtcd": "hlgt code", "soccd": "soc code",
     "orres": "original value", "stresn": "standard value", "stresc": "standard result",
     "orresu": "original unit", "stresu": "standard unit", "nrind": "range indicator", "blfl": "baseline flag",
     "ornrlo": "original range low", "ornrhi": "original range high", "stnrlo": "range low", "stnrhi": "range high",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn
 
-from .column_types import draft_column, draft_key_part, draft_pool_column
+from .column_types import code_meant, draft_column, draft_key_part, draft_pool_column
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .people import fake_kind, is_free_text, names_person, personal_traits
@@ -229,8 +229,11 @@ def draft_columns(
             entry = _position(column, survey.keys[table], order)
         else:
             entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
-        if column.name == item and entry.fields["type"] == "identifier":
-            entry = Entry(entry.name, {"type": "category", "learn": True, **({"nullable": True} if column.nullable else {})})
+        meant = code_meant(described, column) if relationship is not None and entry.fields["type"] == "text" else None
+        if meant is not None or (column.name == item and entry.fields["type"] == "identifier"):
+            notes = (Note(f"what {meant} means, by its name"),) if meant is not None else ()
+            may_be_missing = {"nullable": True} if column.nullable else {}
+            entry = Entry(entry.name, {"type": "category", "learn": True, **may_be_missing}, notes)
         if column.name in times:
             entry = _tied(entry, *times[column.name])
         told_apart = column.name == order or any(column.name in names for names in (survey.keys[table], *described.uniques))

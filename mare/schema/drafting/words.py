@@ -65,7 +65,10 @@ _SYNONYMS = {
 }
 """What an id is called where it is not called after its table."""
 
-_BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)")
+_BETWEEN_WORDS = re.compile(
+    r"[\W_]+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)"
+    r"|(?<=[a-z]{3})(?=code$)|(?<=[A-Z]{3})(?=CODE$)"
+)
 
 
 @cache
