@@ -14,7 +14,7 @@ _DOMAINS = frozenset(
 )  # fmt: skip
 _ENDINGS = {
     "seq": "seq", "spid": "sponsor id", "grpid": "group id", "refid": "reference id",
-    "test": "test", "testcd": "test code", "decod": "decoded term", "bodsys": "body system", "bdsycd": "body system code",
+    "test": "test", "testcd": "test code", "decod": "decoded term", "bodsys": "organ class", "bdsycd": "organ class code",
     "lltcd": "llt code", "ptcd": "pt code", "hltcd": "hlt code", "hlgtcd": "hlgt code", "soccd": "soc code",
     "orres": "original value", "stresn": "standard value", "stresc": "standard result",
     "orresu": "original unit", "stresu": "standard unit", "nrind": "range indicator", "blfl": "baseline flag",
@@ -27,7 +27,7 @@ _WHOLE = {
     "brthdt": "birth date", "dthdtc": "death date", "dthdt": "death date", "dthfl": "death flag", "armcd": "arm code",
     "actarmcd": "actual arm code", "actarm": "actual arm", "rfstdtc": "reference start date", "rfendtc": "reference end date",
     "rfxstdtc": "exposure start date", "rfxendtc": "exposure end date", "rficdtc": "consent date",
-    "rfpendtc": "participation end date", "visitnum": "planned visit code", "visitdy": "visit day", "avisitn": "visit code",
+    "rfpendtc": "participation end date", "mhstdtc": "since date", "visitnum": "planned visit code", "visitdy": "visit day", "avisitn": "visit code",
     "avisit": "visit", "param": "parameter", "paramcd": "parameter code", "paramn": "parameter number", "aval": "value",
     "astdt": "start date", "aendt": "end date", "astdy": "start day",
     "aendy": "end day", "trtsdt": "treatment start date", "trtedt": "treatment end date",

@@ -16,7 +16,7 @@ from .drafted import Note, RoleGuess, review
 from .families import Family
 from .people import is_being, is_birth, is_death, is_once
 from .survey import Survey
-from .time_order import twins
+from .time_order import intervals, twins
 from .words import is_age, is_at_school, is_elapsed, is_end, is_grade, is_position, is_round, is_time, words
 
 _ITEMS = (
@@ -182,8 +182,9 @@ def _goes_on(survey: Survey, table: str, name: str) -> bool:
     # An age that stands above too is the one that somebody had once.
     above = [held for link in survey.links_of(table) if (held := survey.reflection.table(link.target)) is not None]
     aged = _is_own_age(name) and not is_being(table) and all(held.column(name) is None for held in above)
+    begins = any(name == start for start, _ in intervals(survey.table(table)))
     # A time alone: a `prothrombin_time` is a value.
-    return is_elapsed(name) or is_round(name) or aged or words(name) in (("time",), ("t",))
+    return is_elapsed(name) or is_round(name) or aged or begins or words(name) in (("time",), ("t",))
 
 
 def _is_own_age(name: str) -> bool:

@@ -16,7 +16,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from .bounds import MADE_UP, sequence_bounds
 from .drafted import Fields, FieldValue, Note, PublicFacts, review
 from .people import is_birth, is_death
-from .words import is_before_calendar, is_beside_calendar, is_end, is_open_end, is_time, words
+from .words import is_before_calendar, is_beside_calendar, is_elapsed, is_end, is_open_end, is_time, words
 
 _PAIRS = (
     ("start", "end"), ("start", "stop"), ("start", "finish"), ("begin", "end"), ("admit", "disch"), ("admit", "discharge"),
@@ -45,7 +45,7 @@ def intervals(table: ReflectedTable) -> tuple[tuple[str, str], ...]:
     """Pairs of columns, start and end, by a CHECK that orders them or by their names."""
     pairs = [(order.before, order.after) for order in table.orders]
     ends = {end for _, end in pairs}
-    times = _moments(table)
+    times = [*_moments(table), *(column for column in table.columns if _counts_time(column))]
     for start in times:
         for end in times:
             if end.name not in ends and _follows(start, end):
@@ -143,7 +143,7 @@ def _after(
             fields["min"] = facts.births[0]
         if not life and column is not None and column.kind == "datetime":
             fields["scale"] = "log"
-    elif not declared:
+    elif not declared and column is not None and is_year(column):
         fields["within"] = 120 if is_birth(start) else facts.calendar[1].year - facts.calendar[0].year + 1
     if strict:
         fields["strict"] = True
@@ -229,15 +229,26 @@ def days_that_never_come(column: ReflectedColumn, facts: PublicFacts) -> tuple[s
 
 
 def _follows(start: ReflectedColumn, end: ReflectedColumn) -> bool:
-    if start.name == end.name or start.kind != end.kind:
+    numbers = start.kind in _NUMBERS and end.kind in _NUMBERS
+    if start.name == end.name or not (numbers or start.kind == end.kind):
         return False
-    a, b = start.name.casefold(), end.name.casefold()
+    a, b = _joined(start.name), _joined(end.name)
     for before, after in _PAIRS:
         if before in ("in", "from") and not _begins_word(start.name, before):
             continue
         if before in a and a.replace(before, after, 1) == b:
             return True
     return False
+
+
+def _counts_time(column: ReflectedColumn) -> bool:
+    """A number that says when something began or ended: `start_day`, `ivstart`; not a `start_latitude`."""
+    named = _joined(column.name).endswith(_ENDS_OF_SPANS) or is_elapsed(column.name) or is_year(column)
+    return column.kind in _NUMBERS and named and any(word in _joined(column.name) for word in _ENDS_OF_SPANS)
+
+
+_NUMBERS = ("integer", "number")
+_ENDS_OF_SPANS = ("start", "begin", "end", "stop", "finish", "admit", "disch", "discharge")
 
 
 def _begins_word(name: str, prefix: str) -> bool:

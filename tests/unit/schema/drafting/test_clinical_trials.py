@@ -6,7 +6,7 @@ import pytest
 
 from mare.schema import EntityByColumn
 from mare.schema.reflection import Peek
-from tests.reflections import drafted, table
+from tests.reflections import SIX_YEARS, drafted, table
 
 DM = table("dm", "STUDYID string?, USUBJID string?, SUBJID string?, SITEID string?, BRTHDTC date?, SEX string?")
 AE = table("ae", "STUDYID string?, USUBJID string?, AESEQ integer?, AETERM string?, AESTDTC date?, AEENDTC date?")
@@ -78,3 +78,37 @@ def test_what_is_measured_within_a_stay_needs_no_more_rows_than_before() -> None
     parent = drafted(people, stays, labs).tables["labs"].parent
     assert parent is not None
     assert parent.max_rows == 100
+
+
+def test_births_deaths_starts_and_ends_of_a_trial_are_known_by_their_names() -> None:
+    people = table("dm", "USUBJID string?, RFSTDTC date?, RFENDTC date?, DTHDTC date?, BRTHDTC date?, SEX string?")
+    events = table(
+        "ae", "USUBJID string?, AESEQ integer?, AESTDTC date?, AEENDTC date?, AESTDY integer?, AEENDY integer?, AETERM string?"
+    )
+    schema = drafted(people, events, facts=SIX_YEARS)
+    dm, ae = schema.tables["dm"].columns, schema.tables["ae"].columns
+    assert str(dm["BRTHDTC"].min) == "1900-01-01"  # type: ignore[union-attr]
+    assert dm["RFENDTC"].after == "RFSTDTC"  # type: ignore[union-attr]
+    assert dm["DTHDTC"].after is not None  # type: ignore[union-attr]
+    assert ae["AEENDTC"].after == "AESTDTC"  # type: ignore[union-attr]
+    assert ae["AEENDY"].after == "AESTDY"  # type: ignore[union-attr]
+    assert ae["AESEQ"].type == "position"
+    assert schema.tables["ae"].parent.order_by == ("AESTDTC",)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("start", "end"), [("start_day", "stop_day"), ("ivstart", "ivstop"), ("BeginOffset", "EndOffset")])
+def test_an_end_that_is_a_number_follows_its_start_which_orders_the_rows(start: str, end: str) -> None:
+    people = table("patients", "id integer, sex string", key="id")
+    courses = table("courses", f"who integer, {start} integer, {end} integer, drug string", refers={"who": "patients.id"})
+    drafted_courses = drafted(people, courses).tables["courses"]
+    assert drafted_courses.columns[end].after == start  # type: ignore[union-attr]
+    assert drafted_courses.parent is not None
+    assert drafted_courses.parent.order_by == (start,)
+
+
+def test_prices_and_streets_that_begin_somewhere_are_no_pair() -> None:
+    shares = table("shares", "id integer, open number, close number, from_amount number, to_amount number, day date",
+                   refers={"id": "patients.id"})  # fmt: skip
+    columns = drafted(table("patients", "id integer, sex string", key="id"), shares).tables["shares"].columns
+    assert columns["close"].after is None  # type: ignore[union-attr]
+    assert columns["to_amount"].after is None  # type: ignore[union-attr]
