@@ -7,15 +7,16 @@ from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn
 
-from .column_types import draft_column, draft_key_part, draft_pool_column
+from .column_types import draft_column, draft_key_part, draft_pool_column, shared_in_runs
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
+from .keys import BARE
 from .people import fake_kind, is_free_text, names_person, personal_traits
 from .relationships import Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
 from .repeats import with_repeats
 from .survey import Link, Survey
 from .time_order import after_above, days_that_never_come, endures, main_interval, relative_times, start_of
-from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary
+from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary, words
 
 LARGE = 500
 """More rows of one entity than this are capped: caps multiply down the tree, and the noise with them."""
@@ -223,6 +224,7 @@ def draft_columns(
     item = item_column(survey, table) if relationship is not None else None
     described = survey.table(table)
     alone = {names[0] for names in described.uniques if len(names) == 1}
+    sequential = relationship is not None and relationship.type == "sequential"
     entries = []
     for column in free_columns(survey, table):
         if relationship is not None and is_position(column.name) and column.kind == "integer":
@@ -231,9 +233,11 @@ def draft_columns(
             entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
         if column.name == item and entry.fields["type"] == "identifier":
             entry = Entry(entry.name, {"type": "category", "learn": True, **({"nullable": True} if column.nullable else {})})
+        if sequential and entry.fields["type"] == "identifier" and not _tells_apart(survey, table, column.name):
+            entry = shared_in_runs(entry)
         if column.name in times:
             entry = _tied(entry, *times[column.name])
-        told_apart = column.name == order or any(column.name in names for names in (survey.keys[table], *described.uniques))
+        told_apart = column.name == order or _tells_apart(survey, table, column.name)
         if (
             endures(table, column, family.depth if family else 0)
             and not told_apart
@@ -248,6 +252,11 @@ def draft_columns(
     entries = [_during(survey, entry, family, order) for entry in entries]
     entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
     return (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in entries))
+
+
+def _tells_apart(survey: Survey, table: str, column: str) -> bool:
+    """Whether a column is a part of what is unique, or only counts rows."""
+    return words(column) in BARE or any(column in names for names in (survey.keys[table], *survey.table(table).uniques))
 
 
 def spelled(survey: Survey, table: str, entry: Entry) -> Entry:
