@@ -97,8 +97,8 @@ def given_links(
                 codes[reference] = back_codes(_within(places, parent), described.back, described.itself)
     codes |= {presence(name): _given_presence(columns, schema.tables[table], name, len(parent)) for name in related.exists}
     for name in related.runs & set(columns):
-        texts, held = key_texts(columns, [name]), codes[presence(name)] > 0
-        codes[presence(name)] = run_codes(numbered(texts), held, parent, nullable=schema.tables[table].columns[name].nullable)
+        shared, nullable = numbered(key_texts(columns, [name])), schema.tables[table].columns[name].nullable
+        codes[presence(name)] = run_codes(shared, codes[presence(name)] > 0, parent, nullable=nullable)
     _check_unfilled(around, table, filled, schema)
     return GivenLinks(codes, targets, key, free, leads=leads)
 

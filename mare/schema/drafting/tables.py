@@ -16,11 +16,12 @@ from .relationships import Relationship, guess_relationship, item_column, order_
 from .repeats import with_repeats
 from .survey import Link, Survey
 from .time_order import after_above, days_that_never_come, endures, main_interval, relative_times, start_of
-from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary, words
+from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary, numbers_lines, words
 
 LARGE = 500
 """More rows of one entity than this are capped: caps multiply down the tree, and the noise with them."""
 _POOL_ROWS = 20
+_DATES = ("date", "datetime")
 
 
 def draft_member(
@@ -227,8 +228,8 @@ def draft_columns(
     sequential = relationship is not None and relationship.type == "sequential"
     entries = []
     for column in free_columns(survey, table):
-        if relationship is not None and is_position(column.name) and column.kind == "integer":
-            entry = _position(column, survey.keys[table], order)
+        if relationship is not None and column.kind == "integer" and _is_position(survey, table, column.name):
+            entry = _position(column, survey.keys[table], order, next((e.name for e in entries if "runs" in e.fields), None))
         else:
             entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
         if column.name == item and entry.fields["type"] == "identifier":
@@ -237,6 +238,8 @@ def draft_columns(
             entry = shared_in_runs(entry)
         if column.name in times:
             entry = _tied(entry, *times[column.name])
+        elif entry.fields.keys() <= {"type", "nullable"} and column.kind in _DATES and order not in (None, column.name):
+            entry = entry.with_notes(review("taken to lie within the calendar; if not: learn: true", "times"))
         told_apart = column.name == order or _tells_apart(survey, table, column.name)
         if (
             endures(table, column, family.depth if family else 0)
@@ -303,8 +306,17 @@ def _time_above(survey: Survey, family: Family, below: str) -> str | None:
     return None
 
 
-def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None) -> Entry:
+def _is_position(survey: Survey, table: str, column: str) -> bool:
+    key = survey.keys[table]
+    return is_position(column) or (len(key) > 1 and column in key and numbers_lines(column))
+
+
+def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None, within: str | None) -> Entry:
+    """``within``: what rows before it in the table say they share, the number of an order."""
     sure = column.name in key or column.name == order
+    if within is not None and not sure:
+        counted = review(f"taken for the row's number within its {within}", "positions")
+        return Entry(column.name, {"type": "position", "within": within}, (counted,))
     notes = (
         () if sure else (review("taken for the row's number within its parent; does it count anew? within: […]", "positions"),)
     )

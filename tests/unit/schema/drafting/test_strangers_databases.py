@@ -267,3 +267,33 @@ def test_an_id_of_which_a_look_finds_a_few_is_a_code_unless_it_names_people(name
 
 
 CSV_HOUSEHOLDS = table("customers", "household_id integer?, segment string?")
+
+
+def test_a_line_of_an_order_is_counted_within_it() -> None:
+    items = table(
+        "order_items", "order_id integer, item_id integer, price number", key="order_id+item_id", refers={"order_id": "orders.id"}
+    )
+    orders = table("orders", "id integer, household_id integer, at date", key="id", refers={"household_id": "customers"})
+    drafts = drafted(HOUSEHOLDS, orders, items).tables["order_items"]
+    assert (drafts.columns["item_id"].type, drafts.parent.type) == ("position", "sequential")  # type: ignore[union-attr]
+    sales = table(
+        "sales",
+        "household_id integer, OrderDate date, OrderNumber string, OrderLineItem integer",
+        refers={"household_id": "customers.household_id"},
+    )
+    line = drafted(HOUSEHOLDS, sales).tables["sales"].columns["OrderLineItem"]
+    assert (line.type, line.within) == ("position", ("OrderNumber",))  # type: ignore[union-attr]
+
+
+def test_a_date_that_may_lie_before_the_data_is_learned_and_others_are_asked_for() -> None:
+    sales = table(
+        "sales",
+        "household_id integer, OrderDate date, StockDate date, checked_date date",
+        refers={"household_id": "customers.household_id"},
+    )
+    text = written(HOUSEHOLDS, sales, facts=SIX_YEARS)
+    columns = drafted(HOUSEHOLDS, sales, facts=SIX_YEARS).tables["sales"].columns
+    assert columns["StockDate"].learn  # type: ignore[union-attr]
+    assert not columns["checked_date"].learn  # type: ignore[union-attr]
+    assert "REVIEW: taken to lie within the calendar; if not: learn: true" in comment_on(text, "checked_date:")
+    assert "REVIEW" not in comment_on(text, "OrderDate:")
