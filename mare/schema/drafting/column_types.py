@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
@@ -26,7 +27,8 @@ _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
 _CODED = frozenset(
     (
         "item", "test", "concept", "code", "drug", "medication", "procedure", "diagnosis",
-        "status", "type", "category", "cd", "class", "site", "unit",
+        "status", "type", "category", "cd", "class", "site", "unit", "store", "shop", "branch", "outlet", "warehouse", "ward",
+        "department", "dept", "clinic", "facility", "location", "region", "district", "territory", "campaign", "channel",
     )
 )  # fmt: skip
 """Words of ids that mean something: codes rather than names."""
@@ -157,7 +159,7 @@ def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
 def _decimal(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
     if column.values is not None:
         return {"type": "category", "values": tuple(column.values)}, []
-    if column.precision == 0:
+    if column.precision == 0 or id_stem(column.name) is not None:
         return _integer(column)
     if words(column.name)[-1:] in _CODED_NUMBERS:
         return {"type": "category", "learn": True}, []
@@ -220,6 +222,16 @@ def _code(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
     return fields, [review("a code by its name; are these its levels?", "codes")]
 
 
+APART = "made anew, equal ones come apart"
+TOGETHER = "made anew; rows that follow each other share one as they do. Few of them? type: category, learn: true"
+
+
+def shared_in_runs(entry: Entry) -> Entry:
+    """An id of a sequence that is no key: whatever it names (an order, a basket), rows that follow each other may share it."""
+    notes = tuple(replace(note, text=note.text.replace(APART, TOGETHER)) for note in entry.notes)
+    return Entry(entry.name, entry.fields, notes).with_fields({"runs": True})
+
+
 def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
     """An id that leads nowhere we know of: a code where its words say so, otherwise a name without meaning."""
     # SQLite takes longer ones: whoever declared a length there said what is meant.
@@ -233,7 +245,7 @@ def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[No
     parts = {word.removesuffix("id") for word in words(column.name)} | set(words(column.name))
     if parts & _CODED:
         return {"type": "category", "learn": True}, [review("taken for a code; or type: identifier", "codes")]
-    note = review("an id that leads to no table: regenerated, equal ones come apart", "ids")
+    note = review(f"an id that leads to no table: {APART}", "ids")
     return {"type": "identifier", **_generated(column)}, [note]
 
 

@@ -17,7 +17,7 @@ from .families import Family
 from .people import is_being, is_birth, is_death, is_once
 from .survey import Survey
 from .time_order import intervals, twins
-from .words import is_age, is_at_school, is_elapsed, is_end, is_grade, is_position, is_round, is_time, words
+from .words import is_age, is_at_school, is_elapsed, is_end, is_grade, is_position, is_round, is_time, numbers_lines, words
 
 _ITEMS = (
     "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",
@@ -155,7 +155,7 @@ def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | N
         parts = [column for column in orders if column.name in key and len(key) > 1]
         if not parts and linked & set(key):
             # Whatever it is called: a number that tells the rows of one parent apart also says which comes first.
-            parts = [column for column in free if column.name in key and _is_number(survey, column)]
+            parts = [column for column in free if column.name in key and _numbers(survey, column)]
         # What is unique beside a key of its own is a number of the row: where there is a date, that says when.
         if parts and (key == survey.keys[table] or not dated or parts[0].kind in _TIME_KINDS):
             return parts[0].name
@@ -190,6 +190,10 @@ def _goes_on(survey: Survey, table: str, name: str) -> bool:
 def _is_own_age(name: str) -> bool:
     """`age`, `age_at_visit`; a `donor_age` is somebody else's."""
     return is_age(name) and words(name)[:1] == ("age",)
+
+
+def _numbers(survey: Survey, column: ReflectedColumn) -> bool:
+    return _is_number(survey, column) or (column.kind == "integer" and numbers_lines(column.name))
 
 
 def _is_number(survey: Survey, column: ReflectedColumn) -> bool:

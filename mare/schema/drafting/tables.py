@@ -7,19 +7,21 @@ from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn
 
-from .column_types import code_meant, draft_column, draft_key_part, draft_pool_column
+from .column_types import code_meant, draft_column, draft_key_part, draft_pool_column, shared_in_runs
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
+from .keys import BARE
 from .people import fake_kind, is_free_text, names_person, personal_traits
 from .relationships import Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
 from .repeats import with_repeats
 from .survey import Link, Survey
 from .time_order import after_above, days_that_never_come, endures, main_interval, relative_times, start_of
-from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary
+from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary, numbers_lines, words
 
 LARGE = 500
 """More rows of one entity than this are capped: caps multiply down the tree, and the noise with them."""
 _POOL_ROWS = 20
+_DATES = ("date", "datetime")
 
 
 def draft_member(
@@ -223,10 +225,11 @@ def draft_columns(
     item = item_column(survey, table) if relationship is not None else None
     described = survey.table(table)
     alone = {names[0] for names in described.uniques if len(names) == 1}
-    entries = []
+    sequential = relationship is not None and relationship.type == "sequential"
+    entries: list[Entry] = []
     for column in free_columns(survey, table):
-        if relationship is not None and is_position(column.name) and column.kind == "integer":
-            entry = _position(column, survey.keys[table], order)
+        if relationship is not None and column.kind == "integer" and _is_position(survey, table, column.name):
+            entry = _position(column, survey.keys[table], order, next((e.name for e in entries if "runs" in e.fields), None))
         else:
             entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
         meant = code_meant(described, column) if relationship is not None and entry.fields["type"] == "text" else None
@@ -234,9 +237,13 @@ def draft_columns(
             notes = (Note(f"what {meant} means, by its name"),) if meant is not None else ()
             may_be_missing = {"nullable": True} if column.nullable else {}
             entry = Entry(entry.name, {"type": "category", "learn": True, **may_be_missing}, notes)
+        if sequential and entry.fields["type"] == "identifier" and not _tells_apart(survey, table, column.name):
+            entry = shared_in_runs(entry)
         if column.name in times:
             entry = _tied(entry, *times[column.name])
-        told_apart = column.name == order or any(column.name in names for names in (survey.keys[table], *described.uniques))
+        elif entry.fields.keys() <= {"type", "nullable"} and column.kind in _DATES and order not in (None, column.name):
+            entry = entry.with_notes(review("taken to lie within the calendar; if not: learn: true", "times"))
+        told_apart = column.name == order or _tells_apart(survey, table, column.name)
         if (
             endures(table, column, family.depth if family else 0)
             and not told_apart
@@ -251,6 +258,11 @@ def draft_columns(
     entries = [_during(survey, entry, family, order) for entry in entries]
     entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
     return (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in entries))
+
+
+def _tells_apart(survey: Survey, table: str, column: str) -> bool:
+    """Whether a column is a part of what is unique, or only counts rows."""
+    return words(column) in BARE or any(column in names for names in (survey.keys[table], *survey.table(table).uniques))
 
 
 def spelled(survey: Survey, table: str, entry: Entry) -> Entry:
@@ -297,8 +309,17 @@ def _time_above(survey: Survey, family: Family, below: str) -> str | None:
     return None
 
 
-def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None) -> Entry:
+def _is_position(survey: Survey, table: str, column: str) -> bool:
+    key = survey.keys[table]
+    return is_position(column) or (len(key) > 1 and column in key and numbers_lines(column))
+
+
+def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None, within: str | None) -> Entry:
+    """``within``: what rows before it in the table say they share, the number of an order."""
     sure = column.name in key or column.name == order
+    if within is not None and not sure:
+        counted = review(f"taken for the row's number within its {within}", "positions")
+        return Entry(column.name, {"type": "position", "within": within}, (counted,))
     notes = (
         () if sure else (review("taken for the row's number within its parent; does it count anew? within: […]", "positions"),)
     )

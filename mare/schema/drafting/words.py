@@ -188,9 +188,16 @@ def is_position(column: str) -> bool:
     parts = words(column)
     if not parts:
         return False
-    return bool(set(parts) & _POSITIONS) or (
-        parts[-1] in _NUMBERINGS and len(parts) > 1 and bool({parts[0], parts[-2]} & _NUMBERED)
+    return (
+        bool(set(parts) & _POSITIONS)
+        or parts[-2:] == ("line", "item")
+        or (parts[-1] in _NUMBERINGS and len(parts) > 1 and bool({parts[0], parts[-2]} & _NUMBERED))
     )
+
+
+def numbers_lines(column: str) -> bool:
+    """What a part of a key beside the parent's counts: `item_id` of an order. Elsewhere it may name anything."""
+    return is_position(column) or (id_stem(column) or "").endswith(("item", "line", "row", "detail", "entry"))
 
 
 def counts_visits(column: str) -> bool:
@@ -220,7 +227,7 @@ _BESIDE = (
     "updat", "modif", "load", "insert", "etl", "extract", "import", "expir", "valid", "due", "schedul", "plan", "matur", "until",
     "thru", "require", "next", "deadline",
 )  # fmt: skip
-_BEFORE = ("hire", "hiring", "founded", "since")
+_BEFORE = ("hire", "hiring", "founded", "since", "stock", "manufactur", "built", "launch", "publish")
 
 
 def is_before_calendar(column: str) -> bool:

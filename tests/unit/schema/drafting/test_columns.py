@@ -105,7 +105,7 @@ def test_a_type_with_few_digits_is_a_bound(
     assert {name: said for name in ("min", "max", "learn") if (said := getattr(column, name)) not in (None, False)} == fields
 
 
-@pytest.mark.parametrize("name", ["lg_id", "mrn", "ward_key"])
+@pytest.mark.parametrize("name", ["lg_id", "mrn", "thing_key"])
 def test_a_text_of_a_few_characters_is_no_id(name: str) -> None:
     assert one(f"{name} string", max_length=3) == Category(type="category", learn=True)
     assert one(f"{name} string", sql_type="VARCHAR(2)") == Category(type="category", learn=True)  # SQLite's
