@@ -41,6 +41,8 @@ _SHAPES: tuple[tuple[StorageKind, str, str], ...] = (
 _FORMS = ((".", None), (",", None), (",", "."), (".", ","), (",", " "), (".", "'"))
 """How numbers are written: what stands before decimals, and between thousands."""
 _DAYS = ("%d.%m.%Y", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
+_PARTIAL = r"\d{4}(-\d\d)?"
+"""A year or a month where the day is not known, as ISO 8601 and SDTM write it. No day can be read from it: it is NULL."""
 _NEARLY_ALL, _MOST_WORDS = 0.9, 5
 """So much of a column tells what it is, where the rest are a few words."""
 _NOTHING = frozenset(("n/a", "na", "nan", "null", "none", "nil", "-", "--", "?", ".", "unknown", "missing"))
@@ -105,9 +107,16 @@ def _kind_of_values(connection: duckdb.DuckDBPyConnection, relation: str, column
         for _, sql, shape in _SHAPES
     )
     both = f"count(DISTINCT TRY_CAST({column} AS BOOLEAN)) = 2"
-    filled, pair, *fitting = _row(connection, f"SELECT count({column}), {both}, {tests} FROM {relation}")
+    partial = f"count(*) FILTER (WHERE regexp_full_match({column}, '{_PARTIAL}'))"
+    fractions = f"count(*) FILTER (WHERE TRY_CAST({column} AS DOUBLE) <> trunc(TRY_CAST({column} AS DOUBLE)))"
+    query = f"SELECT count({column}), {both}, {partial}, {fractions}, {tests} FROM {relation}"
+    filled, pair, parts, fractional, *fitting = (int(str(count or 0)) for count in _row(connection, query))
     for (kind, sql, _), fits in zip(_SHAPES, fitting, strict=True):
         if filled and fits == filled and (kind != "boolean" or pair):
+            # Whole numbers beside NULLs are written as 28.0 by whoever kept them as floats.
+            whole = kind == "number" and not fractional
+            return "integer" if whole else kind, f"TRY_CAST({column} AS {sql})", {}
+        if kind in ("date", "datetime") and fits + parts == filled and fits >= filled * _NEARLY_ALL:
             return kind, f"TRY_CAST({column} AS {sql})", {}
     for messy in (_messy_numbers, _messy_days):
         if filled and (told := messy(connection, relation, column, int(str(filled)))) is not None:

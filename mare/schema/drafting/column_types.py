@@ -14,7 +14,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from .bounds import known_bounds
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
 from .people import fake_kind, is_code, is_free_text, is_number_of, names_person
-from .words import id_stem, is_beside_calendar, is_elapsed, is_flag, is_position, is_surely_flag, is_time, names_setting, words
+from .words import id_stem, is_beside_calendar, is_elapsed, is_flag, is_position, is_surely_flag, is_time, words
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("icd", (1, 3)),
@@ -27,7 +27,8 @@ _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
 _CODED = frozenset(
     (
         "item", "test", "concept", "code", "drug", "medication", "procedure", "diagnosis",
-        "status", "type", "category", "cd", "class", "site", "unit", "store", "shop", "branch", "outlet", "warehouse", "ward",
+        "status", "type", "category", "cd", "study", "trial", "protocol", "source", "domain", "hospital", "center", "centre",
+        "class", "site", "unit", "store", "shop", "branch", "outlet", "warehouse", "ward",
         "department", "dept", "clinic", "facility", "location", "region", "district", "territory", "campaign", "channel",
     )
 )  # fmt: skip
@@ -240,8 +241,6 @@ def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[No
         return {"type": "category", "learn": True}, [Note("too short to tell many apart: a code")]
     if names_person(column.name):
         return {"type": "identifier", **_generated(column)}, [Note("an id of a person: regenerated, its values never come out")]
-    if names_setting(column.name):
-        return {"type": "category", "learn": True}, [Note("where people are met, by its name: one of a few")]
     parts = {word.removesuffix("id") for word in words(column.name)} | set(words(column.name))
     if parts & _CODED:
         return {"type": "category", "learn": True}, [review("taken for a code; or type: identifier", "codes")]

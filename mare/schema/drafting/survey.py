@@ -19,16 +19,19 @@ from .people import is_birth
 from .words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
 
 DAY, PLAIN_DAY, MOMENT = "%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S"
+TRIAL_DAY = (DAY, "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
+"""Of SDTM: as exact as it is known."""
 _DAYS = ("date", "dob", "dod", "birthday", "birthdate")
 _MOMENTS = ("datetime", "timestamp", "dttm", "at")
 
-Formats = Mapping[tuple[str, str], str]
+Written = str | tuple[str, ...]
+Formats = Mapping[tuple[str, str], Written]
 """Table and column → how its dates are written."""
 
 
 def read_text_dates(reflection: Reflection) -> tuple[Reflection, Formats]:
     """The same tables, with dates where the names of text columns say so, and how they are taken to be written."""
-    formats: dict[tuple[str, str], str] = {}
+    formats: dict[tuple[str, str], Written] = {}
     tables = []
     for table in reflection:
         columns = []
@@ -36,7 +39,8 @@ def read_text_dates(reflection: Reflection) -> tuple[Reflection, Formats]:
             kind = _kind(column)
             if kind is not None:
                 short = column.max_length is not None and column.max_length < 10
-                formats[table.name, column.name] = MOMENT if kind == "datetime" else PLAIN_DAY if short else DAY
+                known = MOMENT if kind == "datetime" else PLAIN_DAY if short else DAY
+                formats[table.name, column.name] = TRIAL_DAY if column.name.casefold().endswith("dtc") else known
                 column = replace(column, kind=kind)
             columns.append(column)
         tables.append(replace(table, columns=tuple(columns)))

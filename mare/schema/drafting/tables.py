@@ -271,7 +271,9 @@ def spelled(survey: Survey, table: str, entry: Entry) -> Entry:
     if written is None or entry.fields["type"] not in ("date", "datetime"):
         return entry
     note = review("a date stored as text, by its name: written in this form?", "texts")
-    return entry.with_fields({"format": written, **written_days(entry, written)}).with_notes(note)
+    return entry.with_fields(
+        {"format": written, **written_days(entry, written if isinstance(written, str) else written[0])}
+    ).with_notes(note)
 
 
 def _times(
