@@ -12,6 +12,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Literal
 
 import duckdb
@@ -48,6 +49,11 @@ class Guess:
     write: str = ""
     words: tuple[tuple[str, int], ...] = ()
     """With how many rows hold them."""
+    days: tuple[tuple[str, int], ...] = ()
+    """Days far from all others that many hold, likewise."""
+
+
+NO_GUESS = Guess()
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class Met:
     rows: int
     of: int
     """Rows that hold something there; for NULL, all rows."""
-    guess: Guess = Guess()
+    guess: Guess = NO_GUESS
 
 
 @dataclass(frozen=True)
@@ -180,6 +186,9 @@ LOOKED_AT = 50_000
 COMMON, LONGEST, SHOWN = 10, 20, 5
 """A word is shown where so many entities hold it, if it is no longer than this; so many are."""
 
+_LONG_AGO, _FAR = 1901, 2090
+"""Years between which days are days; or up to the column's own last."""
+
 _MANY = f"count(DISTINCT e) FILTER (e >= 0) >= {COMMON}"
 
 _FORMS = ((",", None), (",", "."), (",", " "), (".", ","), (".", " "), (".", "'"))
@@ -233,7 +242,23 @@ def guesses(reader: Source, table: str, columns: Mapping[str, AnyColumn], whose:
             connection.unregister("held")
             if pa.types.is_string(raw) or pa.types.is_large_string(raw) or pa.types.is_dictionary(raw):
                 found[name] = _guess(connection, column)
+            if isinstance(column, TimeColumn) and column.has_day and (days := _far_days(connection, column)):
+                found[name] = replace(found.get(name, NO_GUESS), days=days)
     return found
+
+
+def _far_days(connection: duckdb.DuckDBPyConnection, column: TimeColumn) -> tuple[tuple[str, int], ...]:
+    """Days that many hold and nobody lives to see: what stands there for no day at all."""
+    last = max(_FAR, *(bound.year + 1 for bound in (column.max,) if isinstance(bound, date)), 0)
+    moment = typed("t", column, pa.string(), for_value=False, spelled=True)
+    known = ", ".join(quoted(canonical(special)) for special in ("", *column.specials))
+    text = "replace(strftime(m, '%Y-%m-%d %H:%M:%S'), ' 00:00:00', '')"
+    days = connection.execute(
+        f"SELECT {text} AS day, count(*) AS rows FROM (SELECT CAST({moment} AS TIMESTAMP) AS m, e FROM texts) "
+        f"WHERE year(m) NOT BETWEEN {_LONG_AGO} AND {last} AND {text} NOT IN ({known}) GROUP BY day HAVING {_MANY} "
+        f"ORDER BY rows DESC, day LIMIT {SHOWN}"
+    ).fetchall()
+    return tuple((str(day), int(rows)) for day, rows in days)
 
 
 def _guess(connection: duckdb.DuckDBPyConnection, column: AnyColumn) -> Guess:

@@ -20,10 +20,10 @@ from mare.models import get_model
 from mare.planning import Plan, PlannedGroup, Warned
 from mare.privacy.allocation import GroupDemand, allocate
 from mare.relational.placing import seen_columns
-from mare.relational.relations import Relations, TableRelations
+from mare.relational.relations import SAME, Relations, TableRelations
 from mare.release import SettledGroup, SettledPlan
 from mare.schema import Schema
-from mare.schema.columns import Ordinal
+from mare.schema.columns import Date, Datetime, Identifier, Ordinal
 from mare.stage_door import TableNeeds
 
 from .noisy_sizes import Sizes
@@ -80,17 +80,26 @@ def settle(
 
 
 def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, ...]]:
-    """By column, the codes of NULL and of the end of the calendar, where it has them. They are the last."""
+    """By column, codes that may well not occur: NULL, the end of the calendar, days that never come (the last codes, in this
+    order backwards), and an identifier that is that of the row before."""
     described = schema.tables.get(group.group.table)
     declared = {} if described is None else {**described.references, **described.columns}
     said = {column.name: declared.get(column.column or "") for column in group.group.columns if column.role == "value"}
-    doubtful: dict[str, tuple[int, ...]] = {}
+    doubtful: dict[str, tuple[int, ...]] = {
+        column.name: (SAME,)
+        for column in group.group.columns
+        if column.role == "exists" and described is not None
+        and isinstance(kind := described.columns.get(column.column or ""), Identifier) and kind.runs
+    }  # fmt: skip
     for name, known in said.items():
         # One that leads to an earlier row, or to another row, leads nowhere as long as there is none.
         null = known is not None and known.nullable and getattr(known, "kind", "public") == "public"
         end = isinstance(known, Ordinal) and known.ends_with_calendar
         last = group.columns.size(name) - 1
         doubtful[name] = ((last,) if null else ()) + ((last - null,) if end else ())
+        if isinstance(known, Date | Datetime):
+            before = last - known.nullable - known.closes - (known.first is not None)
+            doubtful[name] += tuple(before - place for place in range(len(known.specials)))
     return {name: codes for name, codes in doubtful.items() if codes}
 
 
@@ -144,7 +153,8 @@ def _size(planned: PlannedGroup, column: GroupColumn, codec: TableCodec, cap: in
     if column.role == "ends":
         return 2
     if column.role == "exists":
-        return 1 + (links.unrolling.multiplicity if planned.group.part == "context" and links.unrolling is not None else 1)
+        several = links.unrolling.multiplicity if planned.group.part == "context" and links.unrolling is not None else 1
+        return 1 + several + (column.column in links.runs)
     name = column.column
     if name is None:
         raise InternalError(f"{planned.name}.{column.name} encodes no column")

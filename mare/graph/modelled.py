@@ -127,7 +127,7 @@ def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dic
     for column, kind in table.columns.items():
         if (
             isinstance(kind, Identifier)
-            and kind.nullable
+            and (kind.nullable or kind.runs)
             and kind.determined is None
             and column not in taken | set(table.key or ())
         ):

@@ -15,7 +15,7 @@ from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.schema import Parent, Schema, Table
 from mare.schema.caps import link_cap
-from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, PACES, ROOMS, Code, Listed, Ordinal
+from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, PACES, ROOMS, Code, Identifier, Listed, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.relative import PREVIOUS_ROW
 
@@ -70,7 +70,9 @@ class _Sizes:
         if column.role == "ends":
             return 2
         if column.role == "exists":
-            return 1 + (self.link(table).multiplicity if group.part == "context" else 1)
+            described = self.schema.tables[table].columns.get(column.column or "")
+            runs = isinstance(described, Identifier) and described.runs
+            return 1 + (self.link(table).multiplicity if group.part == "context" else 1 + runs)
         if column.column is None:
             raise InternalError(f"{group.name}.{column.name} encodes no column")
         if column.role == "first":
@@ -140,7 +142,8 @@ class _Sizes:
         if link.vocabulary is not None and link.vocabulary.rest != "rows":
             return link.vocabulary.select
         what = f"nothing says how many keys the public table {link.via} has"
-        return self.fault(("tables", link.via or table), what, f"Write rows: under {link.via} (it is public)")
+        remedy = f"Write rows: under {link.via} (it is public)" + (", or rest: drop under vocabulary" if link.vocabulary else "")
+        return self.fault(("tables", link.via or table), what, remedy)
 
     def repeat(self, group: ColumnGroup, column: GroupColumn) -> int:
         """How many columns it unrolls into."""

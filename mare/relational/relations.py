@@ -22,7 +22,7 @@ from mare.graph.dag import DatasetDag
 from mare.graph.modelled import goes_along, table_parts
 from mare.planning.sensitivity import row_bounds
 from mare.schema import Schema
-from mare.schema.columns import PACES, AnyColumn
+from mare.schema.columns import PACES, AnyColumn, Identifier
 from mare.schema.condition_grammar import Condition, parse_condition
 from mare.schema.links import EarlierReference, PublicReference, SameEntityReference
 
@@ -108,6 +108,8 @@ class TableRelations:
     """What `history_by` tells items apart by."""
     exists: tuple[str, ...] = ()
     """Identifiers, and references to a pool or to a row of one's own, that may be missing: whether they are is modelled."""
+    runs: frozenset[str] = frozenset()
+    """Identifiers of those that rows which follow each other may share."""
     rooms: Mapping[str, str] = field(default_factory=dict)
     """Free history of the context, by name: the column that the time below a row of the parent is for."""
     ending: Condition | None = None
@@ -159,7 +161,8 @@ def relations(
         ending = parse_condition(described.ends.when) if described.ends and any(c.role == "ends" for c in parts.context) else None
         unrolled = unrolling(schema, name, public, chosen.get(name))
         rooms = {room: room.removeprefix(f"room({name}.").removesuffix(")") for room in parts.rooms}
-        related[name] = TableRelations(unrolled, references, parts.items, exists, rooms, ending, described.columns)
+        runs = frozenset(c for c in exists if isinstance(kind := described.columns.get(c), Identifier) and kind.runs)
+        related[name] = TableRelations(unrolled, references, parts.items, exists, runs, rooms, ending, described.columns)
     return related
 
 
@@ -179,6 +182,24 @@ def _words(
     if isinstance(strangers, LearnedValues):
         vocabulary = vocabulary.with_strangers(strangers.values, table.rows.num_rows)
     return Words(vocabulary, keys, reference.nullable, reference.rest is not None, tuple(counts))
+
+
+NONE, NEW, SAME = 0, 1, 2
+"""Codes of an identifier: there is none, a new one, or that of the row before."""
+
+
+def run_codes(values: NDArray[np.int64], there: NDArray[np.bool_], parent: Index, *, nullable: bool) -> CodeArray:
+    """Whether each row has an identifier, and whether it is that of the row before it under the same parent."""
+    same = np.zeros(len(values), dtype=np.bool_)
+    same[1:] = (values[1:] == values[:-1]) & (parent[1:] == parent[:-1]) & there[1:] & there[:-1]
+    return np.where(same, SAME, np.where(there | (not nullable), NEW, NONE)).astype(np.uint8)
+
+
+def run_starts(codes: CodeArray, position: Index) -> Index:
+    """Of each row, the row whose identifier it has: its own, or that of the row that began the run."""
+    before = np.r_[NONE, codes[:-1]] if len(codes) else codes
+    begins = (codes != SAME) | (position == 0) | (before == NONE)
+    return np.maximum.accumulate(np.where(begins, np.arange(len(codes), dtype=np.int64), 0))
 
 
 def rank_codes(target: Index, entity: Index, there: Index, size: int, nullable: bool, onward: Index | None = None) -> CodeArray:

@@ -17,10 +17,11 @@ from mare.relational.coding import Links
 from mare.relational.filling import VIA, Constant, Filling, FromAbove, Linked
 from mare.relational.placing import Index
 from mare.relational.public import PublicTables, Vocabulary
-from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, paces_along, rank_codes
+from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, paces_along, rank_codes, run_codes
 from mare.schema import Schema, Table
 
 from .given_columns import Columns, key_texts, places_of
+from .storing import numbered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,6 +96,9 @@ def given_links(
                 targets[reference], leads[reference] = places, table
                 codes[reference] = back_codes(_within(places, parent), described.back, described.itself)
     codes |= {presence(name): _given_presence(columns, schema.tables[table], name, len(parent)) for name in related.exists}
+    for name in related.runs & set(columns):
+        shared, nullable = numbered(key_texts(columns, [name])), schema.tables[table].columns[name].nullable
+        codes[presence(name)] = run_codes(shared, codes[presence(name)] > 0, parent, nullable=nullable)
     _check_unfilled(around, table, filled, schema)
     return GivenLinks(codes, targets, key, free, leads=leads)
 

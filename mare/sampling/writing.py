@@ -24,7 +24,7 @@ from mare.relational.faking import fake_values
 from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut
 from mare.relational.placing import NOWHERE, Index, PlacedTables
 from mare.relational.public import PublicTables
-from mare.relational.relations import Relations, TableRelations, Words
+from mare.relational.relations import Relations, TableRelations, Words, run_starts
 from mare.schema import Schema
 from mare.schema.condition_grammar import Condition
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
@@ -214,7 +214,11 @@ class ChunkValues:
 
     def present(self, table: str, name: str) -> NDArray[np.bool_] | None:
         """Of each row, whether this identifier or reference is there; None where it always is."""
-        return self.codes(table)[presence(name)] > 0 if name in self.related(table).exists else None
+        if name not in self.related(table).exists:
+            return None
+        described = self.writer.schema.tables[table]
+        kept = described.references.get(name) or described.columns[name]
+        return (self.codes(table)[presence(name)] > 0) | (not kept.nullable)
 
     def related(self, table: str) -> TableRelations:
         return self.writer.related.get(table, TableRelations())
@@ -248,8 +252,10 @@ class ChunkValues:
             case Fresh():
                 numbers = np.arange(placed.rows, dtype=np.int64) + self.starts.get(table, 0)
                 fresh = fresh_values(filling, self._stored(table, name), numbers, fresh_purpose(filling, table, name, self.seed))
-                there = self.present(table, name)
-                return fresh if there is None else take(fresh, np.where(there, np.arange(placed.rows), NOWHERE))
+                there, own = self.present(table, name), np.arange(placed.rows)
+                if name in self.related(table).runs:
+                    own = run_starts(self.codes(table)[presence(name)], placed.position)
+                return fresh if there is None else take(fresh, np.where(there, own, NOWHERE))
             case Faked(kind, locale):
                 numbers = np.arange(placed.rows, dtype=np.int64) + self.starts.get(table, 0)
                 return fake_values(kind, locale, numbers, person_purpose(table, self.seed))

@@ -228,3 +228,5 @@ class Peek:
     max: Bound | None = None
     reading: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     """How its texts are written, where that has to be said: fields of the schema (`format`, `decimal`, `nulls`)."""
+    repeats: bool | None = None
+    """Whether a value stands in two rows, or is missing in one: then it is no key. None: not looked at."""

@@ -14,7 +14,7 @@ from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
 from mare.schema import Schema, Table
 from mare.schema.caps import link_cap
-from mare.schema.columns import AnyColumn
+from mare.schema.columns import AnyColumn, Identifier
 from mare.schema.links import Parent
 
 Keep = Literal["first", "last", "random"]
@@ -185,11 +185,13 @@ def _referred(schema: Schema, table: str, columns: tuple[str, ...] | None) -> tu
 
 def _order(schema: Schema, name: str, link: Parent) -> tuple[str, ...]:
     """How siblings stand. In a sequence ties go by the table's own key: what was entered first has the smaller number, and from
-    an order by chance a model would learn chance."""
+    an order by chance a model would learn chance. Before that, they go by what rows may share: what belongs together stands
+    together."""
     order = tuple(link.order_by or _position_order(schema, name))
     if link.type != "sequential" or not order:
         return order
-    own = [column for column in schema.tables[name].key or () if column not in (link.column or ())]
+    own = [column for column, kind in schema.tables[name].columns.items() if isinstance(kind, Identifier) and kind.runs]
+    own += [column for column in schema.tables[name].key or () if column not in (link.column or ())]
     return tuple(dict.fromkeys((*order, *own)))
 
 

@@ -7,7 +7,7 @@ Only the stage door (`mare.stage_door`) and the audit come here. Everything in t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from mare.graph.groups import ColumnGroup
 from mare.graph.modelled import presence
 from mare.relational.coding import Links, Uncoded, code_rows, points_above, points_linked, read_rows, told_rooms
 from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, seen_columns
-from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, paces_along, rank_codes
+from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, paces_along, rank_codes, run_codes
 from mare.relational.sharing import context_codes, first_rows, rows_above
 from mare.relational.unrolling import Unrolling
 from mare.schema.sameness import Shared
@@ -207,20 +207,28 @@ class Staged:
                 has = np.zeros(len(staged.parent), dtype=np.uint8)
                 has[mine] = 1
                 codes[presence(link.name)] = has
-        codes |= self._present(staged)
+        codes |= self._present(staged, related.runs)
         return Links(codes, targets, staged.key, free, strangers)
 
-    def _present(self, staged: StagedTable) -> dict[str, CodeArray]:
+    def _present(self, staged: StagedTable, runs: Collection[str]) -> dict[str, CodeArray]:
         """Whether identifiers and references are there of which nothing else is told."""
         if not (present := staged.needs.present):
             return {}
         there = [" AND ".join(f"e{n}_{i}" for i in range(len(columns))) for n, (_, columns) in enumerate(present)]
         rows = self.connection.sql(f"SELECT {', '.join(there)} FROM {staged.raw}").to_arrow_table()
         taken = [_taken(column, staged.row).fill_null(False) for column in rows.columns]
-        return {
+        codes = {
             presence(name): np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.uint8)
             for (name, _), column in zip(present, taken, strict=True)
         }
+        for name in runs:
+            # Which one it is nobody asks; only whether it is that of the row before. Rows are sorted by it, so it is staged.
+            place = staged.needs.order.index(name)
+            texts = self.connection.sql(f"SELECT hash(o{place}, ot{place}) >> 1 FROM {staged.raw}").to_arrow_table()
+            values = np.asarray(_taken(texts.column(0), staged.row).fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
+            nullable = staged.needs.described[name].nullable
+            codes[presence(name)] = run_codes(values, codes[presence(name)] > 0, staged.parent, nullable=nullable)
+        return codes
 
     def _public_keys(self, staged: StagedTable, number: int, link: Link) -> Index:
         columns = [f"r{number}_{i}" for i in range(len(link.columns))]

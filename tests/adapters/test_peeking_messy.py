@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
+from mare.schema.reflection import Peek
 from mare_adapters.sources.peeking import peek_batches
 
 CASES: dict[str, tuple[Sequence[str], str, dict[str, object]]] = {
@@ -34,3 +35,22 @@ def test_nearly_all_values_tell(texts: Sequence[str], kind: str, reading: dict[s
 def test_bounds_are_those_of_what_they_mean() -> None:
     peek = peek_batches([pa.record_batch({"x": pa.array(["1.234,5", "2,5", "n/a", *["3,0"] * 20])})], "unknown", 3)
     assert (peek.min, peek.max) == (2.5, 1234.5)
+
+
+def told(texts: Sequence[str | None]) -> Peek:
+    return peek_batches([pa.record_batch({"x": pa.array(texts)})], "unknown", 3)
+
+
+@pytest.mark.parametrize(("full", "kind"), [("2012-07-{:02d}", "date"), ("2012-07-{:02d}T10:45", "datetime")])
+def test_dates_of_which_a_few_are_partial_are_dates(full: str, kind: str) -> None:
+    """SDTM allows 2012-07 and 2012 where the day is not known: such a value reads as NULL."""
+    days = [full.format(day) for day in range(1, 29)]
+    assert told([*days, "2012-07", "2012"]).kind == kind
+    assert told([*days, *(f"2012-{month:02d}" for month in range(1, 13))]).kind == "string"
+    assert told(["1999", "2012", "2013"]).kind == "integer"
+
+
+def test_numbers_that_are_all_whole_are_integers_however_they_are_written() -> None:
+    """A column of whole numbers with NULLs, written by pandas."""
+    assert told(["28.0", "-3.0", None, "120.0"]).kind == "integer"
+    assert told(["28.0", "-3.5"]).kind == "number"

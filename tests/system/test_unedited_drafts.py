@@ -159,3 +159,65 @@ def test_what_was_measured_together_comes_out_together(tmp_path: Path) -> None:
     with closing(sqlite3.connect(target)) as made:
         shares = taken_together(pd.read_sql("SELECT * FROM labs", made))
     assert shares.to_numpy() == pytest.approx(taken_together(tables["labs"]).to_numpy(), abs=0.1)
+
+
+STAFF = """
+CREATE TABLE departments (dept_no CHAR(4) PRIMARY KEY, dept_name TEXT NOT NULL);
+CREATE TABLE employees (emp_no INTEGER PRIMARY KEY, birth_date DATE NOT NULL, hire_date DATE NOT NULL);
+CREATE TABLE dept_emp (emp_no INTEGER NOT NULL REFERENCES employees, dept_no CHAR(4) NOT NULL REFERENCES departments,
+    from_date DATE NOT NULL, to_date DATE NOT NULL, PRIMARY KEY (emp_no, dept_no));
+CREATE TABLE titles (emp_no INTEGER NOT NULL REFERENCES employees, title VARCHAR(40) NOT NULL, from_date DATE NOT NULL,
+    to_date DATE NOT NULL, PRIMARY KEY (emp_no, title, from_date));
+"""
+NEVER = "9999-01-01"
+
+
+def staff(people: int = 1000) -> dict[str, pd.DataFrame]:
+    """Each has one department, or two one after the other; seven in ten are still there. Engineers are in d1, d3 and d5 alone."""
+    rng = np.random.default_rng(4)
+    hired = days(rng, people, "2000-01-01", "2015-12-31")
+    left = (hired + pd.to_timedelta(rng.integers(400, 2900, people), unit="D")).dt.strftime("%Y-%m-%d")
+    ends = pd.Series(np.where(rng.random(people) < 0.7, NEVER, left))
+    began, dept = hired.dt.strftime("%Y-%m-%d"), rng.integers(1, 7, people)
+    moved = np.flatnonzero(rng.random(people) < 0.2)
+    change = (hired + pd.to_timedelta(rng.integers(100, 399, people), unit="D")).dt.strftime("%Y-%m-%d")
+    until = ends.where(~np.isin(np.arange(people), moved), change)
+    names = [f"d{n}" for n in dept]
+    first = pd.DataFrame({"emp_no": range(people), "dept_no": names, "from_date": began, "to_date": until})
+    second = pd.DataFrame(
+        {
+            "emp_no": moved,
+            "dept_no": [f"d{(n + 1) % 6 + 1}" for n in dept[moved]],
+            "from_date": change[moved],
+            "to_date": ends[moved],
+        }
+    )
+    title = np.where(dept % 2 == 1, "Engineer", "Clerk")
+    return {
+        "departments": pd.DataFrame({"dept_no": [f"d{n}" for n in range(1, 7)], "dept_name": list("uvwxyz")}),
+        "employees": pd.DataFrame(
+            {"emp_no": range(people), "birth_date": days(rng, people, "1950-01-01", "1979-12-31"), "hire_date": hired}
+        ),
+        "dept_emp": pd.concat([first, second]).sort_values(["emp_no", "from_date"]),
+        "titles": pd.DataFrame({"emp_no": range(people), "title": title, "from_date": began, "to_date": ends}),
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1000, 3])
+def test_staff_is_still_there_in_one_department_and_titles_fit_it(tmp_path: Path, epsilon: int) -> None:
+    tables = staff()
+    source, draft, target = written(tmp_path / "real.sqlite", STAFF, tables), tmp_path / "draft.yaml", tmp_path / "made.sqlite"
+    assert mare("init", source, "--between", "2000-01-01", "2023-12-31", "--entities", 1000, "-o", draft).returncode == 0
+    checked = mare("check", draft, "--from", source)
+    assert checked.returncode == 0, checked.stdout
+    done = mare("synth", draft, "--from", source, "--to", target, "--epsilon", epsilon, "--quiet", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with closing(sqlite3.connect(target)) as made:
+        people, jobs, titles = (pd.read_sql(f"SELECT * FROM {name}", made) for name in ("employees", "dept_emp", "titles"))
+    for real, rows in ((tables["dept_emp"], jobs), (tables["titles"], titles)):
+        assert (rows["to_date"] == NEVER).mean() == pytest.approx((real["to_date"] == NEVER).mean(), abs=0.1)
+        assert set(rows["to_date"].str[:4]) <= {NEVER[:4], *map(str, range(2000, 2024))}  # and no other day that never comes
+        assert (rows["from_date"] < rows.merge(people)["hire_date"]).mean() == 0
+    assert jobs["emp_no"].nunique() == pytest.approx(len(people), rel=0.02)
+    assert jobs.groupby("emp_no").size().max() <= 3

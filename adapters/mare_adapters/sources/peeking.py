@@ -39,6 +39,8 @@ _SHAPES: tuple[tuple[StorageKind, str, str], ...] = (
 _FORMS = ((".", None), (",", None), (",", "."), (".", ","), (",", " "), (".", "'"))
 """How numbers are written: what stands before decimals, and between thousands."""
 _DAYS = ("%d.%m.%Y", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
+_PARTIAL = r"\d{4}(-\d\d)?"
+"""A year or a month where the day is not known, as ISO 8601 and SDTM write it. No day can be read from it: it is NULL."""
 _NEARLY_ALL, _MOST_WORDS = 0.9, 5
 """So much of a column tells what it is, where the rest are a few words."""
 _NOTHING = frozenset(("n/a", "na", "nan", "null", "none", "nil", "-", "--", "?", ".", "unknown", "missing"))
@@ -65,7 +67,9 @@ def as_value(value: object) -> Value:
 def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: str, kind: StorageKind, max_values: int) -> Peek:
     """Peek at a column of a relation in DuckDB. Both are SQL already. An `unknown` kind is told from the text."""
     reading: Mapping[str, str | tuple[str, ...]] = {}
+    repeats = None
     if kind == "unknown":
+        repeats = bool(_row(connection, f"SELECT count(*) > count(DISTINCT {column}) FROM {relation}")[0])
         kind, column, reading = _kind_of_values(connection, relation, column)
     low = high = values = None
     if kind in BOUNDED_KINDS:
@@ -74,7 +78,7 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
         query = f"SELECT DISTINCT {column} AS v FROM {relation} WHERE {column} IS NOT NULL ORDER BY v LIMIT {max_values + 1}"
         listed = connection.execute(query).fetchall()
         values = tuple(dict.fromkeys(as_value(row[0]) for row in listed)) if len(listed) <= max_values else None
-    return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), reading=reading)
+    return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), reading=reading, repeats=repeats)
 
 
 def peek_batches(batches: Iterable[pa.RecordBatch], kind: StorageKind, max_values: int) -> Peek:
@@ -99,9 +103,16 @@ def _kind_of_values(connection: duckdb.DuckDBPyConnection, relation: str, column
         for _, sql, shape in _SHAPES
     )
     both = f"count(DISTINCT TRY_CAST({column} AS BOOLEAN)) = 2"
-    filled, pair, *fitting = _row(connection, f"SELECT count({column}), {both}, {tests} FROM {relation}")
+    partial = f"count(*) FILTER (WHERE regexp_full_match({column}, '{_PARTIAL}'))"
+    fractions = f"count(*) FILTER (WHERE TRY_CAST({column} AS DOUBLE) <> trunc(TRY_CAST({column} AS DOUBLE)))"
+    query = f"SELECT count({column}), {both}, {partial}, {fractions}, {tests} FROM {relation}"
+    filled, pair, parts, fractional, *fitting = (int(str(count or 0)) for count in _row(connection, query))
     for (kind, sql, _), fits in zip(_SHAPES, fitting, strict=True):
         if filled and fits == filled and (kind != "boolean" or pair):
+            # Whole numbers beside NULLs are written as 28.0 by whoever kept them as floats.
+            whole = kind == "number" and not fractional
+            return "integer" if whole else kind, f"TRY_CAST({column} AS {sql})", {}
+        if kind in ("date", "datetime") and fits + parts == filled and fits >= filled * _NEARLY_ALL:
             return kind, f"TRY_CAST({column} AS {sql})", {}
     for messy in (_messy_numbers, _messy_days):
         if filled and (told := messy(connection, relation, column, int(str(filled)))) is not None:

@@ -218,6 +218,10 @@ def _hints(met: Met) -> str:
         held = ", ".join(f"{word!r} ({rows:,})" for word, rows in met.guess.words)
         fields = "nulls, map or specials" if met.kind == "unreadable" else "values, map or nulls"
         said += f"; {'then ' if said else ''}{held}: say {fields}"
+    if met.guess.days and met.kind == "outside":
+        held = ", ".join(f"{day} ({rows:,})" for day, rows in met.guess.days)
+        listed = ", ".join(f'"{day}"' for day, _ in met.guess.days)
+        said += f"; {held}: if that means none, write specials: [{listed}]"
     return said
 
 
@@ -232,6 +236,7 @@ def met_page(found: RowsMet, schema: Schema) -> dict[str, object]:
             {
                 "table": met.table, "column": met.column, "kind": met.kind, "rows": met.rows, "of": met.of,
                 "write": met.guess.write or None, "words": dict(met.guess.words),
+                "days": dict(met.guess.days),
             }
             for met in found.met
         ],

@@ -139,7 +139,7 @@ def _peeks(
         for number, place in enumerate(types):
             tell(number, len(types))
             peeked = opened.peek(*place, max_values=1)
-            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading)
+            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading, repeats=peeked.repeats)
         open_domains = list(undeclared(make_draft(reflection, blind.facts, entity, peeks))) if domains else []
         for number, place in enumerate(open_domains):
             tell(number, len(open_domains))

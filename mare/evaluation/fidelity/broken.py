@@ -23,7 +23,7 @@ from mare.evaluation.evaluation import BrokenKind as Kind
 from mare.evaluation.sides import Side
 from mare.relational.judging import judged
 from mare.schema.caps import link_cap
-from mare.schema.columns import AnyColumn, Column, Date, Listed, Ordinal, Quantity
+from mare.schema.columns import AnyColumn, Column, Date, Datetime, Listed, Ordinal, Quantity
 from mare.schema.condition_grammar import parse_condition
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
 
@@ -159,7 +159,7 @@ def _measure(bound: object) -> float | None:
 def _orders(real: Side, table: str, name: str, column: Ordinal) -> Iterator[Rule]:
     """`after`, `before` and `during`, wherever both values are there. A date is neither before nor after what happens on its
     day."""
-    if column.specials or column.determined is not None:
+    if column.determined is not None or (column.specials and not isinstance(column, Date | Datetime)):
         return
     for field, anchor in column.anchors.items():
         home = table if anchor.scope in (SAME_ROW, PREVIOUS_ROW) else anchor.scope
@@ -169,6 +169,8 @@ def _orders(real: Side, table: str, name: str, column: Ordinal) -> Iterator[Rule
         if field.startswith("first") or not isinstance(other, Ordinal) or other.specials:
             continue
         after = field in ("after", "during.0")
+        if column.specials and not after:
+            continue  # a day that never comes lies after everything
         order = _Order(table, name, home, anchor, after, column.strict, isinstance(column, Date) or isinstance(other, Date))
         yield "order", f"{table}.{name}", f"is {'before' if after else 'after'} {anchor}", order.broken
 

@@ -87,7 +87,7 @@ def _is_identifier(layout: Layout, name: str, column: str, described: Column | N
 
 
 def _is_made_anew(described: Column) -> bool:
-    return isinstance(described, Identifier) or (isinstance(described, Text) and described.is_unique)
+    return (isinstance(described, Identifier) and not described.runs) or (isinstance(described, Text) and described.is_unique)
 
 
 def counts_up(column: str, described: Column | None, key: Collection[str]) -> bool:

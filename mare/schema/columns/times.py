@@ -63,7 +63,10 @@ class TimeColumn(Ordinal):
         # A year is a number wherever it is stored. Where several formats are mixed, none is how the source writes it.
         if self.formats == ("%Y",):
             return "integer"
-        return "string" if len(self.formats) == 1 else super().stored_kind
+        if len(self.formats) == 1:
+            return "string"
+        # A day that means never is still a day.
+        return super().stored_kind if any(_is_word(special) for special in self.specials) else self.fits[0]
 
     @property
     def text_format(self) -> str | None:
@@ -248,6 +251,14 @@ def _shaped_sql(text: str, form: str) -> str:
     parts = re.split(r"%-?([A-Za-z%])", form)
     shape = "".join(_SHAPES.get(part, ".+") if number % 2 else re.escape(part) for number, part in enumerate(parts))
     return f"try_strptime(CASE WHEN regexp_full_match({text}, {quoted(shape)}) THEN {text} END, {quoted(form)})"
+
+
+def _is_word(special: Value) -> bool:
+    try:
+        datetime.fromisoformat(str(special))
+    except ValueError:
+        return True
+    return False
 
 
 def compared_time(value: Value, read: Callable[[str], object], order: Order, words: str) -> float:

@@ -70,12 +70,19 @@ class Identifier(AnyColumn):
     """First number of a sequence."""
     pattern: str | None = None
     """With `generate: pattern`: a format with `{n}`, as in `P{n:08d}`."""
+    runs: bool = False
+    """Rows that follow each other in a sequence may share one (the number of an order, a basket): whether a row has the same as
+    the row before is modelled."""
 
     modelled: ClassVar[bool] = False
     fits: ClassVar[tuple[StorageKind, ...]] = ("integer", "number", "string")
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         here = (*path, "pattern")
+        link = layout.link(table)
+        if self.runs and (link is None or link.type != "sequential"):
+            what = "only rows of a sequence follow each other"
+            yield Fault((*path, "runs"), what, "Write type: sequential and order_by under `parent:`, or no `runs:`")
         if (self.generate == "pattern") != (self.pattern is not None):
             yield Fault(here, "`generate: pattern` and `pattern:` go together", "Write both, as in P{n:08d}, or neither")
         if self.pattern is None:

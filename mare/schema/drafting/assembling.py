@@ -35,7 +35,8 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
         )
     peeks = peeks or {}
     typed = peeked_kinds(reflection, peeks)
-    survey = take_survey(typed, facts, entity)
+    repeats = {place: peek.repeats for place, peek in peeks.items() if peek.repeats is not None}
+    survey = take_survey(typed, facts, entity, repeats)
     guess = guess_entity(survey, entity)
     survey = with_doubted_links(_with_entity_links(survey, guess), guess)
     roles = guess_roles(survey, guess)
@@ -52,7 +53,7 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
         outside = [table.name for table in typed if roles[table.name].role == role]
         tables += [draft_outsider(survey, name, roles[name], roles) for name in outside]
     filled, kind = with_peeks(with_siblings(tables), reflection, peeks)
-    header = tuple(_header(survey))
+    header = tuple(_header(survey, tables))
     made = Draft(reflection.label, guess, tuple(filled), facts, header, kind, roles, reflection.what_was_read)
     made = gathered(mend(made))
     return made if typed == reflection else with_marked_structure(made, make_draft(reflection, facts, entity))
@@ -93,8 +94,10 @@ def _down(survey: Survey, entity: EntityGuess, families: Mapping[str, Family]) -
         queue = [t for t in children if (link := families[t].parent) is not None and link.target == table] + queue
 
 
-def _header(survey: Survey) -> Iterator[Note]:
-    """What the draft cannot show next to a table."""
+def _header(survey: Survey, tables: Sequence[DraftedTable]) -> Iterator[Note]:
+    """What the draft cannot show next to a table, or need not show at each."""
+    if any("specials" in entry.fields for table in tables for entry in table.columns):
+        yield Note("specials of an end are days that mean: no end yet. Those that do not occur do not come out")
     for left in survey.reflection.left_out:
         yield Note(f"left out: {left.name}: {left.reason}")
     for table in survey.reflection:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from mare.schema.reflection import ReflectedColumn
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .bounds import known_bounds
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
@@ -26,7 +27,9 @@ _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
 _CODED = frozenset(
     (
         "item", "test", "concept", "code", "drug", "medication", "procedure", "diagnosis",
-        "status", "type", "category", "cd", "class", "site", "unit",
+        "status", "type", "category", "cd", "study", "trial", "protocol", "source", "domain", "hospital", "center", "centre",
+        "class", "site", "unit", "store", "shop", "branch", "outlet", "warehouse", "ward",
+        "department", "dept", "clinic", "facility", "location", "region", "district", "territory", "campaign", "channel",
     )
 )  # fmt: skip
 """Words of ids that mean something: codes rather than names."""
@@ -98,6 +101,19 @@ def draft_key_part(column: ReflectedColumn) -> Entry | None:
     return None
 
 
+def code_meant(table: ReflectedTable, column: ReflectedColumn) -> str | None:
+    """The code that a text spells out beside it: `DESCRIPTION` of `CODE`, `drug_display` of `drug_cd`. Not a bare name or text,
+    which may be anybody's."""
+    *stem, last = words(column.name) or ("",)
+    if column.kind != "string" or last not in (_MEANINGS if not stem else (*_MEANINGS, "name", "text")):
+        return None
+    codes = {words(other.name): other.name for other in table.columns if words(other.name)[-1:] in (("code",), ("cd",))}
+    return next((name for parts, name in codes.items() if tuple(stem) in (parts, parts[:-1])), None)
+
+
+_MEANINGS = ("description", "desc", "display", "title", "label", "term")
+
+
 def draft_pool_column(column: ReflectedColumn, facts: PublicFacts) -> Entry:
     """A column of a pool: nothing is learned there, so every domain is declared or made up."""
     made_up = review("a made-up range, not read from the data", "made up")
@@ -143,8 +159,10 @@ def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
 
 
 def _decimal(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    if column.precision == 0:
+    if column.precision == 0 or id_stem(column.name) is not None:
         return _integer(column)
+    if words(column.name)[-1:] in _CODED_NUMBERS:
+        return {"type": "category", "learn": True}, []
     if is_surely_flag(column.name) and _is_flag(column):  # whole numbers come as decimals where some are missing
         return _flag(column)
     fields: dict[str, FieldValue] = {"type": "number", **_bounds(column)}
@@ -202,6 +220,16 @@ def _code(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
     return fields, [review("a code by its name; are these its levels?", "codes")]
 
 
+APART = "made anew, equal ones come apart"
+TOGETHER = "made anew; rows that follow each other share one as they do. Few of them? type: category, learn: true"
+
+
+def shared_in_runs(entry: Entry) -> Entry:
+    """An id of a sequence that is no key: whatever it names (an order, a basket), rows that follow each other may share it."""
+    notes = tuple(replace(note, text=note.text.replace(APART, TOGETHER)) for note in entry.notes)
+    return Entry(entry.name, entry.fields, notes).with_fields({"runs": True})
+
+
 def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
     """An id that leads nowhere we know of: a code where its words say so, otherwise a name without meaning."""
     # SQLite takes longer ones: whoever declared a length there said what is meant.
@@ -213,7 +241,7 @@ def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[No
     parts = {word.removesuffix("id") for word in words(column.name)} | set(words(column.name))
     if parts & _CODED:
         return {"type": "category", "learn": True}, [review("taken for a code; or type: identifier", "codes")]
-    note = review("an id that leads to no table: regenerated, equal ones come apart", "ids")
+    note = review(f"an id that leads to no table: {APART}", "ids")
     return {"type": "identifier", **_generated(column)}, [note]
 
 

@@ -210,7 +210,8 @@ TOPICS: Mapping[str, str] = {
     "times": "which time follows which, and how far at most, is guessed from names",
     "facts": "facts about a person, repeated in their rows: the same in all of them?",
     "dropped": "dropped as free text or personal, by its name (fill: fake makes names and addresses up)",
-    "ids": "ids that lead to no table: made anew, equal ones come apart",
+    "ids": "ids that lead to no table: made anew, so that equal ones come apart, unless rows that follow each other share them "
+    "(runs: true); few of them? type: category, learn: true",
     "codes": "taken for codes, by their names",
     "flags": "taken for 0 and 1 alone",
     "texts": "dates stored as text, read as their format says: is it this one?",

@@ -122,6 +122,13 @@ class Entry:
         return Entry(self.name, self.fields, (*self.notes, *notes))
 
 
+def written_days(entry: Entry, form: str) -> dict[str, FieldValue]:
+    """The special days of a date that is stored as text, in its form."""
+    specials = entry.fields.get("specials", ())
+    assert isinstance(specials, tuple)
+    return {"specials": tuple(datetime.fromisoformat(str(day)).strftime(form) for day in specials)} if specials else {}
+
+
 @dataclass(frozen=True)
 class DraftedTable:
     """One table of the draft, ready to be written."""

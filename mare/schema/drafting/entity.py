@@ -9,7 +9,7 @@ from mare.errors import SourceError
 from mare.schema.reflection import ReflectedTable
 
 from .drafted import EntityGuess, RoleGuess, review
-from .keys import KEYLIKE
+from .keys import KEYLIKE, named_column
 from .people import is_held, is_staff, is_sure, names_person, person_rank, personal_traits
 from .roles import tables_below
 from .survey import Survey
@@ -75,12 +75,13 @@ def _asked(survey: Survey, asked: str) -> EntityGuess:
     whole = survey.reflection.table(asked)
     if whole is not None:
         return EntityGuess(whole.name, "you asked for it")
-    table, _, by = asked.rpartition(".")
-    holder = survey.reflection.table(table) if table else None
-    column = holder.column(by) if holder is not None else None
+    holder, column = named_column(survey.reflection, asked)
     if holder is not None and column is not None:
-        return EntityGuess(holder.name, "you asked for it", by=column.name)
+        # Where the column is its key, the table holds each of them once.
+        by = None if survey.keys[holder.name] == (column.name,) else column.name
+        return EntityGuess(holder.name, "you asked for it", by=by)
     if holder is not None:
+        by = asked.rpartition(".")[2]
         names = ", ".join(c.name for c in holder.columns)
         raise SourceError(f"--entity {asked}: table {holder.name} has no column {by}. It has: {names}.")
     names = ", ".join(sorted(t.name for t in survey.reflection))

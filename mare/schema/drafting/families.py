@@ -168,14 +168,14 @@ def _self_reference(link: Link, entity: EntityGuess) -> Beyond:
 
 
 def draft_references(
-    survey: Survey, table: str, family: Family | None, roles: Mapping[str, RoleGuess], order: str | None, skip: Link | None
+    survey: Survey, table: str, family: Family | None, roles: Mapping[str, RoleGuess], order: str | None
 ) -> tuple[Entry, ...]:
-    """All links of a table but its parent (and ``skip``, what it associates with), in the order of its columns."""
+    """All links of a table but its parent, in the order of its columns."""
     inner = {beyond.link: beyond for beyond in family.beyond} if family is not None else {}
     parent = family.parent if family is not None else None
     entries, taken = [], set()
     for link in sorted(survey.links_of(table), key=lambda link: _place(survey, link)):
-        if link in (parent, skip):
+        if link == parent:
             continue
         entry = _inner(survey, inner[link], order) if link in inner else _outer(survey, link, roles)
         if entry is not None and entry.name not in taken:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
@@ -18,28 +19,42 @@ from .words import (
     is_time,
     is_vocabulary,
     names_of,
+    names_setting,
     stem,
     words,
 )
 
 KEYLIKE = ("integer", "string", "uuid", "unknown")
 """Stored kinds that a key may have."""
+Repeats = Mapping[tuple[str, str], bool]
+"""Table and column → whether values were seen twice, or missing: what was looked at on request alone."""
 BARE = (("id",), ("key",), ("code",), ("uuid",), ("row", "id"))
 """Names of keys that do not say of what."""
 
 
-def guess_keys(reflection: Reflection, people: str | None = None) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Key of each table (empty where there is none) and the reason for those that the source does not declare."""
+def guess_keys(
+    reflection: Reflection, people: str | None = None, repeats: Repeats | None = None
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Key of each table (empty where there is none) and the reason for those that the source does not declare.
+
+    ``people``: the table that was said to hold them, or the column of it that tells them apart.
+    """
+    repeats = repeats or {}
     shared = _shared_ids(reflection)
     asked = reflection.table(people) if people is not None else None
+    named, by = named_column(reflection, people) if people is not None and asked is None else (None, None)
     keys: dict[str, tuple[str, ...]] = {}
     reasons: dict[str, str] = {}
     for table in reflection:
         keys[table.name] = _declared(table)
         if not keys[table.name]:
             keys[table.name], reason = _by_name(table, reflection, shared)
-            if not keys[table.name] and (table == asked or person_rank(table.name) is not None):
-                keys[table.name], reason = _shared_by_others(table, reflection)
+            people_once = person_rank(table.name) is not None
+            if not keys[table.name] and by is not None and table == named:
+                if not repeats.get((table.name, by.name), not people_once):
+                    keys[table.name], reason = (by.name,), "you named it; the source declares no key"
+            elif not keys[table.name] and (table == asked or people_once):
+                keys[table.name], reason = _shared_by_others(table, reflection, repeats)
             if reason:
                 reasons[table.name] = reason
     return keys, reasons
@@ -74,24 +89,34 @@ def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, st
     people = any(names_person(column.name) for column in table.columns)
     if is_vocabulary(table.name) and not people and not _owned_elsewhere(reflection, table, first.name):
         return _vocabulary_key(table), "leading columns of what looks like a vocabulary; the source declares no key"
-    if id_stem(first.name) and _holders(reflection, first.name) == 1 and "code" not in words(first.name):
+    own_id = id_stem(first.name) and "code" not in words(first.name) and not names_setting(first.name)
+    if own_id and _holders(reflection, first.name) == 1:
         return (first.name,), "it is the first column, an id that no other table has; the source declares no key"
     if _is_prefixed_id(first, table) and _holders(reflection, first.name) > 1:
         return (first.name,), "it begins with the table's name, and other tables share it; the source declares no key"
     return (), ""
 
 
-def _shared_by_others(table: ReflectedTable, reflection: Reflection) -> tuple[tuple[str, ...], str]:
-    """Of people in a folder, the column that most other tables hold too: what else would tell there whose rows they are?"""
+def named_column(reflection: Reflection, said: str) -> tuple[ReflectedTable | None, ReflectedColumn | None]:
+    """`TABLE.COLUMN`, as far as there is such a table, and there such a column."""
+    table, _, column = said.rpartition(".")
+    holder = reflection.table(table) if table else None
+    return holder, holder.column(column) if holder is not None else None
+
+
+def _shared_by_others(table: ReflectedTable, reflection: Reflection, repeats: Repeats) -> tuple[tuple[str, ...], str]:
+    """Of people in a folder, the column that most other tables hold too, an id of people first: what else would tell there whose
+    rows they are?"""
+    free = [column for column in table.columns if not names_setting(column.name)]
     held = {
-        column.name: _holders(reflection, column.name)
-        for column in table.columns
+        column.name: (names_person(column.name), _holders(reflection, column.name))
+        for column in free
         if column.kind in KEYLIKE and not _tells_more(column.name) and not _owned_elsewhere(reflection, table, column.name)
     }
-    most = max(held.values(), default=1)
-    best = [name for name, holders in held.items() if holders == most > 1]
+    shared = {name: told for name, told in held.items() if told[1] > 1 and not repeats.get((table.name, name))}
+    best = [name for name, told in shared.items() if told == max(shared.values())]
     # Of several, the first column of the table; otherwise nobody knows.
-    if not best or (len(best) > 1 and best[0] != table.columns[0].name):
+    if not best or (len(best) > 1 and best[0] != free[0].name):
         return (), ""
     return (best[0],), "other tables hold it too; the source declares no key"
 

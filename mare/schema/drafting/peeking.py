@@ -10,7 +10,8 @@ from typing import Literal
 
 from mare.schema.reflection import Bound, Peek, ReflectedColumn, Reflection
 
-from .drafted import Draft, DraftedTable, Entry, FieldValue
+from .drafted import Draft, DraftedTable, Entry, Fields, FieldValue, review, written_days
+from .people import names_person
 
 Peeks = Mapping[tuple[str, str], Peek]
 """What was read from columns, by table and column."""
@@ -60,16 +61,33 @@ def with_peeks(
         for entry in table.columns:
             peek = peeks.get((table.name, entry.name))
             if peek is not None:
+                entry = _coded(entry, peek)
                 domain = _domain(entry, peek)
                 column = next((t.column(entry.name) for t in reflection if t.name == table.name), None)
                 guessed_type = column is not None and column.kind == "unknown" and entry.fields["type"] != "unknown"
                 if domain is not None:
                     kind = "domains"
                 if domain is not None or guessed_type:
-                    entry = _marked(entry, domain or {}).with_fields(peek.reading if guessed_type else {})
+                    entry = _marked(entry, domain or {}).with_fields(_reading(entry, peek) if guessed_type else {})
             entries.append(entry)
         filled.append(replace(table, columns=tuple(entries)))
     return filled, kind
+
+
+def _coded(entry: Entry, peek: Peek) -> Entry:
+    """An id of which there are only a few is a code, unless it names people."""
+    if entry.fields["type"] != "identifier" or not peek.values or names_person(entry.name):
+        return entry
+    nullable = {"nullable": True} if "nullable" in entry.fields else {}
+    return Entry(
+        entry.name, {"type": "category", "learn": True, **nullable}, (review("few of them were found: a code", "codes"),)
+    )
+
+
+def _reading(entry: Entry, peek: Peek) -> Fields:
+    """How the values are written, also those that the draft itself has put there."""
+    forms = peek.reading.get("format", ())
+    return {**peek.reading, **(written_days(entry, forms[0]) if forms else {})}
 
 
 def with_marked_structure(draft: Draft, blind: Draft) -> Draft:

@@ -37,6 +37,8 @@ _SURE = in_order(
 )
 _MAYBE = ("holder", "subscriber", "buyer", "driver", "rider", "reader", "user", "account")
 """Often somebody's login beside the people themselves."""
+_RECORDS = ("demographic", "demographics", "demog", "dm", "adsl")
+"""Tables that describe each person once, where none is called after people (`dm` and `adsl` in trials)."""
 PERSONS = (*_SURE, *_MAYBE)
 """Words for the people whose data this is, the most telling first."""
 
@@ -139,7 +141,7 @@ def person_rank(table: str) -> int | None:
         return None
     # The last word is the noun: `patient_notes` holds notes.
     nouns = {stem(table), "".join(parts), parts[-1], singular(parts[-1])}
-    return next((rank for rank, word in enumerate(PERSONS) if word in nouns), None)
+    return next((rank for rank, word in enumerate((*PERSONS, *_RECORDS)) if word in nouns), None)
 
 
 def is_sure(rank: int) -> bool:
@@ -151,7 +153,7 @@ def names_person(column: str) -> bool:
     """An id of a person: `patient_id`, `mrn`, `uniquepid`, `subject_id`."""
     of = id_stem(column)
     return of is not None and (
-        of in PERSONS or of in ("mrn", "uniquep", "pat", "empi", "nhs") or column.casefold() == "uniquepid"
+        of in PERSONS or of in ("mrn", "uniquep", "uniquesubject", "pat", "empi", "nhs") or column.casefold() == "uniquepid"
     )
 
 

@@ -1,4 +1,4 @@
-"""How the rows of one parent are correlated: independent, sequential (with an order), or associative (through a public table).
+"""How the rows of one parent are correlated: independent, or sequential (with an order).
 
 An order is when what a row tells happened, or its number in the sequence. Not when somebody was born or died, which is a fact
 about them; and not when something ended, which is mostly still open.
@@ -15,9 +15,9 @@ from .column_types import draft_column
 from .drafted import Note, RoleGuess, review
 from .families import Family
 from .people import is_being, is_birth, is_death, is_once
-from .survey import Link, Survey
-from .time_order import twins
-from .words import is_age, is_at_school, is_elapsed, is_end, is_grade, is_position, is_round, is_time, words
+from .survey import Survey
+from .time_order import intervals, twins
+from .words import is_age, is_at_school, is_elapsed, is_end, is_grade, is_position, is_round, is_time, numbers_lines, words
 
 _ITEMS = (
     "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",
@@ -27,7 +27,13 @@ _ITEMS = (
 _MEASURES = (
     "value", "valuenum", "value_as_number", "result", "result_value", "labresult", "amount", "val", "reading", "measured_value",
     "numeric_value", "value_numeric", "value_num", "score", "level", "result_numeric",
+    "original_value", "standard_value", "standard_result",
 )  # fmt: skip
+_LIMITS = (
+    "range_low", "range_high", "original_range_low", "original_range_high", "ref_range_lower", "ref_range_upper", "normal_low",
+    "normal_high",
+)  # fmt: skip
+"""Ends of what is normal: on the scale of the value."""
 
 _OFTEN = (
     "trans", "payment", "rental", "reading", "movement", "attendance", "booking", "purchase", "sale", "click", "vital",
@@ -36,10 +42,9 @@ _OFTEN = (
 """Words of what one person has many of."""
 _SELDOM = ("admission", "stay", "hospital", "surger", "pregnan", "loan", "contract", "polic", "enrol", "card", "period")
 """Words of what one person has a few of."""
-KEYS = 50
-"""Public keys that get a context column of their own, where the catalogue does not tell how many there are."""
-EVENTS, CHILDREN, FEW, ONE = 100, 20, 10, 1
-"""Round public caps: many small events, a list, visits of one person, an extension of the parent's row."""
+MEASURED, EVENTS, CHILDREN, FEW, ONE = 500, 100, 20, 10, 1
+"""Round public caps: all that was ever measured of a person, many small events, a list, visits of one person, an extension of the
+parent's row."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,6 @@ class Relationship:
     max_rows: int
     why: str
     order_by: tuple[str, ...] = ()
-    via: Link | None = None
     history_by: str | None = None
     """The column that says what a value is of, in an entity-attribute-value table."""
     notes: tuple[Note, ...] = ()
@@ -65,18 +69,20 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         return Relationship("independent", ONE, "its key is the parent's: at most one row (1:0..1)")
     if is_once(table):
         return Relationship("independent", ONE, "by its name, at most once for each of them")
-    via = _association(survey, table, parent, roles)
-    if via is not None:
-        return _associative(via)
     order = order_column(survey, table, parent)
     item = item_column(survey, table)
     if order is not None:
         seldom = family.depth == 1 and any(word in table.casefold() for word in _SELDOM)
         often = item is not None or any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and _is_event(table))
-        cap = EVENTS if often else FEW if seldom else CHILDREN
+        # Thirty tests at each of many visits: a cap that leaves the last visit alone tells nothing of a course.
+        cap = MEASURED if item is not None and family.depth == 1 else EVENTS if often else FEW if seldom else CHILDREN
         # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
         ties = (item,) if item is not None and item != order else ()
         return Relationship("sequential", cap, f"rows follow each other by {order}", (order, *ties), history_by=item)
+    public = _public_order(survey, table, parent, roles)
+    if public is not None:
+        why = f"rows are taken in the order of {public}, so that each looks at those before it"
+        return Relationship("sequential", EVENTS if _is_event(table) else CHILDREN, why, (public,))
     above = family.ancestors[0]
     alone = f"no column gives an order: rows of one {above} are drawn without looking at each other"
     doubt = review(f"{alone}; name the column that orders them (type: sequential, order_by: …)", "orders", f"of one {above}")
@@ -86,41 +92,28 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
 def item_column(survey: Survey, table: str) -> str | None:
     """What the value of an entity-attribute-value row is a value of: `itemid`, `test`."""
     names = [column.name for column in survey.table(table).columns if (column.name,) != survey.keys[table]]
-    if not any(name.casefold() in _MEASURES for name in names):
+    if not any("_".join(words(name)) in _MEASURES for name in names):
         return None
     return next((name for word in _ITEMS for name in names if _is_item(name, word)), None)
 
 
 def value_columns(survey: Survey, table: str) -> tuple[str, ...]:
     """The columns whose scale depends on the item."""
-    return tuple(c.name for c in survey.table(table).columns if c.name.casefold() in _MEASURES)
+    return tuple(c.name for c in survey.table(table).columns if "_".join(words(c.name)) in (*_MEASURES, *_LIMITS))
 
 
 def _is_item(name: str, word: str) -> bool:
-    folded = name.casefold()
+    folded = "_".join(words(name))
     endings = ("", "id", "_id", "_name", "_concept_id", "_code", "_type", "_key")
     return folded in {f"{word}{ending}" for ending in endings}
 
 
-def _association(survey: Survey, table: str, parent: tuple[str, ...], roles: Mapping[str, RoleGuess]) -> Link | None:
-    """The link to a public table that, with the parent, is the key; or the only thing in the table."""
-    described = survey.table(table)
-    # Rows are joined by the public key: a vocabulary that is referred to by another column is looked up.
-    keyed = [link for link in survey.links_of(table) if link.references in ((), survey.keys.get(link.target))]
-    public = [link for link in keyed if roles[link.target].role == "public"]
-    rest = set(survey.keys[table]) - set(parent)
-    for link in public:
-        if rest and set(link.columns) == rest and set(survey.keys[table]) & set(parent):
-            return link
-    linked = {name for link in survey.links_of(table) for name in link.columns} | set(parent)
-    surrogate = set(survey.keys[table]) if len(survey.keys[table]) == 1 else set()
-    others = {column.name for column in described.columns} - linked - surrogate
-    return public[0] if len(public) == 1 and not others else None
-
-
-def _associative(via: Link) -> Relationship:
-    note = review(f"the {KEYS} most common keys get a column each; few keys? Write rows: under {via.target}, and no vocabulary")
-    return Relationship("associative", CHILDREN, f"each row joins the parent with {via.target}", via=via, notes=(note,))
+def _public_order(survey: Survey, table: str, parent: tuple[str, ...], roles: Mapping[str, RoleGuess]) -> str | None:
+    """The public key that rows are sorted by where no time and no number gives an order: then each looks at those before it, so
+    that what goes together does, and nothing is there twice that cannot be (which a column for each key tells worse)."""
+    links = [link for link in survey.links_of(table) if roles[link.target].role == "public" and len(link.columns) == 1]
+    keyed = [link for link in links if set(link.columns) <= set(survey.keys[table])] or links
+    return keyed[0].columns[0] if len(keyed) == 1 and not keyed[0].nullable and keyed[0].columns[0] not in parent else None
 
 
 def _is_event(table: str) -> bool:
@@ -151,7 +144,7 @@ def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | N
         parts = [column for column in orders if column.name in key and len(key) > 1]
         if not parts and linked & set(key):
             # Whatever it is called: a number that tells the rows of one parent apart also says which comes first.
-            parts = [column for column in free if column.name in key and _is_number(survey, column)]
+            parts = [column for column in free if column.name in key and _numbers(survey, column)]
         # What is unique beside a key of its own is a number of the row: where there is a date, that says when.
         if parts and (key == survey.keys[table] or not dated or parts[0].kind in _TIME_KINDS):
             return parts[0].name
@@ -178,13 +171,18 @@ def _goes_on(survey: Survey, table: str, name: str) -> bool:
     # An age that stands above too is the one that somebody had once.
     above = [held for link in survey.links_of(table) if (held := survey.reflection.table(link.target)) is not None]
     aged = _is_own_age(name) and not is_being(table) and all(held.column(name) is None for held in above)
+    begins = any(name == start for start, _ in intervals(survey.table(table)))
     # A time alone: a `prothrombin_time` is a value.
-    return is_elapsed(name) or is_round(name) or aged or words(name) in (("time",), ("t",))
+    return is_elapsed(name) or is_round(name) or aged or begins or words(name) in (("time",), ("t",))
 
 
 def _is_own_age(name: str) -> bool:
     """`age`, `age_at_visit`; a `donor_age` is somebody else's."""
     return is_age(name) and words(name)[:1] == ("age",)
+
+
+def _numbers(survey: Survey, column: ReflectedColumn) -> bool:
+    return _is_number(survey, column) or (column.kind == "integer" and numbers_lines(column.name))
 
 
 def _is_number(survey: Survey, column: ReflectedColumn) -> bool:

@@ -28,7 +28,7 @@ _COUNTS = frozenset(("n", "num", "count", "number"))
 def with_repeats(survey: Survey, table: str, entry: Entry, family: Family | None, relationship: Relationship | None) -> Entry:
     """The same column, with what its name tells of other rows."""
     if family is not None and relationship is not None and relationship.max_rows > 1:
-        if relationship.type != "associative" and entry.name not in survey.keys[table]:
+        if entry.name not in survey.keys[table]:
             entry = _fact(survey, table, entry, family, relationship)
         if relationship.type == "sequential":
             entry = _running(survey, table, entry)

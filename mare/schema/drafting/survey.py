@@ -14,21 +14,24 @@ from typing import Literal
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
 from .drafted import PublicFacts
-from .keys import BARE, guess_keys, referred_to, without_prefix
+from .keys import BARE, Repeats, guess_keys, referred_to, without_prefix
 from .people import is_birth
 from .words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
 
 DAY, PLAIN_DAY, MOMENT = "%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S"
+TRIAL_DAY = (DAY, "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
+"""Of SDTM: as exact as it is known."""
 _DAYS = ("date", "dob", "dod", "birthday", "birthdate")
 _MOMENTS = ("datetime", "timestamp", "dttm", "at")
 
-Formats = Mapping[tuple[str, str], str]
+Written = str | tuple[str, ...]
+Formats = Mapping[tuple[str, str], Written]
 """Table and column → how its dates are written."""
 
 
 def read_text_dates(reflection: Reflection) -> tuple[Reflection, Formats]:
     """The same tables, with dates where the names of text columns say so, and how they are taken to be written."""
-    formats: dict[tuple[str, str], str] = {}
+    formats: dict[tuple[str, str], Written] = {}
     tables = []
     for table in reflection:
         columns = []
@@ -36,7 +39,8 @@ def read_text_dates(reflection: Reflection) -> tuple[Reflection, Formats]:
             kind = _kind(column)
             if kind is not None:
                 short = column.max_length is not None and column.max_length < 10
-                formats[table.name, column.name] = MOMENT if kind == "datetime" else PLAIN_DAY if short else DAY
+                known = MOMENT if kind == "datetime" else PLAIN_DAY if short else DAY
+                formats[table.name, column.name] = TRIAL_DAY if column.name.casefold().endswith("dtc") else known
                 column = replace(column, kind=kind)
             columns.append(column)
         tables.append(replace(table, columns=tuple(columns)))
@@ -117,10 +121,10 @@ class Survey:
         return replace(self, links=links)
 
 
-def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None = None) -> Survey:
-    """Keys first, then the links that refer to them. ``people``: the table that was said to hold them."""
+def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None = None, repeats: Repeats | None = None) -> Survey:
+    """Keys first, then the links that refer to them. ``people``: the table that was said to hold them, or a column of it."""
     reflection, formats = read_text_dates(reflection)
-    keys, reasons = guess_keys(reflection, people)
+    keys, reasons = guess_keys(reflection, people, repeats)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(reflection, keys, tells)
     inferred = inferred_links(reflection, keys, declared, tells)

@@ -7,19 +7,21 @@ from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn
 
-from .column_types import draft_column, draft_key_part, draft_pool_column
-from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review
+from .column_types import code_meant, draft_column, draft_key_part, draft_pool_column, shared_in_runs
+from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
+from .keys import BARE
 from .people import fake_kind, is_free_text, names_person, personal_traits
-from .relationships import KEYS, Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
+from .relationships import Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
 from .repeats import with_repeats
 from .survey import Survey
-from .time_order import after_above, main_interval, relative_times, start_of
-from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary
+from .time_order import after_above, days_that_never_come, endures, main_interval, relative_times, start_of
+from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary, numbers_lines, words
 
 LARGE = 500
 """More rows of one entity than this are capped: caps multiply down the tree, and the noise with them."""
 _POOL_ROWS = 20
+_DATES = ("date", "datetime")
 
 
 def draft_member(
@@ -27,12 +29,12 @@ def draft_member(
 ) -> tuple[DraftedTable, int]:
     """The entity or a table below it, and how many of its rows an entity may have by the caps so far."""
     if family.parent is None:
-        references = draft_references(survey, table, family, roles, None, None)
+        references = draft_references(survey, table, family, roles, None)
         drafted = _table(survey, table, "entity", draft_columns(survey, table, roles, None, None), references)
         return replace(drafted, rows=survey.facts.entities), 1
     relationship = guess_relationship(survey, table, family, roles)
     order = relationship.order_by[0] if relationship.order_by else None
-    references = draft_references(survey, table, family, roles, order, relationship.via)
+    references = draft_references(survey, table, family, roles, order)
     columns = draft_columns(survey, table, roles, family, relationship)
     rows = rows_above * relationship.max_rows
     parent = _parent(survey, table, entity, family, relationship, rows)
@@ -41,7 +43,7 @@ def draft_member(
 
 def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[str, RoleGuess]) -> DraftedTable:
     """A table that is not below the entity."""
-    references = draft_references(survey, table, None, roles, None, None)
+    references = draft_references(survey, table, None, roles, None)
     if guess.role == "public":
         return _public(survey, table, guess, roles, references)
     if guess.role == "pool":
@@ -116,12 +118,6 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
         fields["order_by"] = relationship.order_by if len(relationship.order_by) > 1 else relationship.order_by[0]
     if relationship.history_by:
         fields["history_by"] = (relationship.history_by,)
-    if relationship.via is not None:
-        via = relationship.via
-        fields |= {"via": via.target, "column_via": via.columns if len(via.columns) > 1 else via.columns[0]}
-        if derived := _derived(survey, table):
-            fields["derived"] = derived
-        fields["vocabulary"] = {"select": KEYS}
     fields["max_rows"] = relationship.max_rows
     notes = [Note(relationship.why)] if relationship.why else []
     if relationship.max_rows > 1:
@@ -145,16 +141,7 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
     return Entry(
         "parent",
         fields,
-        (*notes, *relationship.notes, *family.notes, *guessed(link), *(guessed(relationship.via) if relationship.via else ())),
-    )
-
-
-def _derived(survey: Survey, table: str) -> tuple[str, ...]:
-    """Numbers in an associative table belong to the public key: the dose to the drug."""
-    return tuple(
-        c.name
-        for c in free_columns(survey, table)
-        if c.kind in ("integer", "number") and not is_position(c.name) and c.name not in survey.keys[table]
+        (*notes, *relationship.notes, *family.notes, *guessed(link)),
     )
 
 
@@ -225,17 +212,33 @@ def draft_columns(
     order = relationship.order_by[0] if relationship and relationship.order_by else None
     times = _times(survey, table, family, order)
     item = item_column(survey, table) if relationship is not None else None
-    alone = {names[0] for names in survey.table(table).uniques if len(names) == 1}
-    entries = []
+    described = survey.table(table)
+    alone = {names[0] for names in described.uniques if len(names) == 1}
+    sequential = relationship is not None and relationship.type == "sequential"
+    entries: list[Entry] = []
     for column in free_columns(survey, table):
-        if relationship is not None and is_position(column.name) and column.kind == "integer":
-            entry = _position(column, survey.keys[table], order)
+        if relationship is not None and column.kind == "integer" and _is_position(survey, table, column.name):
+            entry = _position(column, survey.keys[table], order, next((e.name for e in entries if "runs" in e.fields), None))
         else:
             entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
-        if column.name == item and entry.fields["type"] == "identifier":
-            entry = Entry(entry.name, {"type": "category", "learn": True, **({"nullable": True} if column.nullable else {})})
+        meant = code_meant(described, column) if relationship is not None and entry.fields["type"] == "text" else None
+        if meant is not None or (column.name == item and entry.fields["type"] == "identifier"):
+            notes = (Note(f"what {meant} means, by its name"),) if meant is not None else ()
+            may_be_missing = {"nullable": True} if column.nullable else {}
+            entry = Entry(entry.name, {"type": "category", "learn": True, **may_be_missing}, notes)
+        if sequential and entry.fields["type"] == "identifier" and not _tells_apart(survey, table, column.name):
+            entry = shared_in_runs(entry)
         if column.name in times:
             entry = _tied(entry, *times[column.name])
+        elif entry.fields.keys() <= {"type", "nullable"} and column.kind in _DATES and order not in (None, column.name):
+            entry = entry.with_notes(review("taken to lie within the calendar; if not: learn: true", "times"))
+        told_apart = column.name == order or _tells_apart(survey, table, column.name)
+        if (
+            endures(table, column, family.depth if family else 0)
+            and not told_apart
+            and entry.fields.keys() & {"after", "learn", "min"}
+        ):
+            entry = entry.with_fields({"specials": days_that_never_come(column, survey.facts)})
         if not survey.tells_nullability and (column.name == order or column.name in survey.keys[table]):
             # Everything may be NULL in such a source; what orders rows or tells them apart hardly is.
             entry = entry.without("nullable")
@@ -246,13 +249,20 @@ def draft_columns(
     return (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in entries))
 
 
+def _tells_apart(survey: Survey, table: str, column: str) -> bool:
+    """Whether a column is a part of what is unique, or only counts rows."""
+    return words(column) in BARE or any(column in names for names in (survey.keys[table], *survey.table(table).uniques))
+
+
 def spelled(survey: Survey, table: str, entry: Entry) -> Entry:
     """How a date is written that is stored as text."""
     written = survey.formats.get((table, entry.name))
     if written is None or entry.fields["type"] not in ("date", "datetime"):
         return entry
     note = review("a date stored as text, by its name: written in this form?", "texts")
-    return entry.with_fields({"format": written}).with_notes(note)
+    return entry.with_fields(
+        {"format": written, **written_days(entry, written if isinstance(written, str) else written[0])}
+    ).with_notes(note)
 
 
 def _times(
@@ -290,8 +300,17 @@ def _time_above(survey: Survey, family: Family, below: str) -> str | None:
     return None
 
 
-def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None) -> Entry:
+def _is_position(survey: Survey, table: str, column: str) -> bool:
+    key = survey.keys[table]
+    return is_position(column) or (len(key) > 1 and column in key and numbers_lines(column))
+
+
+def _position(column: ReflectedColumn, key: tuple[str, ...], order: str | None, within: str | None) -> Entry:
+    """``within``: what rows before it in the table say they share, the number of an order."""
     sure = column.name in key or column.name == order
+    if within is not None and not sure:
+        counted = review(f"taken for the row's number within its {within}", "positions")
+        return Entry(column.name, {"type": "position", "within": within}, (counted,))
     notes = (
         () if sure else (review("taken for the row's number within its parent; does it count anew? within: […]", "positions"),)
     )

@@ -16,7 +16,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from .bounds import MADE_UP, sequence_bounds
 from .drafted import Fields, FieldValue, Note, PublicFacts, review
 from .people import is_birth, is_death
-from .words import is_beside_calendar, is_end, is_time, words
+from .words import is_before_calendar, is_beside_calendar, is_elapsed, is_end, is_open_end, is_time, words
 
 _PAIRS = (
     ("start", "end"), ("start", "stop"), ("start", "finish"), ("begin", "end"), ("admit", "disch"), ("admit", "discharge"),
@@ -29,6 +29,15 @@ _LASTING = (
     "treatment", "therap", "marriage", "residen", "job", "insur", "study", "trial",
 )  # fmt: skip
 """Words of what goes on for years."""
+_STAYS = (
+    "visit", "encounter", "admission", "stay", "icustay", "edstay", "hospital", "appointment", "session", "shift", "trip",
+    "rental",
+)  # fmt: skip
+"""Words of what is over within days."""
+_NEVER = ("9999-12-31", "9999-01-01", "2999-12-31", "2099-12-31")
+"""Days that databases write for an end that there is not: whoever keeps them knows that they never come."""
+_FUTURE = 10
+"""Years that a date beside the calendar may lie after it."""
 _MOVES = ("transfer", "movement", "bed", "ward")
 
 
@@ -36,7 +45,7 @@ def intervals(table: ReflectedTable) -> tuple[tuple[str, str], ...]:
     """Pairs of columns, start and end, by a CHECK that orders them or by their names."""
     pairs = [(order.before, order.after) for order in table.orders]
     ends = {end for _, end in pairs}
-    times = _moments(table)
+    times = [*_moments(table), *(column for column in table.columns if _counts_time(column))]
     for start in times:
         for end in times:
             if end.name not in ends and _follows(start, end):
@@ -96,8 +105,8 @@ def start_of(table: ReflectedTable, order: str | None, tells_nullability: bool, 
     record of them begins with. Never NULL."""
     known = [column for column in table.columns if not (column.nullable and tells_nullability)]
     moments = [column.name for column in known if column.kind in ("date", "datetime")]
-    fell_ill = [name for name in moments if is_diagnosis(name) and follows_diagnosis(below)]
-    births = fell_ill or [name for name in moments if is_birth(name)]
+    began = [name for name in moments if (is_diagnosis(name) and follows_diagnosis(below)) or is_hiring(name)]
+    births = began or [name for name in moments if is_birth(name)]
     interval = main_interval(table, order)
     starts = births or [name for name in (interval[0] if interval else None, order) if name in moments]
     starts = starts or [name for name in moments if begins_record(name)]
@@ -121,18 +130,20 @@ def _after(
     fields: dict[str, FieldValue] = {"after": start}
     if not numeric:
         life = is_birth(start)
-        future = is_beside_calendar(end)
-        long = any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
-        near = _longest_gap(facts, 1) if long else "365d" if depth <= 2 else "30d"
-        fields["within"] = "120y" if life else "10y" if future else _longest_life(facts) if lasting else near
-        if future:
+        beside = is_beside_calendar(end)
+        future = _FUTURE if beside and not is_before_calendar(end) else 0
+        lasting |= any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
+        lasting |= column is not None and endures(table.name, column, depth)
+        near = f"{future}y" if future else "365d" if depth <= 2 else "30d"
+        fields["within"] = "120y" if life else _longest_life(facts, future) if lasting else near
+        if beside:
             last = facts.calendar[1]
-            fields["max"] = date(last.year + 10, last.month, min(last.day, 28))
-        if future and life:
+            fields["max"] = date(last.year + future, last.month, min(last.day, 28)) if future else last
+        if beside and life:
             fields["min"] = facts.births[0]
         if not life and column is not None and column.kind == "datetime":
             fields["scale"] = "log"
-    elif not declared:
+    elif not declared and column is not None and is_year(column):
         fields["within"] = 120 if is_birth(start) else facts.calendar[1].year - facts.calendar[0].year + 1
     if strict:
         fields["strict"] = True
@@ -198,22 +209,46 @@ def _longest_gap(facts: PublicFacts, depth: int) -> str:
     return f"{years}y" if depth <= 1 else "365d"
 
 
-def _longest_life(facts: PublicFacts) -> str:
-    """From one date of a person to another: as long as the data goes, up to a life."""
+def _longest_life(facts: PublicFacts, more: int = 0) -> str:
+    """From one date of a person to another: as long as the data goes, and so many years ``more``, up to a life."""
     first, last = facts.calendar
-    return f"{min(120, (last - first).days // 365 + 1)}y"
+    return f"{min(120, (last - first).days // 365 + 1 + more)}y"
+
+
+def endures(table: str, column: ReflectedColumn, depth: int) -> bool:
+    """Whether an end may be as far from its start as the data is long: a contract; not a stay, nor what is timed within one."""
+    stays = any(word.startswith(_STAYS) for word in (*words(table), *words(column.name)))
+    return is_open_end(column.name) and not stays and (column.kind == "date" or (column.kind == "datetime" and depth <= 1))
+
+
+def days_that_never_come(column: ReflectedColumn, facts: PublicFacts) -> tuple[str, ...]:
+    """What stands for an end that there is not, beyond all days that the column may hold."""
+    last = facts.calendar[1].year + _FUTURE
+    never = tuple(day for day in _NEVER if date.fromisoformat(day).year > last)
+    return (*never, f"{_NEVER[0]} 23:59:59") if column.kind == "datetime" else never
 
 
 def _follows(start: ReflectedColumn, end: ReflectedColumn) -> bool:
-    if start.name == end.name or start.kind != end.kind:
+    numbers = start.kind in _NUMBERS and end.kind in _NUMBERS
+    if start.name == end.name or not (numbers or start.kind == end.kind):
         return False
-    a, b = start.name.casefold(), end.name.casefold()
+    a, b = _joined(start.name), _joined(end.name)
     for before, after in _PAIRS:
         if before in ("in", "from") and not _begins_word(start.name, before):
             continue
         if before in a and a.replace(before, after, 1) == b:
             return True
     return False
+
+
+def _counts_time(column: ReflectedColumn) -> bool:
+    """A number that says when something began or ended: `start_day`, `ivstart`; not a `start_latitude`."""
+    named = _joined(column.name).endswith(_ENDS_OF_SPANS) or is_elapsed(column.name) or is_year(column)
+    return column.kind in _NUMBERS and named and any(word in _joined(column.name) for word in _ENDS_OF_SPANS)
+
+
+_NUMBERS = ("integer", "number")
+_ENDS_OF_SPANS = ("start", "begin", "end", "stop", "finish", "admit", "disch", "discharge")
 
 
 def _begins_word(name: str, prefix: str) -> bool:
@@ -340,6 +375,10 @@ def follows_diagnosis(table: str) -> bool:
 def is_exit(name: str) -> bool:
     """When somebody is no longer followed up, which for many is when they die: `exit_date`, not a date that is due."""
     return is_end(name) and not is_death(name) and not is_beside_calendar(name)
+
+
+def is_hiring(name: str) -> bool:
+    return any(word.startswith(("hire", "hiring")) for word in words(name))
 
 
 def is_diagnosis(name: str) -> bool:

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
+from .clinical_names import spelled_out
+
 
 def as_set(text: str) -> frozenset[str]:
     """Words between blanks."""
@@ -52,6 +54,7 @@ _STAY_WORDS = ("stay", "visit", "encounter", "admission", "episode", "hadm", "ev
 
 _SYNONYMS = {
     "subject": ("patient", "person", "participant"),
+    "uniquesubject": ("subject", "patient", "person", "participant"),
     "person": ("patient",),
     "mrn": ("patient",),
     "hadm": ("admission", "hospitaladmission", "hospitalization"),
@@ -62,13 +65,17 @@ _SYNONYMS = {
 }
 """What an id is called where it is not called after its table."""
 
-_BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)")
+_BETWEEN_WORDS = re.compile(
+    r"[\W_]+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)"
+    r"|(?<=[a-z]{3})(?=code$)|(?<=[A-Z]{3})(?=CODE$)"
+)
 
 
 @cache
 def words(name: str) -> tuple[str, ...]:
-    """``SupportRepId`` and ``support_rep_id`` are the same three words; so are élève and eleve one."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", name.translate(_LETTERS)) if not unicodedata.combining(c))
+    """``SupportRepId`` and ``support_rep_id`` are the same three words; so are élève and eleve one, and AESTDTC a start date."""
+    letters = spelled_out(name).translate(_LETTERS)
+    plain = "".join(c for c in unicodedata.normalize("NFKD", letters) if not unicodedata.combining(c))
     return tuple(word.casefold() for word in _BETWEEN_WORDS.split(plain) if word)
 
 
@@ -153,6 +160,15 @@ _COMMON = as_set(
 )
 
 
+def names_setting(name: str) -> bool:
+    """Where many people are met, or where rows come from: it tells nobody apart, whatever tables share it."""
+    of = id_stem(name)
+    return ("".join(words(name)) if of is None else of) in _SETTINGS
+
+
+_SETTINGS = as_set("study site source domain center centre hospital clinic country region protocol trial project batch")
+
+
 def is_money(column: str) -> bool:
     return bool(set(words(column)) & {"amount", "balance", "amt", "sum", "charge", "payment", "paid"})
 
@@ -172,9 +188,16 @@ def is_position(column: str) -> bool:
     parts = words(column)
     if not parts:
         return False
-    return bool(set(parts) & _POSITIONS) or (
-        parts[-1] in _NUMBERINGS and len(parts) > 1 and bool({parts[0], parts[-2]} & _NUMBERED)
+    return (
+        bool(set(parts) & _POSITIONS)
+        or parts[-2:] == ("line", "item")
+        or (parts[-1] in _NUMBERINGS and len(parts) > 1 and bool({parts[0], parts[-2]} & _NUMBERED))
     )
+
+
+def numbers_lines(column: str) -> bool:
+    """What a part of a key beside the parent's counts: `item_id` of an order. Elsewhere it may name anything."""
+    return is_position(column) or (id_stem(column) or "").endswith(("item", "line", "row", "detail", "entry"))
 
 
 def counts_visits(column: str) -> bool:
@@ -197,13 +220,19 @@ def is_time(column: str) -> bool:
 
 def is_beside_calendar(column: str) -> bool:
     """A date that may well lie before or after what the data is about: when a row was stored, until when something holds."""
-    return any(word.startswith(_BESIDE) for word in words(column))
+    return is_before_calendar(column) or any(word.startswith(_BESIDE) for word in words(column))
 
 
 _BESIDE = (
     "updat", "modif", "load", "insert", "etl", "extract", "import", "expir", "valid", "due", "schedul", "plan", "matur", "until",
-    "hire", "hiring", "founded", "since", "thru", "require", "next", "deadline",
+    "thru", "require", "next", "deadline",
 )  # fmt: skip
+_BEFORE = ("hire", "hiring", "founded", "since", "stock", "manufactur", "built", "launch", "publish")
+
+
+def is_before_calendar(column: str) -> bool:
+    """A date that may well lie before what the data is about, and hardly after it: when somebody was hired."""
+    return any(word.startswith(_BEFORE) for word in words(column))
 
 
 def is_end(column: str) -> bool:
@@ -218,6 +247,22 @@ _ENDS = re.compile(
     r"|.*(entlass|austritt|kuendig|kundig|rueckgabe|ruckgabe|sortie|retour|salida|cierre|egreso|devol|uscita|dimission).*"
     r"|.*(chiusura|restituz|einde|ontslag|utskriv|udskriv|saida).*"
 )
+_OVER_SOON = (
+    "out", "disch", "checkout", "due", "return", "complet", "cancel", "last", "final", "letzt", "dernier", "ultim", "laatst",
+    "entlass", "rueckgabe", "ruckgabe", "sortie", "retour", "salida", "egreso", "devol", "uscita", "dimission", "restituz",
+    "ontslag", "utskriv", "udskriv", "saida",
+)  # fmt: skip
+"""Words of ends that come, and soon: somebody is discharged, a thing is given back."""
+_UNTIL = as_set("to til till bis through")
+
+
+def is_open_end(column: str) -> bool:
+    """Until when something holds, which may be for ever: `to_date`, `valid_until`, the end of a contract."""
+    parts = words(column)
+    ends = is_end(column) or bool(_UNTIL & set(parts))
+    return ends and not any(word.startswith((*_OVER_SOON, *_NO_ENDS)) for word in parts)
+
+
 _NO_ENDS = ("start", "begin", "from", "von", "debut", "inicio", "inizio", "updat", "modif")
 
 

@@ -164,3 +164,17 @@ tables:
     mare.fit(mare.plan(schema, mare.Budget(2)), source, unsafe_seed=1, notes=notes.append)
     told = list(left_out_lines(notes[0], schema))
     assert "v.at: 3 values outside its domain (`after`, `within`, `calendar`) were moved into it (internal, not private)" in told
+
+
+def test_days_that_many_hold_far_from_all_others_are_named() -> None:
+    schema = load_schema(SCHEMA.replace("{X}", "{x: {type: category, values: [a]}}"))
+    ends = ["9999-01-01"] * 12 + ["2001-01-05"] * 5 + ["8888-01-01"] * 9 + ["2001-09-01"] * 14
+    people = pd.DataFrame({"id": [str(n) for n in range(40)], "x": "a"})
+    visits = pd.DataFrame({"vid": [str(n) for n in range(40)], "id": people["id"], "at": "2001-01-01", "out": ends, "ward": "A"})
+    frames = {"p": people, "v": visits, "b": pd.DataFrame({"bid": ["1"], "id": ["0"], "vid": [None]})}
+    for out in (visits["out"], pd.to_datetime(visits["out"]).astype("datetime64[us]")):
+        rows = {**frames, "v": visits.assign(out=out), "w": pd.DataFrame({"ward": ["A", "B"]})}
+        found = next(m for m in meet_rows(schema, rows).met if m.column == "out")
+        assert (found.kind, found.rows) == ("outside", 35)
+        assert found.guess.days == (("9999-01-01", 12),)
+        assert 'write specials: ["9999-01-01"]' in "".join(met_lines(meet_rows(schema, rows), schema))

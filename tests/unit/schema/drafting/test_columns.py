@@ -105,7 +105,7 @@ def test_a_type_with_few_digits_is_a_bound(
     assert {name: said for name in ("min", "max", "learn") if (said := getattr(column, name)) not in (None, False)} == fields
 
 
-@pytest.mark.parametrize("name", ["lg_id", "mrn", "ward_key"])
+@pytest.mark.parametrize("name", ["lg_id", "mrn", "thing_key"])
 def test_a_text_of_a_few_characters_is_no_id(name: str) -> None:
     assert one(f"{name} string", max_length=3) == Category(type="category", learn=True)
     assert one(f"{name} string", sql_type="VARCHAR(2)") == Category(type="category", learn=True)  # SQLite's
@@ -236,3 +236,25 @@ def test_unknown_types_are_asked_for_and_a_name_gives_a_hint() -> None:
     assert ("tables", "patients", "columns", "birth_date", "type") in asked
     assert comment_on(written(patients), "birth_date:") == "by its name: datetime or date"
     assert comment_on(written(patients), "icd_code:") == "by its name: code"
+
+
+SYNTHEA = table(
+    "careplans",
+    "START date, subject_id integer, CODE integer, DESCRIPTION string, REASONCODE integer?, REASONDESCRIPTION string?, "
+    "drug_cd string, drug_display string, NAME string, note_text string, ATC_TITLE string",
+    refers={"subject_id": "patients.subject_id"},
+)
+
+
+def test_what_a_code_means_is_a_category_beside_it_and_no_free_text() -> None:
+    columns = drafted(PATIENTS, SYNTHEA).tables["careplans"].columns
+    assert {name for name, column in columns.items() if column.type == "category"} == {
+        "CODE", "DESCRIPTION", "REASONCODE", "REASONDESCRIPTION", "drug_cd", "drug_display",
+    }  # fmt: skip
+    assert {name for name, column in columns.items() if column.type == "text"} == {"NAME", "note_text", "ATC_TITLE"}
+
+
+def test_a_name_or_a_description_beside_the_code_of_a_person_is_never_learned() -> None:
+    people = table("patients", "patient_code integer, description string, name string, sex string", key="patient_code")
+    columns = drafted(people).tables["patients"].columns
+    assert (columns["description"].type, columns["name"].type) == ("text", "text")

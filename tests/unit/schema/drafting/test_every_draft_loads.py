@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mare.planning.planning import open_questions
 from mare.schema.drafting import PublicFacts, draft, make_draft
 from mare.schema.loading import load_document
 from mare.schema.matching import match
@@ -111,6 +112,12 @@ def test_nothing_of_a_draft_is_open_but_types_parents_and_whose_privacy_it_is(re
     document = load_document(draft(reflection, facts))
     left = [fault for fault in document.faults if fault.path[-1] != "type" and "parent" not in fault.path]
     assert document.schema.entity is None or left == []
+
+
+@given(reflections())
+def test_a_draft_that_is_settled_can_be_planned(reflection: Reflection) -> None:
+    document = load_document(draft(reflection, SIX_YEARS))
+    assert document.faults or document.schema.entity is None or not open_questions(document.schema)
 
 
 @given(reflections(), st.data())

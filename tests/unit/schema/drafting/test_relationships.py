@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mare.planning.planning import open_questions
 from tests.reflections import ADMISSIONS, PATIENTS, comment_on, drafted, table, written
 
 DRUGS = table("drugs", "drug_id integer, name string", key="drug_id")
@@ -24,19 +25,32 @@ def test_a_unique_foreign_key_is_an_extension_too() -> None:
     assert parent.max_rows == 1
 
 
-def test_a_key_of_parent_and_public_table_is_an_association_with_what_depends_on_it() -> None:
+def test_rows_that_join_their_parent_with_a_public_table_are_taken_in_the_order_of_its_keys() -> None:
     given = table(
         "given",
         "hadm_id integer, drug_id integer, dose number",
         key="hadm_id+drug_id",
         refers={**TO_ADMISSION, "drug_id": "drugs.drug_id"},
     )
-    parent = drafted(PATIENTS, ADMISSIONS, given, DRUGS).tables["given"].parent
+    schema = drafted(PATIENTS, ADMISSIONS, given, DRUGS)
+    assert not open_questions(schema)  # nobody says how many drugs there are
+    drafts = schema.tables["given"]
+    assert drafts.parent is not None
+    assert (drafts.parent.type, drafts.parent.order_by, drafts.key) == ("sequential", ("drug_id",), ("hadm_id", "drug_id"))
+    assert drafts.references["drug_id"].kind == "public"
+
+
+def test_rows_that_join_their_parent_with_a_public_table_for_a_time_follow_each_other() -> None:
+    lived = table(
+        "lived", "pid integer, drug integer, from_date date, to_date date", key="pid+drug",
+        refers={"pid": "patients.subject_id", "drug": "drugs.drug_id"},
+    )  # fmt: skip
+    parent = drafted(PATIENTS, lived, DRUGS).tables["lived"].parent
     assert parent is not None
-    assert (parent.type, parent.via, parent.column_via, parent.derived) == ("associative", "drugs", ("drug_id",), ("dose",))
+    assert (parent.type, parent.order_by) == ("sequential", ("from_date",))
 
 
-def test_a_table_of_links_alone_is_an_association() -> None:
+def test_a_table_of_links_alone_is_taken_in_the_order_of_its_keys_too() -> None:
     allergies = table(
         "allergies",
         "id integer, pid integer, drug integer",
@@ -45,10 +59,10 @@ def test_a_table_of_links_alone_is_an_association() -> None:
     )
     parent = drafted(PATIENTS, allergies, DRUGS).tables["allergies"].parent
     assert parent is not None
-    assert parent.type == "associative"
+    assert (parent.type, parent.order_by) == ("sequential", ("drug",))
 
 
-def test_rows_with_a_public_link_and_more_are_no_association() -> None:
+def test_so_are_rows_with_a_key_of_their_own_and_more_columns() -> None:
     lines = table(
         "lines",
         "id integer, hadm_id integer, drug_id integer, price number",
@@ -58,7 +72,7 @@ def test_rows_with_a_public_link_and_more_are_no_association() -> None:
     schema = drafted(PATIENTS, ADMISSIONS, lines, DRUGS)
     parent = schema.tables["lines"].parent
     assert parent is not None
-    assert parent.type == "independent"
+    assert (parent.type, parent.order_by) == ("sequential", ("drug_id",))
     assert schema.tables["lines"].references["drug_id"].kind == "public"
 
 

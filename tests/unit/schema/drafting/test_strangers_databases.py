@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mare.schema.loading import load_document
+from mare.schema.reflection import Peek
 from tests.reflections import PATIENTS, SIX_YEARS, comment_on, drafted, table, written
 
 TO_PATIENT = {"subject_id": "patients.subject_id"}
@@ -230,3 +231,69 @@ def test_a_mean_over_a_district_describes_nobody() -> None:
     )
     assert drafted(people, districts).tables["district"].public
     assert "REVIEW: avg_salary may be an aggregate over people" in written(people, districts)
+
+
+SOLD = "household_id integer, store_id integer, basket_id number, OrderNumber string, price number, sold_at datetime"
+HOUSEHOLDS = table("customers", "household_id integer, segment string", key="household_id")
+
+
+def test_ids_without_a_table_stay_together_in_rows_that_follow_each_other_and_places_are_codes() -> None:
+    sales = table("sales", f"id integer, {SOLD}", key="id", refers={"household_id": "customers.household_id"})
+    columns = drafted(HOUSEHOLDS, sales).tables["sales"].columns
+    assert (columns["store_id"].type, columns["store_id"].learn) == ("category", True)  # type: ignore[union-attr]
+    for name in ("basket_id", "OrderNumber"):
+        assert (columns[name].type, columns[name].runs) == ("identifier", True)  # type: ignore[union-attr]
+    assert "ids that lead to no table" in written(HOUSEHOLDS, sales)
+
+
+def test_what_tells_rows_apart_is_not_shared_and_where_nothing_follows_it_comes_apart() -> None:
+    sales = table(
+        "sales", f"id integer, {SOLD}", key="id", refers={"household_id": "customers.household_id"}, uniques=("OrderNumber",)
+    )
+    number = drafted(HOUSEHOLDS, sales).tables["sales"].columns["OrderNumber"]
+    assert (number.type, number.runs) == ("identifier", False)  # type: ignore[union-attr]
+    loose = table("sales", "household_id integer, basket_id integer", refers={"household_id": "customers.household_id"})
+    basket = drafted(HOUSEHOLDS, loose).tables["sales"].columns["basket_id"]
+    assert (basket.type, basket.runs) == ("identifier", False)  # type: ignore[union-attr]
+    assert "equal ones come apart" in comment_on(written(HOUSEHOLDS, loose), "basket_id:")
+
+
+@pytest.mark.parametrize(("name", "kind"), [("till_id", "category"), ("patient_id", "identifier")])
+def test_an_id_of_which_a_look_finds_a_few_is_a_code_unless_it_names_people(name: str, kind: str) -> None:
+    sales = table("sales", f"household_id unknown?, {name} unknown?, sold_at datetime?")
+    peeks = {("sales", name): Peek(kind="integer", values=(3, 4)), ("sales", "household_id"): Peek(kind="integer")}
+    column = drafted(CSV_HOUSEHOLDS, sales, peeks=peeks).tables["sales"].columns[name]
+    assert (column.type, column.peeked) == (kind, True)
+
+
+CSV_HOUSEHOLDS = table("customers", "household_id integer?, segment string?")
+
+
+def test_a_line_of_an_order_is_counted_within_it() -> None:
+    items = table(
+        "order_items", "order_id integer, item_id integer, price number", key="order_id+item_id", refers={"order_id": "orders.id"}
+    )
+    orders = table("orders", "id integer, household_id integer, at date", key="id", refers={"household_id": "customers"})
+    drafts = drafted(HOUSEHOLDS, orders, items).tables["order_items"]
+    assert (drafts.columns["item_id"].type, drafts.parent.type) == ("position", "sequential")  # type: ignore[union-attr]
+    sales = table(
+        "sales",
+        "household_id integer, OrderDate date, OrderNumber string, OrderLineItem integer",
+        refers={"household_id": "customers.household_id"},
+    )
+    line = drafted(HOUSEHOLDS, sales).tables["sales"].columns["OrderLineItem"]
+    assert (line.type, line.within) == ("position", ("OrderNumber",))  # type: ignore[union-attr]
+
+
+def test_a_date_that_may_lie_before_the_data_is_learned_and_others_are_asked_for() -> None:
+    sales = table(
+        "sales",
+        "household_id integer, OrderDate date, StockDate date, checked_date date",
+        refers={"household_id": "customers.household_id"},
+    )
+    text = written(HOUSEHOLDS, sales, facts=SIX_YEARS)
+    columns = drafted(HOUSEHOLDS, sales, facts=SIX_YEARS).tables["sales"].columns
+    assert columns["StockDate"].learn  # type: ignore[union-attr]
+    assert not columns["checked_date"].learn  # type: ignore[union-attr]
+    assert "REVIEW: taken to lie within the calendar; if not: learn: true" in comment_on(text, "checked_date:")
+    assert "REVIEW" not in comment_on(text, "OrderDate:")
