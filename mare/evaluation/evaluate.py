@@ -27,6 +27,7 @@ from .fidelity.pairs import compare_pairs, pair_means
 from .fidelity.sequences import lengths, stickiness, transitions
 from .fidelity.together import together
 from .fidelity.trajectories import trajectories
+from .placing import matched
 from .questions import answer_all, read_questions
 from .released import Released, released
 from .risk.assess import assess_risk
@@ -187,8 +188,6 @@ def _warnings(coded: Coded) -> list[str]:
 
 
 def _shared(real: Side, holdout: Side) -> int:
-    import pyarrow.compute as pc
-
     if real.keys is None or holdout.keys is None:
         return 0
-    return int(pc.sum(pc.is_in(holdout.keys, value_set=real.keys)).as_py() or 0)
+    return int((matched([holdout.keys], [real.keys]) >= 0).sum())

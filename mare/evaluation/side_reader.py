@@ -79,7 +79,7 @@ class SideReader:
             holder = next(t for t in self.tables if t.name == table.held_by)
             named = pc.unique(self._staged(holder)["f0"]).drop_null()
             self.staged[name] = pa.table({"k0": named})
-            self.entities, self.keys = len(named), as_text(named)
+            self.entities, self.keys = len(named), named
             self.parent[name], self.entity[name] = np.full(len(named), -1), np.arange(len(named))
             return
         staged = self._staged(table)
@@ -136,9 +136,6 @@ class SideReader:
         names = [*described, *(name for name in staged if name not in described)]
         rows = self.staged[table.name]
         held = rows.select([staged[name] for name in names]).rename_columns(names)
-        for i, name in enumerate(names):
-            if staged[name][0] != "v":
-                held = held.set_column(i, name, as_text(rows[staged[name]]))
         for name in self.schema.tables[table.name].columns:
             if name not in staged:
                 held = held.append_column(name, pa.nulls(held.num_rows))
@@ -243,7 +240,10 @@ class SideReader:
         import pyarrow.compute as pc
 
         self.entities = len(self.entity[name])
-        if parts := [self._column(name, f"k{i}") for i in range(len(self.schema.table(name).key or ()))]:
+        parts = [self._column(name, f"k{i}") for i in range(len(self.schema.table(name).key or ()))]
+        if len(parts) == 1:
+            self.keys = parts[0]
+        elif parts:
             self.keys = pc.binary_join_element_wise(*map(as_text, parts), " ", null_handling="replace", null_replacement="")
 
     def _adopt(self, table: TableNeeds) -> None:
