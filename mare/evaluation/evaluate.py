@@ -80,12 +80,11 @@ def evaluate(
     tell("coding columns")
     coded = code_sides(sides)
     tell("counting pairs")
-    pairs = compare_pairs(coded, seed)
+    pairs, steps = compare_pairs(coded, seed)
     tell("following sequences")
     with ThreadPoolExecutor(THREADS) as threads:
         copied = threads.submit(copies, coded)
         followed = threads.submit(lambda: tuple(trajectories(coded, seed)))
-        stuck = threads.submit(lambda: tuple(stickiness(coded, seed)))
         dated = threads.submit(lambda: tuple(calendar(sides)))
         wrong = threads.submit(broken, sides)
         shares, whole = copied.result()
@@ -109,8 +108,8 @@ def evaluate(
         columns=_with_cards((*coded.columns, *dated.result()), parts.get("release")),
         pairs=pairs,
         lengths=tuple(lengths(sides)),
-        stickiness=stuck.result(),
-        transitions=tuple(transitions(coded)),
+        stickiness=tuple(stickiness(coded, steps)),
+        transitions=tuple(transitions(coded, steps)),
         trajectories=followed.result(),
         together=tuple(together(coded)),
         broken=wrong.result()[0],
