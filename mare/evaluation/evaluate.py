@@ -124,12 +124,12 @@ def evaluate(
 
 
 def _read(schema: Schema, places: Mapping[SetName, Location]) -> dict[SetName, Side]:
-    """All sides at once, unless two of them are one source that is open once. Meanwhile Arrow takes its memory from the system:
-    its own store would keep a quarter of a gigabyte that nobody needs afterwards."""
+    """All sides at once, unless two of them are one source that is open once. Meanwhile Arrow takes its memory from where
+    it goes back to: its usual store would keep a quarter of a gigabyte that nobody needs afterwards."""
     import pyarrow as pa
 
     usual, alone = pa.default_memory_pool(), len({id(place) for place in places.values()}) == len(places)
-    pa.set_memory_pool(pa.system_memory_pool())
+    pa.set_memory_pool(pa.jemalloc_memory_pool() if "jemalloc" in pa.supported_memory_backends() else pa.system_memory_pool())
     try:
         with ThreadPoolExecutor(THREADS if alone else 1) as threads:
             return dict(zip(places, threads.map(partial(read_side, schema), places.values()), strict=True))

@@ -19,7 +19,7 @@ from mare.stage.loading import Stretch, empty_columns, order_columns, reading_of
 from mare.stage.needs import Link, TableNeeds
 
 from .placing import as_text, complete, distinct, matched, order_of
-from .sides import Lost, Referred, Rows, Side
+from .sides import Lost, Referred, Rows, Side, in_one_piece
 from .whole_tables import whole_tables
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class SideReader:
         self.staged[name] = staged.select([column for column in staged.column_names if column[0] in "kr"])
 
     def _column(self, table: str, staged: str) -> pa.Array:
-        return self.staged[table][staged].combine_chunks()
+        return in_one_piece(self.staged[table][staged])
 
     def _count_keys(self, table: TableNeeds) -> None:
         name = table.name
@@ -233,7 +233,7 @@ class SideReader:
             owned.append(self.entity[owner])
             rows.append(np.arange(len(owned[-1])) if single else np.full(len(owned[-1]), -1))
         listed = pa.concat_tables(part.select(sorted(parts[0].column_names)) for part in parts)
-        keys = {name: listed[name].combine_chunks() for name in listed.column_names}
+        keys = {name: in_one_piece(listed[name]) for name in listed.column_names}
         return keys, np.concatenate(rows), np.concatenate(owned)
 
     def _name_entities(self, name: str) -> None:

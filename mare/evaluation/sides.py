@@ -116,12 +116,15 @@ class Side:
             at = up
         return found
 
+    def column(self, table: str, name: str) -> pa.Array:
+        return in_one_piece(self.tables[table].column(name))
+
     def words(self, table: str, column: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
         """A column as texts: of each row its place among the different ones, -1 for NULL; and those. Kept, because many ask."""
         import pyarrow as pa
 
         if (table, column) not in self._words:
-            held = self.tables[table].column(column).combine_chunks()
+            held = self.column(table, column)
             if pa.types.is_null(held.type):
                 return np.full(len(held), -1, dtype=np.int32), ()
             coded = held.dictionary_encode()
@@ -132,7 +135,7 @@ class Side:
     def moments(self, table: str, column: str) -> tuple[Rows, NDArray[np.bool_]]:
         """A column of times in microseconds, and which of them are there. Kept, because many ask."""
         if (table, column) not in self._moments:
-            held = self.tables[table].column(column).combine_chunks()
+            held = self.column(table, column)
             self._moments[table, column] = microseconds(held), ~null_mask(held)
         return self._moments[table, column]
 
@@ -165,6 +168,11 @@ class Side:
             others[order] = np.where(before == order, -1, before)
             self._siblings[table, seed] = others
         return self._siblings[table, seed]
+
+
+def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """Not copied where it is already."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _followed(rows: Rows, places: NDArray[np.int32]) -> Rows:

@@ -167,8 +167,8 @@ def count_pairs(coded: Coded, name: SetName, table: str, pairs: Sequence[Pair], 
         some = listed[start : start + AT_ONCE]
         for axes, counts in zip(some, count_dense(coded_rows, [Marginal.of(*axes) for axes in some]), strict=True):
             for i, j in combinations(range(len(axes)), 2):
-                table = counts.sum(axis=3 - i - j) if len(axes) == 3 else counts
-                tables[axes[i], axes[j]], tables[axes[j], axes[i]] = table, table.T
+                both = counts.sum(axis=3 - i - j) if len(axes) == 3 else counts
+                tables[axes[i], axes[j]], tables[axes[j], axes[i]] = both, both.T
     return [
         tables[axes] if pair.kind in ("row", "linked") else tables[axes][:, :-1] for pair, axes in zip(pairs, wanted, strict=True)
     ]

@@ -41,14 +41,13 @@ def _lengths(table: str, per: str, numbers: dict[SetName, Counts]) -> Lengths:
         name: np.bincount(bins.codes(column), minlength=bins.size).astype(np.int64)[:-1] for name, column in held.items()
     }
     others = [name for name in numbers if name != "real"]
-    floats = {name: counts.astype(np.float64) for name, counts in numbers.items()}
     return Lengths(
         table=table,
         per=per,
         labels=bins.labels[:-1],
         counts=histograms,
         tvd={name: tvd(histograms["real"], histograms[name]) for name in others},
-        shape={name: 1 - ks_distance(floats["real"], floats[name]) for name in others},
+        shape={name: 1 - ks_distance(held["real"], held[name]) for name in others},
         mean={name: float(counts.mean()) if len(counts) else 0.0 for name, counts in numbers.items()},
         none={name: float((counts == 0).mean()) if len(counts) else 0.0 for name, counts in numbers.items()},
         most={name: float(counts.max(initial=0)) for name, counts in numbers.items()},
@@ -62,7 +61,9 @@ def sequences(coded: Coded) -> tuple[str, ...]:
 def stickiness(coded: Coded, steps: Steps) -> Iterator[Stickiness]:
     """Between any two rows of a parent, where they stand in no sequence; then along sequences."""
     along = sequences(coded)
-    features = {key: feature for table in coded.features for feature in coded.paired(table) if (key := (table, feature.name)) in steps}
+    features = {
+        key: feature for table in coded.features for feature in coded.paired(table) if (key := (table, feature.name)) in steps
+    }
     for table, column in sorted(features, key=lambda key: key[0] in along):
         feature, moves = features[table, column], steps[table, column]
         alone = coded.histogram(feature)
