@@ -17,6 +17,7 @@ from mare.errors import SourceError
 from mare.stage.database import staging_database
 
 from .evaluation import Answer, SetName
+from .placing import as_text
 from .sides import Side
 
 if TYPE_CHECKING:
@@ -173,6 +174,8 @@ def _tables(side: Side, numeric: set[tuple[str, str]]) -> Iterator[tuple[str, pa
         for i, column in enumerate(table.column_names):
             if (name, column) in numeric:
                 table = table.set_column(i, column, table.column(i).cast(pa.int64()))
+            elif column not in side.schema.tables[name].columns:
+                table = table.set_column(i, column, as_text(table.column(i)))
         yield name, table
     yield from side.public.items()
 
@@ -185,7 +188,7 @@ def _numeric_keys(sides: Mapping[SetName, Side]) -> set[tuple[str, str]]:
     real = sides["real"]
     for name, table in real.tables.items():
         for column in set(table.column_names) - set(real.schema.tables[name].columns):
-            texts = [side.tables[name].column(column) for side in sides.values()]
+            texts = (as_text(side.tables[name].column(column)) for side in sides.values())
             if all(pc.all(pc.match_substring_regex(text, "^-?[0-9]{1,18}$")).as_py() is not False for text in texts):
                 found.add((name, column))
     return found

@@ -19,7 +19,7 @@ from mare.stage.loading import Stretch, empty_columns, order_columns, reading_of
 from mare.stage.needs import Link, TableNeeds
 
 from .placing import as_text, complete, distinct, matched, order_of
-from .sides import Lost, Referred, Rows, Side
+from .sides import Lost, Referred, Rows, Side, in_one_piece
 from .whole_tables import whole_tables
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class SideReader:
             holder = next(t for t in self.tables if t.name == table.held_by)
             named = pc.unique(self._staged(holder)["f0"]).drop_null()
             self.staged[name] = pa.table({"k0": named})
-            self.entities, self.keys = len(named), as_text(named)
+            self.entities, self.keys = len(named), named
             self.parent[name], self.entity[name] = np.full(len(named), -1), np.arange(len(named))
             return
         staged = self._staged(table)
@@ -104,7 +104,7 @@ class SideReader:
         self.staged[name] = staged.select([column for column in staged.column_names if column[0] in "kr"])
 
     def _column(self, table: str, staged: str) -> pa.Array:
-        return self.staged[table][staged].combine_chunks()
+        return in_one_piece(self.staged[table][staged])
 
     def _count_keys(self, table: TableNeeds) -> None:
         name = table.name
@@ -136,9 +136,6 @@ class SideReader:
         names = [*described, *(name for name in staged if name not in described)]
         rows = self.staged[table.name]
         held = rows.select([staged[name] for name in names]).rename_columns(names)
-        for i, name in enumerate(names):
-            if staged[name][0] != "v":
-                held = held.set_column(i, name, as_text(rows[staged[name]]))
         for name in self.schema.tables[table.name].columns:
             if name not in staged:
                 held = held.append_column(name, pa.nulls(held.num_rows))
@@ -236,14 +233,17 @@ class SideReader:
             owned.append(self.entity[owner])
             rows.append(np.arange(len(owned[-1])) if single else np.full(len(owned[-1]), -1))
         listed = pa.concat_tables(part.select(sorted(parts[0].column_names)) for part in parts)
-        keys = {name: listed[name].combine_chunks() for name in listed.column_names}
+        keys = {name: in_one_piece(listed[name]) for name in listed.column_names}
         return keys, np.concatenate(rows), np.concatenate(owned)
 
     def _name_entities(self, name: str) -> None:
         import pyarrow.compute as pc
 
         self.entities = len(self.entity[name])
-        if parts := [self._column(name, f"k{i}") for i in range(len(self.schema.table(name).key or ()))]:
+        parts = [self._column(name, f"k{i}") for i in range(len(self.schema.table(name).key or ()))]
+        if len(parts) == 1:
+            self.keys = parts[0]
+        elif parts:
             self.keys = pc.binary_join_element_wise(*map(as_text, parts), " ", null_handling="replace", null_replacement="")
 
     def _adopt(self, table: TableNeeds) -> None:

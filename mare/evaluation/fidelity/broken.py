@@ -217,7 +217,7 @@ def _different(side: Side, table: str, name: str, shared: str) -> Found:
         group = side.parent[table]
     else:
         group = side.ancestors(table).get(shared, side.entity[table])
-    coded = side.tables[table].column(name).combine_chunks().dictionary_encode()
+    coded = side.column(table, name).dictionary_encode()
     codes = np.asarray(coded.indices.fill_null(-1), dtype=np.int64)
     owned = np.flatnonzero(group >= 0)
     _, first, place = np.unique(group[owned], return_index=True, return_inverse=True)
@@ -254,7 +254,7 @@ class _Rows:
         return described
 
     def held(self, column: str) -> pa.Array:
-        return self.side.tables[self.table].column(column).combine_chunks()
+        return self.side.column(self.table, column)
 
     def quantities(self, column: str) -> pa.Array:
         import pyarrow as pa

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,10 +63,12 @@ class Coded:
     def others(self) -> tuple[SetName, ...]:
         return tuple(name for name in self.sets if name != "real")
 
-    def histogram(self, feature: Feature) -> NDArray[np.int64]:
-        """Of the real rows."""
-        codes = self.sets["real"].codes[feature.table, feature.name]
-        return np.bincount(codes, minlength=self.size(feature)).astype(np.int64)
+    def histogram(self, feature: Feature, name: SetName = "real") -> NDArray[np.int64]:
+        return self._counts[feature.table, feature.name][name]
+
+    @cached_property
+    def _counts(self) -> dict[tuple[str, str], Mapping[SetName, NDArray[np.int64]]]:
+        return {(column.table, column.name): column.counts for column in self.columns}
 
 
 def code_sides(sides: Sides) -> Coded:

@@ -36,8 +36,8 @@ Place = NDArray[np.integer] | None
 """Of each row, the row beside which it is held; None for itself."""
 Found = tuple[int, int]
 """Rows that break it, and rows that it is about."""
-_Parted = tuple[NDArray[np.bool_], NDArray[np.bool_]]
-"""Of the rows that have both values, which have a smaller first one, and which a larger one."""
+_Parted = tuple[int, int, int]
+"""Rows whose first value is smaller, rows whose first is larger, and rows that have both."""
 
 
 @dataclass(frozen=True)
@@ -131,17 +131,17 @@ def _orders(real: Side, table: str, home: str, seen: set[frozenset[tuple[str, st
         whole = parted(real, place=place)
         if what := _broken_by(whole):
             words = {"smaller": "is before", "larger": "is after", "either": "differs from"}[what]
-            whose, known = theirs if home == table else f"{home}.{theirs}", (_count(*whole, what), len(whole[0]))
-            yield Law(f"{table}.{mine}", f"{words} {whose}", known, partial(_times_broken, table, mine, home, theirs, what))
+            whose = theirs if home == table else f"{home}.{theirs}"
+            broken = partial(_times_broken, table, mine, home, theirs, what)
+            yield Law(f"{table}.{mine}", f"{words} {whose}", _found(whole, what), broken)
 
 
 def _broken_by(parted: _Parted, fewest: int = FEWEST) -> str | None:
     """What hardly any row does."""
-    smaller, larger = parted
-    allowed = (1 - KEPT) * len(smaller) if fewest > 1 else (1 - KEPT) * len(smaller) + 5
-    if len(smaller) < fewest:
+    less, more, of = parted
+    allowed = (1 - KEPT) * of if fewest > 1 else (1 - KEPT) * of + 5
+    if of < fewest:
         return None
-    less, more = int(smaller.sum()), int(larger.sum())
     if less + more <= allowed:
         return "either"
     return "larger" if more <= allowed else "smaller" if less <= allowed else None
@@ -151,25 +151,27 @@ def _times(side: Side, table: str, mine: str, home: str, theirs: str, place: Pla
     """A date is neither before nor after what happens on its day."""
     (ticks, there), (others, known) = moments(side, table, mine), moments(side, home, theirs)
     ticks, there = ticks[::step], there[::step]
-    at = slice(None, None, step) if place is None else place[::step]
-    if place is not None:
-        others, known = np.append(others, 0), np.append(known, False)  # the last stands for -1, which is no row
-    others, both = others[at], there & known[at]
-    if not both.all():
-        ticks, others = ticks[both], others[both]
+    if place is None:
+        others, both = others[::step], there & known[::step]
+    elif len(others):
+        at = place[::step]
+        others, both = others[at], there & known[at] & (at >= 0)
+    else:
+        return 0, 0, 0
     described = side.schema.tables[table].columns[mine], side.schema.tables[home].columns[theirs]
     if any(isinstance(column, Date) for column in described):
         ticks, others = ticks // DAY_US, others // DAY_US
-    return ticks < others, ticks > others
+    less, more = (int(np.count_nonzero(which & both)) for which in (ticks < others, ticks > others))
+    return less, more, int(np.count_nonzero(both))
 
 
 def _times_broken(table: str, mine: str, home: str, theirs: str, what: str, side: Side) -> Found:
-    smaller, larger = _times(side, table, mine, home, theirs, _place(side, table, home))
-    return _count(smaller, larger, what), len(smaller)
+    return _found(_times(side, table, mine, home, theirs, _place(side, table, home)), what)
 
 
-def _count(smaller: NDArray[np.bool_], larger: NDArray[np.bool_], what: str) -> int:
-    return int({"smaller": smaller, "larger": larger}.get(what, smaller | larger).sum())
+def _found(parted: _Parted, what: str) -> Found:
+    less, more, of = parted
+    return {"smaller": less, "larger": more}.get(what, less + more), of
 
 
 # ------------------------------------------------------------------ equal columns, sums
