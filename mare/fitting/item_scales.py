@@ -86,7 +86,7 @@ def learn_item_bounds(column: ItemColumn, share: float) -> ItemBounds:
     """An item that stands clear has bounds of its own, the others those of all that do; none leaves where all lie together."""
     items = column.scaled.items
     open_items = [item.placed if isinstance(item.placed, OpenBins) and item.placed.low is None else None for item in items]
-    grids = [_NOTHING if placed is None else open_grid(None, placed) for placed in open_items]
+    grids = [_NOTHING if placed is None else open_grid(None, placed, items[0].scale.unit) for placed in open_items]
     cuts = [open_cuts(None)] * len(items)
     found = looked_at(asking_by_item(column, [0] * len(items), share), grids, cuts, column.most_cells)
     low, high = _where_all_lie([item.looks[0] for placed, item in zip(open_items, found, strict=True) if placed])
