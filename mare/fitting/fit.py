@@ -191,7 +191,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             # Sizes and domains are paid; whatever the models do not use is left over, never given to a later group.
             for group in settled.groups:
                 tell(f"fitting {group.name}")
-                levels = group_levels(group.group, group.columns, group.history, coded)
+                levels = group_levels(group.group, group.columns, group.history, coded, sizes.lengths)
                 sequences, share = most_sequences(schema, bounds, group.group.table, group.group.part), models_share * group.share
                 curator = door.group(group.group, group.columns, group.history, group.sensitivity, sequences, levels, share)
                 known, told_by = sizes.known(group.group.table, group.group.part), sizes.told_by(group)

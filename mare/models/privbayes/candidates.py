@@ -65,6 +65,8 @@ class Candidates:
     """Cells of a table whose average cell is no more than its noise, or than chance: a larger one may be coarsened."""
     apart_above: float = inf
     """A family with more cells than this is counted pair by pair: the child with each parent (`pairs`)."""
+    roughly_above: float = inf
+    """Numbers of children are told roughly where a table of them would have more cells than this."""
     _sizes: dict[Axis, int] = field(default_factory=dict, init=False, repr=False)
     """Of the axes that were asked for: each is asked for in every step."""
 
@@ -78,7 +80,17 @@ class Candidates:
         return self._sizes[axis]
 
     def cells(self, family: Family) -> int:
-        return prod(map(self.size, (*family.parents, family.child)))
+        return prod(map(self.size, (*family.parents, self.told(family))))
+
+    def told(self, family: Family) -> Axis:
+        """The child as its table counts it. A number of children has as many codes as there may be children: where noise would
+        drown a table of them all, it is told roughly, and how a rough number comes out by its one-way table."""
+        levels = range(len(self.coarsenings.get(family.column, ())) + 1)
+        if family.column not in self.task.counts or not family.parents or len(levels) == 1:
+            return family.child
+        above = prod(map(self.size, family.parents))
+        axes = [Axis(family.column, level=level) for level in levels]
+        return next((axis for axis in axes if above * self.size(axis) <= self.roughly_above), axes[-1])
 
     def apart(self, family: Family) -> bool:
         return len(family.parents) > 1 and self.cells(family) > self.apart_above
@@ -86,7 +98,7 @@ class Candidates:
     def parts(self, family: Family) -> tuple[Marginal, ...]:
         """The tables that a family is counted by: its own, or one for each parent."""
         if not self.apart(family):
-            return (family.marginal,)
+            return (Marginal((*family.parents, self.told(family))),)
         return tuple(Marginal((parent, family.child)) for parent in family.parents)
 
     def counted_cells(self, family: Family) -> int:
