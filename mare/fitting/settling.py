@@ -96,6 +96,11 @@ def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, 
     return {name: codes for name, codes in doubtful.items() if codes}
 
 
+def beginning_columns(group: ColumnGroup, codec: TableCodec) -> frozenset[str]:
+    """Those of a group's columns whose first value in a sequence is in the context: the first row's code says so."""
+    return frozenset(column.name for column in group.columns if column.role == "value" and column.column in codec.firsts)
+
+
 def settled_domains(
     plan: Plan,
     coded: Mapping[str, TableCodec],

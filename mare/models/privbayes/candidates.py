@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import hypot, inf, prod
 from typing import TYPE_CHECKING
 
@@ -110,11 +111,18 @@ class Candidates:
         return Family(Axis(name, same_as_lag=1), (Axis(self.carried[name]),))
 
     def alone(self, name: str) -> Family:
-        """What the family of a column begins with; of one that is carried, whether there is a value to carry along."""
-        level = presence_level(self.carried[name], self.task, self.coarsenings) if name in self.carried else None
-        if level is None:
-            return Family(Axis(name), ())
-        return Family(Axis(name, new_since=1), (Axis(self.carried[name], level=level),))
+        """What the family of a column begins with: whether there is a row before, where that says which codes it can have; of one
+        that is carried, whether there is a value to carry along."""
+        child = Axis(name, new_since=1) if name in self.carried else Axis(name)
+        before = self.carried.get(name) or (self._row_before if name in self.task.begins else None)
+        level = None if before is None else presence_level(before, self.task, self.coarsenings)
+        return Family(Axis(name), ()) if before is None or level is None else Family(child, (Axis(before, level=level),))
+
+    @cached_property
+    def _row_before(self) -> str | None:
+        """A column of it that has a level for whether it is there."""
+        lags = (name for name, (_, lag) in self.task.lags.items() if lag == 1)
+        return next((name for name in lags if presence_level(name, self.task, self.coarsenings) is not None), None)
 
     def allowed(self, family: Family, placed: Sequence[str]) -> list[Axis]:
         """The axes that may join a family, when these columns have their place."""
@@ -127,7 +135,7 @@ class Candidates:
             for axis in self.levels(name):
                 cells = self.cells(family.joined(axis))
                 axes += [axis] if cells <= room else []
-                if cells <= self.drowning:
+                if cells <= (self.roughly_above if name in self.task.counts else self.drowning):
                     break
         return axes
 

@@ -108,7 +108,8 @@ class GreedySearch:
         counts = [name for name in self._candidates.columns if name in self._candidates.task.counts and name not in placed]
         for columns in (counts, [name for name in self._candidates.columns if name not in (*placed, *counts)]):
             for start in self._order(columns, placed):
-                families.append(self._further(start, placed, self._most - len(start.parents)))
+                begun = len(self._candidates.alone(start.column).parents)
+                families.append(self._further(start, placed, self._most + begun - len(start.parents)))
                 placed.append(start.column)
         return families
 
@@ -140,14 +141,15 @@ class GreedySearch:
                 for parent in self._candidates.allowed(alone, placed):
                     options.append(joined := alone.joined(parent))
                     told = self._candidates.told(joined)
-                    candidates.append(TvdToReleased(told, (parent,), self._released_as(told)))
+                    candidates.append(TvdToReleased(told, joined.parents, self._released_as(told)))
                     penalties.append(self._penalty(alone, parent))
                 options.append(alone)
-                candidates.append(None)
+                # What a family begins with is no choice: the others are judged by what they tell beyond it.
+                candidates.append(TvdToReleased(alone.child, alone.parents, self._released[name]) if alone.parents else None)
                 penalties.append(0.0)
-            if not self._left or all(candidate is None for candidate in candidates):
+            if not self._left or len(options) == (1 if one_by_one else len(left)):
                 # Nothing to look at yet, or nothing to pay with: the order of the schema is as good as any, and costs nothing.
-                chosen = options[candidates.index(None)]
+                chosen = self._candidates.alone(left[0])
             else:
                 chosen = options[self._choose(candidates, penalties)]
             families.append(chosen)
