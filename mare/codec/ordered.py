@@ -19,7 +19,7 @@ from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, Fir
 from .bins import Bins, OpenBins, Scale, bins_from_edges, make_bins
 from .learned_domains import LearnedOrder
 from .ordinal import OrdinalCodec, Within
-from .relative import WHOLE, FirstCodec, Placing, RelativeCodec, whole_bins
+from .relative import LONGEST, PARTS_OF_A_TICK, WHOLE, FirstCodec, Placing, RelativeCodec, whole_bins
 from .scales import AnyScale, DecimalScale, scale_of
 from .slots import Slots
 
@@ -173,7 +173,7 @@ def _lasting(first: FirstCodec, placing: Placing, rows: int) -> OpenBins:
 def _paces(placing: Placing, first: FirstCodec) -> Bins:
     """What one row has until the calendar's end: by powers, from about the whole time down to a hundred thousandth of it."""
     low, high = first.placed.low or 0, first.placed.high or 0
-    whole = high if first.placing.anchors else (placing.high or high) - low
+    whole = min(high if first.placing.anchors else (placing.high or high) - low, LONGEST) * PARTS_OF_A_TICK
     edges = {max(1, round(whole * 2 ** (-0.7 * step))) for step in range(PACES - 1)} if whole > 0 else set()
     return Bins((0, *sorted(edges), max(edges, default=0) + 1))
 

@@ -35,6 +35,8 @@ WHOLE = 1 << BITS
 LONGEST = 1 << 52
 """Longer intervals are clamped: the products below fit 63 bits."""
 _HALF = BITS // 2
+PARTS_OF_A_TICK = 1 << 10
+"""What a pace is told in: a hundred rows of one day have less than a tick each."""
 
 
 def fractions_of(parts: Ticks, wholes: Ticks) -> Ticks:
@@ -277,7 +279,7 @@ class FirstCodec(Binned):
     """How far the sequence has come when a later row begins, measured in the same way (`elapsed`); None where nobody asks."""
 
     pacing: Bins | None = None
-    """How much time each row that is still to come has until the calendar's end; None where that sets none."""
+    """How much time each row that is still to come has until the calendar's end, in parts of a tick; None where it sets none."""
 
     @property
     def elapsed(self) -> Bins:
