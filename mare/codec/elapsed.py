@@ -189,8 +189,8 @@ class Advance:
         return free_codes(self.codec, self.column, self.walk.points, self.siblings, at, ticks)
 
     def gaps(self, at: Index, codes: CodeArray) -> tuple[Ticks, Ticks]:
-        """The least that each of the rows ``at`` comes after the one before it, by its code, and what is left until the end of the
-        calendar. Nothing of first rows, and of those without a value."""
+        """The least that each of the rows ``at`` comes after the one before it, by its code, and what is left until the end
+        of the calendar. Nothing of first rows, and of those without a value."""
         sequence, _ = _sequence(self.codec, self.column)
         start, end = _starts(sequence, self.column, self.walk.points, self.siblings, at), sequence.placing.high or 0
         ordinary = sequence.slots.kinds_of(codes, sequence.bins.count) == ORDINARY

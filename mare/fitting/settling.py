@@ -34,7 +34,7 @@ Node = tuple[str, Part, str]
 COUNTED = (1, 2, 3, 4, 5, 7, 10, 15, 25, 40, 65, 100, 160, 250, 400, 650, 1000)
 """Numbers of children: where the bins of the fine level begin; the first begins at 0, and the cap, where all that was cut stands,
 is one."""
-ROUGHLY = (0.5, 1.0, 2.0)
+ROUGHLY = (0.5, 1.0, 2.0, 4.0)
 """Where those of the coarse level begin, in numbers that are usual; besides 0 and 1."""
 
 
@@ -234,8 +234,8 @@ def group_levels(
 
 def _levels(codec: TableCodec, part: Part, name: str, size: int, lengths: Mapping[str, float]) -> tuple[Coarsening, ...]:
     if part == "context" and name == "count":
-        usual = lengths.get(codec.table, 5.0)
-        coarse = sorted({1, *(max(2, round(usual * part)) for part in ROUGHLY)})
+        usual = max(1.0, lengths.get(codec.table, 2.5))
+        coarse = sorted({1, *(round(usual * times) for times in ROUGHLY if usual * times > 1)})
         levels = (_counted((*(s for s in COUNTED if s < size - 1), size - 1), size), _counted(tuple(coarse), size))
         return tuple(level for level in levels if level.size < size)
     return tuple(level for level in codec.coarsenings().get(name, ()) if len(level.codes) == size)

@@ -85,11 +85,12 @@ class Candidates:
 
     def told(self, family: Family) -> Axis:
         """The child as its table counts it. A number of children has as many codes as there may be children: where noise would
-        drown a table of them all, it is told roughly, and how a rough number comes out by its one-way table."""
+        drown a table of them all and the first parent, it is told roughly, and how a rough number comes out by its one-way table.
+        Further parents have to be worth it as it is told then: none makes it rougher."""
         levels = range(len(self.coarsenings.get(family.column, ())) + 1)
         if family.column not in self.task.counts or not family.parents or len(levels) == 1:
             return family.child
-        above = prod(map(self.size, family.parents))
+        above = self.size(family.parents[0])
         axes = [Axis(family.column, level=level) for level in levels]
         return next((axis for axis in axes if above * self.size(axis) <= self.roughly_above), axes[-1])
 
