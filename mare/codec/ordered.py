@@ -41,6 +41,7 @@ def ordered_codec(
     """
     anchors = {field: _resolved(schema, table, anchor, str(anchor), 0) for field, anchor in column.anchors.items()}
     after, before = anchors.get("after", anchors.get("during.0")), anchors.get("before", anchors.get("during.1"))
+    after = anchors.get("around", after)
     scale = scale_of(column, known)
     low, high = column.bounds(scale)
     name = next(name for name, other in schema.tables[table].columns.items() if other is column)
@@ -53,7 +54,12 @@ def ordered_codec(
         )
     reach = None if column.within is None else scale.reach(column.within)
     placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, name), column.learn)
-    if placing.by_parts:
+    if column.around is not None and reach is not None:
+        placing = replace(placing, reach=2 * reach, back=reach)
+        # Fine towards no distance at all, on either side.
+        wanted = column.bins if isinstance(column.bins, int) else None
+        placed = known.bins or cut(-reach, reach, wanted, "mixed", column.most_bins)
+    elif placing.by_parts:
         placed = known.bins or _fractions(column)
     else:
         furthest = settled(placing.longest, known.high, column.decimals, scale)

@@ -56,7 +56,7 @@ def _column(column: object, ends: dict[str, date]) -> object:
         return _begun(column, start)
     if column.get("type") not in ("date", "datetime"):
         return column
-    anchored = start is not None or column.get("before") is not None
+    anchored = any(anchor is not None for anchor in (start, column.get("before"), column.get("around")))
     if column.get("learn") and not anchored:
         return column  # its own bounds are asked for: a date of birth is no event
     bounds = dict[str, object]()
