@@ -124,6 +124,16 @@ class Bins:
         return np.where(reached[stop] > reached[start], ticks, drawn)
 
     @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Of each bin, the mean tick, whatever the endings."""
+        if not self.cells:
+            return np.asarray([(low + high - 1) / 2 for low, high in pairwise(self.edges)])
+        middles = np.asarray([(low + high - 1) / 2 for low, high in pairwise(self.cells)])
+        weights = np.asarray(self.weights) + _FAINT * max(sum(self.weights), 1.0)
+        bins = self.assign(np.asarray(self.cells[:-1], dtype=np.int64))
+        return np.asarray(np.bincount(bins, weights * middles) / np.bincount(bins, weights))
+
+    @cached_property
     def whole(self) -> Bins:
         """All of it as one bin."""
         return Bins((self.edges[0], self.edges[-1]), self.cells, self.weights, self.digits, self.step)

@@ -104,7 +104,7 @@ def _bounded(column: dict[object, object], ends: Mapping[str, date]) -> dict[obj
         return _begun(column, start)
     if column.get("type") not in ("date", "datetime"):
         return column
-    anchored = start is not None or column.get("before") is not None
+    anchored = any(anchor is not None for anchor in (start, column.get("before"), column.get("around")))
     if column.get("learn") and not anchored:
         return column  # its own bounds are asked for: a date of birth is no event
     bounds = dict[object, object]()

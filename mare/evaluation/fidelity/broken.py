@@ -166,7 +166,7 @@ def _orders(real: Side, table: str, name: str, column: Ordinal) -> Iterator[Rule
         if anchor.scope == PARENT_ROW:
             home = real.above(table) or ""
         other = real.schema.tables[home].columns.get(anchor.column) if home in real.tables else None
-        if field.startswith("first") or not isinstance(other, Ordinal) or other.specials:
+        if field == "around" or field.startswith("first") or not isinstance(other, Ordinal) or other.specials:
             continue
         after = field in ("after", "during.0")
         if column.specials and not after:

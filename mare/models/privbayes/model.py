@@ -79,7 +79,7 @@ def _network(curator: Curator, task: Task, settings: Settings) -> FittedPrivBaye
     evidence = Evidence(entities, one_way, _expected_noise(task, settings, exact[-1], rest), rows, bool(task.lags))
     room = min(evidence.clear_cells, rows / _ROWS_A_CELL)
     apart_above = evidence.clear_cells / _CLEAR_OF_NOISE if _in_pairs(task, settings) else inf
-    candidates = Candidates(task, settings, curator.coarsenings, carried, room, apart_above)
+    candidates = Candidates(task, settings, curator.coarsenings, carried, room, apart_above, evidence.tau)
     search = GreedySearch if settings.search == "greedy" else NoisyScoreSearch
     families = search(curator, candidates, settings, evidence).run()
     # What the search did not use goes to the families.

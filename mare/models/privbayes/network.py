@@ -114,7 +114,8 @@ class GreedySearch:
         counts = [name for name in self._candidates.columns if name in self._candidates.task.counts and name not in placed]
         for columns in (counts, [name for name in self._candidates.columns if name not in (*placed, *counts)]):
             for start in self._order(columns, placed):
-                families.append(self._further(start, placed, self._most - len(start.parents)))
+                begun = len(self._candidates.alone(start.column).parents)
+                families.append(self._further(start, placed, self._most + begun - len(start.parents)))
                 placed.append(start.column)
         return families
 
@@ -144,15 +145,17 @@ class GreedySearch:
             for name in left[:1] if one_by_one else left:
                 alone = self._candidates.alone(name)
                 for parent in self._candidates.allowed(alone, placed):
-                    options.append(alone.joined(parent))
-                    candidates.append(TvdToReleased(alone.child, (parent,), self._released[name]))
+                    options.append(joined := alone.joined(parent))
+                    told = self._candidates.told(joined)
+                    candidates.append(TvdToReleased(told, joined.parents, self._released_as(told)))
                     penalties.append(self._penalty(alone, parent))
                 options.append(alone)
-                candidates.append(None)
+                # What a family begins with is no choice: the others are judged by what they tell beyond it.
+                candidates.append(TvdToReleased(alone.child, alone.parents, self._released[name]) if alone.parents else None)
                 penalties.append(0.0)
-            if not self._left or all(candidate is None for candidate in candidates):
+            if not self._left or len(options) == (1 if one_by_one else len(left)):
                 # Nothing to look at yet, or nothing to pay with: the order of the schema is as good as any, and costs nothing.
-                chosen = options[candidates.index(None)]
+                chosen = self._candidates.alone(left[0])
             else:
                 chosen = options[self._choose(candidates, penalties)]
             families.append(chosen)
@@ -165,7 +168,9 @@ class GreedySearch:
             allowed = self._candidates.allowed(family, placed) if self._left else []
             if not allowed:
                 break
-            candidates: list[Candidate | None] = [None, *(Tvd(family.child, (parent,), family.parents) for parent in allowed)]
+            told = [self._candidates.told(family.joined(parent)) for parent in allowed]
+            scored = [Tvd(child, (parent,), family.parents) for child, parent in zip(told, allowed, strict=True)]
+            candidates: list[Candidate | None] = [None, *scored]
             penalties = [0.0, *(self._penalty(family, parent) for parent in allowed)]
             # Numbers of children depend on no more than they must: the more, the less even they come out.
             if self._evidence.told_by_chance and family.column not in self._candidates.task.counts:
@@ -193,7 +198,7 @@ class GreedySearch:
         heard = HEARD_IN_PAIRS if self._candidates.apart(joined) else 1.0
         noise = self._settings.noise_penalty * heard * _SHOWN_BY_CHANCE * self._evidence.noise * max(added, 0)
         before, after = (prod(map(self._to_chance, each.parents)) for each in (family, joined))
-        freedom = max(0.0, (self._to_chance(family.child) - 1) * (after - before))
+        freedom = max(0.0, (self._to_chance(self._candidates.told(joined)) - 1) * (after - before))
         return n * (noise + self._settings.sampling_penalty * _SHOWN_BY_CHANCE * sqrt(freedom / self._told_by(family, parent)))
 
     def _merged_penalty(self, family: Family, parent: Axis) -> float:
@@ -216,6 +221,14 @@ class GreedySearch:
             shown, size = self._distribution(axis), float(self._candidates.size(axis))
             self._varied[axis] = size if shown is None else min(size, max(1.0, float(np.sqrt(shown).sum() ** 2)))
         return self._varied[axis]
+
+    def _released_as(self, axis: Axis) -> tuple[int, ...]:
+        """What was released of a column, on one of its levels."""
+        released = self._released[axis.column]
+        if not axis.level:
+            return released
+        level = self._candidates.coarsenings[axis.column][axis.level - 1]
+        return tuple(np.bincount(level.codes, weights=released, minlength=level.size).astype(np.int64).tolist())
 
     def _distribution(self, axis: Axis) -> Table | None:
         task = self._candidates.task

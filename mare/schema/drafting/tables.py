@@ -15,7 +15,7 @@ from .people import fake_kind, is_free_text, names_person, personal_traits
 from .relationships import Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
 from .repeats import with_repeats
 from .survey import Survey
-from .time_order import after_above, days_that_never_come, endures, main_interval, relative_times, start_of
+from .time_order import after_above, days_that_never_come, endures, main_interval, relative_times, start_of, unordered_times
 from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary, numbers_lines, words
 
 LARGE = 500
@@ -268,23 +268,25 @@ def spelled(survey: Survey, table: str, entry: Entry) -> Entry:
 def _times(
     survey: Survey, table: str, family: Family | None, order: str | None
 ) -> dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]:
-    parent = family.parent if family is not None else None
+    parent, described = family.parent if family is not None else None, survey.table(table)
     if family is None or parent is None:
-        return relative_times(survey.table(table), order, 0, survey.facts)
+        times = relative_times(described, order, 0, survey.facts)
+        return {**times, **unordered_times(described, order, times, survey.facts)}
     # No two rows may be equal where the order alone tells them apart: two vaccines are given on one day.
     strict = order is not None and tells_apart(survey, table, (*parent.columns, order))
     above = _time_above(survey, family, table)
-    times = relative_times(survey.table(table), order, family.depth, survey.facts, above, strict)
+    times, happens = relative_times(described, order, family.depth, survey.facts, above, strict), order
     if order is not None and counts_visits(order):
         # Numbered by the source: their dates go on with the numbers.
         day = order_column(survey, table, (*parent.columns, order))
-        dated = relative_times(survey.table(table), day, family.depth, survey.facts, above) if day is not None else {}
+        dated = relative_times(described, day, family.depth, survey.facts, above) if day is not None else {}
+        happens = day
         if day is not None and day not in times and day in dated:
             times[day] = dated[day]
     first = order_column(survey, table, parent.columns) if order is None else None
     if above is not None and first is not None and first not in times:
         times[first] = after_above(above, survey.facts)
-    return times
+    return {**times, **unordered_times(described, happens or first, times, survey.facts)}
 
 
 def _time_above(survey: Survey, family: Family, below: str) -> str | None:
@@ -322,7 +324,7 @@ def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...
     if entry.fields["type"] not in ("date", "datetime", "integer", "number"):
         if entry.fields["type"] == "position":
             return entry
-        return entry.with_notes(Note(f"probably after: {fields['after']}"))
+        return entry.with_notes(*(Note(f"probably {side}: {fields[side]}") for side in ("after", "around") if side in fields))
     if "determined" in fields:
         may_be_missing = {"nullable": True} if "nullable" in entry.fields else {}
         return Entry(entry.name, {"type": entry.fields["type"], **fields, **may_be_missing}, notes)
