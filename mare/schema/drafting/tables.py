@@ -226,7 +226,7 @@ def draft_columns(
     described = survey.table(table)
     alone = {names[0] for names in described.uniques if len(names) == 1}
     sequential = relationship is not None and relationship.type == "sequential"
-    entries = []
+    entries: list[Entry] = []
     for column in free_columns(survey, table):
         if relationship is not None and column.kind == "integer" and _is_position(survey, table, column.name):
             entry = _position(column, survey.keys[table], order, next((e.name for e in entries if "runs" in e.fields), None))
