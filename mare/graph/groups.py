@@ -23,7 +23,8 @@ derived value of that key."""
 HistoryKind = Literal["ancestor", "context", "head", "previous", "same_item", "reference", "sibling", "beside", "free"]
 """Why a column may be looked at: joined upwards; the table's own context; the head of the same row; a previous row;
 the previous row of the same item (`history_by`); the row that a same-entity reference points to; an earlier sibling's
-context, and the row of it that stands beside (`sees`); known for free (position, rows remaining, the key of an unrolled association)."""
+context, and the row of it that stands beside (`sees`); known for free (position, rows remaining, the key of an unrolled
+association)."""
 
 
 @dataclass(frozen=True)
