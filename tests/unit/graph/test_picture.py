@@ -157,7 +157,7 @@ def test_only_marks_that_occur_are_explained() -> None:
     assert "sees a sibling" not in plain
     twenty = texts(draw_svg(load_schema(TWENTY)))
     assert "looks at so many previous rows" in twenty
-    assert "sees a sibling's context" in twenty
+    assert "sees a sibling" in twenty
     assert "looks at the row it refers to, and has its time inside of it" in twenty
 
 
