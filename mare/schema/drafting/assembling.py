@@ -199,7 +199,11 @@ def _mended(table: DraftedTable, fault: Fault) -> DraftedTable:
 
 
 def _answered(table: DraftedTable, entry: Entry, note: Note) -> Entry:
-    """What a column may hold is learned where that is possible, and dropped in a pool, where nothing is."""
+    """What a column may hold is learned where that is possible, and dropped in a pool, where nothing is. Near another one that
+    may be NULL it would lie nowhere then: it is learned by itself."""
+    if "around" in entry.fields and table.role != "pool":
+        alone = {field: value for field, value in entry.fields.items() if field not in ("around", "within")}
+        return Entry(entry.name, {**alone, "learn": True}, entry.notes)
     if table.role == "pool" or "learn" in entry.fields:
         return Entry(entry.name, {"type": "text", "nullable": True}, (note,))
     return entry.with_fields({"learn": True})

@@ -122,14 +122,16 @@ def draft_pool_column(column: ReflectedColumn, facts: PublicFacts) -> Entry:
     kind = entry.fields["type"]
     if kind == "text":
         return Entry(entry.name, entry.fields, tuple(_made_up(column)))
-    if declared or "min" in entry.fields or kind in ("text", "identifier", "boolean", "unknown", "time", "position"):
+    settled = declared or "min" in entry.fields or kind in ("identifier", "boolean", "unknown", "time", "position")
+    if settled and "learn" not in entry.fields:
         return entry
     fields: dict[str, FieldValue]
     if kind in ("date", "datetime"):
         first, last = facts.calendar
         fields = {"type": kind, "min": first, "max": last}
     elif column.kind in ("integer", "number"):
-        fields = {"type": "number" if kind == "number" else "integer", "min": 0, "max": 100}
+        low, high = (column.min, column.max) if declared and column.min is not None else (0, 100)
+        fields = {"type": "number" if kind == "number" else "integer", "min": low, "max": high}
     elif kind == "duration":
         fields = {"type": kind, "min": "0s", "max": "365d"}
     else:

@@ -22,7 +22,6 @@ LARGE, MANY = 500, 100
 """More rows of one entity than this, of events or of other lists, are capped: caps multiply down the tree, and the noise with
 them."""
 _POOL_ROWS = 20
-_DATES = ("date", "datetime")
 
 
 def draft_member(
@@ -238,8 +237,6 @@ def draft_columns(
             entry = shared_in_runs(entry)
         if column.name in times:
             entry = _tied(entry, *times[column.name])
-        elif entry.fields.keys() <= {"type", "nullable"} and column.kind in _DATES and order not in (None, column.name):
-            entry = entry.with_notes(review("taken to lie within the calendar; if not: learn: true", "times"))
         told_apart = column.name == order or _tells_apart(survey, table, column.name)
         if (
             endures(table, column, family.depth if family else 0)

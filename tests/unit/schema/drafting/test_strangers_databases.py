@@ -285,7 +285,7 @@ def test_a_line_of_an_order_is_counted_within_it() -> None:
     assert (line.type, line.within) == ("position", ("OrderNumber",))  # type: ignore[union-attr]
 
 
-def test_a_date_that_may_lie_before_the_data_is_learned_and_others_are_asked_for() -> None:
+def test_a_date_that_may_lie_before_the_data_is_learned_and_others_stay_near_the_row_s_own() -> None:
     sales = table(
         "sales",
         "household_id integer, OrderDate date, StockDate date, checked_date date",
@@ -296,11 +296,6 @@ def test_a_date_that_may_lie_before_the_data_is_learned_and_others_are_asked_for
     assert columns["StockDate"].learn  # type: ignore[union-attr]
     assert columns["checked_date"].around == "OrderDate", "near the row's own date, whatever the calendar"  # type: ignore[union-attr]
     assert "REVIEW" not in comment_on(text, "OrderDate:")
-    lines = table(
-        "lines", "household_id integer, seq_num integer, checked_date date", refers={"household_id": "customers.household_id"}
-    )
-    text = written(HOUSEHOLDS, lines, facts=SIX_YEARS)
-    assert "REVIEW: taken to lie within the calendar; if not: learn: true" in comment_on(text, "checked_date:")
 
 
 def of_staff(name: str, columns: str) -> ReflectedTable:
