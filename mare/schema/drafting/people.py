@@ -165,6 +165,12 @@ def person_rank(table: str) -> int | None:
     return next((rank for rank, word in enumerate((*PERSONS, *_RECORDS)) if word in nouns), None)
 
 
+def is_record(table: str) -> bool:
+    """Whether its name says that it describes each of somebody once."""
+    rank = person_rank(table)
+    return rank is not None and rank >= len(PERSONS)
+
+
 def is_sure(rank: int) -> bool:
     """Whether a word of that rank names people and hardly anything else."""
     return rank < len(PERSONS) - len(_MAYBE)
