@@ -23,6 +23,8 @@ CASES: dict[str, tuple[Sequence[str], str, dict[str, object]]] = {
     "words and numbers": (["12", "many", "few"] * 9, "string", {}),
     "too many words": (["12"] * 90 + ["a", "b", "c", "d", "e", "f"], "string", {}),
     "plain": (["12", "13"], "integer", {}),
+    "yes and no": (["true", "false"], "boolean", {}),
+    "one letter of two": (["F", "F"], "string", {}),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import pytest
 from mare.schema.columns import Datetime
 from mare.schema.loading import load_document
 from mare.schema.relative import FirstValue
-from tests.reflections import ADMISSIONS, PATIENTS, comment_on, drafted, table, written
+from tests.reflections import ADMISSIONS, NOTHING_KNOWN, PATIENTS, SIX_YEARS, comment_on, drafted, table, written
 
 
 @pytest.mark.parametrize(
@@ -159,3 +159,28 @@ def test_moves_may_be_determined_by_the_next_row() -> None:
         refers={"pid": "patients.subject_id"},
     )
     assert "determined: {next: intime}" in comment_on(written(PATIENTS, transfers), "outtime:")
+
+
+LIVES = table("patients", "id integer, birth_date date, death_date date?", key="id")
+SEEN = table("visits", "visit_id integer, id integer, seen date", key="visit_id", refers={"id": "patients.id"})
+LABS = table("labs", "visit_id integer, taken date, result string", refers={"visit_id": "visits.visit_id"})
+
+
+def test_a_first_row_is_no_further_from_a_birth_than_the_data_is_long() -> None:
+    known, unknown = (drafted(LIVES, SEEN, facts=facts).tables for facts in (SIX_YEARS, NOTHING_KNOWN))
+    assert known["visits"].columns["seen"].first.within == "7y"  # type: ignore[union-attr]
+    assert known["patients"].columns["death_date"].within == "7y"  # type: ignore[union-attr]
+    assert unknown["visits"].columns["seen"].first.within == "120y"  # type: ignore[union-attr]
+
+
+def test_nothing_happens_to_anybody_after_their_death() -> None:
+    for facts in (SIX_YEARS, NOTHING_KNOWN):
+        tables = drafted(LIVES, SEEN, LABS, facts=facts).tables
+        assert tables["visits"].columns["seen"].before == "parent.death_date"  # type: ignore[union-attr]
+        assert tables["labs"].columns["taken"].before == "patients.death_date"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["claims", "payments", "autopsies"])
+def test_what_is_settled_after_a_death_may_be(name: str) -> None:
+    later = table(name, "id integer, who integer, day date", key="id", refers={"who": "patients.id"})
+    assert drafted(LIVES, later).tables[name].columns["day"].before is None  # type: ignore[union-attr]
