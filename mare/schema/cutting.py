@@ -214,9 +214,9 @@ class _Cutter:
         for column in self.missing(name, [str(column) for column in columns]):
             del columns[column]
             self.cut.left_out.append(LeftOut(f"{name}.{column}", "the source has no such column"))
-        for column in columns:
-            if (stored := self.named[name].column(str(column))) is not None and not stored.nullable:
-                _fields(columns[column]).pop("nullable", None)
+        for described, fields in columns.items():
+            if (stored := self.named[name].column(str(described))) is not None and not stored.nullable:
+                _fields(fields).pop("nullable", None)
         for reference in [str(reference) for reference in references]:
             self.drop_reference(name, table, reference)
         ignored = _names(table.get("ignore_columns"))
@@ -275,9 +275,9 @@ class _Cutter:
             if not faults:
                 return
             if ended := {str(fault.path[1]) for fault in faults if fault.path[2:3] == ("ends",)}:
-                for name in ended:
-                    del _fields(self.tables[name])["ends"]
-                    self.cut.left_out.append(LeftOut(f"{name}.ends", "it depends on a column that is not there"))
+                for ending in ended:
+                    del _fields(self.tables[ending])["ends"]
+                    self.cut.left_out.append(LeftOut(f"{ending}.ends", "it depends on a column that is not there"))
                 continue
             places = {(fault.path[1], fault.path[3]): fault for fault in faults if fault.path[2:3] == ("columns",)}
             if len(places) == 0 or schema is None:

@@ -116,7 +116,7 @@ def _kind_of_values(connection: duckdb.DuckDBPyConnection, relation: str, column
             # Whole numbers beside NULLs are written as 28.0 by whoever kept them as floats.
             whole = kind == "number" and not fractional
             return "integer" if whole else kind, f"TRY_CAST({column} AS {sql})", {}
-        if kind in ("date", "datetime") and fits + parts == filled and fits >= filled * _NEARLY_ALL:
+        if filled and kind in ("date", "datetime") and fits + parts == filled and fits >= filled * _NEARLY_ALL:
             return kind, f"TRY_CAST({column} AS {sql})", {}
     for messy in (_messy_numbers, _messy_days):
         if filled and (told := messy(connection, relation, column, int(str(filled)))) is not None:

@@ -135,7 +135,9 @@ def _after(
         lasting |= any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
         lasting |= column is not None and endures(table.name, column, depth)
         near = f"{future}y" if future else "365d" if depth <= 2 else "30d"
-        fields["within"] = _life(facts, beside) if life else _longest_life(facts, future) if lasting else near
+        # Where the start is NULL, its own anchor stands for it: the birth, long before the calendar.
+        born = life or (lasting and depth == 0 and any(is_birth(other.name) for other in table.columns))
+        fields["within"] = "120y" if born else _longest_life(facts, future) if lasting else near
         if beside:
             last = facts.calendar[1]
             fields["max"] = date(last.year + future, last.month, min(last.day, 28)) if future else last
@@ -187,7 +189,7 @@ def _in_sequence(
     notes = [Note(f"the first row lies within the calendar; gaps are cut at {gap}")]
     if above is not None:
         near = gap if above.startswith("parent.") else _longest_gap(facts, 1)
-        reach = _life(facts) if is_birth(above) else near
+        reach = "120y" if is_birth(above) else near
         fields["first"] = {"after": above, "within": reach}
         notes = [review(f"gaps are cut at {gap}; the first row is taken to follow {above}, within {reach}", "times")]
     end = next((end for start, end in pairs if start == order), None)
@@ -198,14 +200,8 @@ def _in_sequence(
 
 def after_above(above: str, facts: PublicFacts) -> tuple[Fields, tuple[Note, ...]]:
     """The time of a row that stands alone under its parent: a death after a birth."""
-    reach = _life(facts) if is_birth(above) else _longest_gap(facts, 1)
+    reach = "120y" if is_birth(above) else _longest_gap(facts, 1)
     return {"after": above, "within": reach}, (review(f"taken to follow {above}, within {reach}", "times"),)
-
-
-def _life(facts: PublicFacts, beside: bool = False) -> str:
-    """From a birth to what happens then. What lies within the calendar is counted from its first day, of whoever was born before
-    it: so no further than the data is long, unless it may lie ``beside`` it."""
-    return "120y" if beside or facts.between is None else _longest_life(facts)
 
 
 def death_of(table: ReflectedTable, below: str) -> str | None:

@@ -166,11 +166,10 @@ SEEN = table("visits", "visit_id integer, id integer, seen date", key="visit_id"
 LABS = table("labs", "visit_id integer, taken date, result string", refers={"visit_id": "visits.visit_id"})
 
 
-def test_a_first_row_is_no_further_from_a_birth_than_the_data_is_long() -> None:
-    known, unknown = (drafted(LIVES, SEEN, facts=facts).tables for facts in (SIX_YEARS, NOTHING_KNOWN))
-    assert known["visits"].columns["seen"].first.within == "7y"  # type: ignore[union-attr]
-    assert known["patients"].columns["death_date"].within == "7y"  # type: ignore[union-attr]
-    assert unknown["visits"].columns["seen"].first.within == "120y"  # type: ignore[union-attr]
+def test_what_follows_a_date_that_may_be_missing_may_lie_a_life_after_the_birth_that_stands_for_it() -> None:
+    people = table("patients", "id integer, birth_date date, enrolled date?, left_on date?", key="id")
+    column = drafted(people, facts=SIX_YEARS).tables["patients"].columns["left_on"]
+    assert (column.after, column.within) == ("enrolled", "120y")  # type: ignore[union-attr]
 
 
 def test_nothing_happens_to_anybody_after_their_death() -> None:
