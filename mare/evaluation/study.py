@@ -198,7 +198,7 @@ class _Trial:
 def may_look(column: HistoryColumn, looks: Looks) -> bool:
     """Whether an ablated model may look at this. What holds a table's own row together (context, head, position) stays."""
     past = column.kind in ("previous", "same_item") or column.lag > 0
-    upwards = column.kind in ("ancestor", "sibling", "reference")
+    upwards = column.kind in ("ancestor", "sibling", "beside", "reference")
     if past:
         return looks in ("sequential", "both")
     return not upwards or looks in ("inter-table", "both")

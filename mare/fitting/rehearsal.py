@@ -91,7 +91,7 @@ class Rehearsal:
         seen = {}
         for label, (column, name) in seen_columns(settled.group, settled.history).items():
             place = (column.table, column.part, name)
-            if column.lag == 0 and column.kind not in ("free", "reference", "same_item") and place in self._columns:
+            if column.lag == 0 and column.kind not in ("free", "reference", "same_item", "beside") and place in self._columns:
                 above = self._above(settled, self._space(column.table, column.part))
                 if above is not None:
                     seen[label] = self._columns[place][above]

@@ -20,10 +20,11 @@ Role = Literal["value", "count", "ends", "first", "same", "exists", "derived"]
 the first value of a sequence; what is the same in all rows below (`same_for`); whether a public key occurs under the parent; a
 derived value of that key."""
 
-HistoryKind = Literal["ancestor", "context", "head", "previous", "same_item", "reference", "sibling", "free"]
+HistoryKind = Literal["ancestor", "context", "head", "previous", "same_item", "reference", "sibling", "beside", "free"]
 """Why a column may be looked at: joined upwards; the table's own context; the head of the same row; a previous row;
 the previous row of the same item (`history_by`); the row that a same-entity reference points to; an earlier sibling's
-context (`sees`); known for free (position, rows remaining, the key of an unrolled association)."""
+context, and the row of it that stands beside (`sees`); known for free (position, rows remaining, the key of an unrolled
+association)."""
 
 
 @dataclass(frozen=True)

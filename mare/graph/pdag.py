@@ -157,8 +157,8 @@ class _Rules:
 
     def _joined(self, target: Part) -> list[Arrow]:
         """ "Given table X which can be recursively joined to table Y, we add directed edges from the columns of Y to the
-        columns of X" (III.C); with the contexts on the way, with the siblings that the schema lets it see, and with how many rows
-        the other earlier ones have: who has a loan has an order to pay it."""
+        columns of X" (III.C); with the contexts on the way, with the siblings that the schema lets it see (their context, and the
+        row beside its own), and with how many rows the other earlier ones have: who has a loan has an order to pay it."""
         arrows = []
         ancestors = self.dag.ancestors(self.table)
         for ancestor in reversed(ancestors):
@@ -166,6 +166,10 @@ class _Rules:
                 arrows += self._from(ancestor, part, target, "ancestor")
         for sibling in self.schema.tables[self.table].sees if self.link is not None else ():
             arrows += self._from(sibling, "context", target, "sibling")
+            link = self.schema.parent(sibling)
+            if link is not None and link.type != "associative":  # of which the context says all
+                arrows += self._from(sibling, "head", target, "beside")
+                arrows += self._from(sibling, "rows", target, "beside")
         seen = self.schema.tables[self.table].sees
         for sibling in (s for s in self.dag.earlier_siblings(self.table) if s not in seen) if self.link is not None else ():
             others = tuple(c.name for c in self.parts[sibling].context if c.role != "count")

@@ -239,7 +239,7 @@ def _looked_at(
         return [(str(column), sizes.free(column.table, column.name))]
     size, repeat = nodes[column.table, column.part, column.name]
     # A row that may not be there (before the first, a reference that is NULL, above an orphan) is a code of its own.
-    absent = column.lag > 0 or column.kind in ("same_item", "reference")
+    absent = column.lag > 0 or column.kind in ("same_item", "reference", "beside")
     if column.kind == "ancestor" and column.lag == 0:
         absent = _above_orphans(sizes, group.table, column.table)
     return _spread(str(column), size + absent, repeat)

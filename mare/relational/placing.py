@@ -133,6 +133,8 @@ class PlacedTables:
             if own.same_item is None:
                 raise InternalError(f"table {group.table!r} has no items to tell apart")
             return self._gather(column, name, size, own.same_item[index])
+        if column.kind == "beside":
+            return self._gather(column, name, size, self._beside(group, column.table, index))
         start, space = self.space(group.table, group.part), self.space(column.table, column.part)
         at = self.climb(index, start, space)
         if column.kind == "free":
@@ -142,6 +144,14 @@ class PlacedTables:
         elif column.kind == "ancestor" and (unknown := self.tables[column.table].unknown) is not None:
             at = np.where(unknown[self.climb(index, start, column.table)], NOWHERE, at)
         return self._gather(column, name, size, at)
+
+    def _beside(self, group: ColumnGroup, sibling: str, index: Index) -> Index:
+        """The row of a sibling that stands at the same place below the parent, or the last; of a context, the last."""
+        above = self.climb(index, self.space(group.table, group.part), self.space(sibling, "context"))
+        there = self.tables[sibling].parent
+        first, end = np.searchsorted(there, above), np.searchsorted(there, above, side="right")
+        wanted = end if group.part == "context" else first + self.tables[group.table].position[index]
+        return np.where(first < end, np.minimum(wanted, end - 1), NOWHERE)
 
     def _gather(self, column: HistoryColumn, name: str, size: int, at: Index) -> CodeArray:
         source = self.tables[column.table].codes[column.part][name]

@@ -92,7 +92,7 @@ class Table(Strict):
     ignore_columns: tuple[str, ...] = ()
     """Columns that are left out."""
     sees: tuple[str, ...] = ()
-    """Earlier siblings whose context is history for this table (drugs follow diagnoses)."""
+    """Earlier siblings that this table looks at (drugs follow diagnoses): their context, and the row beside its own."""
     model: ModelChoice | None = None
     """The model of this table's groups."""
     models: GroupModels | None = None

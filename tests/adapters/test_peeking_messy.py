@@ -17,7 +17,7 @@ CASES: dict[str, tuple[Sequence[str | None], str, dict[str, object]]] = {
     "decimal commas": (["1,5", "12,50", "7"] * 9, "number", {"decimal": ","}),
     "thousands": (["1.234,50", "12,5"] * 9, "number", {"decimal": ",", "thousands": "."}),
     "plain numbers and a word": (["12", "13"] * 20 + ["NA"], "integer", {"nulls": ("NA",)}),
-    "a word that is none of those for nothing": (["1.5", "13"] * 20 + ["low"], "number", {}),
+    "a word that is none of those for nothing": ([f"{n}.5" for n in range(60)] + ["low"], "number", {"specials": ("low",)}),
     "codes": (["A12", "B7", "C1"] * 9, "string", {}),
     "codes with zeros": (["0012", "0713"] * 9, "string", {}),
     "words and numbers": (["12", "many", "few"] * 9, "string", {}),
@@ -27,6 +27,13 @@ CASES: dict[str, tuple[Sequence[str | None], str, dict[str, object]]] = {
     "one letter of two": (["F", "F"], "string", {}),
     "nothing at all": ([None, None], "string", {}),
 }  # fmt: skip
+
+
+def test_a_word_among_a_few_numbers_is_one_of_a_list_and_among_many_a_value_of_its_own() -> None:
+    few = peek_batches([pa.record_batch({"x": pa.array([*"1234" * 25, *["5+"] * 8])})], "unknown", 9)
+    assert (few.kind, few.values, dict(few.reading)) == ("string", ("1", "2", "3", "4", "5+"), {})
+    many = peek_batches([pa.record_batch({"x": pa.array([*map(str, range(20, 90)), "> 89", "n/a"])})], "unknown", 9)
+    assert (many.kind, dict(many.reading)) == ("integer", {"nulls": ("n/a",), "specials": ("> 89",)})
 
 
 @pytest.mark.parametrize(("texts", "kind", "reading"), CASES.values(), ids=CASES.keys())

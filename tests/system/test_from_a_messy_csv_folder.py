@@ -73,6 +73,7 @@ def test_true_numbers_go_to_no_pipe_unless_asked_for_as_json(folder: Path) -> No
         "of": 1000,
         "write": 'decimal: ","',
         "words": {},
+        "days": {},
     } in (asked["rows"]["met"])
     assert "rows" not in json.loads(mare("check", "registry.yaml", "--from", "export", "--json").stdout)
 

@@ -221,3 +221,6 @@ def test_staff_is_still_there_in_one_department_and_titles_fit_it(tmp_path: Path
         assert (rows["from_date"] < rows.merge(people)["hire_date"]).mean() == 0
     assert jobs["emp_no"].nunique() == pytest.approx(len(people), rel=0.02)
     assert jobs.groupby("emp_no").size().max() <= 3
+    beside = jobs.drop_duplicates("emp_no").merge(titles.drop_duplicates("emp_no"), on="emp_no")
+    odd = beside["dept_no"].str[1].astype(int) % 2 == 1
+    assert ((beside["title"] == "Engineer") == odd).mean() > 0.9

@@ -45,6 +45,8 @@ _PARTIAL = r"\d{4}(-\d\d)?"
 """A year or a month where the day is not known, as ISO 8601 and SDTM write it. No day can be read from it: it is NULL."""
 _NEARLY_ALL, _MOST_WORDS = 0.9, 5
 """So much of a column tells what it is, where the rest are a few words."""
+_FEW = 20
+"""Numbers among which a word is one of a list."""
 _NOTHING = frozenset(("n/a", "na", "nan", "null", "none", "nil", "-", "--", "?", ".", "unknown", "missing"))
 
 Told = tuple[StorageKind, str, Mapping[str, str | tuple[str, ...]]]
@@ -129,13 +131,13 @@ def _messy_numbers(connection: duckdb.DuckDBPyConnection, relation: str, column:
     forms = {_number(column, *form): form for form in _FORMS}
     counts = _row(connection, f"SELECT {', '.join(f'count({number})' for number in forms)} FROM {relation}")
     number, (decimal, thousands) = max(zip(forms.items(), counts, strict=True), key=lambda told: int(str(told[1])))[0]
-    nulls = _words_left(connection, relation, column, number, filled)
-    if nulls is None:
+    words = _words_left(connection, relation, column, number, filled)
+    if words is None:
         return None
     (fractions,) = _row(connection, f"SELECT count(*) FILTER ({number} <> trunc({number})) FROM {relation}")
     written: dict[str, str | tuple[str, ...]] = {} if (decimal, thousands) == (".", None) else {"decimal": decimal}
     written |= {} if thousands is None else {"thousands": thousands}
-    return ("number" if fractions else "integer"), number, written | ({"nulls": nulls} if nulls else {})
+    return ("number" if fractions else "integer"), number, written | words
 
 
 def _number(column: str, decimal: str, thousands: str | None) -> str:
@@ -157,10 +159,10 @@ def _messy_days(connection: duckdb.DuckDBPyConnection, relation: str, column: st
         if max(row[1:]) <= row[0]:
             break
         formats.append(tried[row[1:].index(max(row[1:]))])
-    nulls = _words_left(connection, relation, column, _day(column, formats), filled)
-    if not formats or nulls is None:
+    words = _words_left(connection, relation, column, _day(column, formats), filled)
+    if not formats or words is None:
         return None
-    return "date", _day(column, formats), {"format": tuple(formats), **({"nulls": nulls} if nulls else {})}
+    return "date", _day(column, formats), {"format": tuple(formats), **words}
 
 
 def _day(column: str, formats: Sequence[str]) -> str:
@@ -170,15 +172,21 @@ def _day(column: str, formats: Sequence[str]) -> str:
 
 def _words_left(
     connection: duckdb.DuckDBPyConnection, relation: str, column: str, read: str, filled: int
-) -> tuple[str, ...] | None:
-    """The usual words for nothing among what is not read so; None where too much is not read for that to be what it means."""
+) -> dict[str, tuple[str, ...]] | None:
+    """What is not read so: the usual words for nothing, and others, which mean something (`> 89`). None where it is too much, and
+    where the column is a short list with words in it (1, 2, 3, 4, 5+): then it is one of words."""
     left = connection.execute(
         f"SELECT {column} AS v, count(*) AS rows FROM {relation} WHERE {column} IS NOT NULL AND {read} IS NULL GROUP BY v "
         f"ORDER BY rows DESC, v LIMIT {_MOST_WORDS + 1}"
     ).fetchall()
     if len(left) > _MOST_WORDS or sum(int(rows) for _, rows in left) > filled * (1 - _NEARLY_ALL):
         return None
-    return tuple(str(word) for word, _ in left if str(word).strip().casefold() in _NOTHING)
+    nothing = tuple(str(word) for word, _ in left if str(word).strip().casefold() in _NOTHING)
+    telling = tuple(str(word) for word, _ in left if str(word) not in nothing)
+    (values,) = _row(connection, f"SELECT count(DISTINCT {read}) FROM {relation}")
+    if telling and int(str(values)) <= _FEW:
+        return None
+    return {name: words for name, words in (("nulls", nothing), ("specials", telling)) if words}
 
 
 def _row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[object, ...]:

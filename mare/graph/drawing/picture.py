@@ -205,7 +205,7 @@ LEGEND = {
     "down": "generated after, looks at",
     "loop": "looks at so many previous rows",
     "item": "looks at the previous row of the item",
-    "sees": "sees a sibling's context",
+    "sees": "sees a sibling",
     "same_entity_position": "looks at the row it refers to",
     "same_entity_interval": "looks at the row it refers to, and has its time inside of it",
     "owned": "one more owner",

@@ -28,8 +28,8 @@ class Glance:
             known = f"{', '.join(most)} and {last}" if most else last
             return f"{self.table}: {known} (free)"
         place = f"{self.table}.{self.part}"
-        if self.kind == "same_item":
-            place += "[same item]"
+        if self.kind in ("same_item", "beside"):
+            place += "[same item]" if self.kind == "same_item" else "[beside]"
         elif self.lags != (0,):
             place += f"[{','.join(f'-{lag}' for lag in self.lags)}]"
         if self.reference is not None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import networkx as nx
+
 from mare.errors import InternalError, SourceError
 from mare.schema.checks import find_faults
 from mare.schema.faults import Fault
@@ -53,8 +55,9 @@ def make_draft(reflection: Reflection, facts: PublicFacts, entity: str | None = 
     for role in ("owned", "pool", "unsettled", "public"):
         outside = [table.name for table in typed if roles[table.name].role == role]
         tables += [draft_outsider(survey, name, roles[name], roles) for name in outside]
-    filled, kind = with_peeks(with_siblings(tables), reflection, peeks)
-    header = tuple(_header(survey, tables))
+    seeing, unseen = with_siblings(tables, guess.node)
+    filled, kind = with_peeks(seeing, reflection, peeks)
+    header = (*_header(survey, tables), *unseen)
     made = Draft(reflection.label, guess, tuple(filled), facts, header, kind, roles, reflection.what_was_read)
     made = gathered(mend(made))
     return made if typed == reflection else with_marked_structure(made, make_draft(reflection, facts, entity))
@@ -231,24 +234,46 @@ _CAUSES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 """What comes first, and what follows from it: beginnings of words."""
 
 
-def with_siblings(tables: Sequence[DraftedTable]) -> list[DraftedTable]:
-    """The same tables, each with the siblings that it follows from."""
-    return [replace(table, sees=_seen_by(table, tables)) for table in tables]
+_FEW = 4
+"""Tables of one parent that all look at each other; of more, only those that follow from another by their names."""
 
 
-def _seen_by(table: DraftedTable, tables: Sequence[DraftedTable]) -> tuple[str, ...]:
-    if table.parent is None or table.role != "private":
-        return ()
-    above = table.parent.fields.get("table")
-    siblings = [
-        other.name
-        for other in tables
-        if other.name != table.name
-        and other.role == "private"
-        and other.parent is not None
-        and other.parent.fields.get("table") == above
-    ]
-    return tuple(name for name in siblings if _follows(table.name, name) and not _follows(name, table.name))
+def with_siblings(tables: Sequence[DraftedTable], entity: str | None) -> tuple[list[DraftedTable], tuple[Note, ...]]:
+    """The same tables, each with the siblings that it looks at; and what is to be said of those that look at none."""
+    listed: dict[str, list[DraftedTable]] = {}
+    for table in tables:
+        if table.parent is not None and table.role == "private":
+            listed.setdefault(str(table.parent.fields.get("table", entity)), []).append(table)
+    seen = {name: names for siblings in listed.values() for name, names in _seen(siblings).items()}
+    notes = tuple(
+        Note(
+            f"the {len(siblings)} tables of one {above} know how many rows the others have; sees: [other] under one of them lets "
+            "it look at these rows"
+        )
+        for above, siblings in listed.items()
+        if len(siblings) > _FEW
+    )
+    return [replace(table, sees=seen.get(table.name, ())) for table in tables], notes
+
+
+def _seen(siblings: Sequence[DraftedTable]) -> dict[str, tuple[str, ...]]:
+    """By table, those before it: what it refers to, what it follows from by its name, what has fewer rows, what stands first."""
+    place = {t.name: (int(str(t.parent.fields["max_rows"])) if t.parent else 0, i) for i, t in enumerate(siblings)}
+    follows = {(a.name, b.name) for a in siblings for b in siblings if _follows(a.name, b.name) and not _follows(b.name, a.name)}
+    before: nx.DiGraph[str] = nx.DiGraph()
+    before.add_nodes_from(place)
+    for table in siblings:
+        before.add_edges_from((str(r.fields["table"]), table.name) for r in table.references if str(r.fields["table"]) in place)
+    for after, first in sorted(follows):
+        if not nx.has_path(before, after, first):
+            before.add_edge(first, after)
+    before.remove_edges_from(list(nx.selfloop_edges(before)))
+    if not nx.is_directed_acyclic_graph(before):
+        return {}
+    order = list(nx.lexicographical_topological_sort(before, key=lambda name: place[name]))
+    if len(siblings) > _FEW:
+        return {name: tuple(other for other in order if (name, other) in follows) for name in order}
+    return {name: tuple(order[:number]) for number, name in enumerate(order)}
 
 
 def _follows(table: str, other: str) -> bool:

@@ -13,7 +13,7 @@ from .keys import KEYLIKE, named_column
 from .people import is_held, is_staff, is_sure, names_person, person_rank, personal_traits
 from .roles import tables_below
 from .survey import Survey
-from .words import is_time, is_vocabulary, names_stay
+from .words import id_stem, is_time, is_vocabulary, names_stay
 
 _CONVINCING_REACH = 0.5
 """An unnamed table must be what at least this part of the others lead to."""
@@ -147,18 +147,34 @@ def with_nothing_below(survey: Survey, entity: EntityGuess, roles: Mapping[str, 
 
 
 def _person_column(survey: Survey) -> EntityGuess | None:
-    """No table of people, but ids of people: `visits.patient_id`, `labs.patient_id`."""
+    """No table of people, but ids of people (`visits.patient_id`, `labs.patient_id`), or of what they hold together and most
+    tables share (`household_id`)."""
     linked = {(link.table, link.columns[0]) for link in survey.links}
-    columns = [
-        (table.name, column.name)
+    free = [
+        (table, column.name)
         for table in survey.reflection
         for column in table.columns
-        if names_person(column.name) and column.kind in KEYLIKE and (table.name, column.name) not in linked
+        if column.kind in KEYLIKE and (table.name, column.name) not in linked
     ]
-    if not columns:
+    named = [(table, name) for table, name in free if names_person(name)]
+    if named:
+        table, by = max(named, key=lambda pair: (reach(survey, pair[0].name), -named.index(pair)))
+        return EntityGuess(table.name, f"no table holds people one row each, but {by} names them", by=by)
+    held = [(table, name) for table, name in free if is_held(id_stem(name) or "-") and survey.keys[table.name] != (name,)]
+    shared = [pair for pair in held if 2 * sum(name == pair[1] for _, name in held) >= len(survey.reflection.tables)]
+    if not shared:
         return None
-    table, by = max(columns, key=lambda pair: (reach(survey, pair[0]), -columns.index(pair)))
-    return EntityGuess(table, f"no table holds people one row each, but {by} names them", by=by)
+    # Where they are told apart by what happened to them: a table that describes them need not hold all.
+    table, by = max(shared, key=lambda pair: (_happens(pair[0]), len(pair[0].columns), -shared.index(pair)))
+    holders = sum(name == by for _, name in shared)
+    doubt = review(f"each {by} is protected as a whole, and whoever is in none is not: is it whom the data is about?")
+    return EntityGuess(
+        table.name, f"no table holds people one row each, but {by} stands in {holders} tables", by=by, doubts=(doubt,)
+    )
+
+
+def _happens(table: ReflectedTable) -> bool:
+    return any(column.kind in ("date", "datetime") or is_time(column.name) for column in table.columns)
 
 
 def _led(count: int) -> str:

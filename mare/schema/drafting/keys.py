@@ -69,10 +69,15 @@ def _declared(table: ReflectedTable) -> tuple[str, ...]:
 
 def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, str | None]) -> tuple[tuple[str, ...], str]:
     own = stem(table.name)
+    joins = len(table.columns) > 1 and all(id_stem(column.name) for column in table.columns)
+    if joins and any(_described_by(reflection, column.name) for column in table.columns):
+        return (), ""  # it joins what others describe
     for column in table.columns:
         of = id_stem(column.name)
         if of and column.kind in KEYLIKE and own in names_of(of):
             return (column.name,), "it is called after the table; the source declares no key"
+        if of and column.kind in KEYLIKE and _describes(table, of):
+            return (column.name,), "the table describes what it names; the source declares no key"
     first = table.columns[0] if table.columns else None
     if first is None or first.kind not in KEYLIKE:
         return (), ""
@@ -102,6 +107,20 @@ def named_column(reflection: Reflection, said: str) -> tuple[ReflectedTable | No
     table, _, column = said.rpartition(".")
     holder = reflection.table(table) if table else None
     return holder, holder.column(column) if holder is not None else None
+
+
+def _describes(table: ReflectedTable, of: str) -> bool:
+    """`campaign_descriptions`, of what `campaign_id` names."""
+    own = stem(table.name)
+    return own != of and own.startswith(of) and own.removeprefix(of) in _DESCRIPTIONS
+
+
+_DESCRIPTIONS = ("description", "desc", "info", "master", "lookup", "catalog", "catalogue")
+
+
+def _described_by(reflection: Reflection, column: str) -> bool:
+    """Whether another table describes what an id names: then one that holds nothing but ids joins it with something else."""
+    return any(_describes(other, id_stem(column) or "-") and other.column(column) is not None for other in reflection)
 
 
 def _shared_by_others(table: ReflectedTable, reflection: Reflection, repeats: Repeats) -> tuple[tuple[str, ...], str]:

@@ -37,8 +37,8 @@ _SURE = in_order(
 )
 _MAYBE = ("holder", "subscriber", "buyer", "driver", "rider", "reader", "user", "account")
 """Often somebody's login beside the people themselves."""
-_RECORDS = ("demographic", "demographics", "demog", "dm", "adsl")
-"""Tables that describe each person once, where none is called after people (`dm` and `adsl` in trials)."""
+_RECORDS = ("dm", "adsl")
+"""Tables of a trial that hold each person once, by its standard. Elsewhere a table of demographics need not hold all of them."""
 PERSONS = (*_SURE, *_MAYBE)
 """Words for the people whose data this is, the most telling first."""
 
@@ -103,6 +103,27 @@ _DEATH_STEMS = (
     "death", "decea", "died", "deces", "todes", "sterbe", "verstorben", "gestorben", "fallec", "defuncion", "falecimento",
     "overlijd", "overleden", "dodsdat", "doeds",
 )  # fmt: skip
+
+
+_PLACES = as_set(
+    "store shop branch outlet warehouse depot station terminal airport supermarket library venue museum cinema theater"
+)
+"""Words of places that a company has and nobody lives in; a practice or a hotel may bear its owner's name."""
+_CONTACTS = as_set("email mail phone telephone mobile fax telefon telefono telefone courriel correo")
+_PEOPLES = as_set("manager owner contact head director responsible person keeper operator")
+
+
+def is_place(table: str, columns: Iterable[str]) -> bool:
+    """A list of places, and nothing in it describes or names anybody: at most whom to call there."""
+    parts, names = words(table.rpartition(".")[2]), tuple(columns)
+    told = [name for name in personal_traits(names) if not is_contact(name)]
+    named = [name for name in names if set(words(name)) & (_PEOPLES | _NAMED_PEOPLE) and not is_contact(name)]
+    return bool(parts) and singular(parts[-1]) in _PLACES and not told and not named
+
+
+def is_contact(column: str) -> bool:
+    """How somebody is reached."""
+    return bool(_CONTACTS & set(words(column)))
 
 
 def is_staff(table: str) -> bool:

@@ -14,7 +14,7 @@ from mare.schema.reflection import ReflectedColumn
 from .column_types import draft_column
 from .drafted import Note, RoleGuess, review
 from .families import Family
-from .people import is_being, is_birth, is_death, is_once
+from .people import is_being, is_birth, is_death, is_once, personal_traits
 from .survey import Survey
 from .time_order import intervals, twins
 from .words import is_age, is_at_school, is_elapsed, is_end, is_grade, is_position, is_round, is_time, numbers_lines, words
@@ -90,6 +90,12 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
         ties = (item,) if item is not None and item != order else ()
         return Relationship("sequential", cap, f"rows follow each other by {order}", (order, *ties), history_by=item)
+    traits = personal_traits(column.name for column in survey.table(table).columns)
+    if family.depth == 1 and len(traits) > 1 and not survey.keys[table] and not is_being(table):
+        why = f"{', '.join(traits[:3])} describe whoever it is about"
+        return Relationship(
+            "independent", ONE, why, notes=(review("at most one row for each of them? More are cut", "caps", "1"),)
+        )
     public = _public_order(survey, table, parent, roles)
     if public is not None:
         why = f"rows are taken in the order of {public}, so that each looks at those before it"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mare.schema.reflection import ReflectedTable
 
 from .drafted import EntityGuess, RoleGuess
-from .people import is_held, is_owned, is_staff, names_staff, person_rank, personal_traits
+from .people import is_held, is_owned, is_place, is_staff, names_staff, person_rank, personal_traits
 from .survey import Link, Survey
 from .words import is_money, is_time, is_vocabulary
 
@@ -74,6 +74,8 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str], e
             return RoleGuess("owned", f"{used.table} joins them with {entity.table}: one {table} for each of its rows")
     if used is not None and _is_shared(survey, table, private):
         return RoleGuess("pool", f"{used.table} refers to it, and what hangs on it is about people: nothing of it is copied")
+    if used is not None and traits and is_place(table, (c.name for c in survey.table(table).columns)):
+        return RoleGuess("public", f"{used.table} refers to it, and its name says places")
     if used is not None and (traits or is_owned(table)):
         # Fresh rows are safe whoever these people are; copying or learning them would not be.
         sign = f"{', '.join(traits[:3])} describe people" if traits else "its name says that it is about people"

@@ -7,6 +7,7 @@ by their names, in the form that ISO 8601 gives them: as texts they would be ord
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -15,7 +16,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
 from .drafted import PublicFacts
 from .keys import BARE, Repeats, guess_keys, referred_to, without_prefix
-from .people import is_birth
+from .people import is_birth, person_rank
 from .words import id_stem, is_common, is_vocabulary, names_of, singular, stem, words
 
 DAY, PLAIN_DAY, MOMENT = "%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S"
@@ -124,11 +125,50 @@ class Survey:
 def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None = None, repeats: Repeats | None = None) -> Survey:
     """Keys first, then the links that refer to them. ``people``: the table that was said to hold them, or a column of it."""
     reflection, formats = read_text_dates(reflection)
-    keys, reasons = guess_keys(reflection, people, repeats)
+    names = _names(reflection)
+    shorter = {long: short for short, long in names.items()}
+    named = _renamed(reflection, shorter)
+    # `TABLE` or `TABLE.COLUMN`, by the shorter name.
+    table, dot, column = (people or "").rpartition(".") if people not in shorter else (people, "", "")
+    said = f"{shorter.get(table, table)}{dot}{column}" if people is not None else None
+    seen = {(shorter[name], column): told for (name, column), told in (repeats or {}).items()}
+    keys, reasons = guess_keys(named, said, seen)
     tells = any(not column.nullable for table in reflection for column in table.columns)
-    declared = declared_links(reflection, keys, tells)
-    inferred = inferred_links(reflection, keys, declared, tells)
-    return Survey(reflection, keys, (*declared, *inferred), reasons, facts, formats, tells)
+    declared = declared_links(named, keys, tells)
+    links = [*declared, *inferred_links(named, keys, declared, tells)]
+    back = tuple(
+        replace(
+            link,
+            table=names[link.table],
+            target=names[link.target],
+            why=link.why.removesuffix(link.target) + names[link.target] if link.why.endswith(link.target) else link.why,
+        )
+        for link in links
+    )
+    own = {names[name]: key for name, key in keys.items()}
+    return Survey(reflection, own, back, {names[name]: why for name, why in reasons.items()}, facts, formats, tells)
+
+
+def _names(reflection: Reflection) -> dict[str, str]:
+    """What tables are called without the words that all of them begin with (`Acme_Sales`, `Acme_Products`) → their names."""
+    names = [table.name for table in reflection]
+    first = {words(name)[:1] for name in names}
+    word = next(iter(first))[0] if len(first) == 1 and len(names) > 2 and first != {()} else ""
+    short = {re.sub(rf"^{re.escape(word)}[\W_]+", "", name, flags=re.IGNORECASE): name for name in names}
+    plain = len(short) == len(names) and all(key[:1].isalpha() and key != name for key, name in short.items())
+    return short if word and plain and person_rank(word) is None else {name: name for name in names}
+
+
+def _renamed(reflection: Reflection, names: Mapping[str, str]) -> Reflection:
+    tables = [
+        replace(
+            table,
+            name=names[table.name],
+            foreign_keys=tuple(replace(key, table=names.get(key.table, key.table)) for key in table.foreign_keys),
+        )
+        for table in reflection
+    ]
+    return replace(reflection, tables=tuple(tables))
 
 
 Keys = Mapping[str, tuple[str, ...]]

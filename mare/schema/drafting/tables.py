@@ -11,15 +11,16 @@ from .column_types import code_meant, draft_column, draft_key_part, draft_pool_c
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
-from .people import fake_kind, is_free_text, names_person, personal_traits
-from .relationships import Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
+from .people import fake_kind, is_contact, is_free_text, names_person, personal_traits
+from .relationships import EVENTS, Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
 from .repeats import with_repeats
 from .survey import Link, Survey
 from .time_order import after_above, days_that_never_come, death_of, endures, main_interval, relative_times, start_of
 from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary, numbers_lines, words
 
-LARGE = 500
-"""More rows of one entity than this are capped: caps multiply down the tree, and the noise with them."""
+LARGE, MANY = 500, 100
+"""More rows of one entity than this, of events or of other lists, are capped: caps multiply down the tree, and the noise with
+them."""
 _POOL_ROWS = 20
 _DATES = ("date", "datetime")
 
@@ -38,7 +39,11 @@ def draft_member(
     columns = draft_columns(survey, table, roles, family, relationship)
     rows = rows_above * relationship.max_rows
     parent = _parent(survey, table, entity, family, relationship, rows)
-    return _table(survey, table, "private", columns, references, parent=parent), min(rows, LARGE)
+    return _table(survey, table, "private", columns, references, parent=parent), min(rows, _most(relationship))
+
+
+def _most(relationship: Relationship) -> int:
+    return LARGE if relationship.max_rows >= EVENTS else MANY
 
 
 def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[str, RoleGuess]) -> DraftedTable:
@@ -131,14 +136,14 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
                 str(relationship.max_rows),
             )
         )
-    if rows > LARGE:
-        fields["max_per_entity"] = LARGE
+    if rows > (most := _most(relationship)):
+        fields["max_per_entity"] = most
         caps = f"{rows:,}".replace(",", " ")
         notes.append(
             review(
                 f"max_per_entity is a guess too: by the caps above, one entity could have {caps} rows here",
                 "per entity",
-                str(LARGE),
+                str(most),
             )
         )
     return Entry(
@@ -170,8 +175,11 @@ def _public(
     if undeclared := [", ".join(columns) for columns in referred if columns not in described.uniques]:
         notes.append(review(f"others refer to {', '.join(undeclared)}: is it unique?", "keys", ", ".join(undeclared)))
     private = [link for link in survey.links_of(table) if roles[link.target].role in ("pool", "owned")]
-    lost = tuple(dict.fromkeys(name for link in private for name in link.columns))
+    contacts = [column.name for column in free if is_contact(column.name) and not is_vocabulary(table)]
+    lost = tuple(dict.fromkeys((*(name for link in private for name in link.columns), *contacts)))
     ignored_notes = tuple(review(f"{link.label} would lead to rows that are made up") for link in private)
+    if contacts:
+        ignored_notes += (review("how somebody is reached there: not copied; if it is nobody in person, keep it"),)
     return DraftedTable(
         name=table,
         role="public",

@@ -46,7 +46,7 @@ _ROUNDS = as_set(
 """What a table has one row each of, and which comes first is known."""
 _GRADES = (("grade",), ("grade", "level"), ("school", "grade"), ("klasse",), ("klassenstufe",), ("schulstufe",))
 _SCHOOLS = ("school", "student", "pupil", "enrol", "teacher", "schul", "eleve", "ecole", "alumn", "escuela", "leerling")
-_FLAGS = as_set("flag is has was male female yn indicator ist hat heeft")
+_FLAGS = as_set("flag is has was male female yn indicator ist hat heeft active enabled deleted")
 _SURE_FLAGS = as_set("is has was ist hat heeft"), as_set("flag yn")
 """First and last words."""
 _AMOUNTS = as_set("pct percent percentage rate ratio share count number num n total mean sum value")

@@ -155,10 +155,10 @@ def test_the_picture_holds_tables_groups_loops_and_what_is_public() -> None:
 def test_only_marks_that_occur_are_explained() -> None:
     plain = texts(draw_svg(section_iii(child("C", "d1"))))
     assert "looks at so many previous rows" not in plain
-    assert "sees a sibling's context" not in plain
+    assert "sees a sibling" not in plain
     twenty = texts(draw_svg(load_schema(TWENTY)))
     assert "looks at so many previous rows" in twenty
-    assert "sees a sibling's context" in twenty
+    assert "sees a sibling" in twenty
     assert "looks at the row it refers to, and has its time inside of it" in twenty
 
 

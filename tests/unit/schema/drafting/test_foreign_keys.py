@@ -199,3 +199,18 @@ def test_a_number_that_counts_by_itself_is_nobody_elses_key() -> None:
     visit = table("visit", "id integer, day date", key="id day", id={"autoincrement": True})
     assert links(patient, visit) == set()
     assert links(patient, table("visit", "id integer, day date", key="id day")) == {"visit.id → patient"}
+
+
+def test_a_word_that_all_tables_begin_with_hides_nobodys_key() -> None:
+    """Files of one export: `Acme_Products.csv`, `Acme_Sales.csv`."""
+    schema = drafted(
+        table("Acme_Customers", "CustomerKey integer?, Gender string?"),
+        table("Acme_Products", "ProductKey integer?, ProductSubcategoryKey integer?, Colour string?"),
+        table("Acme_Product_Subcategories", "ProductSubcategoryKey integer?, Label string?"),
+        table("Acme_Sales", "OrderDate date?, ProductKey integer?, CustomerKey integer?"),
+    )
+    assert schema.entity == "Acme_Customers"
+    assert schema.tables["Acme_Products"].key == ("ProductKey",)
+    assert schema.tables["Acme_Sales"].references["ProductKey"].table == "Acme_Products"
+    assert schema.tables["Acme_Products"].references["ProductSubcategoryKey"].table == "Acme_Product_Subcategories"
+    assert schema.tables["Acme_Products"].public

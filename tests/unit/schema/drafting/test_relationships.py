@@ -127,7 +127,7 @@ def test_caps_that_multiply_to_much_noise_are_capped_per_entity() -> None:
     assert parent is not None
     assert (parent.max_rows, parent.max_per_entity) == (100, 500)
     comment = comment_on(written(PATIENTS, ADMISSIONS, stays, events), "parent: {table: stays")
-    assert "one entity could have 20 000 rows here" in comment
+    assert "one entity could have 10 000 rows here" in comment
 
 
 def test_a_value_next_to_an_item_is_scaled_by_it_and_remembers_the_same_item() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mare.schema.loading import load_document
-from mare.schema.reflection import Peek
+from mare.schema.reflection import Peek, ReflectedTable
 from tests.reflections import PATIENTS, SIX_YEARS, comment_on, drafted, table, written
 
 TO_PATIENT = {"subject_id": "patients.subject_id"}
@@ -297,3 +297,38 @@ def test_a_date_that_may_lie_before_the_data_is_learned_and_others_are_asked_for
     assert not columns["checked_date"].learn  # type: ignore[union-attr]
     assert "REVIEW: taken to lie within the calendar; if not: learn: true" in comment_on(text, "checked_date:")
     assert "REVIEW" not in comment_on(text, "OrderDate:")
+
+
+def of_staff(name: str, columns: str) -> ReflectedTable:
+    return table(name, f"emp_no integer, {columns}", refers={"emp_no": "employees.emp_no"})
+
+
+STAFF = table("employees", "emp_no integer, hire_date date", key="emp_no")
+
+
+def test_a_few_tables_of_one_person_look_at_each_other_those_with_few_rows_first() -> None:
+    listed = [
+        of_staff("payments", "day date, amount number"),
+        of_staff("jobs", "day date, job string"),
+        of_staff("death", "day date"),
+    ]
+    tables = drafted(STAFF, *listed).tables
+    assert {name: tables[name].sees for name in ("payments", "jobs", "death")} == {
+        "payments": ("death", "jobs"), "jobs": ("death",), "death": (),
+    }  # fmt: skip
+
+
+def test_what_is_referred_to_is_looked_at_and_not_the_other_way_round() -> None:
+    zoo = table("a_claims", "id integer, emp_no integer, visit_id integer?, day date", key="id",
+                refers={"emp_no": "employees.emp_no", "visit_id": "visits.id"})  # fmt: skip
+    visits = table("visits", "id integer, emp_no integer, day date", key="id", refers={"emp_no": "employees.emp_no"})
+    tables = drafted(STAFF, zoo, visits).tables
+    assert (tables["a_claims"].sees, tables["visits"].sees) == (("visits",), ())
+
+
+def test_of_many_tables_of_one_person_those_look_that_follow_and_the_draft_says_so() -> None:
+    many = [of_staff(f"things_{n}", "day date, kind string") for n in range(4)]
+    others = [of_staff("diagnoses", "day date, code string"), of_staff("drugs", "day date, code string")]
+    tables = drafted(STAFF, *many, *others).tables
+    assert {name: held.sees for name, held in tables.items() if held.sees} == {"drugs": ("diagnoses",)}
+    assert "sees: [other]" in " ".join(written(STAFF, *many, *others).replace("#", "").split())
