@@ -35,6 +35,7 @@ from mare.relational.filling import fillings
 from mare.relational.relations import relations
 from mare.release import Release
 from mare.release.storage import output_tables, without_links
+from mare.schema.wording import listed
 from mare.schema.yaml_writing import schema_hash
 from mare.stage_door import LocalNotes, needs, open_stage
 
@@ -144,7 +145,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
         occasion = replace(options.occasion, mare=__version__, schema=schema_hash(schema))
         ledger = Ledger(plan.budget, _unit(schema), plan.public, pledge, occasion)
         if plan.peeked:
-            ledger.mark_not_private(f"the schema was filled in by looking at the data: {', '.join(plan.peeked)}")
+            ledger.mark_not_private(f"the schema was filled in by looking at the data: {listed(plan.peeked, 5)}")
         gate = Gate(plan.budget, ledger, options.bits, options.tape)
         ledger.declare(
             "the source's catalogue: names and types of the columns that come out, which may be NULL, their defaults and "
@@ -225,9 +226,9 @@ def _unit(schema: Schema) -> str:
 
 def _refuse_peeked(plan: Plan, allowed: bool) -> None:
     if plan.peeked and not allowed:
-        listed = "\n".join(f"  - {place}" for place in plan.peeked)
+        places = "\n".join(f"  - {place}" for place in plan.peeked)
         raise PlanError(
-            f"these parts of the schema were filled in by looking at the data:\n{listed}\n"
+            f"these parts of the schema were filled in by looking at the data:\n{places}\n"
             "Review each, and remove its `peeked: true`; or fit with --unsafe-peeked, and the release is NOT PRIVATE."
         )
 

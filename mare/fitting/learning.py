@@ -127,7 +127,7 @@ class Learning:
             else:
                 each = self.rows_each.get(self._told_by(table, name), 1)
                 values = learn_values(self.door, table, name, codec.most, rows, each, share, lists)
-                doubts = doubt_of_list(at, values)
+                doubts = doubt_of_list(at, values, codec.most)
             self.learned[at] = values
             self.doubts += doubts
 

@@ -197,10 +197,14 @@ def doubts_of_public(public: PublicTables) -> list[Warned]:
     return [doubt_of_letters(where, n, of[where.rpartition(".")[0]]) for where, n in undecoded_values(public).items()]
 
 
-def doubt_of_list(where: str, values: LearnedValues) -> list[Warned]:
-    """A list that stayed empty, or that holds what are no words."""
+def doubt_of_list(where: str, values: LearnedValues, most: int | None = None) -> list[Warned]:
+    """A list that stayed empty, that stopped at the ``most`` it may hold, or that holds what are no words."""
     if values.values or values.shared:
         garbled = sum(NO_LETTER in str(value) for value in values.values)
-        return [doubt_of_letters(where, garbled, len(values.values))] if garbled else []
+        doubts = [doubt_of_letters(where, garbled, len(values.values))] if garbled else []
+        if most is not None and most > 1 and len(values.values) >= most:
+            what = f"its list stopped at {most:,} values; what else there is, comes out as one of these"
+            doubts.append(Warned(where, what, "If there are more that matter, write a larger max_values"))
+        return doubts
     remedy = "If its values may be known, list them (`values: […]`), or name a public `vocabulary`; or spend more"
     return [Warned(where, "no value stood clear of the noise, so nothing is known of it", remedy)]

@@ -74,19 +74,22 @@ def cut_schema(
 
 
 def resembled(reflection: Reflection) -> str | None:
-    """The ready schema that the source looks like an export of: it has half of its tables or more, and of these most columns."""
+    """The ready schema that the source looks like an export of: it has half of its tables or more, of these most columns, and
+    most of them are left when it is cut down to the source."""
     held = {table.name.casefold() for table in reflection}
     shares: dict[str, float] = {}
+    shared: dict[str, set[str]] = {}
     for name in names():
         described = set(_TABLE.findall((folder() / f"{name}{SUFFIX}").read_text(encoding="utf-8").partition("\ntables:")[2]))
         there = {table for table in described if table.casefold() in held}
         if len(there) >= max(2, len(described) / 2):
-            shares[name] = len(there) / len(described)
+            shares[name], shared[name] = len(there) / len(described), there
     for name in sorted(shares, key=lambda name: -shares[name]):
         with suppress(SchemaError):
             _, cut = cut_schema(name, reflection, None, None)
-            kept = sum(len(_fields(_fields(table).get("columns"))) for table in cut.tables.values())
-            if sum("." in left.name for left in cut.left_out) <= kept / 2:
+            kept = {name: table for name, table in cut.tables.items() if not _fields(table).get("ignore")}
+            columns = sum(len(_fields(_fields(table).get("columns"))) for table in kept.values())
+            if len(kept) > len(shared[name]) / 2 and sum("." in left.name for left in cut.left_out) <= columns / 2:
                 return name
     return None
 
@@ -211,6 +214,9 @@ class _Cutter:
         for column in self.missing(name, [str(column) for column in columns]):
             del columns[column]
             self.cut.left_out.append(LeftOut(f"{name}.{column}", "the source has no such column"))
+        for described, fields in columns.items():
+            if (stored := self.named[name].column(str(described))) is not None and not stored.nullable:
+                _fields(fields).pop("nullable", None)
         for reference in [str(reference) for reference in references]:
             self.drop_reference(name, table, reference)
         ignored = _names(table.get("ignore_columns"))
@@ -268,6 +274,11 @@ class _Cutter:
             faults = [*faults, *(find_faults(schema) if schema is not None else ())]
             if not faults:
                 return
+            if ended := {str(fault.path[1]) for fault in faults if fault.path[2:3] == ("ends",)}:
+                for ending in ended:
+                    del _fields(self.tables[ending])["ends"]
+                    self.cut.left_out.append(LeftOut(f"{ending}.ends", "it depends on a column that is not there"))
+                continue
             places = {(fault.path[1], fault.path[3]): fault for fault in faults if fault.path[2:3] == ("columns",)}
             if len(places) == 0 or schema is None:
                 raise SchemaError(

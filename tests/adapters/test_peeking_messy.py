@@ -10,7 +10,7 @@ import pytest
 from mare.schema.reflection import Peek
 from mare_adapters.sources.peeking import peek_batches
 
-CASES: dict[str, tuple[Sequence[str], str, dict[str, object]]] = {
+CASES: dict[str, tuple[Sequence[str | None], str, dict[str, object]]] = {
     "days in two formats": (["17.05.2020", "2020-05-18"] * 20 + ["19.05.2020", "n/a"], "date",
                             {"format": ("%d.%m.%Y", "%Y-%m-%d"), "nulls": ("n/a",)}),
     "days of one format": (["17/05/2020", "01/02/2020"] * 9, "date", {"format": ("%d/%m/%Y",)}),
@@ -23,6 +23,9 @@ CASES: dict[str, tuple[Sequence[str], str, dict[str, object]]] = {
     "words and numbers": (["12", "many", "few"] * 9, "string", {}),
     "too many words": (["12"] * 90 + ["a", "b", "c", "d", "e", "f"], "string", {}),
     "plain": (["12", "13"], "integer", {}),
+    "yes and no": (["true", "false"], "boolean", {}),
+    "one letter of two": (["F", "F"], "string", {}),
+    "nothing at all": ([None, None], "string", {}),
 }  # fmt: skip
 
 
@@ -34,8 +37,8 @@ def test_a_word_among_a_few_numbers_is_one_of_a_list_and_among_many_a_value_of_i
 
 
 @pytest.mark.parametrize(("texts", "kind", "reading"), CASES.values(), ids=CASES.keys())
-def test_nearly_all_values_tell(texts: Sequence[str], kind: str, reading: dict[str, object]) -> None:
-    peek = peek_batches([pa.record_batch({"x": pa.array(texts)})], "unknown", 3)
+def test_nearly_all_values_tell(texts: Sequence[str | None], kind: str, reading: dict[str, object]) -> None:
+    peek = told(texts)
     assert (peek.kind, dict(peek.reading)) == (kind, reading)
 
 
@@ -45,7 +48,7 @@ def test_bounds_are_those_of_what_they_mean() -> None:
 
 
 def told(texts: Sequence[str | None]) -> Peek:
-    return peek_batches([pa.record_batch({"x": pa.array(texts)})], "unknown", 3)
+    return peek_batches([pa.record_batch({"x": pa.array(texts, pa.string())})], "unknown", 3)
 
 
 @pytest.mark.parametrize(("full", "kind"), [("2012-07-{:02d}", "date"), ("2012-07-{:02d}T10:45", "datetime")])

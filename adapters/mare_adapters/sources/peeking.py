@@ -104,17 +104,17 @@ def _kind_of_values(connection: duckdb.DuckDBPyConnection, relation: str, column
         f"count(*) FILTER (WHERE regexp_full_match({column}, '{shape}') AND TRY_CAST({column} AS {sql}) IS NOT NULL)"
         for _, sql, shape in _SHAPES
     )
-    both = f"count(DISTINCT TRY_CAST({column} AS BOOLEAN)) = 2"
+    both = f"count(DISTINCT TRY_CAST({column} AS BOOLEAN)) // 2"
     partial = f"count(*) FILTER (WHERE regexp_full_match({column}, '{_PARTIAL}'))"
     fractions = f"count(*) FILTER (WHERE TRY_CAST({column} AS DOUBLE) <> trunc(TRY_CAST({column} AS DOUBLE)))"
     query = f"SELECT count({column}), {both}, {partial}, {fractions}, {tests} FROM {relation}"
-    filled, pair, parts, fractional, *fitting = (int(str(count or 0)) for count in _row(connection, query))
+    filled, pair, parts, fractional, *fitting = (int(str(count)) for count in _row(connection, query))
     for (kind, sql, _), fits in zip(_SHAPES, fitting, strict=True):
         if filled and fits == filled and (kind != "boolean" or pair):
             # Whole numbers beside NULLs are written as 28.0 by whoever kept them as floats.
             whole = kind == "number" and not fractional
             return "integer" if whole else kind, f"TRY_CAST({column} AS {sql})", {}
-        if kind in ("date", "datetime") and fits + parts == filled and fits >= filled * _NEARLY_ALL:
+        if filled and kind in ("date", "datetime") and fits + parts == filled and fits >= filled * _NEARLY_ALL:
             return kind, f"TRY_CAST({column} AS {sql})", {}
     for messy in (_messy_numbers, _messy_days):
         if filled and (told := messy(connection, relation, column, int(str(filled)))) is not None:

@@ -25,7 +25,8 @@ def _find_in_columns(layout: Layout) -> Iterator[Fault]:
         yield from described.faults(layout, table, path)
         if not described.settled:
             types = [t for t in members_of(Column) if t != described.type]
-            yield unsettled((*path, "type"), "nobody has said what this column holds", f"Write one of {listed(types)}")
+            remedy = f"Write one of {listed(types)}; `mare init --peek-types` reads values to find out"
+            yield unsettled((*path, "type"), "nobody has said what this column holds", remedy)
 
 
 _CHECKS = (

@@ -130,7 +130,7 @@ def draft_pool_column(column: ReflectedColumn, facts: PublicFacts) -> Entry:
         first, last = facts.calendar
         fields = {"type": kind, "min": first, "max": last}
     elif column.kind in ("integer", "number"):
-        low, high = (column.min, column.max) if declared and column.min is not None else (0, 100)
+        low, high = (0, 100) if column.min is None or column.max is None else (column.min, column.max)
         fields = {"type": "number" if kind == "number" else "integer", "min": low, "max": high}
     elif kind == "duration":
         fields = {"type": kind, "min": "0s", "max": "365d"}

@@ -10,7 +10,7 @@ from mare.schema.reflection import ReflectedTable
 
 from .drafted import EntityGuess, RoleGuess, review
 from .keys import KEYLIKE, named_column
-from .people import is_held, is_record, is_staff, is_sure, names_person, person_rank, personal_traits
+from .people import is_held, is_staff, is_sure, names_person, person_rank, personal_traits
 from .roles import tables_below
 from .survey import Survey
 from .words import id_stem, is_time, is_vocabulary, names_stay
@@ -32,7 +32,7 @@ def guess_entity(survey: Survey, asked: str | None = None) -> EntityGuess:
 def _guess(survey: Survey, asked: str | None) -> EntityGuess:
     if asked is not None:
         return _asked(survey, asked)
-    people = {table.name: rank for table in survey.reflection if (rank := _rank(table)) is not None}
+    people = {table.name: rank for table in survey.reflection if (rank := person_rank(table.name)) is not None}
     if people:
         below = {name: reach(survey, name) for name in people}
 
@@ -49,14 +49,6 @@ def _guess(survey: Survey, asked: str | None) -> EntityGuess:
         why = f"it is called after people, and {_led(below[table])}"
         return _table_or_column(survey, table, why, rivals)
     return _unnamed(survey)
-
-
-def _rank(table: ReflectedTable) -> int | None:
-    """As `person_rank`. A table of demographics is one of people where an id of people is in it; a shop has them of the households
-    that have answered."""
-    if is_record(table.name) and not any(names_person(column.name) for column in table.columns):
-        return None
-    return person_rank(table.name)
 
 
 def _held_by(survey: Survey, people: str) -> tuple[str, str] | None:

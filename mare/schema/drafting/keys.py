@@ -102,6 +102,13 @@ def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, st
     return (), ""
 
 
+def named_column(reflection: Reflection, said: str) -> tuple[ReflectedTable | None, ReflectedColumn | None]:
+    """`TABLE.COLUMN`, as far as there is such a table, and there such a column."""
+    table, _, column = said.rpartition(".")
+    holder = reflection.table(table) if table else None
+    return holder, holder.column(column) if holder is not None else None
+
+
 def _describes(table: ReflectedTable, of: str) -> bool:
     """`campaign_descriptions`, of what `campaign_id` names."""
     own = stem(table.name)
@@ -114,13 +121,6 @@ _DESCRIPTIONS = ("description", "desc", "info", "master", "lookup", "catalog", "
 def _described_by(reflection: Reflection, column: str) -> bool:
     """Whether another table describes what an id names: then one that holds nothing but ids joins it with something else."""
     return any(_describes(other, id_stem(column) or "-") and other.column(column) is not None for other in reflection)
-
-
-def named_column(reflection: Reflection, said: str) -> tuple[ReflectedTable | None, ReflectedColumn | None]:
-    """`TABLE.COLUMN`, as far as there is such a table, and there such a column."""
-    table, _, column = said.rpartition(".")
-    holder = reflection.table(table) if table else None
-    return holder, holder.column(column) if holder is not None else None
 
 
 def _shared_by_others(table: ReflectedTable, reflection: Reflection, repeats: Repeats) -> tuple[tuple[str, ...], str]:

@@ -37,8 +37,8 @@ _SURE = in_order(
 )
 _MAYBE = ("holder", "subscriber", "buyer", "driver", "rider", "reader", "user", "account")
 """Often somebody's login beside the people themselves."""
-_RECORDS = ("demographic", "demographics", "demog", "dm", "adsl")
-"""Tables that describe each person once, where none is called after people (`dm` and `adsl` in trials)."""
+_RECORDS = ("dm", "adsl")
+"""Tables of a trial that hold each person once, by its standard. Elsewhere a table of demographics need not hold all of them."""
 PERSONS = (*_SURE, *_MAYBE)
 """Words for the people whose data this is, the most telling first."""
 
@@ -163,12 +163,6 @@ def person_rank(table: str) -> int | None:
     # The last word is the noun: `patient_notes` holds notes.
     nouns = {stem(table), "".join(parts), parts[-1], singular(parts[-1])}
     return next((rank for rank, word in enumerate((*PERSONS, *_RECORDS)) if word in nouns), None)
-
-
-def is_record(table: str) -> bool:
-    """Whether its name says that it describes each of somebody once."""
-    rank = person_rank(table)
-    return rank is not None and rank >= len(PERSONS)
 
 
 def is_sure(rank: int) -> bool:

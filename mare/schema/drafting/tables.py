@@ -15,7 +15,16 @@ from .people import fake_kind, is_contact, is_free_text, names_person, personal_
 from .relationships import EVENTS, Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
 from .repeats import with_repeats
 from .survey import Survey
-from .time_order import after_above, days_that_never_come, endures, main_interval, relative_times, start_of, unordered_times
+from .time_order import (
+    after_above,
+    days_that_never_come,
+    death_of,
+    endures,
+    main_interval,
+    relative_times,
+    start_of,
+    unordered_times,
+)
 from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary, numbers_lines, words
 
 LARGE, MANY = 500, 100
@@ -291,7 +300,22 @@ def _times(
     first = order_column(survey, table, parent.columns) if order is None else None
     if above is not None and first is not None and first not in times:
         times[first] = after_above(above, survey.facts)
+    happened = described.column(order or first or "")
+    if happened is not None and happened.kind in ("date", "datetime") and happened.name in times:
+        fields, notes = times[happened.name]
+        death = _death_above(survey, family, table)
+        after = {name: value for name, value in fields.items() if name == "after"}
+        times[happened.name] = (fields if death is None else {**after, "before": death, **fields}), notes
     return {**times, **unordered_times(described, happens or first, times, survey.facts)}
+
+
+def _death_above(survey: Survey, family: Family, below: str) -> str | None:
+    """When whoever the rows are about died, as an anchor."""
+    for steps, name in enumerate(family.ancestors):
+        table = survey.reflection.table(name)
+        if table is not None and (death := death_of(table, below)) is not None:
+            return f"{'parent' if steps == 0 else name}.{death}"
+    return None
 
 
 def _time_above(survey: Survey, family: Family, below: str) -> str | None:

@@ -16,7 +16,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from .bounds import MADE_UP, sequence_bounds
 from .drafted import Fields, FieldValue, Note, PublicFacts, review
 from .people import is_birth, is_death
-from .words import is_before_calendar, is_beside_calendar, is_elapsed, is_end, is_open_end, is_time, words
+from .words import is_before_calendar, is_beside_calendar, is_elapsed, is_end, is_money, is_open_end, is_time, words
 
 _PAIRS = (
     ("start", "end"), ("start", "stop"), ("start", "finish"), ("begin", "end"), ("admit", "disch"), ("admit", "discharge"),
@@ -151,7 +151,9 @@ def _after(
         lasting |= any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
         lasting |= column is not None and endures(table.name, column, depth)
         near = f"{future}y" if future else "365d" if depth <= 2 else "30d"
-        fields["within"] = "120y" if life else _longest_life(facts, future) if lasting else near
+        # Where the start is NULL, its own anchor stands for it: the birth, long before the calendar.
+        born = life or (lasting and depth == 0 and any(is_birth(other.name) for other in table.columns))
+        fields["within"] = "120y" if born else _longest_life(facts, future) if lasting else near
         if beside:
             last = facts.calendar[1]
             fields["max"] = date(last.year + future, last.month, min(last.day, 28)) if future else last
@@ -216,6 +218,16 @@ def after_above(above: str, facts: PublicFacts) -> tuple[Fields, tuple[Note, ...
     """The time of a row that stands alone under its parent: a death after a birth."""
     reach = "120y" if is_birth(above) else _longest_gap(facts, 1)
     return {"after": above, "within": reach}, (review(f"taken to follow {above}, within {reach}", "times"),)
+
+
+def death_of(table: ReflectedTable, below: str) -> str | None:
+    """When the people of a table died: nothing of theirs is later, but for what is settled then (``below``)."""
+    settled = any(word.startswith(_SETTLED) for word in words(below)) or is_death(below) or is_money(below)
+    deaths = [column.name for column in table.columns if column.kind in _DAYS and is_death(column.name)]
+    return deaths[0] if deaths and not settled else None
+
+
+_SETTLED = ("claim", "bill", "invoice", "payment", "payout", "autops", "estate", "inherit", "cause")
 
 
 def _longest_gap(facts: PublicFacts, depth: int) -> str:

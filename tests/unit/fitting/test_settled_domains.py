@@ -11,6 +11,7 @@ from mare.codec import LearnedValues, OpenCodec, TableCodec, evenly, table_codec
 from mare.domain import Domain
 from mare.errors import InternalError, PlanError
 from mare.fitting.settling import open_codecs, settled_domains
+from mare.fitting.vocabularies import doubt_of_list
 from mare.planning import Plan
 from mare.planning.planning import plan
 from mare.privacy.budget import Budget
@@ -141,3 +142,11 @@ def test_every_domain_is_within_the_plans(kind: str) -> None:
     for planned in given.plan.groups:
         for settled, bound in zip(found[planned.name], (planned.columns, planned.history), strict=True):
             assert all(settled.size(name) <= bound.size(name) for name in settled.names)
+
+
+def test_a_list_that_stopped_at_the_most_it_may_hold_is_told() -> None:
+    """Which values were kept is known, so that there may be more is no fact about anybody."""
+    many = LearnedValues(tuple(map(str, range(100))))
+    (told,) = doubt_of_list("visits.code", many, 100)
+    assert "stopped at 100 values" in told.what
+    assert doubt_of_list("visits.code", many, 101) == []

@@ -212,3 +212,32 @@ def test_an_export_of_a_published_model_is_recognised(source: Reflection, like: 
 def test_tables_that_are_called_alike_and_hold_something_else_are_not_taken_for_it() -> None:
     named = tuple(ReflectedTable(name, (ReflectedColumn("id", "unknown"),)) for name in published("omop-cdm-5.4"))
     assert resembled(Reflection("other", named)) is None
+
+
+def test_what_ends_a_sequence_goes_with_its_column() -> None:
+    ending = SCHEMA.replace("    columns:\n      seen:", "    ends: {when: \"fate = 'died'\"}\n    columns:\n      fate: "
+                            "{type: category, values: [died, home]}\n      seen:")  # fmt: skip
+    text, made = cut_schema(ending, source(), None, None)
+    assert load_schema(text).tables["visits"].ends is None
+    assert "visits.ends" in {left.name for left in made.left_out}
+
+
+def test_what_the_source_never_leaves_empty_is_not_said_to_be_nullable() -> None:
+    said = SCHEMA.replace("values: [F, M]}", "values: [F, M], nullable: true}")
+    described = source()
+    strict = tuple(
+        ReflectedTable(t.name, tuple(ReflectedColumn(c.name, c.kind, nullable=c.name != "sex") for c in t.columns))
+        for t in described
+    )
+    text, _ = cut_schema(said, Reflection("export", strict), None, None)
+    assert not load_schema(text).tables["patients"].columns["sex"].nullable
+
+
+def test_a_model_of_which_a_source_would_lose_most_tables_is_not_recommended() -> None:
+    """Synthea's tables by name, but encounters have no START: all that hangs on them would go."""
+    whole = held("synthea-csv")
+    renamed = tuple(
+        ReflectedTable(t.name, tuple(c for c in t.columns if (t.name, c.name) != ("encounters", "START"))) for t in whole
+    )
+    assert resembled(whole) == "synthea-csv"
+    assert resembled(Reflection("export", renamed)) is None

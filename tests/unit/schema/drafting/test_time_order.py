@@ -7,7 +7,7 @@ import pytest
 from mare.schema.columns import Datetime
 from mare.schema.loading import load_document
 from mare.schema.relative import FirstValue
-from tests.reflections import ADMISSIONS, PATIENTS, comment_on, drafted, table, written
+from tests.reflections import ADMISSIONS, NOTHING_KNOWN, PATIENTS, SIX_YEARS, comment_on, drafted, table, written
 
 
 @pytest.mark.parametrize(
@@ -159,3 +159,27 @@ def test_moves_may_be_determined_by_the_next_row() -> None:
         refers={"pid": "patients.subject_id"},
     )
     assert "determined: {next: intime}" in comment_on(written(PATIENTS, transfers), "outtime:")
+
+
+LIVES = table("patients", "id integer, birth_date date, death_date date?", key="id")
+SEEN = table("visits", "visit_id integer, id integer, seen date", key="visit_id", refers={"id": "patients.id"})
+LABS = table("labs", "visit_id integer, taken date, result string", refers={"visit_id": "visits.visit_id"})
+
+
+def test_what_follows_a_date_that_may_be_missing_may_lie_a_life_after_the_birth_that_stands_for_it() -> None:
+    people = table("patients", "id integer, birth_date date, enrolled date?, left_on date?", key="id")
+    column = drafted(people, facts=SIX_YEARS).tables["patients"].columns["left_on"]
+    assert (column.after, column.within) == ("enrolled", "120y")  # type: ignore[union-attr]
+
+
+def test_nothing_happens_to_anybody_after_their_death() -> None:
+    for facts in (SIX_YEARS, NOTHING_KNOWN):
+        tables = drafted(LIVES, SEEN, LABS, facts=facts).tables
+        assert tables["visits"].columns["seen"].before == "parent.death_date"  # type: ignore[union-attr]
+        assert tables["labs"].columns["taken"].before == "patients.death_date"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["claims", "payments", "autopsies"])
+def test_what_is_settled_after_a_death_may_be(name: str) -> None:
+    later = table(name, "id integer, who integer, day date", key="id", refers={"who": "patients.id"})
+    assert drafted(LIVES, later).tables[name].columns["day"].before is None  # type: ignore[union-attr]
