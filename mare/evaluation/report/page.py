@@ -6,16 +6,21 @@ import re
 from html import escape
 from importlib.resources import files
 
+import numpy as np
+
 from mare.audit.words import AuditPart
-from mare.evaluation.evaluation import INTERNAL, Evaluation
+from mare.evaluation.evaluation import INTERNAL, Evaluation, excess
 from mare.evaluation.risk.assess import Risk
 from mare.evaluation.utility.assess import Utility
-from mare.graph.drawing import draw_svg
+from mare.evaluation.verdict import grade
+from mare.graph.drawing import Shade, draw_svg
+from mare.graph.groups import ColumnGroup
+from mare.graph.pdag import column_groups
+from mare.schema import Schema
 from mare.verdicts.shell import whole_page
 
 from .figures import figures
 from .packing import as_json
-from .quality import FILLS, shades
 from .sections import (
     audit_section,
     budget_section,
@@ -29,6 +34,9 @@ from .sections import (
 
 GRAPH_ROOM, PAGE_ROOM = 900_000, 4_700_000
 """Characters that the graph may take (one of several hundred tables is no picture any more), and the whole page."""
+
+FILLS = {"close": "#cdeedd", "fair": "#fbe3b5", "poor": "#f8cfca"}
+"""As the page's own colours for what can be trusted, lighter: there is text on them."""
 
 
 def render_report(evaluation: Evaluation, command: str = "") -> str:
@@ -91,6 +99,46 @@ def _graph(evaluation: Evaluation) -> str:
     return f"""<h2>Column groups, by how close they come</h2>
 <p class="keys">{keys}<span><i></i>nothing to compare</span></p>
 <div class="graph wide" tabindex="0" role="region" aria-label="Graph of the tables">{drawn.replace(style[0], scoped)}</div>"""
+
+
+def shades(evaluation: Evaluation, schema: Schema) -> dict[str, Shade]:
+    """Colours for the graph, by group: by the pairs of its columns, and by how many rows there are. Those of which nothing was
+    compared have none."""
+    distances = _distances(evaluation)
+    lengths = {length.table: excess(length.tvd) for length in reversed(evaluation.lengths)}
+    found: dict[str, Shade] = {}
+    for group in column_groups(schema):
+        known = [distance for distance in _of(group, distances, lengths) if np.isfinite(distance)]
+        if known:
+            distance = float(np.mean(known))
+            word = grade(None, distance)
+            found[group.name] = Shade(FILLS[word], f"is {word} (distance {distance:.2f}) and ")
+    return found
+
+
+def _distances(evaluation: Evaluation) -> dict[tuple[str, str], float]:
+    """Of each column: the mean of its pairs, beyond chance; of one that is in none, its own."""
+    pairs: dict[tuple[str, str], list[float]] = {}
+    for pair in evaluation.pairs:
+        pairs.setdefault((pair.table, pair.column), []).append(pair.excess)
+    alone = {(column.table, column.name): excess(column.tvd) for column in evaluation.columns}
+    return alone | {column: float(np.mean(held)) for column, held in pairs.items()}
+
+
+def _of(group: ColumnGroup, distances: dict[tuple[str, str], float], lengths: dict[str, float]) -> list[float]:
+    """Those of what the group generates: a time is what it is since, and a count the number of rows."""
+    found: list[float] = []
+    for column in group.columns:
+        table = column.table or group.table
+        if column.role == "count":
+            found.append(lengths.get(table, np.nan))
+        elif column.column is not None:
+            found += [d for (t, name), d in distances.items() if t == table and _is_of(name, column.column)]
+    return found
+
+
+def _is_of(feature: str, column: str) -> bool:
+    return feature in (column, f"year of {column}") or feature.startswith(f"{column} since ")
 
 
 def _risk(evaluation: Evaluation) -> str:
