@@ -86,10 +86,7 @@ def _beside(evaluation: Evaluation, distances: object) -> str:
 
 def _worst(evaluation: Evaluation) -> Iterator[str]:
     than = f"distance beyond {'that of the hold-out' if 'holdout' in evaluation.sets else 'chance'}"
-    tables: dict[str, list[float]] = {}
-    for pair in evaluation.pairs:
-        tables.setdefault(pair.table, []).append(pair.excess)
-    by_table = sorted(((sum(held) / len(held), table) for table, held in tables.items()), reverse=True)
+    by_table = sorted(((distance, table) for table, distance in evaluation.far_by_table().items()), reverse=True)
     if len(by_table) > 1:
         listed = ", ".join(f"{table} {distance:.3f}" for distance, table in by_table[:_SHOWN])
         yield f"Tables by their pairs, worst first ({than}): {listed}"

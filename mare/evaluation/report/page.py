@@ -22,7 +22,6 @@ from mare.verdicts.shell import whole_page
 from .figures import figures
 from .packing import as_json
 from .sections import (
-    audit_section,
     budget_section,
     risk_section,
     sequence_section,
@@ -41,7 +40,7 @@ FILLS = {"close": "#cdeedd", "fair": "#fbe3b5", "poor": "#f8cfca"}
 
 def render_report(evaluation: Evaluation, command: str = "") -> str:
     """The whole file. Internal, not private."""
-    name = evaluation.name or "a database"
+    name, utility = evaluation.name or "a database", evaluation.parts.get("utility")
     tabs = {
         "verdict": ("Verdict", verdict_section(evaluation)),
         "graph": ("Graph", f"{_graph(evaluation)}<h2>Where the budget went</h2>\n{budget_section(evaluation)}"),
@@ -52,7 +51,7 @@ def render_report(evaluation: Evaluation, command: str = "") -> str:
         ),
         "timelines": ("Timelines", _TIMELINES if evaluation.timelines else ""),
         "risk": ("Risk", _risk(evaluation)),
-        "utility": ("Utility", _utility(evaluation)),
+        "utility": ("Utility", utility_section(utility) if isinstance(utility, Utility) else ""),
         "reproduce": ("Reproduce", _reproduce(evaluation, command)),
     }
     shown = {key: tab for key, tab in tabs.items() if tab[1]}
@@ -145,13 +144,8 @@ def _risk(evaluation: Evaluation) -> str:
     risk, audit = evaluation.parts.get("risk"), evaluation.parts.get("audit")
     found = risk_section(risk) if isinstance(risk, Risk) else '<p class="quiet">Nobody was attacked: --risk does.</p>'
     if isinstance(audit, AuditPart):
-        found += f"<h2>Audit</h2>\n{audit_section(audit)}"
+        found += "<h2>Audit</h2>\n" + "".join(f"<p>{escape(line)}</p>" for line in audit.words())
     return found
-
-
-def _utility(evaluation: Evaluation) -> str:
-    utility = evaluation.parts.get("utility")
-    return utility_section(utility) if isinstance(utility, Utility) else ""
 
 
 def _reproduce(evaluation: Evaluation, command: str) -> str:

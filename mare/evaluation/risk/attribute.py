@@ -191,9 +191,7 @@ def _outlier(features: Features, *, beyond: bool) -> Features:
     values: list[Floats | Ints] = []
     for column in range(len(features.columns)):
         if features.is_number(column):
-            known = features.number(column)
-            largest = float(np.max(known[np.isfinite(known)], initial=-np.inf))
-            largest = largest if np.isfinite(largest) else 0.0
+            largest = float(max(features.known(column), default=0.0))
             values.append(np.array([largest + 0.1 * abs(largest) if beyond else largest]))
         else:
             values.append(np.array([int(features.code(column).max(initial=0)) + beyond]))
