@@ -23,7 +23,7 @@ from mare.schema.relative import PARENT_ROW, SAME_ROW
 
 from .calendar import time_columns
 from .coding import Sides, below
-from .features import Feature, Numbers, children_of, features, taken, values
+from .features import Feature, Numbers, Values, children_of, features, taken, values
 
 KEPT = 0.999
 """Of the real rows that a law is about, those that keep it."""
@@ -194,40 +194,42 @@ def _same(real: Side, table: str, home: str) -> Iterator[Law]:
     """Columns that are equal in every row, and not one value throughout."""
     place, rows = _place(real, table, home), len(real.entity[table])
     some = np.arange(0, rows, max(1, rows // _SAMPLE))
-    here = {feature: _plain(real, feature, some) for feature in _own(real, table)}
-    there = here if place is None else {feature: _plain(real, feature, place[some]) for feature in _own(real, home)}
+    here = {feature: taken(values(real, feature), some) for feature in _own(real, table)}
+    there = here if place is None else {feature: taken(values(real, feature), place[some]) for feature in _own(real, home)}
     for mine, theirs in product(here, there):
         if mine.kind != theirs.kind or (home == table and mine.name >= theirs.name):
             continue
-        both = [(a, b) for a, b in zip(here[mine], there[theirs], strict=True) if a is not None and b is not None]
-        if sum(a != b for a, b in both) > 5 or len({a for a, _ in both}) < 2:
+        both, unlike = _held_together(here[mine], there[theirs])
+        if np.count_nonzero(unlike) > 5 or not _varies(here[mine], both):
             continue
-        broken = partial(_unequal, mine, theirs)
-        wrong, of = broken(real)
+        wrong, of = _unequal(mine, theirs, real)
         if of >= FEWEST and wrong <= (1 - KEPT) * of:
             whose = theirs.name if home == table else f"{home}.{theirs.name}"
-            yield Law(f"{table}.{mine.name}", f"differs from {whose}", (wrong, of), broken)
+            yield Law(f"{table}.{mine.name}", f"differs from {whose}", (wrong, of), partial(_unequal, mine, theirs))
 
 
 def _unequal(mine: Feature, theirs: Feature, side: Side) -> Found:
-    rows = np.arange(len(side.entity[mine.table]))
-    place = _place(side, mine.table, theirs.table)
-    here, there = _plain(side, mine, rows), _plain(side, theirs, rows if place is None else place)
-    both = [(a, b) for a, b in zip(here, there, strict=True) if a is not None and b is not None]
-    return sum(a != b for a, b in both), len(both)
+    here, there, place = values(side, mine), values(side, theirs), _place(side, mine.table, theirs.table)
+    both, unlike = _held_together(here, there if place is None else taken(there, place))
+    return int(np.count_nonzero(unlike)), int(np.count_nonzero(both))
 
 
-def _plain(side: Side, feature: Feature, rows: NDArray[np.integer]) -> list[object]:
-    """The values of these rows, None where there is none."""
-    held = taken(values(side, feature), rows)
-    words = [None] * len(rows) if held.words is None else [*held.dictionary, None]
-    if held.numbers is None:
-        assert held.words is not None
-        return [words[place] for place in held.words]
-    numbers = held.numbers.tolist()
-    if held.words is None:
-        return [number if number == number else None for number in numbers]
-    return [number if number == number else words[place] for number, place in zip(numbers, held.words, strict=True)]
+def _held_together(here: Values, there: Values) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rows have both values, and of which of these they differ."""
+    known = {word: place for place, word in enumerate(here.dictionary)}
+    alike = np.array([*(known.get(word, -2) for word in there.dictionary), -1])  # the last stands for -1, which is NULL
+    nothing = np.full(len(here), np.nan)
+    numbers = [nothing if held.numbers is None else held.numbers for held in (here, there)]
+    words = [np.full(len(here), -1) if held.words is None else held.words for held in (here, there)]
+    words[1] = alike[words[1]]
+    both = np.logical_and(*(~np.isnan(n) | (w != -1) for n, w in zip(numbers, words, strict=True)))
+    return both, both & (numbers[0] != numbers[1]) & ((words[0] != words[1]) | (words[0] < 0))
+
+
+def _varies(held: Values, rows: NDArray[np.bool_]) -> bool:
+    numbers = np.zeros(0) if held.numbers is None else held.numbers[rows]
+    words = np.zeros(0) if held.words is None else held.words[rows]
+    return len(np.unique(numbers[~np.isnan(numbers)])) + len(np.unique(words[words >= 0])) > 1
 
 
 def _totals(real: Side, table: str, child: str) -> Iterator[Law]:
