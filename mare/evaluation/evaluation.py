@@ -384,13 +384,6 @@ class Evaluation:
         """Those furthest from the real rows, in excess of what other real rows are."""
         return tuple(sorted((p for p in self.pairs if kind in (None, p.kind)), key=lambda pair: -pair.excess)[:number])
 
-    def far_by_table(self) -> dict[str, float]:
-        """Of each table that has pairs, how far they are off on average."""
-        tables: dict[str, list[float]] = {}
-        for pair in self.pairs:
-            tables.setdefault(pair.table, []).append(pair.excess)
-        return {table: sum(held) / len(held) for table, held in tables.items()}
-
     def worst_columns(self, number: int = 10) -> tuple[ColumnFidelity, ...]:
         return tuple(sorted((c for c in self.columns if c.part == "row"), key=lambda column: -excess(column.tvd))[:number])
 

@@ -11,7 +11,7 @@ from mare.evaluation.released import Released
 from mare.evaluation.risk.assess import Risk
 from mare.evaluation.risk.attacks import AGAINST_A_COIN, AGAINST_GUESSING, AGAINST_HOLDOUT, Attack
 from mare.evaluation.utility.assess import Utility
-from mare.evaluation.verdict import graded
+from mare.evaluation.verdict import far_by_table, graded
 from mare.verdicts.shell import table
 
 from .summary import in_short, summary
@@ -262,5 +262,5 @@ def worst_tables(evaluation: Evaluation) -> list[str]:
     far: dict[str, list[float]] = {name: [] for name in evaluation.rows}
     for column in evaluation.columns:
         far[column.table].append(excess(column.tvd))
-    means = {name: sum(held) / len(held) if held else 0.0 for name, held in far.items()} | evaluation.far_by_table()
+    means = {name: sum(held) / len(held) if held else 0.0 for name, held in far.items()} | far_by_table(evaluation)
     return sorted(means, key=lambda name: -means[name])
