@@ -24,8 +24,7 @@ from .fidelity.calendar import calendar
 from .fidelity.coding import Coded, Sides, code_sides
 from .fidelity.copies import copies, same_rows
 from .fidelity.pairs import compare_pairs, pair_means
-from .fidelity.sequences import lengths, stickiness, transitions
-from .fidelity.together import together
+from .fidelity.sequences import lengths, stickiness, together, transitions
 from .fidelity.trajectories import trajectories
 from .placing import matched
 from .questions import answer_all, read_questions

@@ -29,7 +29,7 @@ from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .coding import Sides
 from .features import Feature, Numbers, Values, children_of, values
-from .laws import laws
+from .laws import laws, parted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,8 +157,7 @@ def _measure(bound: object) -> float | None:
 
 
 def _orders(real: Side, table: str, name: str, column: Ordinal) -> Iterator[Rule]:
-    """`after`, `before` and `during`, wherever both values are there. A date is neither before nor after what happens on its
-    day."""
+    """`after`, `before` and `during`, wherever both values are there."""
     if column.determined is not None or (column.specials and not isinstance(column, Date | Datetime)):
         return
     for field, anchor in column.anchors.items():
@@ -171,32 +170,14 @@ def _orders(real: Side, table: str, name: str, column: Ordinal) -> Iterator[Rule
         after = field in ("after", "during.0")
         if column.specials and not after:
             continue  # a day that never comes lies after everything
-        order = _Order(table, name, home, anchor, after, column.strict, isinstance(column, Date) or isinstance(other, Date))
-        yield "order", f"{table}.{name}", f"is {'before' if after else 'after'} {anchor}", order.broken
+        misplaced = partial(_misplaced, table=table, name=name, home=home, anchor=anchor, after=after, strict=column.strict)
+        yield "order", f"{table}.{name}", f"is {'before' if after else 'after'} {anchor}", misplaced
 
 
-@dataclass(frozen=True)
-class _Order:
-    """A value and the one that it never comes before (``after``), or never after."""
-
-    table: str
-    name: str
-    home: str
-    anchor: Anchor
-    after: bool
-    strict: bool
-    whole_days: bool
-
-    def broken(self, side: Side) -> Found:
-        mine, theirs = _measured(side, self.table, self.name), _measured(side, self.home, self.anchor.column)
-        at = _rows_at(side, self.table, self.anchor.scope, self.home)
-        theirs = theirs if at is None else np.append(theirs, np.nan)[at]
-        if self.whole_days:
-            mine, theirs = np.floor(mine), np.floor(theirs)
-        wrong = mine < theirs if self.after else mine > theirs
-        if self.strict and self.after:
-            wrong |= mine == theirs
-        return int(wrong.sum()), int((~np.isnan(mine - theirs)).sum())
+def _misplaced(side: Side, table: str, name: str, home: str, anchor: Anchor, *, after: bool, strict: bool) -> Found:
+    """Values that come before the one that they follow (``after``), or after the one that they precede."""
+    less, more, of = parted(side, (table, name), (home, anchor.column), _rows_at(side, table, anchor.scope, home))
+    return (of - more if strict else less) if after else more, of
 
 
 def _rows_at(side: Side, table: str, scope: str, home: str) -> NDArray[np.integer] | None:

@@ -37,10 +37,6 @@ class CodedSet:
     hashes: dict[str, Hashes] = field(default_factory=dict)
     """By table: one number a row, of all its own columns."""
 
-    def hash_also(self, table: str, hashed: Hashes) -> None:
-        """Let the row's number depend on this column, too."""
-        self.hashes[table] = self.hashes[table] + hashed if table in self.hashes else hashed
-
 
 @dataclass(frozen=True, eq=False)
 class Coded:
@@ -91,8 +87,8 @@ def code_sides(sides: Sides) -> Coded:
                 columns.append(coded.column)
                 for name in sides:
                     sets[name].codes[table, feature.name] = coded.codes[name]
-                    if coded.hashes:
-                        sets[name].hash_also(table, coded.hashes[name])
+                    if coded.hashes:  # a row's number depends on all its columns
+                        sets[name].hashes[table] = sets[name].hashes.get(table, np.uint64(0)) + coded.hashes[name]
                     if coded.numbers:
                         numbers[name].append(coded.numbers[name])
             listed = tuple(f.name for f in known[table] if f.paired and f.kind == "number")
