@@ -38,8 +38,9 @@ from .weighing import Weighed
 
 MOST_CELLS, ALL_CELLS = 256, 1 << 20
 """Cells of an item's own grid at most, and of all items together: there may be many."""
-TOGETHER = 4.0
-"""Deviations at which the rows of all items stand clear: of forty cells none does by chance."""
+TOGETHER, NEIGHBOURS = 4.0, 3
+"""Deviations at which the rows of all items stand clear: of forty cells none does by chance; and how many neighbouring cells are
+looked at together, because items may be thinly spread over powers of ten."""
 
 
 @dataclass(frozen=True)
@@ -111,13 +112,15 @@ def learn_item_bounds(column: ItemColumn, share: float) -> ItemBounds:
 
 
 def _where_all_lie(looks: Sequence[FineHistogram]) -> tuple[int, int]:
-    """The ends of the cells in which the rows of all items together stand clear, at the first look, which all take at one grid:
-    of a thousand cells of single items some stand clear by chance, and one of them may be that of numbers with sixteen digits."""
+    """The ends of the cells in which the rows of all items together stand clear, with their neighbours, at the first look, which
+    all take at one grid: of a thousand cells of single items some stand clear by chance, and one of them may be that of numbers
+    with sixteen digits."""
     first = looks[0]
-    rows, deviation = sum(look.noisy for look in looks), first.deviation * len(looks) ** 0.5
-    clear = np.flatnonzero(rows > TOGETHER * deviation)
-    cells = clear if len(clear) else np.array([int(np.argmax(rows))])
-    return int(first.grid.edges[cells[0]]), int(first.grid.edges[cells[-1] + 1]) - 1
+    rows, deviation = sum(look.noisy for look in looks), first.deviation * (NEIGHBOURS * len(looks)) ** 0.5
+    together = np.convolve(rows, np.ones(NEIGHBOURS), "valid")
+    clear = np.flatnonzero(together > TOGETHER * deviation)
+    places = clear if len(clear) else np.array([int(np.argmax(together))])
+    return int(first.grid.edges[places[0]]), int(first.grid.edges[places[-1] + NEIGHBOURS]) - 1
 
 
 def learn_item_bins(
