@@ -71,6 +71,11 @@ def open_grid(calendar: Calendar | None, placed: OpenBins, unit: Fraction = ONE)
     return Grid((*below, 0.0, *edges), "log", 1.0)
 
 
+def usual_cells(grid: Grid, unit: Fraction) -> tuple[int, int]:
+    """The cells of a first grid, from which to which (exclusive), that hold numbers from zero to a million."""
+    return bisect_left(grid.edges, 0.0), bisect_right(grid.edges, 10.0 ** _DECADES[1] / float(unit)) - 1
+
+
 def open_cuts(calendar: Calendar | None) -> Cut:
     """How such a cell is cut: where decades begin, at round numbers."""
     return lambda low, high, _: [mark for mark in _marks(calendar) if low < mark < high]

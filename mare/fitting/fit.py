@@ -170,7 +170,8 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             chosen, strangers = learn_strangers(door, asked, chosen, bounds, sizes.rows_each, share, lists)
             # What was set aside for keys that public tables lack, and was not needed, goes to other domains, or to the models.
             spare = share * (len(strange) - len(asked))
-            related = relations(schema, public, chosen.keys, chosen.counts, strangers)
+            keys_learned = {**chosen.others, **strangers}
+            related = relations(schema, public, chosen.keys, chosen.counts, keys_learned)
             for name, links in related.items():
                 if links.unrolling is not None:
                     door.drop_rest(name, links.unrolling)
@@ -178,7 +179,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             learning_share = unit_share * weight + (spare if weight else 0.0)
             learning = Learning(schema, columns, door, bounds, learning_share, codes, related, sizes.rows_each, len(asked))
             coded = learning.run()
-            learned = {**strangers, **learning.learned}
+            learned = {**keys_learned, **learning.learned}
             settled = settle(plan, tables, coded, sizes, related, chosen, learned, [*doubts_of_public(public), *learning.doubts])
             output = without_links(output, schema, strangers)
             models_share = phases.models + (0.0 if weight else spare)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -49,10 +50,9 @@ def round_grid(ticks: int) -> Grid:
 
 def step_of(look: FineHistogram) -> int | None:
     """The largest step that nearly all are multiples of; None where the noise hides it. Zero is a multiple of all."""
-    rows, noise = look.noisy[:-1].copy(), max(look.deviation, 1e-9)
+    rows, noise = look.noisy[:-1], max(look.deviation, 1e-9)
     steps = steps_up_to(len(rows) // KINDS - 2)
-    # How round multiples of each step are.
-    usual = np.array([np.bincount(roundness(step * _COUNTED), minlength=ZERO + 1) for step in steps])[:, : len(rows)]
+    usual = _multiples(len(rows))
     lengths = np.sqrt((usual**2).sum(axis=1))
     fits = usual @ rows / lengths
     best = int(np.argmax(fits))
@@ -68,7 +68,11 @@ def step_of(look: FineHistogram) -> int | None:
     return steps[best]
 
 
-_COUNTED = np.arange(1, 1001, dtype=np.int64)
+@cache
+def _multiples(cells: int) -> Numbers:
+    """How round the first thousand multiples of each step are."""
+    counted, steps = np.arange(1, 1001, dtype=np.int64), steps_up_to(cells // KINDS - 2)
+    return np.array([np.bincount(roundness(step * counted), minlength=ZERO + 1)[:cells] for step in steps], dtype=np.float64)
 
 
 def step_unseen(ticks: int, decimals: int) -> int:
