@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from .caps import link_cap
-from .columns import Column
+from .columns import Column, Listed
 from .faults import Path
 from .links import Parent, Reference
 from .schema import Schema, Table
@@ -136,6 +136,13 @@ class Layout:
         """The reference that this column is part of."""
         here = self.schema.tables[table]
         return next((here.references[r] for r in here.references if column in here.reference_columns(r)), None)
+
+    def tells_items_apart(self, table: str, column: str, *kinds: str) -> bool:
+        """Whether a column says what a row is about: one of a list, the key of an association, a reference of these kinds."""
+        described, reference = self.columns(table)[column], self.reference_of(table, column)
+        if described is not None and (isinstance(described, Listed) or not described.settled):
+            return True
+        return column in self.via_columns(table) or (reference is not None and reference.kind in kinds)
 
     def is_unique(self, table: str, columns: Sequence[str]) -> bool:
         """Whether the schema says that these columns name at most one row: they hold its key, or one of its `unique` sets."""
