@@ -31,8 +31,8 @@ from .view import StagedView
 
 Measure = Literal["values", "first", "elapsed", "roundness", "digits", "hours", "days", "grains"]
 """Of an ordered column: its own numbers, those that its sequences begin with, how far they have come when a row begins, how
-round its numbers are, their last two digits, the last one first, or of its moments the hours of the day, the days of the week, and
-how round they are."""
+round its numbers are, their last two digits, the last one first, or of its moments the hours of the day, the days of the week,
+and how round they are."""
 
 CODE = "code"
 """The one column of a view of listed values."""
