@@ -1,7 +1,8 @@
 """`Rhythm`: how usual each hour of the day and each day of the week is. Clinics are open by day, laboratories work at night too.
 
 A fine histogram of years, or of the time since the last visit, does not tell hours apart: a moment drawn evenly inside a cell of
-a month falls on a Sunday night as often as on a Monday morning. So it is drawn inside its cell by the rhythm of its column.
+a month falls on a Sunday night as often as on a Monday morning. So it is drawn inside its cell by the rhythm of its column. And
+appointments begin at full quarters of an hour: how many moments are so round (`grains`) is kept too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ RARE = 0.5
 WIDENED = 12
 """So often is a cell in which nothing is usual widened: four times each, from a second to days."""
 
+ROUND = (1, 24, 96, 288, 1440)
+"""Parts of a day that moments often lie at the beginning of: the day itself, hours, quarters of them, five minutes, minutes."""
+
 Weights = NDArray[np.float64]
 Span = tuple[Ticks, Ticks]
 
@@ -33,8 +37,12 @@ class Rhythm:
     weights: tuple[float, ...]
     stretch: int
     """How many ticks each lasts."""
+    grains: tuple[float, ...] = ()
+    """How many moments are a multiple of each grain of a day (`grains_of`), coarse to fine; none where all are of the finest."""
 
     def __post_init__(self) -> None:
+        if self.grains and (len(self.grains) != len(grains_of(self._day)) or not all(0 <= g <= 1 for g in self.grains)):
+            raise ValueError("there is a part of all moments for each grain")
         if len(self.weights) not in (HOURS, DAYS, HOURS * DAYS) or self.stretch < 1:
             raise ValueError("a rhythm has a weight for each hour of a day, each day of a week, or each hour of a week")
         if not all(0 <= weight < float("inf") for weight in self.weights) or not any(self.weights):
@@ -61,7 +69,18 @@ class Rhythm:
         place = np.clip(np.searchsorted(self._reached, rest, side="right") - 1, 0, len(self.weights) - 1)
         within = np.clip((rest - self._reached[place]) / np.maximum(np.diff(self._reached)[place], 1e-300), 0, 1)
         drawn = begins + whole.astype(np.int64) * self._round + ((place + within) * self.stretch).astype(np.int64)
-        return np.where((high > low) & (usual > 0), np.clip(drawn, low, high), ticks)
+        moved = np.where((high > low) & (usual > 0), np.clip(drawn, low, high), ticks)
+        # A cell of one tick says exactly what it is.
+        return np.where(cells[1] > cells[0], self._rounded(moved, limits, rng), moved) if self.grains else moved
+
+    def _rounded(self, ticks: Ticks, limits: Span, rng: np.random.Generator) -> Ticks:
+        """Multiples of a grain, drawn by how usual each is: the last before, or the next; as they are where both lie outside."""
+        reached = np.cumsum(self.grains)
+        grain = np.searchsorted(reached / reached[-1], rng.random(len(ticks)), side="right")
+        unit = np.asarray(grains_of(self._day))[np.minimum(grain, len(self.grains) - 1)]
+        before = ticks - ticks % unit
+        after = before + unit
+        return np.where(before >= limits[0], before, np.where(after <= limits[1], after, ticks))
 
     def _weight(self, low: Ticks, high: Ticks) -> Weights:
         """What lies between the two weighs."""
@@ -75,6 +94,10 @@ class Rhythm:
         place, part = np.divmod(rest, self.stretch)
         weights: Weights = rounds * self._reached[-1] + self._reached[place]
         return weights + np.asarray(self.weights)[place] * part / self.stretch
+
+    @property
+    def _day(self) -> int:
+        return self.stretch * (1 if len(self.weights) == DAYS else HOURS)
 
     @cached_property
     def _usual(self) -> float:
@@ -100,11 +123,24 @@ def days_of(ticks: Ticks, per_day: int) -> Ticks:
     return (ticks // per_day + 3) % DAYS
 
 
-def rhythm_of(hours: tuple[float, ...], days: tuple[float, ...], per_day: int) -> Rhythm | None:
-    """Of the hours of a day, of the days from Monday on, or of both; none where neither is told."""
+def grains_of(per_day: int) -> tuple[int, ...]:
+    """The grains of a day of so many ticks, coarse to fine: the last is a tick. Dates have none."""
+    return (*(per_day // parts for parts in ROUND if per_day % parts == 0 and per_day > parts), 1) if per_day > 1 else ()
+
+
+def grain_codes(ticks: Ticks, per_day: int) -> Ticks:
+    """Of moments, or times of day, the coarsest grain that they are a multiple of."""
+    codes = np.zeros(len(ticks), dtype=np.int64)
+    for unit in grains_of(per_day)[:-1]:
+        codes += ticks % unit != 0
+    return codes
+
+
+def rhythm_of(hours: tuple[float, ...], days: tuple[float, ...], per_day: int, grains: tuple[float, ...] = ()) -> Rhythm | None:
+    """Of the hours of a day, of the days from Monday on, of both, or of how round moments are; none where nothing is told."""
     thursday = (*days[3:], *days[:3])
     if hours and days:
-        return Rhythm(tuple(float(f"{day * hour:.4g}") for day in thursday for hour in hours), per_day // HOURS)
-    if hours:
-        return Rhythm(hours, per_day // HOURS)
-    return Rhythm(thursday, per_day) if days else None
+        return Rhythm(tuple(float(f"{day * hour:.4g}") for day in thursday for hour in hours), per_day // HOURS, grains)
+    if hours or (grains and not days):
+        return Rhythm(hours or (1.0,) * HOURS, per_day // HOURS, grains)
+    return Rhythm(thursday, per_day, grains) if days else None

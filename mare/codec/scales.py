@@ -142,6 +142,12 @@ def ticks_of_a_day(scale: TickScale) -> int:
     return int(DAY_US / scale.unit) if moments and DAY_US % scale.unit == 0 else 0
 
 
+def ticks_of_a_clock(scale: TickScale) -> int:
+    """The same of times of day too."""
+    timed = isinstance(scale, TimeScale) and scale.order in ("moment", "clock")
+    return int(DAY_US / scale.unit) if timed and DAY_US % scale.unit == 0 else 0
+
+
 def scale_of(column: Ordinal, known: LearnedOrder | None = None) -> AnyScale:
     """The column's ticks. Those of a number depend on its range: it has those of an open one while that is not known."""
     unit = open_ticks(column.decimals).unit

@@ -26,7 +26,7 @@ from mare.codec import (
     TableCodec,
     table_codec,
 )
-from mare.codec.scales import DecimalScale, TimeScale, ticks_of_a_day
+from mare.codec.scales import DecimalScale, TimeScale
 from mare.errors import InternalError
 from mare.planning import Warned
 from mare.planning.sensitivity import RowBound
@@ -195,13 +195,13 @@ class Learning:
         drawn = measure != "elapsed"
         rows, ends = self._most_rows(table, column, measure), measure == "values" and self._has_digits(table, column, placed)
         scale = self.codec(table).ordered[column].scale
-        a_day = ticks_of_a_day(scale) if measure == "values" else 0
         step = self._step(table, column, placed, share * last_digits.ROUNDNESS) if ends else 1
         placed = in_steps(placed, step)
         if name in self.guessed and calendar is None and (placed.low or 0) >= 0:
             # Drawn from evenly, nine tenths of what may lie anywhere up to a thousand would lie above a hundred.
             placed = replace(placed, scale="log")
-        looks = share * (1 - (last_digits.SHARE + last_digits.ROUNDNESS if ends else rhythms.share_of(a_day)))
+        told = rhythms.share_of(scale) if measure == "values" else 0.0
+        looks = share * (1 - (last_digits.SHARE + last_digits.ROUNDNESS if ends else told))
         learner = self.door.numbers(table, column, measure, self.codec(table), rows, looks, placed.low or 0, step)
         known = earlier_looks(self.looks.get(name), [placed], [scale.unit * step])
         if few_values(placed):
@@ -217,7 +217,7 @@ class Learning:
             bins = last_digits.with_endings(bins, found)
         bins = bins.in_ticks(step)
         self.doubts += doubts_of_ends(f"{table}.{column}", self.codec(table).ordered[column], bins) if measure == "values" else ()
-        rhythm = rhythms.learned_rhythm(self._asks(table, column, share), a_day) if a_day else None
+        rhythm = rhythms.learned_rhythm(self._asks(table, column, share), scale) if measure == "values" else None
         self.learned[name] = replace(before, bins=bins if drawn else Bins(bins.edges), rhythm=rhythm)
 
     def _step(self, table: str, column: str, placed: OpenBins, share: float) -> int:

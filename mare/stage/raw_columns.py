@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from mare.codec import ScaledCodec, TableCodec
 from mare.codec.category import coded_by_value
-from mare.codec.rhythm import days_of, hours_of
+from mare.codec.rhythm import days_of, grain_codes, hours_of
 from mare.codec.roundness import roundness
-from mare.codec.scales import ticks_of_a_day
+from mare.codec.scales import ticks_of_a_clock
 from mare.codec.slots import FIRST_ROW, ORDINARY
 from mare.domain import Domain, smallest_dtype
 from mare.errors import InternalError
@@ -29,10 +29,10 @@ from .staged import Staged
 from .staged_tables import StagedTable
 from .view import StagedView
 
-Measure = Literal["values", "first", "elapsed", "roundness", "digits", "hours", "days"]
+Measure = Literal["values", "first", "elapsed", "roundness", "digits", "hours", "days", "grains"]
 """Of an ordered column: its own numbers, those that its sequences begin with, how far they have come when a row begins, how
-round its numbers are, their last two digits, the last one first, or the hours of the day and the days of the week of its
-moments."""
+round its numbers are, their last two digits, the last one first, or of its moments the hours of the day, the days of the week,
+and how round they are."""
 
 CODE = "code"
 """The one column of a view of listed values."""
@@ -183,7 +183,7 @@ def measured_column(
         return _elapsed(staged, table, name, most_rows)
     if measure == "first":
         return _first(staged, table, name, most_rows)
-    if measure in ("hours", "days"):
+    if measure in ("hours", "days", "grains"):
         return _clock(staged, table, name, measure, codec, most_rows)
     column = _values(staged, table, name, codec, most_rows)
     if measure == "values":
@@ -230,8 +230,9 @@ def _clock(staged: Staged, table: str, name: str, measure: Measure, codec: Table
     """When it is, of rows that have a moment of their own, whatever it is measured from."""
     read = staged.as_read(table)
     there = np.isin(read.readings[name].kinds, (ORDINARY, FIRST_ROW))
-    at, per_day = _counted(staged, table, name, codec, there), ticks_of_a_day(codec.ordered[name].scale)
-    clock = (hours_of if measure == "hours" else days_of)(read.points[name].lower[at], per_day)
+    at, per_day = _counted(staged, table, name, codec, there), ticks_of_a_clock(codec.ordered[name].scale)
+    told = {"hours": hours_of, "days": days_of, "grains": grain_codes}[measure]
+    clock = told(read.points[name].lower[at], per_day)
     return MeasuredColumn(f"{table}.{measure}({name})", most_rows, staged.entities, staged.tables[table].entity[at], clock)
 
 

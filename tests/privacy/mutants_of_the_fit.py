@@ -15,7 +15,7 @@ import mare.privacy.answers.counts as counts_module
 import mare.privacy.curator as curator_module
 from mare.codec import siblings
 from mare.codec.relative import Placing
-from mare.codec.rhythm import hours_of
+from mare.codec.rhythm import grain_codes, hours_of
 from mare.domain import Axis, Coarsening, Codes, Estimate, Marginal
 from mare.fitting.noisy_sizes import Sizes
 from mare.fitting.rehearsal import Rehearsal
@@ -242,6 +242,14 @@ def true_history(patch: pytest.MonkeyPatch) -> None:
 def hours_of_all(patch: pytest.MonkeyPatch) -> None:
     """When things happen is counted from the earliest row there is: whoever has it moves all (leak 3)."""
     patch.setattr(raw_columns, "hours_of", lambda ticks, a_day: hours_of(ticks - ticks.min(initial=1 << 40), a_day))
+
+
+@planted(
+    "how round moments are is told from the first of all", checks_of_learning.moments_pass_the_tape, "one entity moves it by"
+)
+def round_by_all(patch: pytest.MonkeyPatch) -> None:
+    """Whoever has the earliest moment decides which others are full hours (leak 3)."""
+    patch.setattr(raw_columns, "grain_codes", lambda ticks, a_day: grain_codes(ticks - ticks.min(initial=1 << 40), a_day))
 
 
 @planted("the end of the data is the last moment of all", checks_of_learning.moments_pass_the_tape, "one entity moves it by")

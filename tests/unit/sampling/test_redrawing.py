@@ -115,7 +115,7 @@ def test_keys_that_were_not_chosen_and_keys_of_no_table_are_drawn_again(written:
         assert found[key] == pytest.approx(share / sum(known.values()), abs=0.05)
     assert sum(found[key] for key in kept) > 0.99
     # Told where it was counted; else it is in the internal notes.
-    told = [str(doubt) for doubt in release.doubts]
+    told = [str(doubt) for doubt in release.doubts if doubt.where == "people.kind"]
     assert ["lacks the keys of about 40% of its rows" in line for line in told] == ([True] if written else [])
 
 
@@ -125,7 +125,7 @@ def test_keys_that_a_public_table_lacks_are_learned_where_its_keys_are() -> None
     found = shares(drawn(release)["kind"])
     assert found[99] == pytest.approx(0.4, abs=0.05)
     assert found[3] == pytest.approx(0.6 * 0.6, abs=0.05)
-    assert release.doubts == ()
+    assert {doubt.where for doubt in release.doubts} == {"people.ward"}, "whose list is as long as it may be"
     (people,) = (table for table in release.tables if table.name == "people")
     assert people.foreign_keys == ()
     assert len(next(table for table in fitted(kind=", learn: true").tables if table.name == "people").foreign_keys) == 1
