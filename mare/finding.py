@@ -10,14 +10,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from mare.errors import MareError, SinkError, SourceError
 from mare.installed import plug_ins
 from mare.ports import RemovedRows, Sink, Source
 from mare.secrecy import is_path, is_there, refuse_file_url, require_path, shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mare.schema.reflection import Peek, Reflection
 
 Location = str | Path | Mapping[str, object]
 Copy = Callable[[Location, Path, Mapping[str, RemovedRows]], Location]
@@ -119,3 +126,29 @@ def find_copy(location: Location) -> Copy | None:
     name = _entry_name(location, SourceError, must_exist=True)
     point = plug_ins("mare.copies").get(name)
     return None if point is None else cast(Copy, point.load())
+
+
+@dataclass(frozen=True, eq=False)
+class HeldSource:
+    """A source that is already open, for many fits on one snapshot: entering and leaving it change nothing."""
+
+    reader: Source
+
+    @property
+    def label(self) -> str:
+        return self.reader.label
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        pass
+
+    def reflect(self) -> Reflection:
+        return self.reader.reflect()
+
+    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        return self.reader.read(table, columns)
+
+    def peek(self, table: str, column: str, max_values: int) -> Peek:
+        return self.reader.peek(table, column, max_values)

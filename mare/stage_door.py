@@ -100,10 +100,19 @@ class StageDoor:
         self._staged.read(table, codec, related)
 
     def numbers(
-        self, table: str, name: str, measure: Measure, codec: TableCodec, most_rows: int, share: float, low: int = 0
+        self,
+        table: str,
+        name: str,
+        measure: Measure,
+        codec: TableCodec,
+        most_rows: int,
+        share: float,
+        low: int = 0,
+        step: int = 1,
     ) -> Learner:
-        """For where the numbers of a column lie, counted from ``low``, of the table as it was read last."""
-        column = measured_column(self._staged, table, name, measure, codec, most_rows)
+        """For where the numbers of a column lie, in steps of so many ticks, counted from ``low``, of the table as it was read
+        last."""
+        column = measured_column(self._staged, table, name, measure, codec, most_rows, step)
         return self._gate.learner(replace(column, ticks=column.ticks - low), share)
 
     def numbers_by_item(

@@ -74,6 +74,7 @@ tables:
       level: {type: number, by: item, learn: true, precision: 1}
       taken: {type: datetime, during: [parent.begins, parent.ends]}
       ordered: {type: datetime, before: taken, within: 2d, nullable: true}
+      filed: {type: datetime, around: ordered, within: 2d, min: 2010-01-01, max: 2040-12-31}
     references:
       item: {kind: public, table: items}
   d_icd: {public: true, key: code, rows: 12}
@@ -118,7 +119,7 @@ TYPES: dict[str, dict[str, pa.DataType]] = {
         **dict.fromkeys(("line", "turn", "item"), pa.int64()),
         "test": pa.string(),
         **dict.fromkeys(("value", "level"), pa.float64()),
-        **dict.fromkeys(("taken", "ordered"), pa.timestamp("us")),
+        **dict.fromkeys(("taken", "ordered", "filed"), pa.timestamp("us")),
     },
     "d_icd": {"code": pa.string(), "title": pa.string()},
     "items": {"item": pa.int64(), "label": pa.string()},
@@ -196,6 +197,7 @@ def _labs(labs: list[dict[str, object]], sid: int, begins: datetime, ends: datet
                 "level": float(rng.normal({7: 10, 8: 1000, 9: -50}[item], 2)),
                 "taken": taken,
                 "ordered": None if rng.random() < 0.3 else taken - timedelta(minutes=int(rng.integers(0, 600))),
+                "filed": taken - timedelta(minutes=int(rng.integers(-60, 600))),
             }
         )
 

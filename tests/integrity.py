@@ -15,6 +15,7 @@ from mare.schema import Schema
 from mare.schema.caps import link_cap
 from mare.schema.columns import Date, Datetime, Integer, Number, Ordinal
 from mare.schema.layout import Layout
+from mare.schema.moments import parse_span
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW
 from mare.schema.schema import EntityByColumn
 
@@ -189,6 +190,11 @@ def _order(schema: Schema, name: str, frames: Frames) -> list[str]:
             if isinstance(says, Date) or isinstance(kind, Date):
                 left, right = left.dt.floor("D"), right.dt.floor("D")
             both = left.notna() & right.notna()
+            if field == "around":
+                reach = parse_span(says.within) if isinstance(says.within, str) else says.within
+                if ((left - right).abs() > reach)[both].any():
+                    found.append(f"{name}.{column} is further from {anchor.column} than it may be")
+                continue
             after = field in ("after", "during.0")
             wrong = (left < right) if after else (left > right)
             if (wrong & both).any():

@@ -16,21 +16,23 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from mare.errors import SourceError
+from mare.finding import Location
 from mare.ports import RemovedRows
 
 from .engine import open_duckdb, quoted
 from .locations import duckdb_path, sql_location
 from .sources.csv_files import UTF_8, fields_of_any_length, read_header, split_encoding
 from .sources.duckdb import reflect_duckdb
-from .sources.fhir_files import read_lines, resource_in
-from .sources.fhir_resources import flattened
+from .sources.fhir import flattened, read_lines, resource_in
 from .sources.folder import DataFile, find_files
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from mare.finding import Location
 
 _NONE = RemovedRows((), frozenset(), 0)
 _AT_A_TIME = 500
@@ -73,8 +75,6 @@ def _delete_from_sqlite(copy: sqlite3.Connection, table: str, removed: RemovedRo
 
 def copy_duckdb(location: Location, folder: Path, removed: Mapping[str, RemovedRows]) -> Location:
     """The file, byte by byte; nobody else may have it open for writing. Children go before their parents, as DuckDB wants it."""
-    import duckdb
-
     source, target = Path(duckdb_path(str(location))), folder / "copy.duckdb"
     try:
         shutil.copyfile(source, target)
@@ -156,8 +156,6 @@ def _copied_parts(file: DataFile, source: Path, folder: Path, rows: RemovedRows)
 
 def _is_empty(path: Path, form: str) -> bool:
     if form == "parquet":
-        import pyarrow.parquet as pq
-
         return bool(pq.read_metadata(path).num_rows == 0)
     if form == "ndjson":
         return next(read_lines(path), None) is None
@@ -173,9 +171,6 @@ def _target(path: Path, source: Path, folder: Path) -> Path:
 
 def _copied_parquet(path: Path, target: Path, gone: set[int]) -> tuple[int, int]:
     """Rows that were read and that were kept. Row group by row group, in the schema of the file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     read = kept = 0
     try:
         with pq.ParquetFile(path) as original, pq.ParquetWriter(target, original.schema_arrow) as copy:

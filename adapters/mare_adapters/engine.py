@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
+import duckdb
+import pyarrow as pa
 
 _SEALED: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
@@ -17,8 +14,6 @@ _SEALED: dict[str, str | bool | int | float | list[str]] = {
 
 def open_duckdb(path: str = ":memory:", *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
     """A connection to a file, or to memory."""
-    import duckdb
-
     connection = duckdb.connect(path, read_only=read_only, config=_SEALED)
     # In a notebook or a shell DuckDB would draw bars of its own.
     connection.execute("SET enable_progress_bar = false")

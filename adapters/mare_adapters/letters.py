@@ -14,10 +14,8 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
 
 _PRIVATE = 0xEF00
 _SIGNS = re.compile("[\uef80-\uefff]")
@@ -44,8 +42,6 @@ def lettered(text: str) -> str:
 
 def spelled_values(values: Iterable[object]) -> pa.Array:
     """The texts of these values; what is None stays so."""
-    import pyarrow as pa
-
     return pa.array([None if value is None else spelled(value) for value in values], type=pa.string())
 
 

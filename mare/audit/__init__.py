@@ -15,21 +15,7 @@ from .tape import account_faults, tape_audit
 from .words import audit_document, audit_in_words, read_audit
 
 __all__ = [
-    "INTERNAL",
-    "AuditReport",
-    "CanaryReport",
-    "QueryAudit",
-    "ReplayAudit",
-    "Session",
-    "SourceAudit",
-    "account_faults",
-    "audit_document",
-    "audit_in_words",
-    "canary_audit",
-    "mechanism_audit",
-    "physical_audit",
-    "read_audit",
-    "session_audit",
-    "source_audit",
-    "tape_audit",
-]
+    "INTERNAL", "AuditReport", "CanaryReport", "QueryAudit", "ReplayAudit", "Session", "SourceAudit", "account_faults",
+    "audit_document", "audit_in_words", "canary_audit", "mechanism_audit", "physical_audit", "read_audit", "session_audit",
+    "source_audit", "tape_audit",
+]  # fmt: skip

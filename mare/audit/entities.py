@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
 
 from mare.errors import PlanError, SourceError
 from mare.ports import Source
@@ -21,10 +23,6 @@ from mare.schema.reflection import Reflection
 from mare.stage import TableNeeds
 from mare.stage.database import staging_database
 from mare.stage.loading import Reading, load_rows, reading_of, staged_columns
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
 
 Key = tuple[str | None, ...]
 """A key as the stage compares it: as text."""

@@ -24,7 +24,7 @@ from math import sqrt
 from pathlib import Path
 
 from mare.errors import MareError
-from mare.finding import Location, open_source
+from mare.finding import HeldSource, Location, open_source
 from mare.fitting import FitOptions, run_fit
 from mare.fitting.fit import Told
 from mare.planning import Plan
@@ -39,7 +39,7 @@ from mare.stage import needs
 
 from .entities import Ownership, named, ownership, worth_removing
 from .report import AuditReport, QueryAudit, ReplayAudit
-from .variants import HeldSource, WithoutEntity, reordered, repeated
+from .variants import WithoutEntity, reordered, repeated
 
 MANY_TIMES, OTHER_ORDER = "every entity many times over", "rows, batches and columns in another order"
 

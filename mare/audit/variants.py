@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from mare.ports import COMPARED, RemovedRows, Source
+from mare.finding import HeldSource
+from mare.ports import COMPARED, RemovedRows
 from mare.relational.placing import Index
 from mare.schema.reflection import Reflection
 from mare.stage import TableNeeds
@@ -25,35 +27,7 @@ from mare.stage import TableNeeds
 from .entities import Key, Ownership, Removal, places_text
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from mare.schema.reflection import Peek, Reflection
-
-
-@dataclass(frozen=True, eq=False)
-class HeldSource:
-    """A source that is already open, for many fits on one snapshot: entering and leaving it change nothing."""
-
-    reader: Source
-
-    @property
-    def label(self) -> str:
-        return self.reader.label
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        pass
-
-    def reflect(self) -> Reflection:
-        return self.reader.reflect()
-
-    def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return self.reader.read(table, columns)
-
-    def peek(self, table: str, column: str, max_values: int) -> Peek:
-        return self.reader.peek(table, column, max_values)
+    from mare.schema.reflection import Reflection
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +51,6 @@ class WithoutEntity(HeldSource):
     removal: Removal
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         needs = self._needs(table)
         if needs is None:
             yield from self.reader.read(table, columns)
@@ -165,8 +137,6 @@ class Repeated(HeldSource):
                 yield self._copies(batch, self.fresh[table], np.arange(first, min(first + together, self.times)))
 
     def _copies(self, batch: pa.RecordBatch, fresh: frozenset[str], copies: Index) -> pa.RecordBatch:
-        import pyarrow as pa
-
         rows = batch.take(pa.array(np.tile(np.arange(batch.num_rows), len(copies))))
         copy = np.repeat(copies, batch.num_rows)
         arrays = [
@@ -219,9 +189,6 @@ def _references(needs: TableNeeds) -> Iterator[tuple[Sequence[str], Sequence[int
 
 def _renamed(array: pa.Array, copy: Index, step: int | None) -> pa.Array:
     """The keys of these copies, in one type for all. Times and truth values stay: another part of the key differs."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     kind = array.type
@@ -254,8 +221,6 @@ class Reordered(HeldSource):
         return replace(catalogue, tables=tuple(replace(table, columns=table.columns[::-1]) for table in catalogue.tables[::-1]))
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         batches = [batch.select(list(columns)) for batch in self.reader.read(table, list(columns)[::-1])]
         if table not in self.private or not batches:
             yield from batches

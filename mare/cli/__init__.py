@@ -1,6 +1,6 @@
 """The command line: parse, call, print. Every verb is a twin of a function of the library.
 
-Commands import what they need inside, so that `mare --help` is instant.
+Commands import what is heavy (schemas, Arrow, DuckDB) inside, so that `mare --help` is instant.
 """
 
 from __future__ import annotations

@@ -8,6 +8,11 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
+from mare.cli.telling import print_json
+from mare.errors import MareError
+from mare.installed import __version__
+from mare.secrecy import may_hold_password
+
 STOPPED = 130
 """The exit code of what Ctrl-C ended, as shells have it."""
 
@@ -16,8 +21,6 @@ class _Verbs(TyperGroup):
     """The verbs. What cannot be understood is not quoted: `mare init host=h password=…` without quotes is such a thing."""
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
-        from mare.secrecy import may_hold_password
-
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
@@ -43,8 +46,6 @@ app = typer.Typer(
 
 def _say_version(asked: bool) -> None:
     if asked:
-        from mare.installed import __version__
-
         typer.echo(f"mare {__version__}")
         raise typer.Exit
 
@@ -61,7 +62,6 @@ def _root(
 def main() -> None:
     """Run the command line. A `MareError` is a message and exit code 2; anything else is a bug and shows where."""
     from mare.cli.stopping import stoppable
-    from mare.errors import MareError
 
     try:
         with stoppable():
@@ -80,7 +80,6 @@ def main() -> None:
 
 def _print_error(error: Exception) -> None:
     """For whoever asked for JSON: the message, and its faults one by one where there are several."""
-    from mare.cli.telling import print_json
     from mare.schema.faults import Fault
 
     faults = [fault for fault in getattr(error, "faults", ()) if isinstance(fault, Fault)]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from mare.files import write_whole
 from mare.schema.caps import Cap, link_cap
 from mare.schema.columns import Category, Code, TimeColumn
 
@@ -88,8 +89,6 @@ def are_notes(beginning: bytes) -> bool:
 
 def _write_notes(lines: list[str], file: Path) -> None:
     """For its owner's eyes only. The fit is done and paid for by now: a disk that is full must not cost the release."""
-    from mare.files import write_whole
-
     try:
         write_whole(file, "\n".join([_NOTES, *(lines or ["Nothing was left out."]), ""]), private=True)
     except OSError as error:
@@ -166,7 +165,8 @@ def _cap_per_row(table: str, link: Parent, cap: Cap, schema: Schema) -> Entry:
 
 def domain_fields(declared: AnyColumn | None, calendar: Calendar | None) -> list[str]:
     """What of a column says its domain. The calendar stands in the columns as their `min` and `max`."""
-    said = {field: getattr(declared, field, None) for field in ("values", "after", "before", "during", "within", "min", "max")}
+    fields = ("values", "after", "before", "during", "around", "within", "min", "max")
+    said = {field: getattr(declared, field, None) for field in fields}
     days = {} if calendar is None or not isinstance(declared, TimeColumn) else {"min": calendar.min, "max": calendar.max}
     names = {
         field: "calendar" if str(days.get(field)) == str(value)[: len("2019-01-31")] else field

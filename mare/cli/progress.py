@@ -15,17 +15,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Event, Thread
 from time import monotonic
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
+
+from mare.finding import HeldSource
+from mare.ports import Forgiving, Sized, Watch, WorkStep
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from rich.progress import Task
 
-    from mare.finding import Location
     from mare.planning import Plan
-    from mare.ports import Source, Watch, WorkStep
-    from mare.schema.reflection import Peek, Reflection
 
 FIRST, EVERY = 2.0, 10.0
 """Seconds before the first plain line, and between two: what was soon over needs no line, and a log should not be full."""
@@ -110,58 +109,29 @@ class FitProgress:
         )
 
 
-@dataclass(eq=False)
-class CountedSource:
-    """The source at a location, opened when it is entered, that tells how many rows of it were read."""
+@dataclass(frozen=True, eq=False)
+class CountedSource(HeldSource):
+    """An open source that tells how many rows of it were read."""
 
-    location: Location
     progress: FitProgress
-    _opened: list[Source] = field(default_factory=list)
-
-    @property
-    def source(self) -> Source:
-        return self._opened[-1]
-
-    @property
-    def label(self) -> str:
-        return self.source.label
-
-    def __enter__(self) -> Self:
-        from mare.finding import open_source
-
-        self._opened.append(open_source(self.location).__enter__())
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._opened.pop().__exit__(kind, error, trace)
-
-    def reflect(self) -> Reflection:
-        return self.source.reflect()
 
     def read(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         rows, about = 0, self._about(table)
         self.progress.reading(table, rows, about)
-        for batch in self.source.read(table, columns):
+        for batch in self.reader.read(table, columns):
             rows += batch.num_rows
             self.progress.reading(table, rows, about)
             yield batch
 
-    def peek(self, table: str, column: str, max_values: int) -> Peek:
-        return self.source.peek(table, column, max_values)
-
     @property
     def unread(self) -> Mapping[str, int]:
-        from mare.ports import Forgiving
-
-        return self.source.unread if isinstance(self.source, Forgiving) else {}
+        return self.reader.unread if isinstance(self.reader, Forgiving) else {}
 
     def _about(self, table: str) -> int | None:
         """Rows of a table, as far as the source tells without reading it: a true number."""
-        from mare.ports import Sized
-
         # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it, whoever made the source.
         with suppress(Exception):
-            return self.source.about(table) if isinstance(self.source, Sized) else None
+            return self.reader.about(table) if isinstance(self.reader, Sized) else None
         return None
 
 

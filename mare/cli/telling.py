@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from mare.errors import PlanError, SchemaError
+from mare.finding import open_sink
+from mare.ports import Finishes, Sink
+
 if TYPE_CHECKING:
-    from mare.errors import PlanError, SchemaError
-    from mare.ports import Sink
     from mare.release import Release
     from mare.schema.loading import SchemaDocument
 
@@ -29,9 +31,6 @@ _SHOWN = 8
 @contextmanager
 def open_target(to: str, replace: bool, quiet: bool) -> Iterator[Sink]:
     """The target, entered. Leaving it may take its time: indexes are built, constraints are checked, all is made to appear."""
-    from mare.finding import open_sink
-    from mare.ports import Finishes
-
     from .progress import step_bar
 
     with ExitStack() as finishing:

@@ -40,11 +40,15 @@ class Bins:
     weights: tuple[float, ...] = ()
     """Of each fine cell, what it weighs."""
     digits: tuple[float, ...] = ()
-    """How usual each ending is, by the rest that a tick leaves (of 10 or 100); none where all are alike."""
+    """How usual each ending is, by the rest that a step leaves (of 10 or 100); none where all are alike."""
+    step: int = 1
+    """Values are multiples of so many ticks, as are all edges: incomes in thousands, quarters of a point."""
 
     def __post_init__(self) -> None:
         if len(self.edges) < 2 or any(a >= b for a, b in pairwise(self.edges)):
             raise ValueError("bin edges must be at least two and strictly increasing")
+        if self.step < 1 or any(edge % self.step for edge in (*self.edges, *self.cells)):
+            raise ValueError("bin edges must be multiples of the step, which is at least one tick")
         if not self.cells:
             return
         if any(a >= b for a, b in pairwise(self.cells)) or not set(self.edges) <= set(self.cells):
@@ -65,10 +69,10 @@ class Bins:
         """The part of the rows that lie on the very first and on the very last tick, where these are cells of their own among
         wider ones."""
         total = sum(self.weights)
-        if not total or self.high - self.low < 2 * len(self.weights):
+        if not total or self.high - self.low < 2 * len(self.weights) * self.step:
             return 0.0, 0.0
-        (first, second), (before, last) = self.cells[:2], self.cells[-2:]
-        return self.weights[0] * (second - first == 1) / total, self.weights[-1] * (last - before == 1) / total
+        (first, second), (before, last), step = self.cells[:2], self.cells[-2:], self.step
+        return self.weights[0] * (second - first == step) / total, self.weights[-1] * (last - before == step) / total
 
     @property
     def low(self) -> int:
@@ -78,7 +82,12 @@ class Bins:
     @property
     def high(self) -> int:
         """The largest tick of the domain."""
-        return self.edges[-1] - 1
+        return self.edges[-1] - self.step
+
+    def in_ticks(self, step: int) -> Bins:
+        """The same, counted in ticks of which so many are one step."""
+        edges, cells = (tuple(edge * step for edge in counted) for counted in (self.edges, self.cells))
+        return Bins(edges, cells, self.weights, self.digits, step)
 
     def assign(self, ticks: Ticks) -> NDArray[np.intp]:
         """The bin of every tick; what lies outside is clamped into the first or last bin."""
@@ -86,7 +95,7 @@ class Bins:
 
     def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Ticks:
         """A tick of each bin: from the fine histogram where there is one, evenly inside its cell."""
-        edges, (starts, cumulated) = np.asarray(self.cells or self.edges, dtype=np.int64), self._masses
+        edges, (starts, cumulated) = np.asarray(self.cells or self.edges, dtype=np.int64) // self.step, self._masses
         index = codes.astype(np.intp)
         if self.cells:
             low, high = cumulated[starts[index]], cumulated[starts[index + 1]]
@@ -94,7 +103,7 @@ class Bins:
             cell = self._ladder.find(reached) - 1
             index = np.clip(cell, starts[index], starts[index + 1] - 1)
         drawn = rng.integers(edges[index], edges[index + 1], dtype=np.int64)
-        return self._ending(drawn, edges[index], edges[index + 1], rng) if self.digits else drawn
+        return (self._ending(drawn, edges[index], edges[index + 1], rng) if self.digits else drawn) * self.step
 
     def around(self, ticks: Ticks) -> tuple[Ticks, Ticks]:
         """The first and the last tick of the cell that each tick lies in: all of them are alike."""
@@ -103,7 +112,7 @@ class Bins:
         return edges[cell], edges[cell + 1] - 1
 
     def _ending(self, drawn: Ticks, low: Ticks, high: Ticks, rng: np.random.Generator) -> Ticks:
-        """Ticks of the same cells with usual endings; as drawn where a cell has none of them."""
+        """Steps of the same cells with usual endings; as drawn where a cell has none of them."""
         rounds = len(self.digits)
         reached = np.concatenate([[0.0], np.cumsum(self.digits * 2)])
         start = low % rounds
@@ -115,9 +124,19 @@ class Bins:
         return np.where(reached[stop] > reached[start], ticks, drawn)
 
     @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Of each bin, the mean tick, whatever the endings."""
+        if not self.cells:
+            return np.asarray([(low + high - 1) / 2 for low, high in pairwise(self.edges)])
+        middles = np.asarray([(low + high - 1) / 2 for low, high in pairwise(self.cells)])
+        weights = np.asarray(self.weights) + _FAINT * max(sum(self.weights), 1.0)
+        bins = self.assign(np.asarray(self.cells[:-1], dtype=np.int64))
+        return np.asarray(np.bincount(bins, weights * middles) / np.bincount(bins, weights))
+
+    @cached_property
     def whole(self) -> Bins:
         """All of it as one bin."""
-        return Bins((self.edges[0], self.edges[-1]), self.cells, self.weights, self.digits)
+        return Bins((self.edges[0], self.edges[-1]), self.cells, self.weights, self.digits, self.step)
 
     @cached_property
     def _inner(self) -> Ticks:

@@ -32,21 +32,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Redrawn:
-    """What stands for all that a list does not hold, and is drawn again among what it holds."""
+    """What stands for all that a list does not hold, and is drawn again: among what it holds, or among others that are known to
+    everybody."""
 
     code: int
     """The codes below are the listed ones."""
     weights: tuple[float, ...] = ()
     """How frequent these are, by answers that were paid for; none where nobody asked."""
+    others: range | None = None
+    """The codes of the others; None: it is drawn among what is listed."""
 
     def pick(self, uniform: NDArray[np.float64]) -> NDArray[np.int64]:
-        """A listed code for each number between 0 and 1. There is at least one."""
+        """A code for each number between 0 and 1. There is at least one."""
+        codes = range(self.code) if self.others is None else self.others
         weights = np.maximum(np.asarray(self.weights, dtype=np.float64), 0.0)
-        if len(weights) != self.code or not weights.any():
-            weights = np.ones(self.code)
+        if len(weights) != len(codes) or not weights.any():
+            weights = np.ones(len(codes))
         steps = np.cumsum(weights) / weights.sum()
         places = np.searchsorted(steps, uniform, side="right")
-        return np.asarray(np.minimum(places, np.flatnonzero(weights)[-1]), dtype=np.int64)
+        return np.asarray(codes.start + np.minimum(places, np.flatnonzero(weights)[-1]), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

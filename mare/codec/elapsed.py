@@ -28,7 +28,7 @@ from .bins import Bins
 from .building import TableCodec
 from .decoding import Walk
 from .ordinal import OrdinalCodec
-from .relative import FirstCodec, Limits, Placing, RelativeCodec
+from .relative import LONGEST, PARTS_OF_A_TICK, FirstCodec, Limits, Placing, RelativeCodec
 from .siblings import Above, Index, Points, Siblings, is_open, limits_of
 from .slots import NULL, ORDINARY
 from .ticks import FURTHEST, Side, Ticks
@@ -99,12 +99,13 @@ def elapsed_ticks(
 
 
 def pace_ticks(codec: TableCodec, name: str, points: Mapping[str, Points], siblings: Siblings, at: Index) -> Ticks:
-    """What is left until the calendar's end where the rows ``at`` begin, for each row that is still to come."""
+    """What is left until the calendar's end where the rows ``at`` begin, for each row that is still to come: in parts of a tick,
+    for a day may have many rows."""
     sequence, _ = _sequence(codec, name)
     start = _starts(sequence, name, points, siblings, at)
     end = sequence.placing.high or 0
-    left: Ticks = np.maximum(end - np.where(is_open(start), end, start), 0)
-    return left // (siblings.remaining[at] + 1)
+    left: Ticks = np.clip(end - np.where(is_open(start), end, start), 0, LONGEST)
+    return left * PARTS_OF_A_TICK // (siblings.remaining[at] + 1)
 
 
 def _starts(sequence: RelativeCodec, name: str, points: Mapping[str, Points], siblings: Siblings, at: Index) -> Ticks:
@@ -186,6 +187,16 @@ class Advance:
             self._begin_sequences(begins)
         ticks = elapsed_ticks(self.codec, self.column, self.walk.points, self.above, self.siblings, at)
         return free_codes(self.codec, self.column, self.walk.points, self.siblings, at, ticks)
+
+    def gaps(self, at: Index, codes: CodeArray) -> tuple[Ticks, Ticks]:
+        """The least that each of the rows ``at`` comes after the one before it, by its code, and what is left until the end
+        of the calendar. Nothing of first rows, and of those without a value."""
+        sequence, _ = _sequence(self.codec, self.column)
+        start, end = _starts(sequence, self.column, self.walk.points, self.siblings, at), sequence.placing.high or 0
+        ordinary = sequence.slots.kinds_of(codes, sequence.bins.count) == ORDINARY
+        edges = np.asarray(sequence.bins.edges, dtype=np.int64)
+        least = edges[np.where(ordinary, codes, 0)] + sequence.placing.strict
+        return np.where(ordinary & ~is_open(start), least, 0), np.maximum(end - start, 0)
 
     def hand_in(self, at: Index, rows: Mapping[str, CodeArray], linked: Above | None = None) -> None:
         """The codes of the rows ``at``, now that they are drawn, and where the intervals are that they refer to."""

@@ -19,7 +19,7 @@ from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, Fir
 from .bins import Bins, OpenBins, Scale, bins_from_edges, make_bins
 from .learned_domains import LearnedOrder
 from .ordinal import OrdinalCodec, Within
-from .relative import WHOLE, FirstCodec, Placing, RelativeCodec, whole_bins
+from .relative import LONGEST, PARTS_OF_A_TICK, WHOLE, FirstCodec, Placing, RelativeCodec, whole_bins
 from .scales import AnyScale, DecimalScale, scale_of
 from .slots import Slots
 
@@ -41,6 +41,7 @@ def ordered_codec(
     """
     anchors = {field: _resolved(schema, table, anchor, str(anchor), 0) for field, anchor in column.anchors.items()}
     after, before = anchors.get("after", anchors.get("during.0")), anchors.get("before", anchors.get("during.1"))
+    after = anchors.get("around", after)
     scale = scale_of(column, known)
     low, high = column.bounds(scale)
     name = next(name for name, other in schema.tables[table].columns.items() if other is column)
@@ -53,7 +54,12 @@ def ordered_codec(
         )
     reach = None if column.within is None else scale.reach(column.within)
     placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, name), column.learn)
-    if placing.by_parts:
+    if column.around is not None and reach is not None:
+        placing = replace(placing, reach=2 * reach, back=reach)
+        # Fine towards no distance at all, on either side.
+        wanted = column.bins if isinstance(column.bins, int) else None
+        placed = known.bins or cut(-reach, reach, wanted, "mixed", column.most_bins)
+    elif placing.by_parts:
         placed = known.bins or _fractions(column)
     else:
         furthest = settled(placing.longest, known.high, column.decimals, scale)
@@ -173,7 +179,7 @@ def _lasting(first: FirstCodec, placing: Placing, rows: int) -> OpenBins:
 def _paces(placing: Placing, first: FirstCodec) -> Bins:
     """What one row has until the calendar's end: by powers, from about the whole time down to a hundred thousandth of it."""
     low, high = first.placed.low or 0, first.placed.high or 0
-    whole = high if first.placing.anchors else (placing.high or high) - low
+    whole = min(high if first.placing.anchors else (placing.high or high) - low, LONGEST) * PARTS_OF_A_TICK
     edges = {max(1, round(whole * 2 ** (-0.7 * step))) for step in range(PACES - 1)} if whole > 0 else set()
     return Bins((0, *sorted(edges), max(edges, default=0) + 1))
 

@@ -35,6 +35,8 @@ WHOLE = 1 << BITS
 LONGEST = 1 << 52
 """Longer intervals are clamped: the products below fit 63 bits."""
 _HALF = BITS // 2
+PARTS_OF_A_TICK = 1 << 10
+"""What a pace is told in: a hundred rows of one day have less than a tick each."""
 
 
 def fractions_of(parts: Ticks, wholes: Ticks) -> Ticks:
@@ -100,6 +102,9 @@ class Placing:
     """Whether the next row follows it (a discharge, before the next admission)."""
     learns: bool = False
     """Whether the furthest distance is learned, where ``reach`` is None."""
+    back: int = 0
+    """How many ticks before the anchor a value may lie that is around it: what it comes after is the anchor less these, and its
+    distance is still counted from the anchor."""
 
     @property
     def anchors(self) -> tuple[Anchor, ...]:
@@ -122,7 +127,7 @@ class Placing:
     @property
     def longest(self) -> int | None:
         """The same of what is left between the declared bounds: a distance begins no earlier than the first of them."""
-        if self.after is None or self.low is None or self.high is None or self.furthest is None:
+        if self.after is None or self.low is None or self.high is None or self.furthest is None or self.back:
             return self.furthest
         return min(self.furthest, max(0, self.high - self.low))
 
@@ -148,7 +153,7 @@ class Placing:
             left = _all(high) - _all(low)
             return fractions_of(ticks - _all(low), left), (ticks < _all(low)) | beyond
         away = ticks - _all(low) if self.after is not None else _all(high) - ticks
-        return away, (away < 0) | beyond | (away > self.furthest if self.furthest is not None else np.False_)
+        return away - self.back, (away < 0) | beyond | (away > self.furthest if self.furthest is not None else np.False_)
 
     def closing(self, ticks: Ticks, limits: Limits, a_day: int) -> Mask:
         """Which values are their second anchor, as near as they may come to it, or the declared end, and not what they follow:
@@ -183,7 +188,7 @@ class Placing:
             last = np.where(last >= WHOLE, left, parts_at(last + 1, left) - 1)
             first, last = _all(low) + parts_at(first, left), _all(low) + last
         elif self.after is not None:
-            first, last = _all(low) + first, _all(low) + last
+            first, last = _all(low) + self.back + first, _all(low) + self.back + last
         else:
             first, last = _all(high) - last, _all(high) - first
         smallest, largest = self._range(ends)
@@ -204,11 +209,16 @@ class Placing:
             return self.held(ticks, Limits(low, high), ends)
 
         def draw() -> Ticks:
-            distance = bins.draw(codes, rng)
-            return _all(low) + distance if self.after is not None else _all(high) - distance
+            distance = bins.draw(codes, rng) + self.back
+            drawn = _all(low) + distance if self.after is not None else _all(high) - distance
+            if self.back and (nowhere := np.abs(_all(low)) >= FURTHEST).any():
+                # Around nothing is anywhere.
+                smallest, largest = self._range(ends)
+                drawn = np.where(nowhere, smallest + (rng.random(len(codes)) * (largest - smallest)).astype(np.int64), drawn)
+            return drawn
 
         paced = (self.follows or self.leads) and self.after is not None and high is not None
-        nearest = _all(low) + edges[codes] if paced else None
+        nearest = _all(low) + self.back + edges[codes] if paced else None
         return self.inside(draw, replace(limits, low=low, high=high), ends, rng, asked, nearest)
 
     def inside(
@@ -277,7 +287,7 @@ class FirstCodec(Binned):
     """How far the sequence has come when a later row begins, measured in the same way (`elapsed`); None where nobody asks."""
 
     pacing: Bins | None = None
-    """How much time each row that is still to come has until the calendar's end; None where that sets none."""
+    """How much time each row that is still to come has until the calendar's end, in parts of a tick; None where it sets none."""
 
     @property
     def elapsed(self) -> Bins:

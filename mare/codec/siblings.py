@@ -116,7 +116,7 @@ def limits_of(
         earliest = np.int64(placing.low - placing.strict)
         if low is None:
             low = None if placing.after is not None else np.full(len(at), placing.low)
-        else:
+        elif not placing.back:
             if placing.reach is not None and not placing.follows:
                 furthest = np.where((low < earliest) & ~is_open(low), low + placing.reach, FURTHEST)
                 high = furthest if high is None else np.minimum(high, furthest)
@@ -171,7 +171,10 @@ def standing_place(
 
 def _bound(side: Side, placing: Placing, scale: TickScale, points: Mapping[str, Points], above: Above, at: Index) -> Ticks | None:
     anchor = placing.after if side == "after" else placing.before
-    return None if anchor is None else _anchored(anchor, points, above, at).bound(side, scale)
+    if anchor is None:
+        return None
+    bound = _anchored(anchor, points, above, at).bound(side, scale)
+    return np.where(is_open(bound), bound, bound - placing.back) if placing.back else bound
 
 
 def _anchored(anchor: Anchor, points: Mapping[str, Points], above: Above, at: Index) -> Points:

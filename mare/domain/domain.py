@@ -99,6 +99,10 @@ class Task:
     """By column, codes that nobody has said to occur, as NULL: where one does not stand clear of the noise, it does not
     (`without_unclear`)."""
 
+    begins: frozenset[str] = frozenset()
+    """Columns whose code in the first row of a sequence is always the same, and in no other row: what tells the two apart tells
+    nothing else."""
+
     @cached_property
     def domain(self) -> Domain:
         return self.history.merge(self.columns)

@@ -55,8 +55,7 @@ def _scaled(
     if not first.is_number(column):
         return first.code(column).astype(np.float32), second.code(column).astype(np.float32), True
     values = [side.number(column) for side in (first, second)]
-    known = np.concatenate([part.number(column) for part in parts])
-    known = known[np.isfinite(known)]
+    known = np.concatenate([part.known(column) for part in parts])
     low, width = (float(known.min()), float(np.ptp(known)) or 1.0) if len(known) else (0.0, 1.0)
     mine, theirs = (np.where(np.isfinite(value), (value - low) / width, _NULL).astype(np.float32) for value in values)
     return mine, theirs, any(not np.isfinite(value).all() for value in values)

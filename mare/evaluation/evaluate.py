@@ -24,9 +24,9 @@ from .fidelity.calendar import calendar
 from .fidelity.coding import Coded, Sides, code_sides
 from .fidelity.copies import copies, same_rows
 from .fidelity.pairs import compare_pairs, pair_means
-from .fidelity.sequences import lengths, stickiness, transitions
-from .fidelity.together import together
+from .fidelity.sequences import lengths, stickiness, together, transitions
 from .fidelity.trajectories import trajectories
+from .placing import matched
 from .questions import answer_all, read_questions
 from .released import Released, released
 from .risk.assess import assess_risk
@@ -79,12 +79,11 @@ def evaluate(
     tell("coding columns")
     coded = code_sides(sides)
     tell("counting pairs")
-    pairs = compare_pairs(coded, seed)
+    pairs, steps = compare_pairs(coded, seed)
     tell("following sequences")
     with ThreadPoolExecutor(THREADS) as threads:
         copied = threads.submit(copies, coded)
         followed = threads.submit(lambda: tuple(trajectories(coded, seed)))
-        stuck = threads.submit(lambda: tuple(stickiness(coded, seed)))
         dated = threads.submit(lambda: tuple(calendar(sides)))
         wrong = threads.submit(broken, sides)
         shares, whole = copied.result()
@@ -108,8 +107,8 @@ def evaluate(
         columns=_with_cards((*coded.columns, *dated.result()), parts.get("release")),
         pairs=pairs,
         lengths=tuple(lengths(sides)),
-        stickiness=stuck.result(),
-        transitions=tuple(transitions(coded)),
+        stickiness=tuple(stickiness(coded, steps)),
+        transitions=tuple(transitions(coded, steps)),
         trajectories=followed.result(),
         together=tuple(together(coded)),
         broken=wrong.result()[0],
@@ -124,12 +123,12 @@ def evaluate(
 
 
 def _read(schema: Schema, places: Mapping[SetName, Location]) -> dict[SetName, Side]:
-    """All sides at once, unless two of them are one source that is open once. Meanwhile Arrow takes its memory from the system:
-    its own store would keep a quarter of a gigabyte that nobody needs afterwards."""
+    """All sides at once, unless two of them are one source that is open once. Meanwhile Arrow takes its memory from where
+    it goes back to: its usual store would keep a quarter of a gigabyte that nobody needs afterwards."""
     import pyarrow as pa
 
     usual, alone = pa.default_memory_pool(), len({id(place) for place in places.values()}) == len(places)
-    pa.set_memory_pool(pa.system_memory_pool())
+    pa.set_memory_pool(pa.jemalloc_memory_pool() if "jemalloc" in pa.supported_memory_backends() else pa.system_memory_pool())
     try:
         with ThreadPoolExecutor(THREADS if alone else 1) as threads:
             return dict(zip(places, threads.map(partial(read_side, schema), places.values()), strict=True))
@@ -187,8 +186,6 @@ def _warnings(coded: Coded) -> list[str]:
 
 
 def _shared(real: Side, holdout: Side) -> int:
-    import pyarrow.compute as pc
-
     if real.keys is None or holdout.keys is None:
         return 0
-    return int(pc.sum(pc.is_in(holdout.keys, value_set=real.keys)).as_py() or 0)
+    return int((matched([holdout.keys], [real.keys]) >= 0).sum())

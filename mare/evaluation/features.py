@@ -50,6 +50,11 @@ class Features:
     def number(self, column: int) -> Floats:
         return np.asarray(self.values[column], np.float64)
 
+    def known(self, column: int) -> Floats:
+        """The numbers that are there."""
+        numbers = self.number(column)
+        return numbers[np.isfinite(numbers)]
+
     def code(self, column: int) -> Ints:
         return np.asarray(self.values[column], np.int64)
 
@@ -77,8 +82,7 @@ def binned(parts: Sequence[Features], column: int, bins: int, edges_of: Features
     categories, with the others as one. The bins follow ``edges_of``, or else all parts."""
     told = edges_of if edges_of is not None else joined(parts)
     if told.is_number(column):
-        known = told.number(column)
-        known = known[np.isfinite(known)]
+        known = told.known(column)
         edges = np.unique(np.quantile(known, np.linspace(0, 1, bins + 1)[1:-1])) if len(known) else np.empty(0)
         codes = []
         for part in parts:

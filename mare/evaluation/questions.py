@@ -17,6 +17,7 @@ from mare.errors import SourceError
 from mare.stage.database import staging_database
 
 from .evaluation import Answer, SetName
+from .placing import as_text
 from .sides import Side
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ def _answer(question: Question, connections: Mapping[SetName, duckdb.DuckDBPyCon
             return Answer(question.name, question.sql, (), (), (), {}, None, f"on the {name} side: {first}")
     real, synthetic, holdout = held["real"], held["synthetic"], held.get("holdout")
     here, there = (_groups(rows, *_columns(real, synthetic)) for rows in (real, synthetic))
+    # A count grows with the people, a mean does not: nobody says which it is, so the hold-out gets the better of both.
+    errors = [] if holdout is None else [relative_error(real, holdout, times) for times in (1.0, beside)]
     return Answer(
         name=question.name,
         sql=question.sql,
@@ -108,8 +111,7 @@ def _answer(question: Question, connections: Mapping[SetName, duckdb.DuckDBPyCon
         rows={name: len(rows) for name, rows in held.items()},
         error=relative_error(real, synthetic),
         holdout=tuple((holdout or [])[:SHOWN_ROWS]),
-        # A count grows with the people, a mean does not: nobody says which it is, so the hold-out gets the better of both.
-        holdout_error=None if holdout is None else min(_errors(real, holdout, (1.0, beside)), default=None),
+        holdout_error=min((error for error in errors if error is not None), default=None),
         lacking=_named(here.keys() - there.keys()),
         invented=_named(there.keys() - here.keys()),
     )
@@ -127,13 +129,6 @@ def _columns(real: list[Row], other: list[Row]) -> tuple[list[int], list[int]]:
 
 def _named(groups: Iterable[Row]) -> tuple[str, ...]:
     return tuple(sorted(" / ".join("NULL" if value is None else str(value)[:40] for value in group) for group in groups if group))
-
-
-def _errors(real: list[Row], other: list[Row], factors: Iterable[float]) -> Iterator[float]:
-    for factor in factors:
-        error = relative_error(real, other, factor)
-        if error is not None:
-            yield error
 
 
 def relative_error(real: list[Row], other: list[Row], times: float = 1.0) -> float | None:
@@ -173,6 +168,8 @@ def _tables(side: Side, numeric: set[tuple[str, str]]) -> Iterator[tuple[str, pa
         for i, column in enumerate(table.column_names):
             if (name, column) in numeric:
                 table = table.set_column(i, column, table.column(i).cast(pa.int64()))
+            elif column not in side.schema.tables[name].columns:
+                table = table.set_column(i, column, as_text(table.column(i)))
         yield name, table
     yield from side.public.items()
 
@@ -185,7 +182,7 @@ def _numeric_keys(sides: Mapping[SetName, Side]) -> set[tuple[str, str]]:
     real = sides["real"]
     for name, table in real.tables.items():
         for column in set(table.column_names) - set(real.schema.tables[name].columns):
-            texts = [side.tables[name].column(column) for side in sides.values()]
+            texts = (as_text(side.tables[name].column(column)) for side in sides.values())
             if all(pc.all(pc.match_substring_regex(text, "^-?[0-9]{1,18}$")).as_py() is not False for text in texts):
                 found.add((name, column))
     return found

@@ -16,11 +16,10 @@ from mare.relational.public import PublicTable
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable, Reflection
 from mare.stage.loading import Stretch, empty_columns, order_columns, reading_of, typed_stretches
-from mare.stage.needs import Link, TableNeeds
+from mare.stage.needs import Link, TableNeeds, needs
 
 from .placing import as_text, complete, distinct, matched, order_of
-from .sides import Lost, Referred, Rows, Side
-from .whole_tables import whole_tables
+from .sides import Lost, Referred, Rows, Side, in_one_piece
 
 if TYPE_CHECKING:
     import duckdb
@@ -79,7 +78,7 @@ class SideReader:
             holder = next(t for t in self.tables if t.name == table.held_by)
             named = pc.unique(self._staged(holder)["f0"]).drop_null()
             self.staged[name] = pa.table({"k0": named})
-            self.entities, self.keys = len(named), as_text(named)
+            self.entities, self.keys = len(named), named
             self.parent[name], self.entity[name] = np.full(len(named), -1), np.arange(len(named))
             return
         staged = self._staged(table)
@@ -104,7 +103,7 @@ class SideReader:
         self.staged[name] = staged.select([column for column in staged.column_names if column[0] in "kr"])
 
     def _column(self, table: str, staged: str) -> pa.Array:
-        return self.staged[table][staged].combine_chunks()
+        return in_one_piece(self.staged[table][staged])
 
     def _count_keys(self, table: TableNeeds) -> None:
         name = table.name
@@ -136,9 +135,6 @@ class SideReader:
         names = [*described, *(name for name in staged if name not in described)]
         rows = self.staged[table.name]
         held = rows.select([staged[name] for name in names]).rename_columns(names)
-        for i, name in enumerate(names):
-            if staged[name][0] != "v":
-                held = held.set_column(i, name, as_text(rows[staged[name]]))
         for name in self.schema.tables[table.name].columns:
             if name not in staged:
                 held = held.append_column(name, pa.nulls(held.num_rows))
@@ -236,14 +232,17 @@ class SideReader:
             owned.append(self.entity[owner])
             rows.append(np.arange(len(owned[-1])) if single else np.full(len(owned[-1]), -1))
         listed = pa.concat_tables(part.select(sorted(parts[0].column_names)) for part in parts)
-        keys = {name: listed[name].combine_chunks() for name in listed.column_names}
+        keys = {name: in_one_piece(listed[name]) for name in listed.column_names}
         return keys, np.concatenate(rows), np.concatenate(owned)
 
     def _name_entities(self, name: str) -> None:
         import pyarrow.compute as pc
 
         self.entities = len(self.entity[name])
-        if parts := [self._column(name, f"k{i}") for i in range(len(self.schema.table(name).key or ()))]:
+        parts = [self._column(name, f"k{i}") for i in range(len(self.schema.table(name).key or ()))]
+        if len(parts) == 1:
+            self.keys = parts[0]
+        elif parts:
             self.keys = pc.binary_join_element_wise(*map(as_text, parts), " ", null_handling="replace", null_replacement="")
 
     def _adopt(self, table: TableNeeds) -> None:
@@ -327,3 +326,48 @@ def _without_nan(table: pa.Table) -> pa.Table:
         if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
             table = table.set_column(i, table.column_names[i], pc.if_else(pc.is_nan(column), None, column))
     return table
+
+
+def whole_tables(schema: Schema) -> tuple[TableNeeds, ...]:
+    """What is read of each table: more than a fit reads, for what is worked out, made anew or left NULL is compared and checked
+    too. Free text is made up, so there is nothing to compare; pools give their keys alone."""
+    known = list(needs(schema, ()))
+    keys = {table.name: list(table.key) for table in known}
+    for name, pool in schema.tables.items():
+        if pool.pool is not None and not pool.ignore:
+            keys[name] = list(pool.key or ())
+            known.append(TableNeeds(name, None, (), (), (), (), {}))
+    whole = []
+    for table in known:
+        if table.held_by is None:
+            described = schema.tables[table.name]
+            for columns in (described.key or (), *described.unique):
+                keys[table.name] += [column for column in columns if column not in keys[table.name]]
+            if described.pool is None:
+                links = (*table.links, *_further_links(schema, table, keys))
+                values = tuple(name for name, column in described.columns.items() if column.kept)
+                table = replace(table, values=values, links=(*links, *_via(schema, table)))
+        whole.append(table)
+    return tuple(replace(table, key=tuple(keys[table.name])) for table in whole)
+
+
+def _further_links(schema: Schema, table: TableNeeds, keys: dict[str, list[str]]) -> list[Link]:
+    """References that a fit need not look for: to ancestors, to other entities, to pools."""
+    found = {link.name for link in table.links}
+    links = []
+    for name, declared in schema.tables[table.name].references.items():
+        there = declared.column or (schema.table(declared.table).key if declared.table in keys else None)
+        if name in found or declared.kind == "broken" or not there or declared.table not in keys:
+            continue
+        keys[declared.table] += [column for column in there if column not in keys[declared.table]]
+        places = tuple(keys[declared.table].index(column) for column in there)
+        links.append(Link(name, "same_entity", declared.table, schema.tables[table.name].reference_columns(name), places))
+    return links
+
+
+def _via(schema: Schema, table: TableNeeds) -> list[Link]:
+    """The public side of an association, as a reference like any other."""
+    link = schema.parent(table.name)
+    if not table.via or link is None or link.via is None:
+        return []
+    return [Link("via", "public", link.via, table.via)]

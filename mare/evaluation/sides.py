@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.codec.parsing import is_text_type
 from mare.codec.ticks import microseconds, null_mask
 from mare.errors import PlanError
 from mare.finding import Location, open_source
@@ -57,7 +56,7 @@ class Side:
     schema: Schema
     tables: dict[str, pa.Table]
     """The tables of the entity, owners before what they own. Columns that the schema describes have its types; keys and foreign
-    keys that it does not describe are texts, as they are compared."""
+    keys that it does not describe are whole numbers or texts, as they were read."""
     entity: dict[str, Rows]
     """Of each row, the number of its entity; -1 where it belongs to nobody."""
     parent: dict[str, Rows]
@@ -68,7 +67,7 @@ class Side:
     """Numbers of entities run from 0 to this. Where a table holds them, its row is the number; orphans that the schema calls
     entities come after."""
     keys: pa.Array | None = None
-    """Of each entity that a table or a column names, its key as text: whether two sides share entities."""
+    """Of each entity that a table or a column names, its key: whether two sides share entities."""
     public: dict[str, pa.Table] = field(default_factory=dict)
     """Public tables, as they are."""
     lost: dict[str, Lost] = field(default_factory=dict)
@@ -117,24 +116,26 @@ class Side:
             at = up
         return found
 
+    def column(self, table: str, name: str) -> pa.Array:
+        return in_one_piece(self.tables[table].column(name))
+
     def words(self, table: str, column: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
         """A column as texts: of each row its place among the different ones, -1 for NULL; and those. Kept, because many ask."""
         import pyarrow as pa
 
         if (table, column) not in self._words:
-            held = self.tables[table].column(column).combine_chunks()
+            held = self.column(table, column)
             if pa.types.is_null(held.type):
                 return np.full(len(held), -1, dtype=np.int32), ()
-            texts = held if is_text_type(held.type) else held.cast(pa.string())
-            coded = texts.dictionary_encode()
+            coded = held.dictionary_encode()
             indices = np.asarray(coded.indices.fill_null(-1), dtype=np.int32)
-            self._words[table, column] = indices, tuple(coded.dictionary.to_pylist())
+            self._words[table, column] = indices, tuple(coded.dictionary.cast(pa.string()).to_pylist())
         return self._words[table, column]
 
     def moments(self, table: str, column: str) -> tuple[Rows, NDArray[np.bool_]]:
         """A column of times in microseconds, and which of them are there. Kept, because many ask."""
         if (table, column) not in self._moments:
-            held = self.tables[table].column(column).combine_chunks()
+            held = self.column(table, column)
             self._moments[table, column] = microseconds(held), ~null_mask(held)
         return self._moments[table, column]
 
@@ -167,6 +168,11 @@ class Side:
             others[order] = np.where(before == order, -1, before)
             self._siblings[table, seed] = others
         return self._siblings[table, seed]
+
+
+def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """Not copied where it is already."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _followed(rows: Rows, places: NDArray[np.int32]) -> Rows:

@@ -27,8 +27,8 @@ from mare.schema.reflection import Peek, ReflectedTable, Reflection
 from mare.stage.loading import reading_of
 from mare.whereabouts import refuse_overlap
 
+from .side_reader import whole_tables
 from .sides import Side, read_side
-from .whole_tables import whole_tables
 
 if TYPE_CHECKING:
     import pyarrow as pa

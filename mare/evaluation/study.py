@@ -192,7 +192,7 @@ class _Trial:
         return self._means(self.sides, "holdout")
 
     def _means(self, sides: dict[SetName, Side], name: SetName) -> Mapping[PairKind, PairMeans]:
-        return pair_means(compare_pairs(code_sides(sides), self.seed), (name,))[name]
+        return pair_means(compare_pairs(code_sides(sides), self.seed)[0], (name,))[name]
 
 
 def may_look(column: HistoryColumn, looks: Looks) -> bool:

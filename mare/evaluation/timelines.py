@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mare.schema.columns import Date, Datetime
 
@@ -58,7 +57,7 @@ def _clock(side: Side, table: str) -> tuple[Numbers, Numbers]:
         return times[0], times[1] if len(times) > 1 else nothing
     for above, rows in side.ancestors(table).items():
         if times := _times(side, above):
-            return _at(times[0], rows), nothing
+            return np.append(times[0], np.nan)[rows], nothing  # the last stands for -1, which is no row
     return nothing, nothing
 
 
@@ -67,11 +66,6 @@ def _times(side: Side, table: str) -> list[Numbers]:
     names = [name for name, column in described.items() if isinstance(column, Date | Datetime)]
     found = (values(side, Feature(table, name, "number", "column", name)).numbers for name in names[:2])
     return [numbers for numbers in found if numbers is not None]
-
-
-def _at(numbers: Numbers, rows: NDArray[np.integer]) -> Numbers:
-    found: Numbers = np.append(numbers, np.nan)[rows]  # the last stands for -1, which is no row
-    return found
 
 
 def _values(side: Side, table: str, row: int) -> dict[str, str]:

@@ -84,12 +84,17 @@ def _beside(evaluation: Evaluation, distances: object) -> str:
     return f"  ({', '.join(others)})" if others else ""
 
 
-def _worst(evaluation: Evaluation) -> Iterator[str]:
-    than = f"distance beyond {'that of the hold-out' if 'holdout' in evaluation.sets else 'chance'}"
+def far_by_table(evaluation: Evaluation) -> dict[str, float]:
+    """Of each table that has pairs, how far they are off on average."""
     tables: dict[str, list[float]] = {}
     for pair in evaluation.pairs:
         tables.setdefault(pair.table, []).append(pair.excess)
-    by_table = sorted(((sum(held) / len(held), table) for table, held in tables.items()), reverse=True)
+    return {table: sum(held) / len(held) for table, held in tables.items()}
+
+
+def _worst(evaluation: Evaluation) -> Iterator[str]:
+    than = f"distance beyond {'that of the hold-out' if 'holdout' in evaluation.sets else 'chance'}"
+    by_table = sorted(((distance, table) for table, distance in far_by_table(evaluation).items()), reverse=True)
     if len(by_table) > 1:
         listed = ", ".join(f"{table} {distance:.3f}" for distance, table in by_table[:_SHOWN])
         yield f"Tables by their pairs, worst first ({than}): {listed}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
+from math import sqrt
 
 import numpy as np
 
@@ -22,16 +23,19 @@ from mare.codec.scales import TimeScale
 from mare.errors import InternalError
 from mare.privacy.fine_histograms import FineHistogram, quantile_bins, quantile_count
 from mare.privacy.grids import Grid, Spacing
+from mare.schema.columns import keeps_each
 
 from .coarse_to_fine import Cut, by_factors, evenly
 from .tapering import tapered
-from .weighing import Weighed, pieces
+from .weighing import Stretch, Weighed, leaves, pieces
 
 COARSE = 8
 """Equal cells of a first look."""
 HIDDEN, BEYOND = 0.005, 1 / 64
 """Where the noise could hide more than this part of the rows beyond a learned bound, the bound moves one mark further out; and
 the part of the rows of the last piece that may lie beyond it where they thin out."""
+NEXT = 1.5
+"""Deviations that values next to those that stood clear stand out by, taken together."""
 FACTORS = 8
 """Parts of a wide cell that is drawn from by factors."""
 _EPOCH = datetime(1970, 1, 1)
@@ -43,19 +47,33 @@ _YEARS = (1, 1500, 1700, 1800, 1850, 1900, 1950, 2000, 2050, 2100, 2150, 2200, 2
 _USUAL_YEARS = (1900, 2050)
 _LARGEST_POWER = 18
 """10^18 is the last power of ten below the furthest tick."""
+_DECADES = (-2, 6)
+"""Most numbers lie between these powers of ten: there a first look tells each decade apart, elsewhere only each three."""
+DECADE = 10.0
+"""A last piece that is longer than this many times where it begins says little of where it ends."""
+STANDS_OUT, UNUSUAL = 2.0, 1.0
+"""Deviations that a guess stands out by where nothing stood clear; and so many more where it is not usual."""
 _NUMBERS = (*(float(digit * 10**power) for power in range(_LARGEST_POWER) for digit in (1, 2, 5)), 1e18)
 _USUAL_NUMBERS = (0.0, 1000.0)
 ONE = Fraction(1)
 
 
-def open_grid(calendar: Calendar | None, placed: OpenBins) -> Grid:
-    """For a column of which nothing is known: stretches of years for what is a date, powers of a thousand for distances and
-    numbers, in ticks. The outer cells hold all that lies beyond."""
+def open_grid(calendar: Calendar | None, placed: OpenBins, unit: Fraction = ONE) -> Grid:
+    """For a column of which nothing is known: stretches of years for what is a date, powers of ten for distances and numbers, in
+    ticks. The outer cells hold all that lies beyond, and zero has a cell of its own."""
     if calendar is not None:
         return Grid(tuple(float(calendar.tick(date(year, 1, 1))) for year in _YEARS), "linear", 1.0)
-    thousands = [float(10**power) for power in range(0, _LARGEST_POWER + 1, 3)]
-    below = [] if placed.low == 0 else [-edge for edge in reversed(thousands)]
-    return Grid((*below, 0.0, *thousands), "log", 1.0)
+    first, last = _DECADES
+    powers = [power for power in range(-18, _LARGEST_POWER + 1) if power % 3 == 0 or first <= power <= last]
+    ticks = {float(round(Fraction(10) ** power / unit)) for power in powers}
+    edges = sorted({1.0, *(tick for tick in ticks if 1 <= tick <= 10.0**_LARGEST_POWER), 10.0**_LARGEST_POWER})
+    below = [] if placed.low == 0 else [-edge for edge in reversed(edges)]
+    return Grid((*below, 0.0, *edges), "log", 1.0)
+
+
+def usual_cells(grid: Grid, unit: Fraction) -> tuple[int, int]:
+    """The cells of a first grid, from which to which (exclusive), that hold numbers from zero to a million."""
+    return bisect_left(grid.edges, 0.0), bisect_right(grid.edges, 10.0 ** _DECADES[1] / float(unit)) - 1
 
 
 def open_cuts(calendar: Calendar | None) -> Cut:
@@ -73,7 +91,7 @@ def learned_order(found: Weighed, calendar: Calendar | None, placed: OpenBins, u
     """The bounds in ticks: those that the schema gives stay. Where nothing stood clear, what is usual is as good a guess as any.
     ``unit`` is what a tick of a number stands for."""
     seen = _Seen(found, calendar, placed, unit)
-    low, high = (seen.end(upwards=upwards) for upwards in (False, True)) if found.clear else seen.usual
+    low, high = (seen.end(upwards=upwards) for upwards in (False, True)) if found.clear else seen.guess
     first, last = int(low), int(high) - 1
     if placed.low is not None:
         return LearnedOrder(None, max(last, placed.low))
@@ -83,7 +101,7 @@ def learned_order(found: Weighed, calendar: Calendar | None, placed: OpenBins, u
 
 
 def vague_ends(found: Weighed, calendar: Calendar | None, placed: OpenBins, unit: Fraction = ONE) -> list[str]:
-    """Ends that are guessed: something stood clear there, beyond the usual, in a piece as long as a cell of the first grid."""
+    """Ends that are guessed: something stood clear there, in a piece so long that it says little of where it ends."""
     seen, sides = _Seen(found, calendar, placed, unit), (("lower", placed.low, False), ("upper", placed.high, True))
     return [side for side, given, upwards in sides if found.clear and given is None and seen.is_vague(upwards=upwards)]
 
@@ -110,6 +128,24 @@ class _Seen:
         low, high = self.usual
         return (low if self.calendar is not None else -high), high
 
+    @property
+    def guess(self) -> tuple[float, float]:
+        """Where nothing stood clear: the stretch that stands out most, if any does; else the usual. What is not usual has to
+        stand out more."""
+        low, high = self.usual
+        if self.calendar is not None:
+            return low, high
+        edges, furthest = self.found.histogram.grid.edges, 10.0 ** _DECADES[1] / float(self.unit)
+        cells = [cell for cell in leaves(self.found.tree) if -furthest <= edges[cell.first] and edges[cell.last] <= furthest]
+        most, ends = STANDS_OUT, (low, high)
+        for first, cell in enumerate(cells):
+            rows, variance, begin = 0.0, 0.0, edges[cell.first]
+            for other in cells[first:]:
+                rows, variance = rows + other.rows, variance + other.variance
+                stands = rows / sqrt(variance) - UNUSUAL * (begin < low or edges[other.last] > high)
+                most, ends = (stands, (begin, edges[other.last])) if stands > most else (most, ends)
+        return ends
+
     def end(self, *, upwards: bool) -> float:
         """Where values end on one side: where what stood clear ends, one mark further where much may be hidden beyond it; but no
         further out than the rows of the last piece reach if they thin out as ends do. And a piece from a thousand to 10^18 says
@@ -122,9 +158,10 @@ class _Seen:
         end = marks[bisect_left(marks, reached) if upwards else bisect_right(marks, reached) - 1]
         if out * end >= out * clear:
             hidden = 2 * self.found.histogram.deviation > HIDDEN * float(rows.sum())
-            # never across zero: what is never negative would become so
+            # never across zero: what is never negative would become so; and next to zero alone comes no millionth
             further = bisect_right(marks, clear) if upwards else bisect_left(marks, clear) - 1
-            end = marks[min(max(further, 0), len(marks) - 1)] if hidden and clear != 0 else clear
+            alone = clear == 0 or (self.unit < 1 and abs(clear) <= 1)
+            end = clear if alone or not hidden else marks[min(max(further, 0), len(marks) - 1)]
         # On a scale of factors a wide range costs little: the next looks find the rows in it. Cut evenly, all lie in one cell.
         if self.placed.scale == "log":
             return end
@@ -134,6 +171,9 @@ class _Seen:
     def is_vague(self, *, upwards: bool) -> bool:
         edges, (first, last) = self.found.histogram.grid.edges, self._piece(upwards)
         begins, ends = (edges[first], self._clear(upwards)) if upwards else (self._clear(upwards), edges[last])
+        if self.calendar is None:
+            near, far = (begins, ends) if upwards else (-ends, -begins)
+            return far > DECADE * max(near, 1.0)
         low, high = self._usual_size
         cells = pairwise(open_grid(self.calendar, self.placed).edges)
         return any(begins <= lower and upper <= ends and (upper > high if upwards else lower < low) for lower, upper in cells)
@@ -149,7 +189,7 @@ class _Seen:
     def _furthest(self, upwards: bool) -> float:
         (first, last), edges = self._piece(upwards), self.found.histogram.grid.edges
         low, high = self._usual_size
-        public = open_grid(self.calendar, self.placed).edges
+        public = open_grid(self.calendar, self.placed, self.unit).edges
         if upwards:
             return max(high, next((edge for edge in public if edge > edges[first]), high))
         return min(low, next((edge for edge in reversed(public) if edge < edges[last]), low))
@@ -239,6 +279,42 @@ def placed_bins(placed: OpenBins, histogram: FineHistogram) -> Bins:
     edges = [low + int(edge) for edge in histogram.grid.edges]
     weights = tuple(float(f"{weight:.6g}") for weight in quantiles.weights.tolist())
     return Bins(tuple(edges[cut] for cut in sorted(cuts)), tuple(edges), weights)
+
+
+def few_values(placed: OpenBins) -> bool:
+    """Whether each value has a bin of its own."""
+    low, high = _ends(placed)
+    values = high - low + 1
+    return values <= placed.most and keeps_each(values, linear=placed.scale != "log")
+
+
+def each_value(placed: OpenBins) -> Grid:
+    low, high = _ends(placed)
+    return Grid(tuple(float(edge) for edge in range(high - low + 2)), "linear", 1.0)
+
+
+def seen_values(placed: OpenBins, found: Weighed) -> Bins:
+    """A bin for each value, from the first that was seen to the last: a model's noise would fill those beyond. Next to what stood
+    clear, values that stand out together count too."""
+    low, _ = _ends(placed)
+    cells, (first, last) = leaves(found.tree), (found.first, found.last)
+    last += _standing_out(cells[last:])
+    first -= _standing_out(cells[:first][::-1])
+    return Bins(tuple(range(low + first, low + last + 1)))
+
+
+def _standing_out(cells: list[Stretch]) -> int:
+    """So many of these, from the first on, stand out together most; 0 if they do not."""
+    rows, variances = (np.cumsum([getattr(cell, what) for cell in cells]) for what in ("rows", "variance"))
+    stands = rows / np.sqrt(variances) if cells else np.zeros(0)
+    return int(np.argmax(stands)) + 1 if len(stands) and stands.max() > NEXT else 0
+
+
+def in_steps(placed: OpenBins, step: int) -> OpenBins:
+    """The same, counted in steps of so many ticks: only their multiples are values."""
+    low, high = _ends(placed)
+    first = -(-low // step)
+    return replace(placed, low=first, high=max(first, high // step))
 
 
 def drawn_by_factors(histogram: FineHistogram) -> FineHistogram:

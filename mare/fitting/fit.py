@@ -44,7 +44,7 @@ from .learning import Learning, count_lists, weight_of
 from .noisy_sizes import measure_sizes
 from .public_keys import STRANGERS, choices, choose_keys, learn_strangers, may_be_strange
 from .rehearsal import Rehearsal
-from .settling import doubtful_codes, group_levels, open_codecs, settle
+from .settling import beginning_columns, doubtful_codes, group_levels, open_codecs, settle
 from .vocabularies import compared_keys, doubts_of_public, read_public, stage_vocabularies
 
 if TYPE_CHECKING:
@@ -170,7 +170,8 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             chosen, strangers = learn_strangers(door, asked, chosen, bounds, sizes.rows_each, share, lists)
             # What was set aside for keys that public tables lack, and was not needed, goes to other domains, or to the models.
             spare = share * (len(strange) - len(asked))
-            related = relations(schema, public, chosen.keys, chosen.counts, strangers)
+            keys_learned = {**chosen.others, **strangers}
+            related = relations(schema, public, chosen.keys, chosen.counts, keys_learned)
             for name, links in related.items():
                 if links.unrolling is not None:
                     door.drop_rest(name, links.unrolling)
@@ -178,7 +179,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             learning_share = unit_share * weight + (spare if weight else 0.0)
             learning = Learning(schema, columns, door, bounds, learning_share, codes, related, sizes.rows_each, len(asked))
             coded = learning.run()
-            learned = {**strangers, **learning.learned}
+            learned = {**keys_learned, **learning.learned}
             settled = settle(plan, tables, coded, sizes, related, chosen, learned, [*doubts_of_public(public), *learning.doubts])
             output = without_links(output, schema, strangers)
             models_share = phases.models + (0.0 if weight else spare)
@@ -192,13 +193,16 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             # Sizes and domains are paid; whatever the models do not use is left over, never given to a later group.
             for group in settled.groups:
                 tell(f"fitting {group.name}")
-                levels = group_levels(group.group, group.columns, group.history, coded)
+                levels = group_levels(group.group, group.columns, group.history, coded, sizes.lengths)
                 sequences, share = most_sequences(schema, bounds, group.group.table, group.group.part), models_share * group.share
                 curator = door.group(group.group, group.columns, group.history, group.sensitivity, sequences, levels, share)
                 known, told_by = sizes.known(group.group.table, group.group.part), sizes.told_by(group)
                 task = replace(group.task, rows=known, told_by=told_by, rehearsed=rehearsal.history(group))
                 task = replace(
-                    task, length=sizes.length(group.group.table, group.group.part), doubtful=doubtful_codes(schema, group)
+                    task,
+                    length=sizes.length(group.group.table, group.group.part),
+                    doubtful=doubtful_codes(schema, group),
+                    begins=beginning_columns(group.group, coded[group.group.table]),
                 )
                 fitted = get_model(group.model).fit(curator, task)
                 rehearsal.know(group, fitted)

@@ -31,6 +31,7 @@ from .bin_placing import (
     open_grid,
     placed_bins,
     spacing_of,
+    usual_cells,
 )
 from .coarse_to_fine import Ask, evenly, looked_at
 from .tapering import tapered
@@ -38,8 +39,9 @@ from .weighing import Weighed
 
 MOST_CELLS, ALL_CELLS = 256, 1 << 20
 """Cells of an item's own grid at most, and of all items together: there may be many."""
-TOGETHER = 4.0
-"""Deviations at which the rows of all items stand clear: of forty cells none does by chance."""
+TOGETHER, NEIGHBOURS = 4.0, 3
+"""Deviations at which the rows of all items stand clear: of forty cells none does by chance; and how many neighbouring cells are
+looked at together, because items may be thinly spread over powers of ten."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +88,12 @@ def learn_item_bounds(column: ItemColumn, share: float) -> ItemBounds:
     """An item that stands clear has bounds of its own, the others those of all that do; none leaves where all lie together."""
     items = column.scaled.items
     open_items = [item.placed if isinstance(item.placed, OpenBins) and item.placed.low is None else None for item in items]
-    grids = [_NOTHING if placed is None else open_grid(None, placed) for placed in open_items]
+    grids = [_NOTHING if placed is None else open_grid(None, placed, items[0].scale.unit) for placed in open_items]
     cuts = [open_cuts(None)] * len(items)
     found = looked_at(asking_by_item(column, [0] * len(items), share), grids, cuts, column.most_cells)
-    low, high = _where_all_lie([item.looks[0] for placed, item in zip(open_items, found, strict=True) if placed])
+    low, high = _where_all_lie(
+        [item.looks for placed, item in zip(open_items, found, strict=True) if placed], items[0].scale.unit
+    )
 
     def within(item: Weighed, placed: OpenBins) -> LearnedOrder:
         own = learned_order(item, None, placed, items[0].scale.unit)
@@ -110,14 +114,19 @@ def learn_item_bounds(column: ItemColumn, share: float) -> ItemBounds:
     return ItemBounds(orders, looks, sum(1 for placed, item in zip(open_items, found, strict=True) if placed and not item.clear))
 
 
-def _where_all_lie(looks: Sequence[FineHistogram]) -> tuple[int, int]:
-    """The ends of the cells in which the rows of all items together stand clear, at the first look, which all take at one grid:
-    of a thousand cells of single items some stand clear by chance, and one of them may be that of numbers with sixteen digits."""
-    first = looks[0]
-    rows, deviation = sum(look.noisy for look in looks), first.deviation * len(looks) ** 0.5
-    clear = np.flatnonzero(rows > TOGETHER * deviation)
-    cells = clear if len(clear) else np.array([int(np.argmax(rows))])
-    return int(first.grid.edges[cells[0]]), int(first.grid.edges[cells[-1] + 1]) - 1
+def _where_all_lie(looks: Sequence[Sequence[FineHistogram]], unit: Fraction) -> tuple[int, int]:
+    """The ends of the cells in which the rows of all items together stand clear, with their neighbours, by the looks that all
+    have taken at the first grid: of a thousand cells of single items some stand clear by chance, and one of them may be that of
+    numbers with sixteen digits. Where none does, those of the usual ones that hold most."""
+    grid = looks[0][0].grid
+    shared = [every for every in zip(*looks, strict=False) if all(look.grid.edges == grid.edges for look in every)]
+    sure = sum(every[0].deviation ** -2 for every in shared)
+    rows = np.sum([every[0].deviation ** -2 / sure * np.sum([look.noisy for look in every], axis=0) for every in shared], axis=0)
+    together = np.convolve(rows, np.ones(NEIGHBOURS), "valid")
+    clear = np.flatnonzero(together > TOGETHER * (NEIGHBOURS * len(looks) / sure) ** 0.5)
+    first, last = usual_cells(grid, unit)
+    places = clear if len(clear) else np.array([first + int(np.argmax(together[first : last - NEIGHBOURS + 1]))])
+    return int(grid.edges[places[0]]), int(grid.edges[places[-1] + NEIGHBOURS]) - 1
 
 
 def learn_item_bins(

@@ -1,27 +1,36 @@
-"""The endings of numbers: incomes in tens, prices in .99, readings to the nearest five, tests without decimals.
+"""The endings of numbers: incomes in thousands, prices in .99, readings to the nearest five, tests without decimals.
 
-A fine histogram rarely resolves single values, and a number drawn evenly inside a cell ends in any digit. So the last two digits
-are looked at by themselves, from coarse to fine, and where some endings are more usual than the histogram says, numbers are drawn
-with these.
+A fine histogram rarely resolves single values, and a number drawn evenly inside a cell ends in any digit. So it is looked at
+first how round numbers are: the largest step that all are multiples of (a power of ten, or five or twenty-five of it) is what
+they are counted in from then on. Then the last two digits are looked at by themselves, from coarse to fine, and where some
+endings are more usual than the histogram says, numbers are drawn with these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
 from mare.codec import Bins
-from mare.privacy.fine_histograms import Numbers
+from mare.codec.roundness import KINDS, ZERO, roundness, steps_up_to
+from mare.privacy.fine_histograms import FineHistogram, Numbers
 from mare.privacy.grids import Grid
 
 from .coarse_to_fine import Ask, evenly, looked_at
 from .weighing import SURELY, Weighed
 
-SHARE = 0.1
-"""Of what a column's bins cost."""
+SHARE, ROUNDNESS = 0.1, 0.1
+"""Of what a column's bins cost: for its last two digits, and for how round it is."""
+CLEAR, FINER = 3.5, 3.0
+"""Deviations that multiples of a step have to stand clear by; and those of a finer one beside them."""
+ODD = 0.02
+"""The part of the rows that may be no multiples of the step, whatever the noise."""
+SIGNIFICANT = 3
+"""Digits that a number without a declared precision has where the noise hides what it ends in."""
 FEWEST_TICKS = 50
 """A range of fewer is resolved without."""
 TOLD = 0.05
@@ -31,6 +40,44 @@ PERIODS = 5
 RESTS = 100
 FIRST = Grid(tuple(float(edge) for edge in range(0, RESTS + 1, 10)), "linear", 1.0)
 """A cell for each last digit."""
+
+
+def round_grid(ticks: int) -> Grid:
+    """A cell for each roundness of numbers up to so many ticks; the last is for zero itself."""
+    cells = KINDS * len(str(ticks))
+    return Grid((*(float(edge) for edge in range(cells + 1)), float(ZERO), ZERO + 1.0), "linear", 1.0)
+
+
+def step_of(look: FineHistogram) -> int | None:
+    """The largest step that nearly all are multiples of; None where the noise hides it. Zero is a multiple of all."""
+    rows, noise = look.noisy[:-1], max(look.deviation, 1e-9)
+    steps = steps_up_to(len(rows) // KINDS - 2)
+    usual = _multiples(len(rows))
+    lengths = np.sqrt((usual**2).sum(axis=1))
+    fits = usual @ rows / lengths
+    best = int(np.argmax(fits))
+    if fits[best] < CLEAR * noise:
+        return None
+    held = float(fits[best] / lengths[best]) * float(usual[best].sum())
+    rows = rows * (usual[best] == 0)
+    finer = [number for number, step in enumerate(steps) if steps[best] % step == 0 and step < steps[best]]
+    for number in sorted(finer, key=lambda number: -steps[number]):
+        odd = rows * (usual[number] > 0)
+        if odd @ usual[number] / lengths[number] > FINER * noise and odd.sum() > ODD * held:
+            best, rows = number, rows * (usual[number] == 0)
+    return steps[best]
+
+
+@cache
+def _multiples(cells: int) -> Numbers:
+    """How round the first thousand multiples of each step are."""
+    counted, steps = np.arange(1, 1001, dtype=np.int64), steps_up_to(cells // KINDS - 2)
+    return np.array([np.bincount(roundness(step * counted), minlength=ZERO + 1)[:cells] for step in steps], dtype=np.float64)
+
+
+def step_unseen(ticks: int, decimals: int) -> int:
+    """Where the noise hides it: so many digits of the range, but whole numbers are told apart."""
+    return int(10 ** max(0, min(decimals, len(str(ticks)) - SIGNIFICANT)))
 
 
 def endings(ask: Ask, grids: Sequence[Grid]) -> list[Weighed]:

@@ -26,13 +26,14 @@ from mare.codec import (
     TableCodec,
     table_codec,
 )
-from mare.codec.scales import TimeScale, ticks_of_a_day
+from mare.codec.scales import DecimalScale, TimeScale, ticks_of_a_day
 from mare.errors import InternalError
 from mare.planning import Warned
 from mare.planning.sensitivity import RowBound
 from mare.privacy.learner import Learner
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema
+from mare.schema.columns import Ordinal
 from mare.schema.sameness import shared_columns
 from mare.stage_door import Measure, StageDoor
 
@@ -42,11 +43,15 @@ from .bin_placing import (
     calendar_of,
     coarse_grid,
     cuts_of,
+    each_value,
     equal_bins,
+    few_values,
+    in_steps,
     learned_order,
     open_cuts,
     open_grid,
     placed_bins,
+    seen_values,
     spacing_of,
     unit_of,
     vague_ends,
@@ -57,6 +62,7 @@ from .item_scales import ItemColumn, Looks, earlier_looks, learn_item_bins, lear
 from .range_doubts import doubt_of_items, doubts_of_ends, doubts_of_range
 from .tapering import tapered
 from .vocabularies import doubt_of_list, learn_codes, learn_values
+from .weighing import weighed
 
 BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.5, 1.0, 0.3, 4.0, 1.0, 2.0
 """What each answer weighs when the learning share is split. Bounds are read off few cells, bins off many; how far a sequence has
@@ -89,6 +95,8 @@ class Learning:
     learned: dict[str, LearnedDomain] = field(default_factory=dict)
     looks: dict[str, Looks] = field(default_factory=dict)
     """What was asked to find bounds: it counts for bins too."""
+    guessed: set[str] = field(default_factory=set)
+    """Numbers whose range is a guess, as a doubt tells."""
     doubts: list[Warned] = field(default_factory=list)
     """What did not become known, by noisy answers: it is told with the release."""
 
@@ -140,10 +148,12 @@ class Learning:
             if isinstance(placed, OpenBins) and None in (placed.low, placed.high):
                 learner = self.door.numbers(table, name, "values", codec, self._most_rows(table, name), share * BOUNDS)
                 calendar, unit = calendar_of(ordered), unit_of(ordered)
-                (found,) = looked_at(asking(learner), [open_grid(calendar, placed)], [open_cuts(calendar)], MOST_CELLS)
+                (found,) = looked_at(asking(learner), [open_grid(calendar, placed, unit)], [open_cuts(calendar)], MOST_CELLS)
                 self.learned[f"{table}.{name}"] = learned_order(found, calendar, placed, unit)
                 self.looks[f"{table}.{name}"] = ordered.scale.unit, [found.looks]
-                self.doubts += doubts_of_range(f"{table}.{name}", found.clear, vague_ends(found, calendar, placed, unit))
+                doubts = doubts_of_range(f"{table}.{name}", found.clear, vague_ends(found, calendar, placed, unit))
+                self.guessed |= {doubt.where for doubt in doubts}
+                self.doubts += doubts
         for name, scaled in _scaled(codec):
             if any(isinstance(item.placed, OpenBins) and item.placed.low is None for item in scaled.items):
                 bounds = learn_item_bounds(self._items(table, name, codec, scaled), share * ITEM_BOUNDS)
@@ -154,8 +164,11 @@ class Learning:
     def _bins(self, table: str, share: float) -> None:
         codec = self.codec(table)
         for name, ordered in codec.ordered.items():
-            if isinstance(ordered.placed, OpenBins):
-                self._place(table, name, "values", ordered.placed, share * BINS, calendar_of(ordered))
+            placed, known = ordered.placed, self.learned.get(f"{table}.{name}")
+            if isinstance(placed, Bins) and isinstance(known, LearnedOrder) and self._bins_are_open(table, name):
+                placed = OpenBins(placed.low, placed.high, "linear", placed.count)
+            if isinstance(placed, OpenBins):
+                self._place(table, name, "values", placed, share * BINS, calendar_of(ordered))
         for name, first in codec.firsts.items():
             if isinstance(first.placed, OpenBins):
                 self._place(table, name, "first", first.placed, share * BINS, calendar_of(first))
@@ -181,26 +194,51 @@ class Learning:
         # How far a sequence has come is looked at, never drawn.
         drawn = measure != "elapsed"
         rows, ends = self._most_rows(table, column, measure), measure == "values" and self._has_digits(table, column, placed)
-        a_day = ticks_of_a_day(self.codec(table).ordered[column].scale) if measure == "values" else 0
-        looks = share * (1 - (last_digits.SHARE if ends else rhythms.share_of(a_day)))
-        learner = self.door.numbers(table, column, measure, self.codec(table), rows, looks, placed.low or 0)
-        known = earlier_looks(self.looks.get(name), [placed], [self.codec(table).ordered[column].scale.unit])
-        grids, cuts = [coarse_grid(placed, calendar)], [cuts_of(placed, calendar)]
-        (found,) = looked_at(asking(learner), grids, cuts, MOST_CELLS, known)
-        bins = placed_bins(placed, tapered(found, spacing_of(placed)))
-        if ends:
-            learner = self.door.numbers(table, column, "digits", self.codec(table), rows, share * last_digits.SHARE)
+        scale = self.codec(table).ordered[column].scale
+        a_day = ticks_of_a_day(scale) if measure == "values" else 0
+        step = self._step(table, column, placed, share * last_digits.ROUNDNESS) if ends else 1
+        placed = in_steps(placed, step)
+        if name in self.guessed and calendar is None and (placed.low or 0) >= 0:
+            # Drawn from evenly, nine tenths of what may lie anywhere up to a thousand would lie above a hundred.
+            placed = replace(placed, scale="log")
+        looks = share * (1 - (last_digits.SHARE + last_digits.ROUNDNESS if ends else rhythms.share_of(a_day)))
+        learner = self.door.numbers(table, column, measure, self.codec(table), rows, looks, placed.low or 0, step)
+        known = earlier_looks(self.looks.get(name), [placed], [scale.unit * step])
+        if few_values(placed):
+            (look,) = asking(learner)([each_value(placed)], 1.0)
+            bins = seen_values(placed, weighed([*(known[0] if known else []), look]))
+        else:
+            grids, cuts = [coarse_grid(placed, calendar)], [cuts_of(placed, calendar)]
+            (found,) = looked_at(asking(learner), grids, cuts, MOST_CELLS, known)
+            bins = placed_bins(placed, tapered(found, spacing_of(placed)))
+        if ends and self._has_digits(table, column, placed):
+            learner = self.door.numbers(table, column, "digits", self.codec(table), rows, share * last_digits.SHARE, 0, step)
             (found,) = last_digits.endings(asking(learner), [last_digits.FIRST])
             bins = last_digits.with_endings(bins, found)
+        bins = bins.in_ticks(step)
         self.doubts += doubts_of_ends(f"{table}.{column}", self.codec(table).ordered[column], bins) if measure == "values" else ()
         rhythm = rhythms.learned_rhythm(self._asks(table, column, share), a_day) if a_day else None
         self.learned[name] = replace(before, bins=bins if drawn else Bins(bins.edges), rhythm=rhythm)
+
+    def _step(self, table: str, column: str, placed: OpenBins, share: float) -> int:
+        """The step in which a number is counted, in ticks."""
+        learner = self.door.numbers(table, column, "roundness", self.codec(table), self._most_rows(table, column), share)
+        ticks = max(abs(placed.low or 0), abs(placed.high or 0))
+        step = last_digits.step_of(learner.histogram(last_digits.round_grid(ticks)))
+        scale = self.codec(table).ordered[column].scale
+        if step is None and isinstance(scale, DecimalScale) and not scale.fixed:
+            step = last_digits.step_unseen(ticks, scale.decimals)
+        return step or 1
 
     def _asks(self, table: str, column: str, share: float) -> Callable[[rhythms.Clock], Ask]:
         rows = self._most_rows(table, column)
         return lambda clock: asking(
             self.door.numbers(table, column, clock, self.codec(table), rows, share * rhythms.SHARE[clock])
         )
+
+    def _bins_are_open(self, table: str, column: str) -> bool:
+        declared = self.schema.tables[table].columns[column]
+        return isinstance(declared, Ordinal) and declared.bins is None
 
     def _has_digits(self, table: str, column: str, placed: OpenBins) -> bool:
         """Whether it is a number that stands for itself, of a wide range."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mare.codec import LearnedValues
 from mare.domain import Marginal
@@ -51,6 +52,8 @@ class KeyChoice:
     """Whether there may be none."""
     finds_strangers: bool = False
     """Whether keys that the public table lacks may be found too."""
+    spreads: bool = False
+    """Whether the rest is drawn among the keys that were not chosen."""
 
     @property
     def name(self) -> str:
@@ -85,11 +88,25 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
                 most = declared.max_values or (DEFAULT_MAX_VALUES if declared.learn else len(words.vocabulary))
                 if declared.learn or most < len(words.vocabulary):
                     alone = declared.learn and len(words.vocabulary.columns) == 1
-                    choice = KeyChoice(name, reference, len(words.vocabulary), most, not declared.learn, declared.nullable, alone)
-                    wanted.append(choice)
+                    spreads = declared.rest is not None and declared.max_values is None
+                    spreads = spreads and _is_its_own(schema, name, reference, declared)
+                    keys, exactly = len(words.vocabulary), not declared.learn
+                    wanted.append(KeyChoice(name, reference, keys, most, exactly, declared.nullable, alone, spreads))
     return wanted
 
 
+def _is_its_own(schema: Schema, table: str, name: str, reference: PublicReference) -> bool:
+    """Whether any key of the public table may come out: nothing else refers to it, or the schema says which rows are meant. A
+    table of all concepts holds drugs and races alike. A number's scale depends on keys that were counted."""
+    links = [link for described in schema.tables.values() for link in described.references.values()]
+    others = sum(isinstance(link, PublicReference) and link.table == reference.table for link in links)
+    others += sum(link is not None and link.via == reference.table for link in map(schema.parent, schema.tables))
+    scaled = {item for column in schema.tables[table].columns.values() for item in getattr(column, "by", None) or ()}
+    return (others == 1 or reference.where is not None) and not scaled & {name, *schema.tables[table].reference_columns(name)}
+
+
+KNOWN = 2.0
+"""Deviations above which the count of a key that was not chosen tells how frequent it is."""
 UNCLEAR = 20
 """Keys that are kept where none stands clear of the noise."""
 
@@ -103,12 +120,14 @@ class ChosenKeys:
     doubts: tuple[Warned, ...] = ()
     strange: Mapping[str, float] = field(default_factory=dict)
     """References whose public table lacks keys, clear of the noise: the noisy count of their rows."""
+    others: Mapping[str, LearnedValues] = field(default_factory=dict)
+    """References whose rest is drawn among the other keys: how frequent these are, as far as that is known."""
 
 
 def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, RowBound], share: float) -> ChosenKeys:
     """The chosen keys by name. ``share`` of the whole budget is split evenly."""
     keys, weights, doubts = dict[str, tuple[int, ...]](), dict[str, tuple[float, ...]](), list[Warned]()
-    strange: dict[str, float] = {}
+    strange, others = dict[str, float](), dict[str, LearnedValues]()
     for choice in wanted:
         label, rows = f"{choice.name}.keys", bounds[choice.table].rows
         curator = door.public_keys(label, choice.table, choice.reference, choice.keys, rows, share / len(wanted))
@@ -116,24 +135,39 @@ def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, R
         counts, strangers = answer.rows[:-2], float(answer.rows[-2])
         order = np.argsort(-counts, kind="stable")[: choice.most]
         clear = order if choice.exactly else order[counts[order] > clear_of_noise(choice.keys) * answer.rows_deviation]
+        together = max(float(counts.sum()), 0.0) + strangers
+        lacking = strangers > clear_of_noise(1) * answer.rows_deviation and strangers > STRANGE * together
+        # The rest of a table that lacks many keys is mostly what it lacks: it is drawn again among those that were chosen.
+        spreads = choice.spreads and not lacking
         # Something has to be there to refer to: those that were counted most, be it noise. One alone would look like knowledge.
-        found = np.sort(clear if len(clear) or choice.nullable else order[:UNCLEAR])
+        found = np.sort(clear if len(clear) or choice.nullable or spreads else order[:UNCLEAR])
         keys[choice.name] = tuple(int(key) for key in found)
         weights[choice.name] = tuple(float(count) for count in np.maximum(counts[found], 0.0))
         if not len(clear) and choice.reference is not None:
             remedy = (
                 "If the keys that occur may be known, restrict the reference (`where:`), or keep all (no `learn`); or spend more"
             )
-            what = (
-                f"the {len(found)} that were counted most are kept, as noise has it" if len(found) else "nothing is known of it"
-            )
+            kept = f"the {len(found)} that were counted most are kept, as noise has it"
+            what = "any key of the table comes out" if spreads else kept if len(found) else "nothing is known of it"
             doubts.append(Warned(choice.name, f"no key stood clear of the noise, so {what}", remedy))
-        together = max(float(counts.sum()), 0.0) + strangers
-        if strangers > clear_of_noise(1) * answer.rows_deviation and strangers > STRANGE * together:
+        if lacking:
             strange[choice.name] = strangers
             what = f"the public table lacks the keys of about {strangers / together:.0%} of its rows"
             doubts.append(Warned(choice.name, what, "Add them to the public table, if they may be known"))
-    return ChosenKeys(keys, weights, tuple(doubts), strange)
+        elif spreads:
+            others[choice.name] = LearnedValues((), within=(_of_the_others(counts, found, answer.rows_deviation),))
+    return ChosenKeys(keys, weights, tuple(doubts), strange, others)
+
+
+def _of_the_others(counts: NDArray[np.float64], found: NDArray[np.intp], deviation: float) -> tuple[float, ...]:
+    """How frequent the keys are that were not chosen: by their counts, less what the noise may have made of them, and all alike
+    for what is left. Nothing where the noise tells nothing."""
+    left = np.delete(counts, found)
+    known = np.maximum(left - KNOWN * deviation, 0.0)
+    unknown = max(float(left.sum()), 0.0) - float(known.sum())
+    if not len(left) or unknown <= 0:
+        return ()
+    return tuple(float(f"{weight:.3g}") for weight in (known + unknown / len(left)).tolist())
 
 
 def may_be_strange(wanted: Sequence[KeyChoice], pure: bool) -> list[KeyChoice]:

@@ -31,9 +31,11 @@ from .public_keys import ChosenKeys
 
 Node = tuple[str, Part, str]
 
-COUNTED = ((1, 2, 3, 4, 5, 7, 10, 15, 25, 40, 65, 100, 160, 250, 400, 650, 1000), (1, 2, 3, 5, 10))
-"""Numbers of children: where the bins of each level begin, fine to coarse; the first begins at 0, and the cap, where all that was
-cut stands, is one of the fine level."""
+COUNTED = (1, 2, 3, 4, 5, 7, 10, 15, 25, 40, 65, 100, 160, 250, 400, 650, 1000)
+"""Numbers of children: where the bins of the fine level begin; the first begins at 0, and the cap, where all that was cut stands,
+is one."""
+ROUGHLY = (0.5, 1.0, 2.0, 4.0)
+"""Where those of the coarse level begin, in numbers that are usual; besides 0 and 1."""
 
 
 def open_codecs(plan: Plan, tables: tuple[TableNeeds, ...]) -> dict[str, TableCodec]:
@@ -101,6 +103,11 @@ def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, 
             before = last - known.nullable - known.closes - (known.first is not None)
             doubtful[name] += tuple(before - place for place in range(len(known.specials)))
     return {name: codes for name, codes in doubtful.items() if codes}
+
+
+def beginning_columns(group: ColumnGroup, codec: TableCodec) -> frozenset[str]:
+    """Those of a group's columns whose first value in a sequence is in the context: the first row's code says so."""
+    return frozenset(column.name for column in group.columns if column.role == "value" and column.column in codec.firsts)
 
 
 def settled_domains(
@@ -205,33 +212,41 @@ def _beyond(planned: PlannedGroup, name: str, size: int, bound: Domain) -> Excep
     return InternalError(f"{planned.name}: {name} has {size} codes, the plan promised at most {bound.size(name)}")
 
 
-def group_levels(group: ColumnGroup, columns: Domain, history: Domain, coded: Mapping[str, TableCodec]) -> Coarsenings:
+def group_levels(
+    group: ColumnGroup,
+    columns: Domain,
+    history: Domain,
+    coded: Mapping[str, TableCodec],
+    lengths: Mapping[str, float] | None = None,
+) -> Coarsenings:
     """Coarser levels of a group's columns and of its history. A column whose codes are not its codec's own has none.
 
     Numbers and times have their neighbouring bins taken together, codes their kin (`TableCodec.coarsenings`); numbers of children
     are told exactly where they are small, and roughly where they are large; of a row that may not be there, the coarsest level
-    tells only whether it is.
+    tells only whether it is. ``lengths`` are how many rows a parent has on average, by table: noisy.
     """
+    usual = lengths or {}
     coarsenings: dict[str, tuple[Coarsening, ...]] = {}
     for name in columns:
-        coarsenings[name] = _levels(coded[group.table], group.part, name, columns.size(name))
+        coarsenings[name] = _levels(coded[group.table], group.part, name, columns.size(name), usual)
     for label, (column, name) in seen_columns(group, history).items():
         size = history.size(label)
         if column.kind == "free" and name not in coded[column.table].coarsenings():
             continue
-        levels = _levels(coded[column.table], column.part, name, size)
+        levels = _levels(coded[column.table], column.part, name, size, usual)
         # A row that is not there has a code of its own, on every level.
-        absent = not levels and (levels := _levels(coded[column.table], column.part, name, size - 1))
+        absent = not levels and (levels := _levels(coded[column.table], column.part, name, size - 1, usual))
         coarsenings[label] = tuple(_with_absent(level) for level in levels) if absent else levels
         if str(column) in group.lags and size > 2:
             coarsenings[label] += (Coarsening(np.arange(size) == size - 1, 2),)
     return {name: levels for name, levels in coarsenings.items() if levels}
 
 
-def _levels(codec: TableCodec, part: Part, name: str, size: int) -> tuple[Coarsening, ...]:
+def _levels(codec: TableCodec, part: Part, name: str, size: int, lengths: Mapping[str, float]) -> tuple[Coarsening, ...]:
     if part == "context" and name == "count":
-        fine, coarse = COUNTED
-        levels = (_counted((*(start for start in fine if start < size - 1), size - 1), size), _counted(coarse, size))
+        usual = max(1.0, lengths.get(codec.table, 2.5))
+        coarse = sorted({1, *(round(usual * times) for times in ROUGHLY if usual * times > 1)})
+        levels = (_counted((*(s for s in COUNTED if s < size - 1), size - 1), size), _counted(tuple(coarse), size))
         return tuple(level for level in levels if level.size < size)
     return tuple(level for level in codec.coarsenings().get(name, ()) if len(level.codes) == size)
 

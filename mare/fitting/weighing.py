@@ -118,6 +118,11 @@ def pieces(stretch: Stretch) -> list[Stretch]:
     return [piece for half in stretch.halves for piece in pieces(half)]
 
 
+def leaves(stretch: Stretch) -> list[Stretch]:
+    """The cells themselves."""
+    return [stretch] if stretch.halves is None else [cell for half in stretch.halves for cell in leaves(half)]
+
+
 def _on_one_scale(looks: Sequence[FineHistogram]) -> list[FineHistogram]:
     """An entity with many rows is scaled down less where they fall into many cells: then earlier looks count fewer rows."""
     last = looks[-1]

@@ -1,4 +1,5 @@
-"""`Clarity`: how far what a model has measured stands clear of its noise. Read by the card; sampling does not need it.
+"""`Clarity`: how far what a model has measured stands clear of its noise. Read by the card; sampling asks it for the mean gap of
+a sequence, and does without where there is none.
 
 Post-processing of noisy answers. It travels with the model's own arrays, under names that begin with ``clear.``; a model that
 says nothing of it, or a release from before there was any, has none.

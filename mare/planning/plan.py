@@ -144,10 +144,7 @@ class Plan:
 
     def group(self, name: str) -> PlannedGroup:
         """The group of that name: ``admissions.rows``."""
-        for planned in self.groups:
-            if planned.name == name:
-                return planned
-        raise KeyError(name)
+        return {planned.name: planned for planned in self.groups}[name]
 
     def _repr_html_(self) -> str:
         """For notebooks."""
@@ -159,7 +156,23 @@ class Plan:
 
     def to_dict(self) -> dict[str, object]:
         """The plan in lists and mappings, as JSON has them."""
-        return _plan_to_dict(self)
+        return {
+            "plan": _FORMAT,
+            "budget": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
+            # as YAML: JSON would turn the keys of a mapping by value (ranges) into texts
+            "schema": dump_schema(self.schema),
+            "tables": list(self.tables),
+            "groups": [_group_to_dict(group) for group in self.groups],
+            "allocation": self.allocation,
+            "phases": asdict(self.phases),
+            "preview": [asdict(seen) for seen in self.preview],
+            "entities": {"count": self.entities, "guessed": self.entities_guessed},
+            "assumptions": list(self.assumptions),
+            "public": list(self.public),
+            "peeked": list(self.peeked),
+            "warnings": [asdict(warned) for warned in self.warnings],
+            "notes": list(self.notes),
+        }
 
     def to_json(self) -> str:
         """The plan as JSON: the same bytes for the same plan."""
@@ -194,26 +207,6 @@ def phase_shares(entities: float, *, learns: bool) -> Phases:
 
 _FORMAT = 1
 """Version of the document."""
-
-
-def _plan_to_dict(plan: Plan) -> dict[str, object]:
-    return {
-        "plan": _FORMAT,
-        "budget": {"epsilon": plan.budget.epsilon, "delta": plan.budget.delta},
-        # as YAML: JSON would turn the keys of a mapping by value (ranges) into texts
-        "schema": dump_schema(plan.schema),
-        "tables": list(plan.tables),
-        "groups": [_group_to_dict(group) for group in plan.groups],
-        "allocation": plan.allocation,
-        "phases": asdict(plan.phases),
-        "preview": [asdict(seen) for seen in plan.preview],
-        "entities": {"count": plan.entities, "guessed": plan.entities_guessed},
-        "assumptions": list(plan.assumptions),
-        "public": list(plan.public),
-        "peeked": list(plan.peeked),
-        "warnings": [asdict(warned) for warned in plan.warnings],
-        "notes": list(plan.notes),
-    }
 
 
 def _group_to_dict(planned: PlannedGroup) -> dict[str, object]:

@@ -46,11 +46,6 @@ class AssumedRows:
         return self.tables[(schema.parent_name(table) or table) if part == "context" else table]
 
 
-def _mean_children(cap: int) -> float:
-    """Between one child and the cap, on a log scale: caps are set generously."""
-    return sqrt(cap)
-
-
 def _per_entity(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound]) -> dict[str, float]:
     """Assumed mean rows per entity of every table, from the caps alone. ``bounds`` comes parents first."""
     means: dict[str, float] = {}
@@ -58,7 +53,8 @@ def _per_entity(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound])
         above = [means[edge.owner] for edge in dag.owners(table)]
         if dag.node(table).role == "private":
             cap = link_cap(schema, table)
-            means[table] = min(above[0] * _mean_children(cap.rows if cap else 1), bound.rows)
+            # Between one child and the cap, on a log scale: caps are set generously.
+            means[table] = min(above[0] * sqrt(cap.rows if cap else 1), bound.rows)
         else:
             means[table] = sum(above) if above else 1.0
     return means

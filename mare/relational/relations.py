@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,15 +45,25 @@ class Words:
     """Whether the rest is drawn again among the chosen keys when rows are written; else it is NULL."""
     weights: tuple[float, ...] = ()
     """How frequent the chosen keys are, where that was counted."""
+    others: tuple[float, ...] | None = None
+    """How frequent the keys are that were not chosen, as far as that is known, where the rest is drawn among them."""
 
     @property
     def size(self) -> int:
+        """Of what models see. Codes from here on are those of the other keys: rows are written with them."""
         return len(self.chosen) + 1 + self.nullable
 
     @property
     def rest(self) -> Redrawn | None:
         """What is drawn again when rows are written."""
+        if self.redraws and self.others is not None and len(self._others):
+            return Redrawn(len(self.chosen), self.others, range(self.size, self.size + len(self._others)))
         return Redrawn(len(self.chosen), self.weights) if self.redraws and self.chosen else None
+
+    @cached_property
+    def _others(self) -> Index:
+        """The keys of the table that were not chosen."""
+        return np.setdiff1d(np.arange(len(self.vocabulary), dtype=np.int64), self.chosen)
 
     def encode(self, keys: Index) -> CodeArray:
         """Codes of public keys, as `find_keys` found them. NULL in a reference that has none is the rest too."""
@@ -63,8 +74,9 @@ class Words:
 
     def decode(self, codes: NDArray[np.integer]) -> Index:
         """Places of the keys' rows in the public table; `NOWHERE` for NULL, and for a rest that there is no key to draw from."""
-        places = np.append(self.vocabulary.places[list(self.chosen)], NOWHERE)
-        return places[np.minimum(codes.astype(np.int64), len(self.chosen))].astype(np.int64)
+        chosen, others = (self.vocabulary.places[keys] for keys in (list(self.chosen), self._others))
+        places = np.concatenate([chosen, np.full(self.size - len(chosen), NOWHERE), others])
+        return places[codes.astype(np.int64)].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -179,9 +191,11 @@ def _words(
         # An excerpt may lack a whole domain: then it restricts nothing, and which keys occur is learned all the same.
         vocabulary = table.vocabulary(reference.column)
     keys = tuple(range(len(vocabulary))) if chosen is None else tuple(chosen)
+    others = None
     if isinstance(strangers, LearnedValues):
-        vocabulary = vocabulary.with_strangers(strangers.values, table.rows.num_rows)
-    return Words(vocabulary, keys, reference.nullable, reference.rest is not None, tuple(counts))
+        vocabulary = vocabulary.with_strangers(strangers.values, table.rows.num_rows) if strangers.values else vocabulary
+        others = strangers.within[0] if strangers.within else None
+    return Words(vocabulary, keys, reference.nullable, reference.rest is not None, tuple(counts), others)
 
 
 NONE, NEW, SAME = 0, 1, 2

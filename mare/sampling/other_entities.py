@@ -129,7 +129,7 @@ def _stays(writer: Writer, table: str, seen: frozenset[str]) -> bool:
         if not isinstance(filling, Linked) or filling.nullable or filling.way == "pool":
             continue
         words = writer.related[table].reference(filling.reference) if table in writer.related else None
-        if filling.way == "public" and isinstance(words, Words) and words.chosen:
+        if filling.way == "public" and isinstance(words, Words) and (words.chosen or words.rest):
             continue
         if filling.way == "owned" and _stays(writer, filling.table, seen | {table}):
             continue

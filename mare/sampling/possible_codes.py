@@ -196,6 +196,7 @@ def keep_apart(
         for name, rest in listed.items():
             codes[name][rows] = rest.pick(draws.at(f"{name} {attempt}", rows).random())
         rows = alike()
+    choices = {name: choice for name, choice in choices.items() if choice.size}
     if len(rows) and choices:
         values = {name: codes[name].astype(np.int64) for name in names}
         zeros = np.zeros(len(parent), dtype=np.int64)

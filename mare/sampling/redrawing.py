@@ -3,7 +3,8 @@
 Models look at the code that they have drawn, here and in the tables below: what goes along with the rest stays as it was learned.
 What is written is another matter. The model is asked a few times more for the same row, with the same history, and the listed
 value is taken that came with most of what the row holds already; where there was none, or the value came from a context, the
-noisy counts of the list decide. Numbers whose scale depends on the column are written on the scale of the value that is written.
+noisy counts of the list decide. Keys of a public table that no other column refers to are drawn among those that were not chosen:
+everybody knows them. Numbers whose scale depends on the column are written on the scale of the value that is written.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def redraw_rest(run: Run, table: str, groups: Sequence[SettledGroup]) -> None:
     drawn = {**placed.free, **placed.codes["head"], **placed.codes["rows"]}
     rests = {name: rest for name, rest in _rests(run, table).items() if name in drawn}
     if rests:
-        run.tables[table] = replace(placed, written={name: drawn[name].copy() for name in rests})
+        wide = {name: drawn[name].astype(np.uint32) if rest.others else drawn[name].copy() for name, rest in rests.items()}
+        run.tables[table] = replace(placed, written=wide)
         _redraw(run, table, groups, rests, np.arange(placed.rows, dtype=np.int64), "")
 
 
@@ -49,7 +51,8 @@ def redraw_rows(run: Run, table: str, groups: Sequence[SettledGroup], rows: Inde
 def _redraw(run: Run, table: str, groups: Sequence[SettledGroup], rests: Mapping[str, Redrawn], rows: Index, label: str) -> None:
     written = run.tables[table].written
     for settled in groups:
-        own = {name: rest for name, rest in rests.items() if name in settled.columns}
+        # No model knows of codes that are not listed.
+        own = {name: rest for name, rest in rests.items() if name in settled.columns and rest.others is None}
         _ask_again(run, settled, own, written, rows, label)
     shared = {held.column: held for held in run.made.codecs[table].shared}
     for name, rest in rests.items():

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mare.codec import Above
+from mare.codec import Above, RelativeCodec
 from mare.codec.elapsed import Advance, elapsed_name, pace_name
 from mare.domain import CodeArray, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
@@ -24,6 +24,7 @@ from mare.schema.condition_grammar import comparisons_in
 
 from .ending import EndOfSequences
 from .fitted_tables import Chunk, Decoder, FittedTables, decoding_draws
+from .pacing import Pacing, usual_gap
 from .possible_codes import REDRAWS, choice_of, keep_apart
 from .redrawing import redraw_rest, redraw_rows
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
@@ -39,6 +40,8 @@ class GrowingHistory:
     advances: Sequence[Advance]
     free: dict[str, CodeArray]
     """What the models look at: written when rows begin."""
+    pacings: Mapping[str, Pacing]
+    """By column, of the sequences that the calendar ends."""
     linked: Callable[[Index], Above]
     """Where the intervals are that rows refer to, once their references are drawn."""
 
@@ -96,6 +99,13 @@ def fill_rows(run: Run, table: str) -> None:
             free[known][index] = run.pace(table, name, ranked[name], index)
         for settled in groups:
             run.draw(settled, codes[settled.group.part], index, str(step))
+            for name in settled.columns:
+                if name in growing.pacings and settled.group.part == "rows":
+
+                    def again(rows: Index, label: str, settled: SettledGroup = settled) -> None:
+                        run.draw(settled, codes["rows"], rows, label)
+
+                    growing.pacings[name].mend(index, codes["rows"][name], again, f"{step} paced")
             if settled.group.part == "head":
                 run.resolve(table, codes["head"], targets, index)
                 if last is not None and same_item is not None:
@@ -225,15 +235,22 @@ def _growing_history(made: FittedTables, chunk: Chunk, table: str) -> GrowingHis
     """For the rows of a table that are about to be drawn; its context and all tables above are there."""
     codec, rows = made.codecs[table], chunk.placed.tables[table].rows
     decoder = Decoder(made.codecs, made.related, made.ordered_by, made.given)
-    advances, free = list[Advance](), dict[str, CodeArray]()
+    advances, free, pacings = list[Advance](), dict[str, CodeArray](), dict[str, Pacing]()
+    drawn_with = next((made.models[g.name] for g in made.plan.groups if (g.group.table, g.group.part) == (table, "rows")), None)
     for column, first in codec.firsts.items():
         bins = {elapsed_name(column): first.elapsed, **({} if first.pacing is None else {pace_name(column): first.pacing})}
-        if any(is_looked_at(made, table, name) for name in bins):
+        sequence, usual = codec.columns[column], None
+        if first.pacing is not None and drawn_with is not None and isinstance(sequence, RelativeCodec):
+            usual = usual_gap(drawn_with, column, sequence)
+        if usual is not None or any(is_looked_at(made, table, name) for name in bins):
             firsts = chunk.placed.tables[table].codes["context"][f"first({column})"]
             above, draws = decoder.above(chunk, codec), decoding_draws(chunk, table)
             advances.append(Advance(codec, column, firsts, siblings_in(chunk.placed, table), above, draws))
             free |= {name: np.zeros(rows, dtype=smallest_dtype(placed.count)) for name, placed in bins.items()}
-    return GrowingHistory(advances, free, lambda rows: decoder.linked(chunk, codec, rows))
+            if usual is not None:
+                paced = RowDraws(chunk.keys[table], purpose_of(f"pace {table}.{column}"))
+                pacings[column] = Pacing(advances[-1], usual, paced)
+    return GrowingHistory(advances, free, pacings, lambda rows: decoder.linked(chunk, codec, rows))
 
 
 def is_looked_at(made: FittedTables, table: str, name: str) -> bool:

@@ -10,7 +10,7 @@ value       = number | 'text' | true | false
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
@@ -117,16 +117,13 @@ class _Parser:
     def condition(self, depth: int) -> Condition:
         if depth > DEEPEST:
             self.refuse(f"no more than {DEEPEST} parentheses within each other")
-        parts = [self._all(depth)]
-        while self.take("keyword", "or"):
-            parts.append(self._all(depth))
-        return parts[0] if len(parts) == 1 else Joined("or", tuple(parts))
+        return self._joined("or", lambda: self._joined("and", lambda: self._part(depth)))
 
-    def _all(self, depth: int) -> Condition:
-        parts = [self._part(depth)]
-        while self.take("keyword", "and"):
-            parts.append(self._part(depth))
-        return parts[0] if len(parts) == 1 else Joined("and", tuple(parts))
+    def _joined(self, how: Literal["and", "or"], part: Callable[[], Condition]) -> Condition:
+        parts = [part()]
+        while self.take("keyword", how):
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else Joined(how, tuple(parts))
 
     def _part(self, depth: int) -> Condition:
         if depth > DEEPEST:

@@ -20,24 +20,9 @@ CHOICE = "_if"
 """What `if` is called while it is parsed: Python has the word for itself. Its first argument is the number of a condition."""
 
 _NODES = (
-    ast.Expression,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Call,
-    ast.Constant,
-    ast.Name,
-    ast.Attribute,
-    ast.Load,
-    ast.Add,
-    ast.Sub,
-    ast.Mult,
-    ast.Div,
-    ast.FloorDiv,
-    ast.Mod,
-    ast.Pow,
-    ast.USub,
-    ast.UAdd,
-)
+    ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Constant, ast.Name, ast.Attribute, ast.Load, ast.Add, ast.Sub,
+    ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.USub, ast.UAdd,
+)  # fmt: skip
 _IF = re.compile(r"(?<![\w.])if\s*\(")
 
 

@@ -5,13 +5,14 @@ The checks ask it. It never raises: what is missing or circular is theirs to rep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from .caps import link_cap
-from .columns import Column
+from .columns import Column, Listed
+from .faults import Path
 from .links import Parent, Reference
 from .schema import Schema, Table
 
@@ -56,6 +57,13 @@ class Layout:
     def described(self) -> list[tuple[str, Table]]:
         """The tables whose rows mare makes up: all but the ignored and the public ones."""
         return [(name, table) for name, table in self.schema.tables.items() if self.roles[name] not in ("ignored", "public")]
+
+    @property
+    def described_columns(self) -> Iterator[tuple[str, str, Column, Path]]:
+        """Their columns: table, column, what is said of it, and where."""
+        for name, table in self.described:
+            for column, described in table.columns.items():
+                yield name, column, described, ("tables", name, "columns", column)
 
     def link(self, table: str) -> Parent | None:
         """The link to the parent; the table of an entity by column has one even where nothing is written."""
@@ -128,6 +136,13 @@ class Layout:
         """The reference that this column is part of."""
         here = self.schema.tables[table]
         return next((here.references[r] for r in here.references if column in here.reference_columns(r)), None)
+
+    def tells_items_apart(self, table: str, column: str, *kinds: str) -> bool:
+        """Whether a column says what a row is about: one of a list, the key of an association, a reference of these kinds."""
+        described, reference = self.columns(table)[column], self.reference_of(table, column)
+        if described is not None and (isinstance(described, Listed) or not described.settled):
+            return True
+        return column in self.via_columns(table) or (reference is not None and reference.kind in kinds)
 
     def is_unique(self, table: str, columns: Sequence[str]) -> bool:
         """Whether the schema says that these columns name at most one row: they hold its key, or one of its `unique` sets."""

@@ -116,8 +116,9 @@ class PublicReference(AnyReference):
     max_values: int | None = Field(None, ge=1)
     """At most this many different keys."""
     rest: Literal["redraw"] | None = "redraw"
-    """What becomes of keys that the table does not have, or that were not kept. `redraw`: one of the kept keys, in proportion;
-    `null`: NULL."""
+    """What becomes of keys that the table does not have, or that were not kept. `redraw`: with `learn` and without
+    `max_values` another key that was not kept, if only this column refers to the table or `where` says which rows are meant; else
+    one of the kept keys, in proportion. `null`: NULL."""
     where: dict[str, OneOrMore] | None = None
     """Only rows of the public table that have these values: `{domain_id: Visit}`, or one of several: `{domain_id: [Visit,
     Type]}`."""

@@ -19,9 +19,9 @@ from .salvage import salvage
 from .schema import Schema
 from .structure import build_schema
 from .yaml_nodes import read_nodes
-from .yaml_writing import dump_schema, rewrite_schema
+from .yaml_writing import dump_schema
 
-__all__ = ["Examination", "SchemaDocument", "dump_schema", "examine", "load_document", "load_schema", "rewrite_schema"]
+__all__ = ["Examination", "SchemaDocument", "dump_schema", "examine", "load_document", "load_schema"]
 
 _TEXT = "the schema text"
 

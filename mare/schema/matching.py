@@ -12,7 +12,7 @@ from .faults import Fault, Path
 from .layout import Layout
 from .reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection
 from .schema import Schema, Table
-from .wording import CUT_DOWN, closest, listed
+from .wording import CUT_DOWN, did_you_mean, listed
 
 _NO_RIGHT = "no right to read"
 """How every source begins to say that it was refused."""
@@ -61,7 +61,7 @@ def _missing_table(name: str, reflection: Reflection) -> Fault:
         remedy = "Write the name exactly as the source has it"
     else:
         what = f"{reflection.label} has no table {name}"
-        remedy = f"{_meant(name, held)}The source holds: {listed(sorted(held), _SHOWN)}. "
+        remedy = f"{did_you_mean(name, held)}The source holds: {listed(sorted(held), _SHOWN)}. "
         remedy += f"Mend the name, or write ignore: true; {CUT_DOWN}"
     return Fault(("tables", name), what, remedy)
 
@@ -87,7 +87,8 @@ def _columns(schema: Schema, name: str, table: Table, stored: ReflectedTable, re
             missing.add(column)
             yield _missing_column(path, column, stored, reflection)
     if open_columns := unmentioned_columns(schema, name, stored):
-        what = f"{stored.name} has {_columns_word(open_columns)} the schema does not mention: {listed(open_columns, _SHOWN)}"
+        count = "a column that" if len(open_columns) == 1 else f"{len(open_columns)} columns that"
+        what = f"{stored.name} has {count} the schema does not mention: {listed(open_columns, _SHOWN)}"
         yield Fault(("tables", name, "columns"), what, "Describe them under columns, or list them in ignore_columns", "unsettled")
 
 
@@ -99,10 +100,6 @@ def unmentioned_columns(schema: Schema, name: str, stored: ReflectedTable) -> li
     named = [*table.ignore_columns, *(column for _, column in _mentioned(schema, name, table))]
     met = {held.name for column in named if (held := stored.column(column)) is not None}
     return [column.name for column in stored.columns if column.name not in met and not column.generated]
-
-
-def _columns_word(columns: Sequence[str]) -> str:
-    return "a column that" if len(columns) == 1 else f"{len(columns)} columns that"
 
 
 def _mentioned(schema: Schema, name: str, table: Table) -> Iterator[tuple[Path, str]]:
@@ -153,7 +150,7 @@ def _missing_column(path: Path, column: str, stored: ReflectedTable, reflection:
         return Fault(
             path, f"{column} could be any of {', '.join(twins)} of {stored.name}", "Write the name exactly as the source has it"
         )
-    remedy = f"{_meant(column, held)}It has: {listed(held, _SHOWN)}. Mend the name, or remove it; {CUT_DOWN}"
+    remedy = f"{did_you_mean(column, held)}It has: {listed(held, _SHOWN)}. Mend the name, or remove it; {CUT_DOWN}"
     return Fault(path, f"{stored.name} has no column {column} in the source", remedy)
 
 
@@ -251,7 +248,7 @@ def _public(layout: Layout, name: str, link: ReflectedForeignKey, target: str) -
         what = f"{name} is public, so it would be copied verbatim, but refers to people: {columns} is a foreign key to {target}"
         remedy = f"Remove `public` and write `parent: {{table: {target}, column: {columns}}}`, or write `ignore: true`"
         yield Fault(("tables", name, "public"), what, remedy)
-    elif role == "pool" and not _all_ignored(layout, name, link.columns):
+    elif role == "pool" and not _folded(link.columns) <= _folded(layout.schema.tables[name].ignore_columns):
         what = f"{name} is public, so it would be copied verbatim, but {columns} refers to {target}, whose rows are made anew"
         yield Fault(("tables", name, "public"), what, f"List {columns} in ignore_columns, or mark {target} public too")
 
@@ -261,10 +258,7 @@ def _modelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str)
     role, table = layout.roles[target], layout.schema.tables[name]
     if role not in (*_PEOPLE, "pool"):
         return
-    folded = _folded(link.columns)
-    linked = _folded([*layout.foreign_key(name), *layout.via_columns(name)])
-    for reference in table.references:
-        linked |= _folded(table.reference_columns(reference))
+    folded, linked = _folded(link.columns), frozenset[str]().union(*_linked(layout, name))
     for column, described in table.columns.items():
         if column.casefold() in folded - linked and _is_modelled(described):
             what = f"{column} is a foreign key to {target}, but is modelled as a {described.type}: keys of rows are never learned"
@@ -276,8 +270,7 @@ def _modelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str)
 def _unmodelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str) -> Iterator[Fault]:
     """A foreign key to rows of nobody that comes out as ordinary columns: nothing keeps it."""
     table, folded = layout.schema.tables[name], _folded(link.columns)
-    linked = [_folded(layout.foreign_key(name)), _folded(layout.via_columns(name))]
-    linked += [_folded(table.reference_columns(reference)) for reference in table.references]
+    linked = _linked(layout, name)
     ignored = _folded(table.ignore_columns)
     if layout.roles[target] in (*_PEOPLE, "pool", "ignored") or folded in linked or folded & ignored:
         return
@@ -292,6 +285,13 @@ def _unmodelled(layout: Layout, name: str, link: ReflectedForeignKey, target: st
     yield Fault(("tables", name), what, remedy, "info")
 
 
+def _linked(layout: Layout, name: str) -> list[frozenset[str]]:
+    """The columns of each link that the schema describes."""
+    table = layout.schema.tables[name]
+    links = (layout.foreign_key(name), layout.via_columns(name), *map(table.reference_columns, table.references))
+    return [_folded(columns) for columns in links]
+
+
 def _is_modelled(described: Column) -> bool:
     return described.determined is None and described.modelled and described.settled
 
@@ -302,10 +302,6 @@ def _kinds(layout: Layout, name: str, target: str) -> str:
     if target in layout.ancestors(name):
         return "with kind ancestor if it names the row above, same_entity or other_entity if it may name another"
     return "with kind other_entity if it may belong to somebody else, same_entity if it never does"
-
-
-def _all_ignored(layout: Layout, name: str, columns: Sequence[str]) -> bool:
-    return _folded(columns) <= _folded(layout.schema.tables[name].ignore_columns)
 
 
 def _parent_declared(layout: Layout, name: str, stored: ReflectedTable, reflection: Reflection) -> Iterator[Fault]:
@@ -352,8 +348,3 @@ def _joined(layout: Layout, name: str, stored: ReflectedTable, reflection: Refle
 
 def _folded(names: Sequence[str]) -> frozenset[str]:
     return frozenset(name.casefold() for name in names)
-
-
-def _meant(word: str, allowed: Sequence[str]) -> str:
-    guess = closest(word, allowed)
-    return f"Did you mean {guess}? " if guess else ""

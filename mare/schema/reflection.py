@@ -6,10 +6,10 @@ dictionaries are data and have no place here, nor has where a counter has got to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, TypeVar
 
 from .strict import Value
 
@@ -167,9 +167,16 @@ class ReflectedTable:
 
     def column(self, name: str) -> ReflectedColumn | None:
         """By name; case does not matter where it is unambiguous."""
-        exact = [c for c in self.columns if c.name == name]
-        folded = exact or [c for c in self.columns if c.name.casefold() == name.casefold()]
-        return folded[0] if len(folded) == 1 else None
+        return _named(name, self.columns)
+
+
+Named = TypeVar("Named", ReflectedColumn, ReflectedTable)
+
+
+def _named(name: str, things: Sequence[Named]) -> Named | None:
+    exact = [thing for thing in things if thing.name == name]
+    folded = exact or [thing for thing in things if thing.name.casefold() == name.casefold()]
+    return folded[0] if len(folded) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -208,9 +215,7 @@ class Reflection:
 
     def table(self, name: str) -> ReflectedTable | None:
         """By name; case does not matter where it is unambiguous."""
-        exact = [t for t in self.tables if t.name == name]
-        folded = exact or [t for t in self.tables if t.name.casefold() == name.casefold()]
-        return folded[0] if len(folded) == 1 else None
+        return _named(name, self.tables)
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,8 @@ class Relative(Strict):
     With `after` and `within` (or `learn`), the value is the distance from `after`; without, a fraction of the time between."""
     during: tuple[str, str] | None = None
     """Shorthand for `after` and `before`: stays within the interval between these two anchors."""
+    around: str | None = None
+    """Before or after this anchor, or equal to it, at most `within` away: times of one row that come in no known order."""
     within: Span | int | float | None = None
     """Furthest distance from the anchor: a span (`20y`) for dates and times, a number for numbers."""
     first: FirstValue | None = None
@@ -86,7 +88,7 @@ class Relative(Strict):
     @property
     def anchors(self) -> dict[str, Anchor]:
         """Field name → parsed anchor, for every anchor that is written."""
-        written: dict[str, str | None] = {"after": self.after, "before": self.before}
+        written: dict[str, str | None] = {"after": self.after, "before": self.before, "around": self.around}
         if self.during is not None:
             written |= {"during.0": self.during[0], "during.1": self.during[1]}
         if self.first is not None:

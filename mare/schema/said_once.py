@@ -104,7 +104,7 @@ def _bounded(column: dict[object, object], ends: Mapping[str, date]) -> dict[obj
         return _begun(column, start)
     if column.get("type") not in ("date", "datetime"):
         return column
-    anchored = start is not None or column.get("before") is not None
+    anchored = any(anchor is not None for anchor in (start, column.get("before"), column.get("around")))
     if column.get("learn") and not anchored:
         return column  # its own bounds are asked for: a date of birth is no event
     bounds = dict[object, object]()
@@ -169,15 +169,11 @@ def _word(column: Fields, reading: Fields) -> dict[str, object]:
     return {"nulls": _nulls(column, reading), "map": mapping, "trim": reading.get("trim"), "case": case}
 
 
-def _length(column: Fields, reading: Fields) -> dict[str, object]:
-    return {"nulls": _nulls(column, reading)}
-
-
 _FILLS: dict[str, Callable[[Fields, Fields], dict[str, object]]] = {
     **dict.fromkeys(("integer", "number"), _number),
     **dict.fromkeys(("date", "datetime", "time"), _time),
     **dict.fromkeys(("category", "code", "boolean"), _word),
-    "duration": _length,
+    "duration": lambda column, reading: {"nulls": _nulls(column, reading)},
 }
 
 

@@ -48,7 +48,7 @@ class Pool(Strict):
     """How many, at most: a sample that refers to fewer has fewer."""
 
 
-_ANCHORED = ("after", "before", "during", "determined", "copy_of", "part", "of", "elapsed", "since", "until")
+_ANCHORED = ("after", "before", "during", "around", "determined", "copy_of", "part", "of", "elapsed", "since", "until")
 """Fields of a column that hold an anchor, or hold what does."""
 
 

@@ -23,17 +23,17 @@ def written_fields(noun: type[BaseModel]) -> dict[str, FieldInfo]:
     return {field.alias or name: field for name, field in noun.model_fields.items()}
 
 
-def _as_tuple(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
+Value = bool | int | float | str
+"""A value as YAML can write it."""
 
 
-def _as_written(names: Sequence[str]) -> str | list[str]:
-    return names[0] if len(names) == 1 else list(names)
+def _as_written(values: Sequence[Value]) -> Value | list[Value]:
+    return values[0] if len(values) == 1 else list(values)
 
 
 Names = Annotated[
     tuple[str, ...],
-    BeforeValidator(_as_tuple),
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
     PlainSerializer(_as_written, return_type=str | list[str]),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
@@ -41,22 +41,10 @@ Names = Annotated[
 
 _TYPES = ["boolean", "integer", "number", "string"]
 
-Value = bool | int | float | str
-"""A value as YAML can write it."""
-
-
-def _several(value: object) -> object:
-    return (value,) if isinstance(value, bool | int | float | str) else value
-
-
-def _plainly(values: Sequence[Value]) -> Value | list[Value]:
-    return values[0] if len(values) == 1 else list(values)
-
-
 OneOrMore = Annotated[
     tuple[Value, ...],
-    BeforeValidator(_several),
-    PlainSerializer(_plainly, return_type=Value | list[Value]),
+    BeforeValidator(lambda value: (value,) if isinstance(value, Value) else value),
+    PlainSerializer(_as_written, return_type=Value | list[Value]),
     WithJsonSchema({"anyOf": [{"type": _TYPES}, {"type": "array", "items": {"type": _TYPES}}]}),
 ]
 """One value or a list of them; a single one is written without brackets."""

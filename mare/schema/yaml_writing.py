@@ -11,15 +11,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from hashlib import sha256
-from pathlib import Path
 from typing import TypeGuard
 
 from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
-from mare.errors import InternalError, SchemaError
+from mare.errors import InternalError
 
 from .schema import Schema
-from .structure import build_schema
 from .yaml_nodes import Plain, read_nodes
 
 WIDTH = 120
@@ -166,29 +164,8 @@ def _number(value: float) -> str:
     return f"{digits}.0e{power}" if exponent and "." not in digits else f"{digits}{exponent}{power}"
 
 
-def rewrite_schema(source: str | Path, schema: Schema) -> str:
-    """The text of `source` with its values changed to those of `schema`."""
-    from .loading import read_source
-
-    _, text = read_source(source)
-    document = read_nodes(text)
-    before, faults = build_schema(document.data)
-    if before is None or document.faults or faults or not isinstance(document.root, MappingNode):
-        raise SchemaError(f"{source} cannot be rewritten: it does not load. Mend it first: `mare check` lists its faults.")
-    if before == schema:
-        return text
-    edits = _Edits(text)
-    edits.mapping(document.root, plain_schema(before), plain_schema(schema), 0)
-    rewritten = edits.applied()
-    again = read_nodes(rewritten)
-    if not again.faults and build_schema(again.data)[0] == schema:
-        return rewritten
-    # Aliases and merge keys share one piece of text between several places, which cannot be changed for one of them.
-    return _leading_comment(text) + dump_schema(schema)
-
-
 def rewrite_plain(text: str, after: Plain) -> str:
-    """The same for what a YAML reader gives of a text, where some of it was changed: what goes without saying stays unsaid."""
+    """The text with the values changed to these, which a YAML reader would give of it: what goes without saying stays unsaid."""
     document = read_nodes(text)
     if document.faults or not isinstance(document.root, MappingNode) or not _named(document.data) or not _named(after):
         raise InternalError("a text was to be rewritten that is no schema")
@@ -197,6 +174,7 @@ def rewrite_plain(text: str, after: Plain) -> str:
     rewritten = edits.applied()
     if read_nodes(rewritten).data == after:
         return rewritten
+    # Aliases and merge keys share one piece of text between several places, which cannot be changed for one of them.
     return _leading_comment(text) + _page(after)
 
 

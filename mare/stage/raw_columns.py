@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mare.codec import ScaledCodec, TableCodec
 from mare.codec.category import coded_by_value
 from mare.codec.rhythm import days_of, hours_of
+from mare.codec.roundness import roundness
 from mare.codec.scales import ticks_of_a_day
 from mare.codec.slots import FIRST_ROW, ORDINARY
 from mare.domain import Domain, smallest_dtype
@@ -28,9 +29,10 @@ from .staged import Staged
 from .staged_tables import StagedTable
 from .view import StagedView
 
-Measure = Literal["values", "first", "elapsed", "digits", "hours", "days"]
-"""Of an ordered column: its own numbers, those that its sequences begin with, how far they have come when a row begins, the last
-two digits of its numbers, the last one first, or the hours of the day and the days of the week of its moments."""
+Measure = Literal["values", "first", "elapsed", "roundness", "digits", "hours", "days"]
+"""Of an ordered column: its own numbers, those that its sequences begin with, how far they have come when a row begins, how
+round its numbers are, their last two digits, the last one first, or the hours of the day and the days of the week of its
+moments."""
 
 CODE = "code"
 """The one column of a view of listed values."""
@@ -172,9 +174,11 @@ def _inner(edges: Sequence[float]) -> NDArray[np.int64]:
     return np.ceil(np.asarray(edges[1:-1], dtype=np.float64)).astype(np.int64)
 
 
-def measured_column(staged: Staged, table: str, name: str, measure: Measure, codec: TableCodec, most_rows: int) -> MeasuredColumn:
+def measured_column(
+    staged: Staged, table: str, name: str, measure: Measure, codec: TableCodec, most_rows: int, step: int = 1
+) -> MeasuredColumn:
     """One number for each row that has one (of ``first``: for each parent row), with the items of a number whose scale depends on
-    another column. The table has been read."""
+    another column. The table has been read. ``step``: values and digits are counted in steps of so many ticks."""
     if measure == "elapsed":
         return _elapsed(staged, table, name, most_rows)
     if measure == "first":
@@ -183,8 +187,9 @@ def measured_column(staged: Staged, table: str, name: str, measure: Measure, cod
         return _clock(staged, table, name, measure, codec, most_rows)
     column = _values(staged, table, name, codec, most_rows)
     if measure == "values":
-        return column
-    return replace(column, name=f"{table}.digits({name})", ticks=last_digits(column.ticks))
+        return replace(column, ticks=column.ticks // step)
+    ticks = roundness(column.ticks) if measure == "roundness" else last_digits(column.ticks // step)
+    return replace(column, name=f"{table}.{measure}({name})", ticks=ticks)
 
 
 def last_digits(ticks: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from .card import COARSE, MEANING, TRUST, VERDICTS, Card, ColumnCard
 from .shell import table, whole_page
-from .words import clear_words, noise_words, unjudged
+from .words import clear_words, rows_of_asked, rows_of_tables, unjudged
 
 _CLASSES = {"trust": "trust", "coarse": "coarse", "do not use": "no"}
 _MOST = 200
@@ -87,12 +87,8 @@ def _column(column: ColumnCard) -> str:
 
 
 def _rows(card: Card) -> str:
-    lines = [
-        (t.table, f"{t.rows:,.0f}", t.per or "", t.verdict or "", "" if t.at_most is None else f"{t.at_most:.2f}")
-        for t in card.tables
-    ]
     head = ("table", "rows, noisily", "under each row of", "how many", "error, at most")
-    return f"<section>\n<h2>Rows</h2>\n{table(head, lines, (1, 4))}\n</section>"
+    return f"<section>\n<h2>Rows</h2>\n{table(head, rows_of_tables(card), (1, 4))}\n</section>"
 
 
 def _crosstabs(card: Card) -> str:
@@ -111,11 +107,9 @@ what fewer columns say is kept.{left}</p>
 
 
 def _asked(card: Card) -> str:
-    lines = [
-        (a.part, f"{a.choices:,}", f"{a.answers:,}", f"{a.numbers:,}", noise_words(a.noise), f"{a.share:.1%}") for a in card.asked
-    ]
     head = ("what was asked", "choices", "answers", "numbers", "noise on each", "of the budget")
-    return f"<section>\n<h2>What was asked, with how much noise</h2>\n{table(head, lines, (1, 2, 3, 4, 5))}\n</section>"
+    body = table(head, rows_of_asked(card), (1, 2, 3, 4, 5))
+    return f"<section>\n<h2>What was asked, with how much noise</h2>\n{body}\n</section>"
 
 
 def _known(card: Card) -> str:

@@ -62,12 +62,15 @@ def _columns(card: Card, width: int) -> list[str]:
 
 
 def _tables(card: Card, width: int) -> list[str]:
-    rows = [
+    head = ("table", "rows, noisily", "under each row of", "how many", "at most")
+    return ["Tables:", *table(head, rows_of_tables(card), width, long=2, right=frozenset((1, 4)))] if card.tables else []
+
+
+def rows_of_tables(card: Card) -> list[tuple[str, ...]]:
+    return [
         (t.table, f"{t.rows:,.0f}", t.per or "", t.verdict or "", "" if t.at_most is None else f"{t.at_most:.2f}")
         for t in card.tables
     ]
-    head = ("table", "rows, noisily", "under each row of", "how many", "at most")
-    return ["Tables:", *table(head, rows, width, long=2, right=frozenset((1, 4)))] if rows else []
 
 
 def _crosstabs(card: Card, width: int) -> list[str]:
@@ -81,11 +84,15 @@ def _crosstabs(card: Card, width: int) -> list[str]:
 
 
 def _asked(card: Card, width: int) -> list[str]:
-    rows = [
-        (a.part, f"{a.choices:,}", f"{a.answers:,}", f"{a.numbers:,}", noise_words(a.noise), f"{a.share:.1%}") for a in card.asked
+    head, right = ("what was asked", "choices", "answers", "numbers", "noise", "share"), frozenset((1, 2, 3, 4, 5))
+    return ["What was asked, and with how much noise:", *table(head, rows_of_asked(card), width, long=0, right=right)]
+
+
+def rows_of_asked(card: Card) -> list[tuple[str, ...]]:
+    return [
+        (a.part, f"{a.choices:,}", f"{a.answers:,}", f"{a.numbers:,}", _noise_words(a.noise), f"{a.share:.1%}")
+        for a in card.asked
     ]
-    head = ("what was asked", "choices", "answers", "numbers", "noise", "share")
-    return ["What was asked, and with how much noise:", *table(head, rows, width, long=0, right=frozenset((1, 2, 3, 4, 5)))]
 
 
 def unjudged(card: Card) -> dict[str, list[str]]:
@@ -101,7 +108,7 @@ def clear_words(column: ColumnCard) -> str:
     return f"{column.clear} of {column.cells}" if column.cells else ""
 
 
-def noise_words(noise: tuple[float, float] | None) -> str:
+def _noise_words(noise: tuple[float, float] | None) -> str:
     if noise is None:
         return "–"
     low, high = noise

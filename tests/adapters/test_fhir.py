@@ -13,8 +13,8 @@ import pytest
 from mare.errors import SourceError
 from mare.finding import find_copy, open_source
 from mare.ports import Forgiving, RemovedRows
-from mare_adapters.sources import fhir_files
-from mare_adapters.sources.fhir_resources import RESOURCES
+from mare_adapters.sources import fhir
+from mare_adapters.sources.fhir import RESOURCES
 from tests.fhir_export import UNREADABLE, hospital, write_export
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "from-a-fhir-export.md"
@@ -205,7 +205,7 @@ def test_a_drug_may_stand_in_the_request_or_inside_it(tmp_path: Path) -> None:
 
 
 def test_lines_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fhir_files, "_LONGEST", 1 << 12)
+    monkeypatch.setattr(fhir, "_LONGEST", 1 << 12)
     long = json.dumps({"resourceType": "Patient", "id": "long", "text": "x" * 20_000})
     digits = '{"resourceType": "Patient", "x": ' + "1" * 3900 + ", 2}"
     written(

@@ -166,6 +166,7 @@ tables:
       seen: {type: datetime, min: 1990-01-01, max: 2009-12-31}
       entered: {type: date}
       left: {type: date, after: entered, within: 10y}
+      filed: {type: datetime, around: seen, within: 30d, min: 1989-12-01, max: 2010-01-31}
 """
 
 
@@ -174,12 +175,14 @@ def _moments() -> MemorySource:
     people = range(40)
     seen = [f"2005-01-{1 + p % 20:02d} 0{p % 9}:30:00" if p else "1990-01-01 05:17:00" for p in people]
     left = ["2009-12-30" if p else "2009-12-31" for p in people]
-    rows: Rows = {"p": [{"id": p, "seen": seen[p], "entered": f"2008-02-{1 + p % 20:02d}", "left": left[p]} for p in people]}
-    return MemorySource.of(rows, {"p": {"id": pa.int64(), "seen": pa.string(), "entered": pa.string(), "left": pa.string()}})
+    filed = [f"{moment[:11]}1{p % 7}:00:00" for p, moment in enumerate(seen)]
+    texts = {"seen": seen, "entered": [f"2008-02-{1 + p % 20:02d}" for p in people], "left": left, "filed": filed}
+    rows: Rows = {"p": [{"id": p, **{name: values[p] for name, values in texts.items()}} for p in people]}
+    return MemorySource.of(rows, {"p": {"id": pa.int64(), **dict.fromkeys(texts, pa.string())}})
 
 
 def moments_pass_the_tape() -> None:
-    """Hours, days and who is still there when the data ends: each row by itself."""
+    """Hours, days, who is still there when the data ends, and what lies around another time: each row by itself."""
     report = tape_audit(plan(load_schema(MOMENTS), Budget(4, 1e-6)), _moments(), entities=[0, 7])
     assert report.passed, report.render()
     assert any("hours(seen)" in query.what or "hours" in query.view for query in report.queries), "no hour was looked at"

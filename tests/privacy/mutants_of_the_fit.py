@@ -13,6 +13,7 @@ import pytest
 
 import mare.privacy.answers.counts as counts_module
 import mare.privacy.curator as curator_module
+from mare.codec import siblings
 from mare.codec.relative import Placing
 from mare.codec.rhythm import hours_of
 from mare.domain import Axis, Coarsening, Codes, Estimate, Marginal
@@ -247,6 +248,17 @@ def hours_of_all(patch: pytest.MonkeyPatch) -> None:
 def end_of_all(patch: pytest.MonkeyPatch) -> None:
     """Who is still there is told by the latest row, not by the calendar (leak 3)."""
     patch.setattr(Placing, "closing", lambda self, ticks, limits, a_day: ticks == ticks.max(initial=0))
+
+
+@planted("times lie around the anchor of the row beside", checks_of_learning.moments_pass_the_tape, "one entity moves it by")
+def around_another(patch: pytest.MonkeyPatch) -> None:
+    """What is near in every row is counted from a time of somebody else, who moves it (sensitivities: a row is its entity's)."""
+    original = siblings._anchored
+
+    def beside(anchor: Any, points: Any, above: Any, at: Any) -> Any:
+        return original(anchor, points, above, np.maximum(at - 1, 0) if anchor.column == "seen" else at)
+
+    patch.setattr(siblings, "_anchored", beside)
 
 
 # ---------------------------------------------------------------------- what is told beside the answers

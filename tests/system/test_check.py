@@ -120,7 +120,7 @@ def test_a_source_adds_its_faults_to_those_of_the_schema(folder: Path) -> None:
     assert done.returncode == 2
     assert "min 9" in done.stdout
     assert "Invoice has no column Totals in the source" in done.stdout
-    assert "Did you mean Total?" in done.stdout
+    assert "Did you mean `Total`?" in done.stdout
     assert "holds a table Genre that the schema does not mention" in done.stdout
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mare.audit.rows_met import meet_rows
-from mare.cli.rows_met import met_lines
+from mare.cli.commands.check import met_lines
 from mare.schema.loading import load_schema
 from tests.command_line import mare
 from tests.system.test_documentation import blocks

@@ -9,8 +9,8 @@ import pytest
 
 import mare
 from mare.audit.rows_met import meet_rows
+from mare.cli.commands.check import met_lines
 from mare.cli.notes import left_out_lines
-from mare.cli.rows_met import met_lines
 from mare.codec.parsing import NO_LETTER, UNDECODED
 from mare.finding import open_source
 from mare.fitting import LocalNotes

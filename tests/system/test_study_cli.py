@@ -43,7 +43,7 @@ def test_a_study_as_json_and_as_a_page(world: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (["--from", "real", "--epsilon", "1;2"], "numbers with commas between"),
+        (["--from", "real", "--epsilon", "1;2"], "'1;2' is not a number"),
         (["--from", "real", "--epsilon", "0"], "above 0"),
         (["--from", "nowhere"], "is not there"),
         (["--from", "real", "-o", "s.yaml", "--replace"], "is not a study"),

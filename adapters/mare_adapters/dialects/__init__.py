@@ -18,8 +18,10 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import pyarrow as pa
+
 from mare.errors import SinkError, SourceError
-from mare.ports import Place
+from mare.ports import Place, Sink, Source
 from mare.schema.reflection import Bound, LeftOut, ReflectedColumn, StorageKind
 from mare.whereabouts import file_place
 from mare_adapters.boundary import cause_in_words
@@ -29,11 +31,9 @@ from mare_adapters.sources.columnar import Unread
 from mare_adapters.sources.table_source import Asked, Question
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from sqlalchemy import ColumnElement, Connection, Engine, Inspector
     from sqlalchemy.types import TypeEngine
 
-    from mare.ports import Sink, Source
     from mare_adapters.locations import SqlLocation
 
 GROUP = "mare.dialects"

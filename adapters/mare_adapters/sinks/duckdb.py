@@ -11,7 +11,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
 
 from mare.errors import SinkError
 from mare.ports import SinkTable
@@ -26,10 +28,6 @@ from .target import Step, dangling, entered
 from .target_tables import Limits, WriteOrder
 from .values import fitted
 from .wording import Wording, changed_types, create_indexes, is_listed, own_type, sized
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
 
 _HELD = """
 SELECT schema_name, table_name, comment FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal
@@ -115,8 +113,6 @@ class DuckdbSink(FileTarget):
             self._connection = real
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
-        import pyarrow as pa
-
         if not batch.num_rows:
             return
         ready = fitted(batch, table, _arrow_type)
@@ -129,8 +125,6 @@ class DuckdbSink(FileTarget):
         connection.unregister("mare_batch")
 
     def _held(self) -> dict[str, bool]:
-        import duckdb
-
         real = Path(os.path.realpath(self._target))
         if (log := real.with_name(f"{real.name}.wal")).exists():
             # DuckDB would take it for the new file's, and refuse to open either.
@@ -190,7 +184,5 @@ class DuckdbSink(FileTarget):
 
 def _arrow_type(column: ReflectedColumn) -> pa.DataType:
     """Moments with a zone come in as such: turning one into the other would need an extension."""
-    import pyarrow as pa
-
     zoned = column.kind == "datetime" and "WITH TIME ZONE" in column.sql_type
     return pa.timestamp("us", tz="UTC") if zoned else arrow_type(column)

@@ -14,7 +14,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
+
+import pyarrow as pa
 
 from mare.errors import SinkError
 from mare.files import sync_folder
@@ -27,9 +29,6 @@ from mare_adapters.boundary import writing
 from .marks import refuse_others, refuse_what_is_there
 from .target import Target, entered
 from .target_tables import Limits, target_tables
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class FileTarget(Target, ABC):

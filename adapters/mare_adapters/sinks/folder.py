@@ -16,7 +16,11 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol, cast
+from typing import IO, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from mare.errors import SinkError
 from mare.ports import TRUE_ROWS, Place
@@ -33,9 +37,6 @@ from .target import Step, entered
 from .target_tables import Limits
 from .values import csv_rows, fitted
 from .wording import declared_digits
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _FORMATS = ("parquet", "csv", "csv.gz")
 _ROW_GROUP = 131_072
@@ -60,7 +61,7 @@ class FolderSink(FileTarget):
             asked = f"format={self._format}" if is_path(self._format) else "what follows ?format="
             raise SinkError(f"{asked} is not a format that mare writes. Known: {', '.join(_FORMATS)}.")
         super().__init__(Path(path), replace=replace)
-        self._files: dict[str, _TableFile] = {}
+        self._files: dict[str, _Parquet | _Csv] = {}
 
     def expect(self, tables: Sequence[str]) -> None:
         faults = [name for name in tables if "/" in name or "\\" in name or name.startswith(".")]
@@ -125,26 +126,11 @@ def _marked(file: Path) -> dict[str, object] | None:
     return files if isinstance(files, dict) else None
 
 
-class _TableFile(Protocol):
-    """A file that is being written."""
-
-    @property
-    def path(self) -> Path: ...
-    def write(self, batch: pa.RecordBatch) -> None: ...
-    def close(self) -> None:
-        """Write the rest. May fail: the disk may be full."""
-        ...
-
-    def abandon(self) -> None:
-        """Let go of the file, whatever state it is in. May be called again."""
-        ...
-
-
 class _Parquet:
-    def __init__(self, path: Path, table: ReflectedTable) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    """A file that is being written. To close it may fail: the disk may be full. To abandon it lets go of it in whatever state it
+    is, and may be called again."""
 
+    def __init__(self, path: Path, table: ReflectedTable) -> None:
         self.path = path
         self._table = table
         self._schema = pa.schema(
@@ -175,14 +161,14 @@ class _Parquet:
                 writer.close()
 
     def _flush(self) -> None:
-        import pyarrow as pa
-
         if self._waiting and self._writer is not None:
             self._writer.write_table(pa.Table.from_batches(self._waiting, schema=self._schema))
         self._waiting = []
 
 
 class _Csv:
+    """The same in CSV."""
+
     def __init__(self, path: Path, table: ReflectedTable) -> None:
         self.path = path
         self._table = table
@@ -194,8 +180,6 @@ class _Csv:
         self._file.write(f"{header}\n".encode())
 
     def write(self, batch: pa.RecordBatch) -> None:
-        import pyarrow as pa
-
         ready = fitted(batch, self._table)
         columns = [_whole_seconds(column) for column in ready.columns]
         self._file.write(csv_rows(pa.RecordBatch.from_arrays(columns, names=[str(n) for n in range(len(columns))])))
@@ -213,9 +197,6 @@ class _Csv:
 
 def _whole_seconds(column: pa.Array) -> pa.Array:
     """Moments and times without the zeros after the second, as people write them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_timestamp(column.type) and not pa.types.is_time(column.type):
         return column
     return pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
@@ -223,8 +204,6 @@ def _whole_seconds(column: pa.Array) -> pa.Array:
 
 def _parquet_type(column: ReflectedColumn, table: ReflectedTable) -> pa.DataType:
     """The source's own Arrow type, or the one of the kind; a decimal where the source declares its digits."""
-    import pyarrow as pa
-
     if table.dialect == "arrow":
         if own_size := _DECIMAL.fullmatch(column.sql_type):
             return pa.decimal128(int(own_size[1]), int(own_size[2]))

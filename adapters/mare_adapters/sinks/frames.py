@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
+from typing import Self, cast
+
+import pandas as pd
+import pyarrow as pa
 
 from mare.errors import SinkError
 from mare.ports import Place, SinkTable
@@ -16,10 +19,6 @@ from .marks import is_mark, mark_of, refuse_unmarked
 from .target import Target, entered
 from .target_tables import Limits, target_tables
 from .values import fitted
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
 
 _LIMITS = Limits("a dictionary of frames")
 _MARK = "mare"
@@ -41,8 +40,6 @@ class FramesSink(Target):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        import pyarrow as pa
-
         parts, self._parts = self._parts or {}, None
         if error is None:
             # The conversion may fail, the assignment may not: so all frames are made before one is handed over.
@@ -73,9 +70,6 @@ class FramesSink(Target):
 
 def _frame(rows: pa.Table) -> pd.DataFrame:
     """As pandas has them, but for whole numbers and truth values among which some are missing: as floats, keys would read 3.0."""
-    import pandas as pd
-    import pyarrow as pa
-
     wide = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
     frame: pd.DataFrame = rows.to_pandas()
     for name in rows.column_names:

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar
+
+import pyarrow as pa
 
 from mare.errors import InternalError, SinkError
 from mare.ports import Place, Watch, WorkStep
@@ -25,9 +27,6 @@ from .marks import refuse_unmarked
 from .target_tables import TargetTables
 from .values import fitted
 from .wording import Wording
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 T = TypeVar("T")
 

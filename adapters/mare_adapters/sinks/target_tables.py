@@ -95,10 +95,8 @@ def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> Ref
             computed.append((at - gone, column))
         elif table.column(column.name) is None:
             gone += 1
-    made = {column.name for _, column in computed}
-    for _, column in table.computed:
-        if column.name not in made and table.column(column.name) is None:
             notes.append(f"{table.name}.{column.name}, computed as {column.expression}, was not made: {_why(own, limits)}")
+    made = {column.name for _, column in computed}
     for column in table.columns:
         if column.name in made:
             continue

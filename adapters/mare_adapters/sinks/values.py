@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, cast
+from typing import cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
 
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.sources.columnar import arrow_type
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 TypeOf = Callable[[ReflectedColumn], "pa.DataType"]
 
 
 def fitted(batch: pa.RecordBatch, table: ReflectedTable, type_of: TypeOf = arrow_type) -> pa.RecordBatch:
     """The batch in the table's own order and types. A value that does not fit, or is missing, is refused by its column's name."""
-    import pyarrow as pa
-
     arrays, fields = [], []
     for column in table.columns:
         place = batch.schema.get_field_index(column.name)
@@ -38,9 +37,6 @@ def fitted(batch: pa.RecordBatch, table: ReflectedTable, type_of: TypeOf = arrow
 
 
 def _cast(array: pa.Array, column: ReflectedColumn, wanted: pa.DataType, table: str) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if array.type == wanted:
         return array
     if isinstance(array, pa.DictionaryArray):
@@ -60,18 +56,12 @@ def _cast(array: pa.Array, column: ReflectedColumn, wanted: pa.DataType, table: 
 
 def seconds(array: pa.Array) -> pa.Array:
     """Durations as an exact number of seconds, for targets that have no type for them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     whole = pc.cast(pc.cast(pc.cast(array, pa.duration("us")), pa.int64()), pa.decimal128(19, 0))
     return pc.multiply(whole, pa.scalar(Decimal("0.000001"), pa.decimal128(6, 6)))
 
 
 def csv_rows(batch: pa.RecordBatch) -> bytes:
     """Rows as CSV: NULL is nothing between the commas, a text always stands in quotes, bytes are ``\\x`` and hexadecimal."""
-    import pyarrow as pa
-    import pyarrow.csv as arrow_csv
-
     columns = [_written(column) for column in batch.columns]
     sink = pa.BufferOutputStream()
     plain = pa.table(columns, names=[f"c{number}" for number in range(len(columns))])
@@ -80,8 +70,6 @@ def csv_rows(batch: pa.RecordBatch) -> bytes:
 
 
 def _written(column: pa.Array) -> pa.Array:
-    import pyarrow as pa
-
     if pa.types.is_duration(column.type):
         return seconds(column)
     if pa.types.is_binary(column.type):

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.codec.parsing import UNDECODED
 from mare.schema.reflection import ReflectedColumn, StorageKind
@@ -16,14 +18,9 @@ from mare_adapters.letters import letters, spelled_values
 from .catalogue import whole_number_ends
 from .columnar import Unread, arrow_type, read_values
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 def reflected_field(field: pa.Field) -> ReflectedColumn:
     """A column from the schema of a Parquet file. Nothing else of the file is looked at: statistics and dictionaries are data."""
-    import pyarrow as pa
-
     stored = field.type
     decimal = pa.types.is_decimal(stored)
     word = str(stored.value_type if pa.types.is_dictionary(stored) else stored)
@@ -46,8 +43,6 @@ _WHOLE_NUMBER_BYTES = {"int8": 1, "int16": 2, "int32": 4, "uint8": 1, "uint16": 
 
 def kind_of_arrow(stored: pa.DataType) -> StorageKind:
     """The kind of an Arrow type."""
-    import pyarrow as pa
-
     types = pa.types
     if types.is_dictionary(stored):  # how the writer packed it; what it lists is data
         return kind_of_arrow(stored.value_type)
@@ -75,8 +70,6 @@ def conformed(
 ) -> pa.RecordBatch:
     """The batch, whose columns stand in this order, under these names and in the types of their kinds. One whose type was
     inferred comes in the widest type of its own kind: the stage spells its values, whatever their type."""
-    import pyarrow as pa
-
     arrays = []
     for array, column in zip(batch.columns, columns, strict=True):
         fitting, missed = _conformed(array, column)
@@ -87,9 +80,6 @@ def conformed(
 
 
 def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     wanted = arrow_type(column)
     if pa.types.is_dictionary(array.type):
         array = _written_out(array)
@@ -115,8 +105,6 @@ def _conformed(array: pa.Array, column: ReflectedColumn) -> tuple[pa.Array, int]
 
 def _written_out(array: pa.DictionaryArray) -> pa.Array:
     """The values that a dictionary's codes stand for. Arrow looks nothing up among views of texts, as polars has them."""
-    import pyarrow as pa
-
     if array.dictionary.type == pa.string_view():
         array = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(pa.large_string()))
     return array.dictionary_decode()
@@ -124,9 +112,6 @@ def _written_out(array: pa.DictionaryArray) -> pa.Array:
 
 def _natural(array: pa.Array) -> pa.Array:
     """A column whose type was inferred, in the widest type of its own kind; what no such type holds, spelled value by value."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = kind_of_arrow(array.type)
     wanted = arrow_type(ReflectedColumn("", kind))
     try:
@@ -159,8 +144,6 @@ def _value(scalar: pa.Scalar) -> object:
 
 def _within_a_day(array: pa.Array) -> pa.Array:
     """Times of day as a clock shows them: a file may call any number of microseconds a time."""
-    import pyarrow as pa
-
     width = pa.int32() if pa.types.is_time32(array.type) else pa.int64()
     return _between(array.cast(width), 0, 86_400 * _TICKS[array.type.unit] - 1).cast(array.type)
 
@@ -168,9 +151,6 @@ def _within_a_day(array: pa.Array) -> pa.Array:
 def _within_reach(array: pa.Array) -> pa.Array:
     """Moments and lengths of time in seconds, milliseconds or microseconds, no further off than they are read: moments from the
     year 1 to 9999, as databases give them (`within_reach`), lengths as long as microseconds go in 64 bits."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     unit = array.type.unit
     if unit == "ns":  # which reaches from 1677 to 2262
         return array
@@ -183,9 +163,6 @@ def _within_reach(array: pa.Array) -> pa.Array:
 
 
 def _between(numbers: pa.Array, low: int, high: int) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     raised = pc.max_element_wise(numbers, pa.scalar(low, numbers.type), skip_nulls=False)
     return pc.min_element_wise(raised, pa.scalar(high, numbers.type), skip_nulls=False)
 
@@ -198,9 +175,6 @@ _TICKS = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 
 def texts_of(array: pa.Array) -> pa.Array:
     """Texts as Unicode: a file may call any bytes a text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_string_view(array.type) and pc.all(pc.string_is_ascii(array)).as_py() is not False:
         return array.cast(pa.string())  # nearly all texts: nothing in them can be wrong
     try:

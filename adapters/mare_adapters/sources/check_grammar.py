@@ -28,11 +28,8 @@ class Constant:
     value: bool | int | float | str
 
 
-@dataclass(frozen=True)
-class Items:
-    """The list behind IN or = ANY."""
-
-    constants: tuple[Constant, ...]
+Items = tuple[Constant, ...]
+"""The list behind IN or = ANY."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,7 @@ def parse(text: str) -> Condition:
 
 
 def _condition(node: Node) -> Condition:
-    return Opaque() if isinstance(node, (Name, Constant, Items)) else node
+    return Opaque() if isinstance(node, (Name, Constant, tuple)) else node
 
 
 _FLIP = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
@@ -226,7 +223,7 @@ class _Parser:
             self._need("(")
             items = self._operand()
             self._need(")")
-            if not isinstance(items, Items):
+            if not isinstance(items, tuple):
                 raise Unreadable
             return Among(self._column(left), items)
         return _compare(op, left, self._operand())
@@ -248,7 +245,7 @@ class _Parser:
                 raise Unreadable
             constants.append(constant)
             if self._take(end):
-                return Items(tuple(constants))
+                return tuple(constants)
             self._need(",")
 
     def _operand(self) -> Node:
@@ -337,7 +334,7 @@ def _compare(op: str, left: Node, right: Node) -> Condition:
     if isinstance(left, Constant):
         op, left, right = _FLIP[op], right, left
     if op == "=" and isinstance(left, Name) and isinstance(right, Constant):
-        return Among(left, Items((right,)))
+        return Among(left, (right,))
     return Compare(op, left, right)
 
 

@@ -95,7 +95,7 @@ def _read_either(parts: Sequence[Condition], facts: _Facts) -> None:
         if len(lists) < len(rest) or len({listed.column for listed in lists}) != 1:
             facts.whole = False
             return
-        _read_values(lists[0].column, Items(tuple(c for listed in lists for c in listed.items.constants)), facts)
+        _read_values(lists[0].column, tuple(c for listed in lists for c in listed.items), facts)
 
 
 def _names(condition: Condition) -> list[Name]:
@@ -123,7 +123,7 @@ def _find(name: Name, facts: _Facts) -> ReflectedColumn:
 
 def _read_values(name: Name, items: Items, facts: _Facts) -> None:
     column = _find(name, facts)
-    values = tuple(dict.fromkeys(_typed_value(constant, column) for constant in items.constants))
+    values = tuple(dict.fromkeys(_typed_value(constant, column) for constant in items))
     if column.values is not None:
         values = tuple(value for value in column.values if value in values)
     facts.columns[column.name] = replace(column, values=values)

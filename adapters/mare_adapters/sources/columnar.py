@@ -25,13 +25,12 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, localcontext
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+import pyarrow as pa
 
 from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare_adapters.letters import lettered, letters
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BATCH_ROWS = 32_768
 
@@ -47,29 +46,12 @@ _EMPTY_DATE = re.compile(r"(?:0000-00-00(?: 00:00:00(?:\.0+)?)?)?")
 
 def arrow_type(column: ReflectedColumn) -> pa.DataType:
     """The Arrow type in which this column is read."""
-    import pyarrow as pa
-
     digits = column.digits or 0
-    match column.kind:
-        case "boolean":
-            return pa.bool_()
-        case "integer":
-            return pa.int64() if digits <= _INT64_DIGITS else pa.decimal128(min(digits, _DECIMAL_DIGITS), 0)
-        case "number":
-            exact = _FLOAT_DIGITS < digits <= _DECIMAL_DIGITS and 0 <= (column.precision or 0) <= digits
-            return pa.decimal128(digits, column.precision or 0) if exact else pa.float64()
-        case "date":
-            return pa.date32()
-        case "datetime":
-            return pa.timestamp("us")
-        case "time":
-            return pa.time64("us")
-        case "duration":
-            return pa.duration("us")
-        case "binary":
-            return pa.binary()
-        case _:
-            return pa.string()
+    if column.kind == "integer" and digits > _INT64_DIGITS:
+        return pa.decimal128(min(digits, _DECIMAL_DIGITS), 0)
+    if column.kind == "number" and _FLOAT_DIGITS < digits <= _DECIMAL_DIGITS and 0 <= (column.precision or 0) <= digits:
+        return pa.decimal128(digits, column.precision or 0)
+    return _READ.get(column.kind, _AS_TEXT).arrow
 
 
 Unread = Counter[str]
@@ -84,8 +66,6 @@ def record_batches(
     unread: Unread | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Pack rows into batches under these names. One empty batch when there is no row: the types are always told."""
-    import pyarrow as pa
-
     schema = pa.schema([pa.field(name, arrow_type(column)) for name, column in zip(names, columns, strict=True)])
     cursor = iter(rows)
     first = True
@@ -103,19 +83,17 @@ def record_batches(
 
 def read_values(values: Sequence[object], column: ReflectedColumn) -> tuple[pa.Array, int]:
     """The values in the Arrow type of their column, and how many became NULL because they say nothing it can hold."""
-    import pyarrow as pa
-
-    wanted = arrow_type(column)
+    wanted, read = arrow_type(column), _READ.get(column.kind, _AS_TEXT)
     decimal = pa.types.is_decimal(wanted)
     try:
         # Arrow would cut 1.5 down to an int64 and take 7 for a date, so only the types that mean the kind go straight through.
-        if set(map(type, values)) <= (_DECIMAL if decimal else _NATIVE.get(column.kind, _TEXT)):
+        if set(map(type, values)) <= (_DECIMAL if decimal else {read.native, type(None)}):
             return pa.array(values, type=wanted), 0
     except (ValueError, TypeError, OverflowError, pa.ArrowException):
         pass  # a value beyond the type's reach is among them: each is looked at by itself
-    convert = partial(_within_decimal, wanted) if decimal else _CONVERT.get(column.kind, _text)
+    convert = partial(_within_decimal, wanted) if decimal else read.convert
     converted = [None if value is None else _attempt(convert, value) for value in values]
-    missed = sum(1 for value, read in zip(values, converted, strict=True) if read is None and not _is_missing(value))
+    missed = sum(1 for value, made in zip(values, converted, strict=True) if made is None and not _is_missing(value))
     return pa.array(converted, type=wanted), missed
 
 
@@ -258,29 +236,30 @@ def _binary(value: object) -> bytes:
     raise TypeError("not bytes")
 
 
-_NONE = type(None)
-_TEXT = frozenset({str, _NONE})
-_DECIMAL = frozenset({Decimal, int, _NONE})
-_NATIVE: dict[StorageKind, frozenset[type]] = {
-    "boolean": frozenset({bool, _NONE}),
-    "integer": frozenset({int, _NONE}),
-    "number": frozenset({float, _NONE}),
-    "date": frozenset({date, _NONE}),
-    "datetime": frozenset({datetime, _NONE}),
-    "time": frozenset({time, _NONE}),
-    "duration": frozenset({timedelta, _NONE}),
-    "binary": frozenset({bytes, _NONE}),
+_DECIMAL = frozenset({Decimal, int, type(None)})
+
+
+class _Read(NamedTuple):
+    """How the values of a kind are read."""
+
+    arrow: pa.DataType
+    native: type
+    """Python's own type for it: such values go straight through."""
+    convert: Callable[[object], object]
+    """What becomes of any other."""
+
+
+_READ: dict[StorageKind, _Read] = {
+    "boolean": _Read(pa.bool_(), bool, _boolean),
+    "integer": _Read(pa.int64(), int, _integer),
+    "number": _Read(pa.float64(), float, _number),
+    "date": _Read(pa.date32(), date, _date),
+    "datetime": _Read(pa.timestamp("us"), datetime, _datetime),
+    "time": _Read(pa.time64("us"), time, _time),
+    "duration": _Read(pa.duration("us"), timedelta, _duration),
+    "binary": _Read(pa.binary(), bytes, _binary),
 }
-_CONVERT: dict[StorageKind, Callable[[object], object]] = {
-    "boolean": _boolean,
-    "integer": _integer,
-    "number": _number,
-    "date": _date,
-    "datetime": _datetime,
-    "time": _time,
-    "duration": _duration,
-    "binary": _binary,
-}
+_AS_TEXT = _Read(pa.string(), str, _text)
 
 
 _ENDS: dict[StorageKind, tuple[str, str]] = {

@@ -22,14 +22,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
 
 from mare.errors import SourceError
 from mare.schema.reflection import ReflectedColumn
 from mare_adapters.letters import letters
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _SEPARATORS = ",;\t|"
 _HEADER_LIMIT = 1 << 20
@@ -72,7 +72,8 @@ def split_encoding(location: object) -> tuple[Path, str]:
 def read_header(path: Path, encoding: str = UTF_8) -> tuple[tuple[ReflectedColumn, ...], str]:
     """The columns that a file's first line names, and its separator. Their kinds are unknown: no other line is read."""
     line = _first_line(path, encoding)
-    separator = max(_SEPARATORS, key=lambda sign: (_outside_quotes(line).count(sign), -_SEPARATORS.index(sign)))
+    unquoted = re.sub(r'"(?:[^"]|"")*"', "", line)
+    separator = max(_SEPARATORS, key=lambda sign: (unquoted.count(sign), -_SEPARATORS.index(sign)))
     try:
         names = next(csv.reader([line], delimiter=separator), [])
     except csv.Error:
@@ -150,8 +151,6 @@ def stream_rows(
     path: Path, header: Sequence[str], separator: str, names: Sequence[str], encoding: str = UTF_8
 ) -> Generator[pa.RecordBatch, None, int]:
     """These columns of every row, as text; in the end, how many rows have not the header's fields and were left out."""
-    import pyarrow as pa
-
     _refuse_open_quote(path, separator, encoding)
     block, read = _BLOCK, 0
     while True:
@@ -192,9 +191,6 @@ def _blocks(
     path: Path, header: Sequence[str], separator: str, names: Sequence[str], odd: _OddRows, block: int, encoding: str
 ) -> Iterator[pa.RecordBatch]:
     """The rows, as bytes."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     with _opened(path, encoding) as file:
         yield from arrow_csv.open_csv(
             file,
@@ -254,8 +250,6 @@ def _open_quote(path: Path) -> SourceError:
 
 
 def _texts(column: pa.Array) -> pa.Array:
-    import pyarrow as pa
-
     from .arrow_kinds import texts_of
 
     try:
@@ -292,10 +286,6 @@ def _opened(path: Path, encoding: str) -> io.BufferedIOBase:
     file.seek(0)
     # A mark at its beginning says more of a file than what was said of the whole folder.
     return file if said else cast(io.BufferedIOBase, codecs.EncodedFile(file, UTF_8, encoding, errors="replace"))
-
-
-def _outside_quotes(line: str) -> str:
-    return re.sub(r'"(?:[^"]|"")*"', "", line)
 
 
 def _fault(path: Path, error: BaseException) -> SourceError:

@@ -10,7 +10,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
+
+import duckdb
 
 from mare.errors import SourceError
 from mare.ports import Place
@@ -36,12 +38,7 @@ from .checks import apply_checks
 from .columnar import BATCH_ROWS, within_reach
 from .peeking import peek_column
 from .statements import generated_columns, index_definition
-from .table_source import TableSource, find_table
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from .table_source import Batches
+from .table_source import Batches, TableSource, find_table
 
 _KINDS: dict[str, StorageKind] = {
     "BOOLEAN": "boolean",
@@ -108,8 +105,6 @@ class DuckdbSource(TableSource["duckdb.DuckDBPyConnection"]):
         return self._path
 
     def __enter__(self) -> Self:
-        import duckdb
-
         if not Path(self._path).is_file():
             raise SourceError(f"{self._path} is not there. Give the path of a DuckDB file that exists.")
         try:

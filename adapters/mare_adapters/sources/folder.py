@@ -4,7 +4,7 @@ patients.parquet, patients.csv, patients.csv.gz     one table, called after the 
 hosp/patients.csv.gz                                a folder one level down (MIMIC's hosp, icu): plain names too,
                                                     ``hosp.patients`` where two folders hold the same name
 patients.parquet/part-0.parquet, …/part-1.parquet   a folder of parts, as Spark writes it: one table
-Patient.000.ndjson, Patient.001.ndjson.gz           a FHIR bulk export: one table a type of resource (`fhir_files`)
+Patient.000.ndjson, Patient.001.ndjson.gz           a FHIR bulk export: one table a type of resource (`fhir`)
 
 Files have no snapshot. Instead, a file that changed between opening the folder and the end of reading it is an error.
 """
@@ -19,7 +19,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, Self, cast
+from typing import IO, Literal, Self, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from mare.errors import SourceError
 from mare.ports import Place
@@ -31,12 +34,8 @@ from mare_adapters.boundary import reading
 from .arrow_kinds import conformed, reflected_field
 from .columnar import BATCH_ROWS
 from .csv_files import UTF_8, doubt_of_header, read_header, split_encoding, stream_rows
-from .fhir_files import NO_TYPE, is_ndjson, resource_of, stream_resources
-from .fhir_resources import RESOURCES, columns_of
-from .table_source import TableSource, find_table
-
-if TYPE_CHECKING:
-    from .table_source import Batches
+from .fhir import NO_TYPE, RESOURCES, columns_of, is_ndjson, resource_of, stream_resources
+from .table_source import Batches, TableSource, find_table
 
 Format = Literal["csv", "parquet", "ndjson"]
 _FRAME_INDEX = "__index_level_"
@@ -128,8 +127,6 @@ class FolderSource(TableSource[dict[str, DataFile]]):
         return columns
 
     def _stream(self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]) -> Batches:
-        import pyarrow as pa
-
         file = self._open[table.name]
         asked = [column.name for column in columns]
         for path in file.paths:
@@ -155,8 +152,6 @@ class FolderSource(TableSource[dict[str, DataFile]]):
             if skipped:
                 self.unread[table] += skipped
             return
-        import pyarrow.parquet as pq
-
         with reading(str(path), "the file"), pq.ParquetFile(path) as opened:
             yield from opened.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(asked)))
 
@@ -164,9 +159,6 @@ class FolderSource(TableSource[dict[str, DataFile]]):
 def _columns(form: str, path: Path, encoding: str) -> tuple[ReflectedColumn, ...]:
     if form == "csv":
         return read_header(path, encoding)[0]
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError) as error:
@@ -196,12 +188,8 @@ def _changed(path: Path) -> SourceError:
 
 def _rows_of_file(path: Path, form: str) -> int | None:
     """About how many, without reading them: Parquet counts its rows; of CSV, the head is counted."""
-    import pyarrow as pa
-
     with suppress(OSError, EOFError, zlib.error, pa.ArrowException):
         if form == "parquet":
-            import pyarrow.parquet as pq
-
             return int(pq.read_metadata(path).num_rows)
         with path.open("rb") as raw:
             opened = gzip.GzipFile(fileobj=raw) if path.name.lower().endswith(".gz") else raw

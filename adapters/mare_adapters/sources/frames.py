@@ -11,6 +11,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
 from mare.errors import SourceError
 from mare.ports import Place
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection, StorageKind
@@ -18,15 +22,9 @@ from mare_adapters.letters import spelled_values
 
 from .arrow_kinds import conformed, kind_of_arrow
 from .columnar import BATCH_ROWS
-from .table_source import TableSource, find_table
+from .table_source import Batches, TableSource, find_table
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    import pyarrow as pa
-
-    from .table_source import Batches
-
     Dtype = np.dtype[np.generic] | pd.api.extensions.ExtensionDtype
 
 
@@ -45,8 +43,6 @@ class FramesSource(TableSource[dict[str, "pd.DataFrame"]]):
         return "data frames"
 
     def __enter__(self) -> Self:
-        import pandas as pd
-
         faults, frames = [], {}
         for name, frame in self._given.items():
             if not isinstance(name, str):
@@ -63,10 +59,12 @@ class FramesSource(TableSource[dict[str, "pd.DataFrame"]]):
         return self
 
     def _reflect(self) -> Reflection:
-        tables = (
-            ReflectedTable(name, tuple(_column(str(column), frame.dtypes.iloc[n]) for n, column in enumerate(frame.columns)))
-            for name, frame in self._open.items()
-        )
+        tables = []
+        for name, frame in self._open.items():
+            kinds = {str(column): _kind(frame.dtypes.iloc[n]) for n, column in enumerate(frame.columns)}
+            # Any column may hold NULL: pandas tells nothing else.
+            columns = tuple(ReflectedColumn(column, kind, inferred=True) for column, kind in kinds.items())
+            tables.append(ReflectedTable(name, columns))
         return Reflection(self.label, tuple(tables))
 
     def about(self, table: str) -> int | None:
@@ -76,8 +74,6 @@ class FramesSource(TableSource[dict[str, "pd.DataFrame"]]):
         return Place(frozenset({("dictionary", id(self._given))}))
 
     def _stream(self, table: ReflectedTable, columns: Sequence[ReflectedColumn], names: Sequence[str]) -> Batches:
-        import pyarrow as pa
-
         frame = self._open[table.name]
         for start in range(0, len(frame), BATCH_ROWS):
             part = frame.iloc[start : start + BATCH_ROWS]
@@ -88,9 +84,6 @@ class FramesSource(TableSource[dict[str, "pd.DataFrame"]]):
 
 def _by_arrow(table: object) -> pd.DataFrame | None:
     """A table of another library, by the interface that all of them share; its values stay where they are."""
-    import pandas as pd
-    import pyarrow as pa
-
     if not hasattr(table, "__arrow_c_stream__"):
         return None
     try:
@@ -108,14 +101,7 @@ def _faults(name: str, frame: pd.DataFrame) -> list[str]:
     return faults + ([f"{name} has more than one column called {', '.join(twice)}"] if twice else [])
 
 
-def _column(name: str, dtype: Dtype) -> ReflectedColumn:
-    """Any column may hold NULL: pandas tells nothing else."""
-    return ReflectedColumn(name, _kind(dtype), inferred=True)
-
-
 def _kind(dtype: Dtype) -> StorageKind:
-    import pandas as pd
-
     if isinstance(dtype, pd.CategoricalDtype):
         # What its categories are is known; which they are is data.
         return _kind(dtype.categories.dtype) if dtype.categories is not None else "unknown"
@@ -135,9 +121,6 @@ def _kind(dtype: Dtype) -> StorageKind:
 
 
 def _array(values: pd.Series[Any], column: ReflectedColumn) -> pa.Array:
-    import pandas as pd
-    import pyarrow as pa
-
     if column.kind != "unknown":
         with suppress(ValueError, TypeError, OverflowError, pa.ArrowException):
             array = pa.Array.from_pandas(values)

@@ -6,11 +6,17 @@ committed is not seen. A SQLite database in memory belongs to its connection alo
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+import duckdb
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.pool import NullPool
+
 from mare.errors import SourceError
-from mare.ports import Place
+from mare.ports import Place, Source
 from mare.whereabouts import file_place
 from mare_adapters.boundary import connecting
 from mare_adapters.dialects.sqlite import Sqlite
@@ -21,13 +27,6 @@ from .duckdb import DuckdbSource
 from .sql import SqlSource
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Sequence
-
-    import duckdb
-    from sqlalchemy import Engine
-
-    from mare.ports import Source
     from mare_adapters.dialects import Ask
 
 IN_MEMORY = ":memory:"
@@ -66,8 +65,6 @@ def _of_engine(engine: Engine) -> Source:
 def _of_sqlite(connection: sqlite3.Connection) -> Source:
     if not hasattr(connection, "backup"):
         raise SourceError("a cursor is no source. Give the connection that it belongs to.")
-    import sqlite3
-
     try:
         path = next(file for _, name, file in connection.execute("PRAGMA database_list") if name == "main")
     except sqlite3.Error:
@@ -110,9 +107,6 @@ class _InMemory(Sqlite):
         self._connection = connection
 
     def engine(self, location: SqlLocation) -> Engine:
-        from sqlalchemy import create_engine
-        from sqlalchemy.pool import NullPool
-
         return create_engine("sqlite://", creator=partial(_copied, self._connection), poolclass=NullPool, hide_parameters=True)
 
     def place(self, ask: Ask, location: SqlLocation, schemas: Sequence[str]) -> Place:
@@ -120,8 +114,6 @@ class _InMemory(Sqlite):
 
 
 def _copied(connection: sqlite3.Connection) -> sqlite3.Connection:
-    import sqlite3
-
     copy = sqlite3.connect(IN_MEMORY, isolation_level=None, check_same_thread=False)
     connection.backup(copy)
     copy.text_factory = letters

@@ -9,16 +9,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
 
 from mare.codec.parsing import NO_LETTER, UNDECODED
 from mare.schema.reflection import Bound, Peek, StorageKind
 from mare.schema.strict import Value
 from mare_adapters.engine import open_duckdb
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
 
 BOUNDED_KINDS: frozenset[StorageKind] = frozenset({"integer", "number", "date", "datetime"})
 """Kinds whose lowest and highest value a peek tells."""
@@ -87,8 +85,6 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
 
 def peek_batches(batches: Iterable[pa.RecordBatch], kind: StorageKind, max_values: int) -> Peek:
     """Peek at a column that comes in batches of its own."""
-    import pyarrow as pa
-
     with open_duckdb() as memory:
         # Batch by batch, from this thread: DuckDB would pull an iterator from a thread that a database driver refuses.
         for number, batch in enumerate(batches):

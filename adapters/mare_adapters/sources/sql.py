@@ -10,7 +10,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
+
+import pyarrow as pa
+import sqlalchemy as sa
+from sqlalchemy import ColumnElement, Connection, FromClause
+from sqlalchemy.sql import quoted_name
 
 from mare.ports import Place
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
@@ -21,13 +26,7 @@ from mare_adapters.locations import SqlLocation, sql_location
 from .catalogue import StoredTable, unknown_types_allowed
 from .columnar import BATCH_ROWS, record_batches
 from .peeking import BOUNDED_KINDS, LISTED_KINDS, as_bound, as_value
-from .table_source import Asked, Question, TableSource, asked_columns, find_table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from sqlalchemy import ColumnElement, Connection, FromClause
-
-    from .table_source import Batches
+from .table_source import Asked, Batches, Question, TableSource, asked_columns, find_table
 
 
 class SqlSource(TableSource["Connection"]):
@@ -65,12 +64,10 @@ class SqlSource(TableSource["Connection"]):
         return self._answer(self._question(reflected, asked_columns(self.reflect(), reflected, columns), columns))
 
     def about(self, table: str) -> int | None:
-        from sqlalchemy.exc import SQLAlchemyError
-
         name = find_table(self.reflect(), table).name
         # A budget may have been taken by now: that nobody can tell how long it lasts must not cost it. Reading comes next, and
         # says what is wrong.
-        with suppress(SQLAlchemyError):
+        with suppress(sa.exc.SQLAlchemyError):
             return self._dialect.rows_of(self._open, self._tables[name])
         return None
 
@@ -86,10 +83,8 @@ class SqlSource(TableSource["Connection"]):
             return self._dialect.place(ask, self._location, self._schemas)
 
     def _reflect(self) -> Reflection:
-        from sqlalchemy import inspect
-
         with reading(self._location, "the catalogue"), unknown_types_allowed():
-            catalogue = self._dialect.reflect(self._open, inspect(self._open), self._schemas)
+            catalogue = self._dialect.reflect(self._open, sa.inspect(self._open), self._schemas)
         self._tables = catalogue.by_label
         return Reflection(self.label, tuple(map(self._in_own_words, catalogue.tables)), tuple(catalogue.left_out))
 
@@ -106,15 +101,13 @@ class SqlSource(TableSource["Connection"]):
         return self._answer(self._question(table, list(map(Asked, columns)), names))
 
     def _answer(self, asked: Question) -> Batches:
-        from sqlalchemy import select
-
         with reading(self._location, f"table {asked.table.name}"):
             fast = self._dialect.fast_batches(self._open, asked, self.unread)
             if fast is not None:
                 yield from fast
                 return
             table = _from_clause(asked.stored, [column.stored for column in asked.columns])
-            query = select(*(_asked_for(table, column, self._dialect) for column in asked.columns)).select_from(table)
+            query = sa.select(*(_asked_for(table, column, self._dialect) for column in asked.columns)).select_from(table)
             driver_connection = self._open.connection.driver_connection
             # Of this query alone: said of the connection, the catalogue's next answer would be a cursor that counts no rows.
             streaming = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
@@ -127,8 +120,6 @@ class SqlSource(TableSource["Connection"]):
     def _peek(self, table: ReflectedTable, column: ReflectedColumn, max_values: int) -> Peek:
         if column.kind == "unknown":  # an undeclared column of SQLite: only the values tell
             return super()._peek(table, column, max_values)
-        from sqlalchemy import func, select
-
         stored = _from_clause(self._tables[table.name], [column])
         value = _asked_for(stored, Asked(column), self._dialect)
 
@@ -139,9 +130,11 @@ class SqlSource(TableSource["Connection"]):
 
         low = high = values = None
         if column.kind in BOUNDED_KINDS:
-            low, high = converted(self._open.execute(select(func.min(value), func.max(value)).select_from(stored)).one())
+            low, high = converted(self._open.execute(sa.select(sa.func.min(value), sa.func.max(value)).select_from(stored)).one())
         if column.kind in LISTED_KINDS:
-            query = select(value).select_from(stored).distinct().where(value.is_not(None)).order_by(value).limit(max_values + 1)
+            query = (
+                sa.select(value).select_from(stored).distinct().where(value.is_not(None)).order_by(value).limit(max_values + 1)
+            )
             listed = [row[0] for row in self._open.execute(query)]
             values = tuple(dict.fromkeys(as_value(v) for v in converted(listed))) if len(listed) <= max_values else None
         return Peek(kind=column.kind, values=values, min=as_bound(low), max=as_bound(high))
@@ -149,18 +142,13 @@ class SqlSource(TableSource["Connection"]):
 
 def _from_clause(stored: StoredTable, columns: Sequence[ReflectedColumn]) -> FromClause:
     """The table as SQLAlchemy selects from it. Every name is quoted: `order`, mixed case and quotes come through."""
-    from sqlalchemy import column, table
-    from sqlalchemy.sql import quoted_name
-
-    unique = {c.name: column(quoted_name(c.name, True)) for c in columns}  # type: ignore[var-annotated]
+    unique = {c.name: sa.column(quoted_name(c.name, True)) for c in columns}  # type: ignore[var-annotated]
     schema = None if stored.schema is None else quoted_name(stored.schema, True)
-    return table(quoted_name(stored.name, True), *unique.values(), schema=schema)
+    return sa.table(quoted_name(stored.name, True), *unique.values(), schema=schema)
 
 
 def _asked_for(stored: FromClause, asked: Asked, dialect: Dialect) -> ColumnElement[object]:
     """The column itself, or the form by which it is compared."""
-    from sqlalchemy import literal_column
-
     if asked.collation:
-        return literal_column(dialect.key_form(asked))
+        return sa.literal_column(dialect.key_form(asked))
     return dialect.expression(stored.c[asked.stored.name], asked.stored)

@@ -21,6 +21,8 @@ from difflib import get_close_matches
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import pyarrow as pa
+
 from mare.errors import InternalError, SourceError
 from mare.ports import COMPARED
 from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
@@ -31,11 +33,9 @@ from .columnar import Unread, record_batches
 from .peeking import peek_batches
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from mare_adapters.locations import SqlLocation
 
-    Batches = Generator[pa.RecordBatch, None, None]
+Batches = Generator[pa.RecordBatch, None, None]
 
 T = TypeVar("T")
 

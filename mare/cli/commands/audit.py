@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +12,13 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import DEFAULT_DELTA, Delta, SchemaName, Source
+from mare.cli.outputs import check_output
+from mare.cli.progress import count_bar
 from mare.errors import ReleaseError
+from mare.files import write_whole
+from mare.installed import __version__
+from mare.privacy.budget import Budget
+from mare.privacy.occasion import utc
 
 from .fit import keep_off
 
@@ -44,13 +52,10 @@ def audit(
 ) -> None:
     """Fit with and without some entities, and see whether one shows. Releases nothing; what it says is internal, not private."""
     from mare.audit import source_audit
-    from mare.cli.progress import count_bar
     from mare.fitting import FitOptions
     from mare.planning.planning import plan
-    from mare.privacy.budget import Budget
 
-    if output is not None:
-        _check_report(output, replace)
+    _check_report(output, replace)
     made = plan(schema, Budget(epsilon, delta))
     keep_off(source, {"the report": output})
     with count_bar("auditing", quiet) as watch:
@@ -73,14 +78,13 @@ def _verdict(audited: SourceAudit, output: Path | None) -> str:
     return f"{head}\n{audited.how} ({INTERNAL})\n{where} ({INTERNAL})"
 
 
-def _check_report(output: Path, replace: bool) -> None:
+def _check_report(output: Path | None, replace: bool) -> None:
     """A report is written over another report alone: never over the data that is audited."""
     from mare.audit.words import KIND
-    from mare.cli.outputs import check_like, check_path
 
-    check_path(output, "a file for the report", ReleaseError, overwrite=replace)
-    beginnings = (_HEAD.encode(), f'{{\n  "{KIND}"'.encode())
-    check_like(output, "the report of an audit", ReleaseError, lambda beginning: beginning.startswith(beginnings))
+    starts = (_HEAD.encode(), f'{{\n  "{KIND}"'.encode())
+    what, like = "a file for the report", "the report of an audit"
+    check_output(output, what, like, ReleaseError, lambda beginning: beginning.startswith(starts), overwrite=replace)
 
 
 _HEAD = "INTERNAL, NOT PRIVATE: not to be handed over with a release."
@@ -88,13 +92,7 @@ _HEAD = "INTERNAL, NOT PRIVATE: not to be handed over with a release."
 
 def _write(audited: SourceAudit, plan: Plan, file: Path) -> None:
     """For its owner's eyes only; with what it takes to file it beside a release."""
-    import json
-    from datetime import UTC, datetime
-
     from mare.audit import audit_document
-    from mare.files import write_whole
-    from mare.installed import __version__
-    from mare.privacy.occasion import utc
     from mare.schema.yaml_writing import schema_hash
 
     if file.suffix == ".json":

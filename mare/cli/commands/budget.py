@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,9 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import AsJson
+from mare.cli.telling import page_width, remark
+from mare.privacy.budget import Budget, plainly
+from mare.privacy.budget_file import BudgetFile
 
 DEFAULT_DELTA = 1e-8
 """Ten times what a fit takes unless told otherwise: the deltas of releases add up."""
@@ -29,12 +33,6 @@ def create(
     ] = None,
 ) -> None:
     """Make a budget file with nothing spent."""
-    from datetime import UTC, datetime
-
-    from mare.cli.telling import remark
-    from mare.privacy.budget import Budget, plainly
-    from mare.privacy.budget_file import BudgetFile
-
     if (word := plainly(epsilon, delta)) is not None:
         remark(f"mare: {word}.", quiet=False)
     made = BudgetFile.create(file, Budget(epsilon, delta), file.stem if label is None else label, datetime.now(UTC))
@@ -47,8 +45,5 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show what was taken out of a budget file, by whom and when, and what is left."""
-    from mare.cli.telling import page_width
-    from mare.privacy.budget_file import BudgetFile
-
     account = BudgetFile(file).read()
     typer.echo(account.to_json() if as_json else account.render(page_width()), nl=as_json)

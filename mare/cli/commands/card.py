@@ -9,6 +9,8 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import AsJson
+from mare.cli.outputs import check_output, write_output
+from mare.cli.telling import page_width, print_json, warn_status
 from mare.errors import SinkError
 
 
@@ -20,17 +22,11 @@ def card(
     as_json: AsJson = False,
 ) -> None:
     """Say which columns of a release to trust, which are coarse and which not to use, by its noise alone. Needs no data."""
-    from mare.cli.outputs import check_like, check_path, write_output
-    from mare.cli.telling import page_width, print_json, warn_status
     from mare.release import load_release
     from mare.verdicts import card as make_card
     from mare.verdicts.words import short_lines
 
-    if output is not None:
-        check_path(output, "a file for the card", SinkError, overwrite=replace)
-        check_like(
-            output, "a page of HTML", SinkError, lambda beginning: beginning.lstrip().lower().startswith(b"<!doctype html")
-        )
+    check_output(output, "a file for the card", "a page of HTML", SinkError, _is_page, overwrite=replace)
     loaded = load_release(release)
     made = make_card(loaded)
     if output is not None:
@@ -42,3 +38,7 @@ def card(
     else:
         typer.echo(made.render(page_width()), nl=False)
     warn_status(loaded)
+
+
+def _is_page(beginning: bytes) -> bool:
+    return beginning.lstrip().lower().startswith(b"<!doctype html")

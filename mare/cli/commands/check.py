@@ -1,25 +1,43 @@
-"""`mare check`: everything that is wrong with a schema or left open in it, alone or against a source, all at once."""
+"""`mare check`: everything that is wrong with a schema or left open in it, alone or against a source, all at once.
+
+With `--read-rows`, also what a fit would meet in the rows, and what to write in the schema. Those numbers are true: they go to a
+terminal, or as JSON to whoever asks for that; never unasked into a pipe: it may end in a log.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from mare.cli.app import app
 from mare.cli.options import AsJson, SchemaName
+from mare.cli.progress import wait_bar
+from mare.cli.telling import many, print_json
+from mare.errors import MareError, SourceError
+from mare.finding import open_source
 
 if TYPE_CHECKING:
-    from mare.audit.rows_met import RowsMet
-    from mare.errors import MareError
+    from mare.audit.rows_met import Met, RowsMet
     from mare.schema import Fault, Schema
     from mare.schema.loading import Examination
 
 _ORDER = ("error", "unsettled", "info")
 _TITLES = {"error": "error", "unsettled": "to settle", "info": "note"}
 _COLOURS = {"error": "bold red", "unsettled": "bold yellow", "info": "cyan"}
+
+STATUS = "internal: not private, costs no budget, releases nothing"
+UNTOLD = "The rows were not read: what they hold is told on a terminal, or with --json, because logs are read by many."
+UNREAD = "The rows were not read: settle the schema first."
+
+_OFTEN = {
+    "integer": "whole numbers", "number": "numbers", "date": "dates", "datetime": "moments", "time": "times of day",
+    "duration": "lengths of time",
+}  # fmt: skip
 
 
 @app.command()
@@ -34,8 +52,6 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check a schema, alone or against a source. Reads no row unless asked to. Exit code 2 if something is wrong or left open."""
-    from mare.cli.telling import print_json
-    from mare.errors import SourceError
     from mare.planning.planning import open_questions
     from mare.schema.loading import examine
 
@@ -61,11 +77,14 @@ def check(
     found = _rows(examined.schema, source) if told and examined.schema is not None and source is not None else None
     if as_json:
         page = _page(examined, faults, label, refused, fine)
-        print_json(page | ({"rows": _rows_page(found, examined.schema)} if read_rows else {}))
+        rows = met_page(found, examined.schema) if found is not None and examined.schema is not None else None
+        print_json(page | ({"rows": rows} if read_rows else {}))
     else:
         _print(examined, faults, label, fine)
-        if read_rows:
-            _print_rows(found, examined.schema, fine)
+        if found is not None and examined.schema is not None:
+            typer.echo("\n".join(met_lines(found, examined.schema)))
+        elif read_rows:
+            typer.echo(UNTOLD if fine else UNREAD)
         if source is not None and examined.schema is None:
             typer.echo("The source was not looked at: nothing could be built from the schema.")
     if refused is not None:
@@ -76,7 +95,6 @@ def check(
 
 def _marks(examined: Examination) -> list[Fault]:
     """One note on everything that was filled in by looking: `check` has nothing against it, and a fit refuses it."""
-    from mare.cli.telling import many
     from mare.schema.faults import Fault
     from mare.schema.schema import peeked_paths
 
@@ -92,8 +110,6 @@ def _marks(examined: Examination) -> list[Fault]:
 
 
 def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:
-    from mare.cli.progress import wait_bar
-    from mare.finding import open_source
     from mare.schema.matching import match
 
     with open_source(source) as opened, wait_bar("reading the catalogue"):
@@ -102,33 +118,13 @@ def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:
 
 def _rows(schema: Schema, source: str) -> RowsMet:
     from mare.audit.rows_met import meet_rows
-    from mare.cli.progress import wait_bar
 
     with wait_bar("reading the rows"):
         return meet_rows(schema, source)
 
 
-def _rows_page(found: RowsMet | None, schema: Schema | None) -> dict[str, object] | None:
-    from mare.cli.rows_met import met_page
-
-    return None if found is None or schema is None else met_page(found, schema)
-
-
-def _print_rows(found: RowsMet | None, schema: Schema | None, fine: bool) -> None:
-    from mare.cli.rows_met import UNREAD, UNTOLD, met_lines
-
-    if found is None or schema is None:
-        typer.echo(UNTOLD if fine else UNREAD)
-        return
-    for line in met_lines(found, schema):
-        typer.echo(line)
-
-
 def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> None:
     """One fault a paragraph, the place as compilers write it, so that editors jump there. What to do is said once."""
-    from rich.console import Console
-    from rich.text import Text
-
     console = Console(highlight=False, soft_wrap=True)
     said: set[str] = set()
     for fault in faults:
@@ -145,8 +141,6 @@ def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fi
 
 
 def _verdict(examined: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> str:
-    from mare.cli.telling import many
-
     counts = {severity: sum(fault.severity == severity for fault in faults) for severity in _ORDER}
     notes = f", {many(counts['info'], 'note')}" if counts["info"] else ""
     reviews = len(examined.reviews)
@@ -185,3 +179,66 @@ def _page(
             {"severity": f.severity, "line": f.line, "path": list(f.path), "what": f.what, "remedy": f.remedy} for f in faults
         ],
     }
+
+
+def met_lines(found: RowsMet, schema: Schema) -> Iterator[str]:
+    """A line for everything; first of all, what it is."""
+    from mare.cli.notes import INTERNAL, left_out_lines
+
+    yield f"What a fit would meet ({STATUS}):"
+    lines = [f"{met.table}.{met.column}: {_words(met, schema)}" for met in found.met]
+    lines += [line.removesuffix(f" {INTERNAL}") for line in left_out_lines(found.notes, schema)]
+    yield from (f"  {line}" for line in lines)
+    if not lines:
+        yield f"  nothing that it could not use, in {sum(found.notes.read.values()):,} rows"
+
+
+def _words(met: Met, schema: Schema) -> str:
+    from mare.cli.notes import domain_fields
+
+    of = f"{met.rows:,} of {met.of:,}"
+    column = schema.tables[met.table].columns.get(met.column)
+    if met.kind == "nowhere":
+        return f"{of} keys are not in {schema.tables[met.table].references[met.column].table}"
+    if met.kind == "null":
+        return f"{of} are NULL, and it is not nullable: they would be drawn anew. Write nullable: true if they mean something"
+    if met.kind == "unreadable":
+        said = f"{of} do not read as {_OFTEN.get(column.type, 'its type') if column is not None else 'its type'}"
+    else:
+        said = f"{of} are outside {', '.join(domain_fields(column, schema.calendar)) or 'its values'}"
+    return said + _hints(met)
+
+
+def _hints(met: Met) -> str:
+    said = ""
+    if met.guess.write:
+        comma = met.guess.write.startswith('decimal: ","')
+        said += f"; {'decimal comma? Write' if comma else 'write'} {met.guess.write}"
+    if met.guess.words:
+        held = ", ".join(f"{word!r} ({rows:,})" for word, rows in met.guess.words)
+        fields = "nulls, map or specials" if met.kind == "unreadable" else "values, map or nulls"
+        said += f"; {'then ' if said else ''}{held}: say {fields}"
+    if met.guess.days and met.kind == "outside":
+        held = ", ".join(f"{day} ({rows:,})" for day, rows in met.guess.days)
+        listed = ", ".join(f'"{day}"' for day, _ in met.guess.days)
+        said += f"; {held}: if that means none, write specials: [{listed}]"
+    return said
+
+
+def met_page(found: RowsMet, schema: Schema) -> dict[str, object]:
+    """The same for --json."""
+    from mare.cli.notes import INTERNAL, left_out_lines
+
+    return {
+        "status": STATUS,
+        "read": dict(found.notes.read),
+        "met": [
+            {
+                "table": met.table, "column": met.column, "kind": met.kind, "rows": met.rows, "of": met.of,
+                "write": met.guess.write or None, "words": dict(met.guess.words),
+                "days": dict(met.guess.days),
+            }
+            for met in found.met
+        ],
+        "left_out": [line.removesuffix(f" {INTERNAL}") for line in left_out_lines(found.notes, schema)],
+    }  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +12,12 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import Quiet, SchemaName
+from mare.cli.outputs import check_output, write_output
+from mare.cli.progress import step_bar
+from mare.cli.telling import remark
 from mare.errors import ReleaseError
+from mare.ports import WorkStep
+from mare.secrecy import shown
 
 _TITLE = 10_000
 """Bytes within which a report's title stands."""
@@ -54,25 +61,17 @@ def evaluate(
     It reads true rows and spends no budget, so whatever it says is internal, not private: nothing of it may go out with a
     release, or decide which release goes out.
     """
-    import json
-
-    from mare.cli.outputs import check_like, check_path, write_output
-    from mare.cli.progress import step_bar
-    from mare.cli.telling import remark
     from mare.evaluation.evaluate import evaluate as hold_against
     from mare.evaluation.evaluation import INTERNAL
     from mare.evaluation.verdict import verdict
-    from mare.ports import WorkStep
 
     from .fit import keep_off
 
     written = {"the figures": as_json, "the report": output}
     for what, path in written.items():
-        if path is not None:
-            check_path(path, f"a file for {what}", ReleaseError, overwrite=replace)
-            check_like(path, "an evaluation", ReleaseError, lambda beginning: b"internal, not private" in beginning[:_TITLE])
-            for source in filter(None, (real, synthetic, holdout)):
-                keep_off(source, {what: path})
+        check_output(path, f"a file for {what}", "an evaluation", ReleaseError, _is_evaluation, overwrite=replace)
+        for source in filter(None, (real, synthetic, holdout) if path is not None else ()):
+            keep_off(source, {what: path})
     with step_bar("evaluating", quiet) as tell:
         evaluation = hold_against(
             schema,
@@ -100,12 +99,12 @@ def evaluate(
         remark(f"The report is in {output} ({INTERNAL}).", quiet)
 
 
+def _is_evaluation(beginning: bytes) -> bool:
+    return b"internal, not private" in beginning[:_TITLE]
+
+
 def _again(schema: str, options: Mapping[str, object]) -> str:
     """The command that makes the report again. A database is named without its password."""
-    import shlex
-
-    from mare.secrecy import shown
-
     words = ["mare", "evaluate", str(schema)]
     for name, value in options.items():
         if value is None or value is False:

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mare.cli import options as ask
 from mare.cli.app import app
-from mare.cli.options import (
-    DEFAULT_DELTA,
-    AsJson,
-    By,
-    Delta,
-    Epsilon,
-    InternalNotes,
-    PayingFile,
-    Purpose,
-    Quiet,
-    SchemaName,
-    Source,
-    UnsafePeeked,
-    UnsafeSeed,
-)
+from mare.cli.outputs import check_output, check_path
+from mare.cli.progress import CountedSource, FitProgress, fit_bar
+from mare.cli.telling import describe_release, print_json, remark, tell_doubts, tell_reviews, warn_status
 from mare.errors import MareError, ReleaseError
+from mare.finding import open_source
+from mare.privacy.budget import Budget, Pledge, plainly
+from mare.privacy.budget_file import budget_files_beside
+from mare.privacy.occasion import Occasion, utc
+from mare.whereabouts import refuse_files_at
 
 if TYPE_CHECKING:
     from mare.planning import Plan
-    from mare.privacy.budget import Budget, Pledge
-    from mare.privacy.occasion import Occasion
     from mare.release import Release
 
     Reserve = Callable[[Budget, str], Pledge]
@@ -38,28 +33,26 @@ if TYPE_CHECKING:
 
 @app.command()
 def fit(
-    schema: SchemaName,
-    source: Source,
-    epsilon: Epsilon,
+    schema: ask.SchemaName,
+    source: ask.Source,
+    epsilon: ask.Epsilon,
     output: Annotated[Path, typer.Option("-o", "--output", help="The release file to write.")],
-    delta: Delta = DEFAULT_DELTA,
-    budget_file: PayingFile = None,
-    purpose: Purpose = "",
-    by: By = "",
-    internal_notes: InternalNotes = None,
+    delta: ask.Delta = ask.DEFAULT_DELTA,
+    budget_file: ask.PayingFile = None,
+    purpose: ask.Purpose = "",
+    by: ask.By = "",
+    internal_notes: ask.InternalNotes = None,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the release file, if there is one.")] = False,
-    unsafe_peeked: UnsafePeeked = False,
-    unsafe_seed: UnsafeSeed = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    unsafe_peeked: ask.UnsafePeeked = False,
+    unsafe_seed: ask.UnsafeSeed = None,
+    quiet: ask.Quiet = False,
+    as_json: ask.AsJson = False,
 ) -> None:
     """Fit a schema to a source under a privacy budget, and write the release."""
-    from mare.cli.telling import describe_release, print_json, remark, tell_doubts, tell_reviews, warn_status
     from mare.planning.planning import plan
-    from mare.privacy.budget import Budget
     from mare.schema.loading import load_document
 
-    check_output(output, replace)
+    check_release(output, replace)
     check_notes(internal_notes, output)
     document = load_document(schema)
     made = plan(document.schema, Budget(epsilon, delta))
@@ -106,22 +99,12 @@ def rescue(release: Release) -> None:
 
 def keep_off(source: str, files: Mapping[str, Path | None]) -> None:
     """What is written beside a fit is never written onto what it reads."""
-    from mare.finding import open_source
-    from mare.whereabouts import refuse_files_at
-
     with open_source(source) as opened:
         refuse_files_at(opened, ((what, path) for what, path in files.items() if path is not None))
 
 
 def begin(plan: Plan, schema: str, purpose: str, by: str, budget_file: Path | None, quiet: bool) -> Occasion:
     """When, for what and by whom; with a word about a promise that is none, and about a budget file that is not asked to pay."""
-    from datetime import UTC, datetime
-
-    from mare.cli.telling import remark
-    from mare.privacy.budget import plainly
-    from mare.privacy.budget_file import budget_files_beside
-    from mare.privacy.occasion import Occasion, utc
-
     if (word := plainly(plan.budget.epsilon, plan.budget.delta)) is not None:
         remark(f"mare: {word}.", quiet)
     if budget_file is None and Path(schema).is_file():
@@ -132,8 +115,6 @@ def begin(plan: Plan, schema: str, purpose: str, by: str, budget_file: Path | No
 
 def reserving(budget_file: Path | None, occasion: Occasion, what: str, unsafe: bool) -> Reserve | None:
     """Who pays, if a budget file does. That a release was NOT PRIVATE stands there too: its cap does not cover that one."""
-    from datetime import datetime
-
     from mare.fitting.fit import login_name, reserve_from
 
     if budget_file is None:
@@ -154,11 +135,7 @@ def run(
     internal_notes: Path | None = None,
 ) -> Release:
     """The fit, with progress on the error stream."""
-    import tempfile
-    from contextlib import suppress
-
     from mare.cli.notes import tell_notes
-    from mare.cli.progress import CountedSource, FitProgress, fit_bar
     from mare.fitting import FitOptions, LocalNotes, run_fit
     from mare.privacy.bits import OsBits, SeededBits
 
@@ -179,8 +156,8 @@ def run(
     pays = None if reserve is None else reserved
     options = FitOptions(unsafe_peeked, bits, tell=progress.tell, notes=left_out.append, occasion=occasion, reserve=pays)
     try:
-        with fit_bar(progress, quiet):
-            release = run_fit(plan, CountedSource(source, progress), options)
+        with fit_bar(progress, quiet), open_source(source) as opened:
+            release = run_fit(plan, CountedSource(opened, progress), options)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*taken) from None
     for notes in left_out:
@@ -191,19 +168,14 @@ def run(
 def check_notes(file: Path | None, output: Path | None) -> None:
     """Notes of an earlier fit are replaced: they are no result. What is written beside a release must not be the release."""
     from mare.cli.notes import are_notes
-    from mare.cli.outputs import check_like, check_path
 
-    if file is None:
-        return
-    check_path(file, "a file for notes", ReleaseError, overwrite=True)
-    check_like(file, "a file for notes", ReleaseError, are_notes)
-    if output is not None and file.resolve() == output.resolve():
+    check_output(file, "a file for notes", "a file for notes", ReleaseError, are_notes, overwrite=True)
+    if file is not None and output is not None and file.resolve() == output.resolve():
         raise ReleaseError(f"{file} is to hold both the release and what must not be released. Give two paths.")
 
 
-def check_output(output: Path, replace: bool) -> None:
+def check_release(output: Path, replace: bool) -> None:
     """Found out before the budget is spent, not after."""
-    from mare.cli.outputs import check_path
     from mare.release.archive import refuse_other_file
 
     check_path(output, "a release file", ReleaseError, overwrite=replace)

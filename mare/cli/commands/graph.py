@@ -11,6 +11,9 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import SchemaName
+from mare.cli.outputs import check_output, write_output
+from mare.cli.telling import with_lines
+from mare.errors import SchemaError, SinkError
 
 if TYPE_CHECKING:
     from mare.schema import Schema
@@ -28,13 +31,12 @@ def graph(
     ] = None,
 ) -> None:
     """Draw the tables, the column groups and what each may look at. Reads no data."""
-    from mare.cli.outputs import write_output
-    from mare.cli.telling import with_lines
-    from mare.errors import SchemaError
     from mare.schema.loading import load_document
 
-    if output is not None:
-        _refuse(output)
+    check_output(output, "the file of a picture", "a drawing of a schema", SinkError, _is_drawing, overwrite=True)
+    if output is not None and output.suffix.lower() not in _SUFFIXES:
+        ending = f"ends in {output.suffix}" if output.suffix else "has no ending"
+        raise SinkError(f"{output} {ending}. Draw into a .svg file (a picture) or a .txt file (text), as in -o graph.svg.")
     document = load_document(schema)
     try:
         drawn = _draw(document.schema, output)
@@ -60,17 +62,6 @@ def _draw(schema: Schema, output: Path | None) -> str:
 
     terminal = output is None and sys.stdout.isatty()
     return draw_text(schema, shutil.get_terminal_size((_WIDTH, 24)).columns if terminal else _WIDTH)
-
-
-def _refuse(output: Path) -> None:
-    from mare.cli.outputs import check_like, check_path
-    from mare.errors import SinkError
-
-    check_path(output, "the file of a picture", SinkError, overwrite=True)
-    if output.suffix.lower() not in _SUFFIXES:
-        ending = f"ends in {output.suffix}" if output.suffix else "has no ending"
-        raise SinkError(f"{output} {ending}. Draw into a .svg file (a picture) or a .txt file (text), as in -o graph.svg.")
-    check_like(output, "a drawing of a schema", SinkError, _is_drawing)
 
 
 def _is_drawing(beginning: bytes) -> bool:

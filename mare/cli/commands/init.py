@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,11 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from mare.cli.app import app
+from mare.cli.outputs import check_output, write_output
+from mare.cli.progress import count_bar, wait_bar
+from mare.cli.telling import many, print_utf8, without_blanks
+from mare.errors import SinkError
+from mare.finding import open_source
+from mare.ports import Source
 
 if TYPE_CHECKING:
-    from mare.ports import Source
     from mare.schema.drafting import Draft, PublicFacts
     from mare.schema.reflection import Peek, Reflection
 
@@ -53,18 +62,11 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
 ) -> None:
     """Draft a schema from a database or a folder, with a comment next to everything that a person should review."""
-    from mare.cli.outputs import check_like, check_path, write_output
-    from mare.cli.progress import wait_bar
-    from mare.cli.telling import print_utf8
-    from mare.errors import SinkError
-    from mare.finding import open_source
     from mare.schema.cutting import resembled
     from mare.schema.drafting import PublicFacts, make_draft, write_draft
     from mare.schema_verbs import refuse_headers
 
-    if output is not None:
-        check_path(output, "the file of a schema", SinkError, overwrite=force, option="--force")
-        check_like(output, "a schema", SinkError, _is_schema)
+    check_output(output, "the file of a schema", "a schema", SinkError, _is_schema, overwrite=force, option="--force")
     days = None if between is None else (between[0].date(), between[1].date())
     if like is not None:
         if entity is not None or peek or peek_types:
@@ -128,7 +130,6 @@ def _peeks(
     opened: Source, blind: Draft, reflection: Reflection, entity: str | None, *, domains: bool
 ) -> dict[tuple[str, str], Peek]:
     """Types first, because what is drafted as a category depends on them; then the domains of what would be learned."""
-    from mare.cli.progress import count_bar
     from mare.schema.drafting import make_draft, undeclared, untyped
     from mare.schema.reflection import Peek
 
@@ -152,17 +153,11 @@ def _is_schema(beginning: bytes) -> bool:
 
 
 def _next_command(source: str, output: Path | None) -> str:
-    import shlex
-
     return f"mare check {shlex.quote(str(output)) if output is not None else 'FILE'} --from {shlex.quote(source)}"
 
 
 def _cut(source: str, like: str, output: Path | None, between: tuple[date, date] | None, entities: int | None) -> None:
     """The schema to the file or the terminal, what it lost beside it."""
-    from mare.cli.outputs import write_output
-    from mare.cli.progress import wait_bar
-    from mare.cli.telling import many, print_utf8
-    from mare.finding import open_source
     from mare.schema.cutting import cut_schema
     from mare.schema.drafting import PublicFacts
     from mare.schema_verbs import refuse_headers
@@ -189,12 +184,6 @@ def _cut(source: str, like: str, output: Path | None, between: tuple[date, date]
 
 def _summarise(draft: Draft, output: Path | None, command: str, like: str | None) -> None:
     """On the error stream, so that the draft itself can be piped."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from mare.cli.telling import many, without_blanks
-
     console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 100)
     values = {
         "": draft.what_was_read,

@@ -10,6 +10,9 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import AsJson
+from mare.cli.telling import describe_doubts, page_width, print_json, warn_status
+from mare.privacy.budget_file import BudgetFile, is_budget_file
+from mare.privacy.pages import bullets
 
 
 @app.command()
@@ -19,9 +22,6 @@ def ledger(
     as_json: AsJson = False,
 ) -> None:
     """Show what a release promises, what it was spent on and where each column comes from; or what a budget file has paid."""
-    from mare.cli.telling import describe_doubts, page_width, print_json, warn_status
-    from mare.privacy.budget_file import BudgetFile, is_budget_file
-    from mare.privacy.pages import bullets
     from mare.release import load_release
     from mare.release.origins import column_origins, render_origins
 

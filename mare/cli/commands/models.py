@@ -6,12 +6,12 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import AsJson
+from mare.cli.telling import print_json
 
 
 @app.command()
 def models(as_json: AsJson = False) -> None:
     """List the models that a schema may name, with their options."""
-    from mare.cli.telling import print_json
     from mare.models import DEFAULT_MODEL, get_model, model_names
 
     installed = [get_model(name) for name in model_names()]

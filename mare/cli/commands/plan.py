@@ -1,20 +1,33 @@
-"""`mare plan`: what will be modelled, in which order, with which noise; before any data is touched."""
+"""`mare plan`: what will be modelled, in which order, with which noise; before any data is touched.
+
+On a narrow page numbers of its tables are left out, the least telling ones first; names and verdicts never.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from mare.cli.app import app
 from mare.cli.options import DEFAULT_DELTA, AsJson, SchemaName
+from mare.cli.telling import page_width, print_json, print_utf8, with_lines, without_blanks
+from mare.errors import PlanError, SchemaError
+from mare.privacy.budget import Budget
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from mare.planning import Plan, PlannedGroup
+    from mare.planning.plan import Verdict
+
 
 _WIDTH = 100
 _Number = TypeVar("_Number", int, float)
@@ -35,14 +48,11 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show the groups, sensitivities, shares and noise that a budget gives. Reads no data."""
-    from mare.cli.telling import page_width, print_json, print_utf8, with_lines, without_blanks
-    from mare.errors import PlanError, SchemaError
     from mare.planning.planning import plan as make_plan
-    from mare.privacy.budget import Budget
     from mare.schema.loading import load_document
 
-    budgets = [Budget(one, DEFAULT_DELTA if delta is None else delta) for one in _numbers("--epsilon", epsilon, float)]
-    sizes: Sequence[int | None] = [None] if entities is None else _numbers("--entities", entities, int)
+    budgets = [Budget(one, DEFAULT_DELTA if delta is None else delta) for one in numbers("--epsilon", epsilon, float)]
+    sizes: Sequence[int | None] = [None] if entities is None else numbers("--entities", entities, int)
     document = load_document(schema)
     try:
         plans = [make_plan(document.schema, budget, entities=size) for size in sizes for budget in budgets]
@@ -54,8 +64,6 @@ def plan(
     if as_json:
         print_json({"plans": [made.to_dict() for made in plans]})
         return
-    from rich.console import Console
-
     console = Console(highlight=False, width=None if sys.stdout.isatty() else min(page_width(), _WIDTH))
     with console.capture() as page:
         if len(plans) == 1:
@@ -70,7 +78,7 @@ def plan(
     typer.echo(text.encode(console.encoding, "replace").decode(console.encoding))
 
 
-def _numbers(option: str, text: str, kind: Callable[[str], _Number]) -> list[_Number]:
+def numbers(option: str, text: str, kind: Callable[[str], _Number]) -> list[_Number]:
     """`2`, or `1,2,5` for several, each once."""
     try:
         return list(dict.fromkeys(kind(one) for one in text.split(",")))
@@ -81,8 +89,6 @@ def _numbers(option: str, text: str, kind: Callable[[str], _Number]) -> list[_Nu
 
 
 def _compare(console: Console, plans: Sequence[Plan], label: str) -> None:
-    from mare.cli.plan_tables import comparison_tables
-
     made = plans[0]
     console.print(f"Plans of {made.schema.name or label}, side by side. No data was read.", markup=False)
     for table in comparison_tables(plans, console.width):
@@ -100,8 +106,6 @@ def _said_by_all(plans: Sequence[Plan]) -> list[str]:
 
 
 def _show(console: Console, made: Plan, label: str, details: bool) -> None:
-    from mare.cli.plan_tables import groups_table
-
     console.print(_title(made, label), markup=False)
     console.print()
     console.print(groups_table(made, console.width))
@@ -172,8 +176,6 @@ def _detail(group: PlannedGroup) -> list[str]:
 
 
 def _next(schema: str, plans: Sequence[Plan], delta: float | None) -> str:
-    from shlex import quote
-
     budget = f"--epsilon {plans[0].budget.epsilon:g}" + ("" if delta is None else f" --delta {delta:g}")
     if len(plans) > 1:
         size = "" if plans[0].entities_guessed else f" --entities {plans[0].entities:.0f}"
@@ -183,10 +185,6 @@ def _next(schema: str, plans: Sequence[Plan], delta: float | None) -> str:
 
 def _say(console: Console, title: str, lines: Sequence[str], style: str = "bold") -> None:
     """A titled list; nothing where there is nothing to say."""
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
-
     if not lines:
         return
     console.print(Text(f"\n{title}", style=style))
@@ -194,3 +192,100 @@ def _say(console: Console, title: str, lines: Sequence[str], style: str = "bold"
     for line in lines:
         listed.add_row(Text("-"), Text(line))
     console.print(Padding(listed, (0, 0, 0, 2)))
+
+
+_COLOURS = {"fine": "green", "noisy": "yellow", "drowns": "bold red"}
+_GAP = 2  # what stands between two columns
+
+
+@dataclass
+class _Column:
+    heading: str
+    cells: Sequence[str | Text]
+    number: bool = True
+    """Right-aligned, and left out where the page is narrow."""
+    rank: int = 0
+    """Of two numbers the one with the lower rank goes first."""
+    width: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.width = max(len(line) for line in (*self.heading.split("\n"), *map(str, self.cells))) + _GAP
+
+
+def groups_table(made: Plan, width: int) -> Table:
+    """One line per group. One model for all is said above the table: every column counts."""
+    from mare.planning.advice import short
+
+    groups, preview = made.groups, made.preview
+    columns = [
+        _Column("#", [str(place) for place in range(1, len(groups) + 1)], rank=5),
+        _Column("group", [g.name for g in groups], number=False),
+        _Column("cols", [f"{len(g.columns):,}" for g in groups], rank=2),
+        _Column("hist", [f"{len(g.history):,}" for g in groups], rank=1),
+        _Column("largest", [_count(seen.largest) for seen in preview], rank=3),
+        _Column("S", [_count(g.sensitivity) for g in groups], rank=6),
+    ]
+    if len({g.model for g in groups}) > 1:
+        columns.append(_Column("model", [g.model for g in groups], number=False))
+    columns += [
+        _Column("share", [f"{100 * seen.share:.1f} %" for seen in preview], rank=4),
+        _Column("noise", [f"±{short(seen.noise)}" for seen in preview], rank=8),
+        _Column("rows/cell", [short(seen.per_cell) for seen in preview], rank=7),
+        _Column("verdict", [_verdict(seen.verdict, _guess(made)) for seen in preview], number=False),
+    ]
+    return _laid_out(columns, width)
+
+
+def comparison_tables(plans: Sequence[Plan], width: int) -> Iterator[Table]:
+    """The verdict of every group under each of the plans, and the error that noise alone is expected to add.
+
+    As many plans side by side as the page has room for, then the next ones below.
+    """
+    group = _Column("group", [g.name for g in plans[0].groups], number=False)
+    columns = [group]
+    for made in plans:
+        pair = _compared(made)
+        if len(columns) > 1 and _too_wide([c for c in (*columns, *pair) if not c.number], width):
+            yield _laid_out(columns, width)
+            columns = [group]
+        columns += pair
+    yield _laid_out(columns, width)
+
+
+def _compared(made: Plan) -> list[_Column]:
+    from mare.planning.advice import short
+
+    size = "" if made.entities_guessed else f"\n{made.entities:,.0f}"
+    verdicts = [_verdict(seen.verdict, _guess(made)) for seen in made.preview]
+    errors = [f"{short(100 * seen.relative_error)} %" for seen in made.preview]
+    return [_Column(f"epsilon {made.budget.epsilon:g}{size}", verdicts, number=False), _Column("error", errors)]
+
+
+def _too_wide(columns: Sequence[_Column], width: int) -> bool:
+    return sum(column.width for column in columns) > width
+
+
+def _laid_out(columns: list[_Column], width: int) -> Table:
+    kept = list(columns)
+    for rank in sorted({c.rank for c in columns if c.number}):
+        if not _too_wide(kept, width):
+            break
+        kept = [c for c in kept if not c.number or c.rank != rank]
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
+    for column in kept:
+        table.add_column(column.heading, justify="right" if column.number else "left", no_wrap=column.number, overflow="fold")
+    for cells in zip(*(c.cells for c in kept), strict=True):
+        table.add_row(*cells)
+    return table
+
+
+def _guess(made: Plan) -> str:
+    return f" if {made.entities:,.0f}" if made.entities_guessed else ""
+
+
+def _verdict(verdict: Verdict, guess: str) -> Text:
+    return Text(verdict + guess, style=_COLOURS[verdict])
+
+
+def _count(value: int) -> str:
+    return f"{value:,}" if value < 10**7 else f"{value:.1e}"

@@ -10,9 +10,11 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import AsJson, Entities, Quiet, Seed, Target, Threads, Where
+from mare.cli.progress import count_bar, step_bar
+from mare.cli.telling import describe_doubts, open_target, page_width, print_json, remark, tell_doubts, tell_reviews, warn_status
+from mare.ports import Sink
 
 if TYPE_CHECKING:
-    from mare.ports import Sink
     from mare.release import Release
     from mare.sampling import Poured, SampleOptions
     from mare.schema.loading import SchemaDocument
@@ -41,7 +43,6 @@ def sample(
     A release does not know where its data came from. So `--replace` goes by the mark alone that targets of mare carry: anything
     else is refused. Drop it yourself.
     """
-    from mare.cli.telling import open_target
     from mare.release import load_release
     from mare.sampling import SampleOptions
     from mare.sampling.given_files import parse_given, refuse_given_in
@@ -56,7 +57,6 @@ def sample(
 
 def pour_with_progress(release: Release, sink: Sink, options: SampleOptions, quiet: bool) -> Poured:
     """The sample, with bars on the error stream. The sink has been entered."""
-    from mare.cli.progress import count_bar, step_bar
     from mare.sampling import pour, start
 
     with step_bar("given rows" if options.given else "preparing the sample", quiet) as watch:
@@ -81,7 +81,6 @@ def show(
 
     The schema's ``document`` is there where it was fitted just now: a draft may still ask to be looked at.
     """
-    from mare.cli.telling import describe_doubts, page_width, print_json, remark, tell_doubts, tell_reviews, warn_status
     from mare.verdicts import card as make_card
     from mare.verdicts.words import short_lines
 

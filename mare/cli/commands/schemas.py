@@ -6,9 +6,13 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from mare.cli.app import app
 from mare.cli.options import AsJson
+from mare.cli.telling import print_json, print_utf8
+from mare.errors import SchemaError
 
 
 @app.command()
@@ -20,8 +24,6 @@ def schemas(
     ] = False,
 ) -> None:
     """List the ready schemas, or print one of them. A name works wherever a path does."""
-    from mare.cli.telling import print_utf8
-    from mare.errors import SchemaError
     from mare.schema.ready import JSON_SCHEMA, find, folder, names
 
     if json_schema:
@@ -41,16 +43,12 @@ def schemas(
 
 
 def _list(as_json: bool) -> None:
-    from mare.cli.telling import print_json
     from mare.schema.ready import ready_schemas
 
     ready = ready_schemas()
     if as_json:
         print_json([asdict(schema) for schema in ready])
         return
-    from rich.console import Console
-    from rich.table import Table
-
     table = Table(title="Ready schemas", caption="mare schemas NAME prints one; a name works wherever a path does.")
     table.add_column("name", no_wrap=True, style="bold")
     table.add_column("fits")

@@ -8,6 +8,7 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import AsJson, Quiet, SchemaName, Source
+from mare.cli.telling import many, print_json, remark
 
 
 @app.command()
@@ -24,7 +25,6 @@ def split(
     as_json: AsJson = False,
 ) -> None:
     """Write the entities of a source, each with all its rows, into two targets. True rows: internal, not private."""
-    from mare.cli.telling import many, print_json, remark
     from mare.evaluation.evaluation import INTERNAL
     from mare.evaluation.splitting import split as split_source
 

@@ -10,7 +10,9 @@ import typer
 
 from mare.cli.app import app
 from mare.cli.options import DEFAULT_DELTA, AsJson, Delta, Quiet, SchemaName, Source
-from mare.errors import PlanError, ReleaseError
+from mare.cli.outputs import check_output, write_output
+from mare.cli.telling import print_json, remark
+from mare.errors import ReleaseError
 
 
 @app.command()
@@ -33,22 +35,22 @@ def study(
     It reads true rows and spends no budget, so whatever it says is internal, not private: an epsilon that you choose by it was
     chosen by looking at the data, and nobody is charged for that.
     """
-    from mare.cli.outputs import check_like, check_path, write_output
-    from mare.cli.telling import print_json, remark
     from mare.evaluation.evaluation import INTERNAL
     from mare.evaluation.study import study as make_study
 
     from .fit import keep_off
+    from .plan import numbers
 
+    check_output(
+        output, "a file for the study", "a study", ReleaseError, lambda page: INTERNAL.encode() in page, overwrite=replace
+    )
     if output is not None:
-        check_path(output, "a file for the study", ReleaseError, overwrite=replace)
-        check_like(output, "a study", ReleaseError, lambda beginning: b"internal, not private" in beginning)
         keep_off(source, {"the study": output})
     watching = sys.stderr.isatty()
     found = make_study(
         schema,
         source,
-        _numbers(epsilon),
+        numbers("--epsilon", epsilon, float),
         fits=fits,
         delta=delta,
         seed=seed,
@@ -62,10 +64,3 @@ def study(
     typer.echo("\n".join(found.words()))
     if output is not None:
         remark(f"The study is in {output} ({INTERNAL}).", quiet)
-
-
-def _numbers(listed: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(number) for number in listed.split(","))
-    except ValueError:
-        raise PlanError(f"--epsilon is {listed!r}. Give numbers with commas between, as in: --epsilon 1,2,5") from None

@@ -12,30 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mare.cli import options as ask
 from mare.cli.app import app
-from mare.cli.options import (
-    DEFAULT_DELTA,
-    AsJson,
-    By,
-    Ddl,
-    Delta,
-    Entities,
-    Epsilon,
-    InternalNotes,
-    PayingFile,
-    Purpose,
-    Quiet,
-    SchemaName,
-    Seed,
-    Source,
-    Target,
-    Threads,
-    UnsafePeeked,
-    UnsafeSeed,
-    Where,
-)
+from mare.cli.outputs import check_output, write_output
+from mare.cli.telling import open_target, remark, tell_left_out
+from mare.errors import SinkError
+from mare.finding import open_source
+from mare.ports import Foresees, Scripted
+from mare.privacy.budget import Budget
+from mare.whereabouts import refuse_files_at, refuse_files_in, refuse_overlap
 
-from .fit import begin, check_notes, check_output, rescue, reserving, run, save
+from .fit import begin, check_notes, check_release, rescue, reserving, run, save
 from .sample import pour_with_progress, show
 
 if TYPE_CHECKING:
@@ -46,46 +33,44 @@ _DDL_HEAD = "-- Written by mare synth --ddl."
 
 @app.command()
 def synth(
-    schema: SchemaName,
-    source: Source,
-    to: Target,
-    epsilon: Epsilon,
-    delta: Delta = DEFAULT_DELTA,
+    schema: ask.SchemaName,
+    source: ask.Source,
+    to: ask.Target,
+    epsilon: ask.Epsilon,
+    delta: ask.Delta = ask.DEFAULT_DELTA,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Also keep the release, in this file.")] = None,
-    budget_file: PayingFile = None,
-    purpose: Purpose = "",
-    by: By = "",
-    internal_notes: InternalNotes = None,
-    ddl: Ddl = None,
-    entities: Entities = None,
-    where: Where = None,
-    threads: Threads = None,
-    seed: Seed = 0,
+    budget_file: ask.PayingFile = None,
+    purpose: ask.Purpose = "",
+    by: ask.By = "",
+    internal_notes: ask.InternalNotes = None,
+    ddl: ask.Ddl = None,
+    entities: ask.Entities = None,
+    where: ask.Where = None,
+    threads: ask.Threads = None,
+    seed: ask.Seed = 0,
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite the target, where mare created it, and the release file.")
     ] = False,
-    unsafe_peeked: UnsafePeeked = False,
-    unsafe_seed: UnsafeSeed = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    unsafe_peeked: ask.UnsafePeeked = False,
+    unsafe_seed: ask.UnsafeSeed = None,
+    quiet: ask.Quiet = False,
+    as_json: ask.AsJson = False,
 ) -> None:
     """Fit a schema to a source, and fill a synthetic database: `fit` and `sample` in one."""
-    from mare.cli.telling import open_target, remark, tell_left_out
-    from mare.finding import open_source
     from mare.planning.planning import plan
-    from mare.ports import Foresees, Scripted
-    from mare.privacy.budget import Budget
     from mare.release.storage import output_tables
     from mare.sampling import SampleOptions
     from mare.sampling.conditions import entity_condition
     from mare.sampling.sample import sink_tables
     from mare.schema.loading import load_document
-    from mare.whereabouts import refuse_files_at, refuse_files_in, refuse_overlap
 
     if output is not None:
-        check_output(output, replace)
+        check_release(output, replace)
     check_notes(internal_notes, output)
-    _check_ddl(ddl, replace)
+    head = _DDL_HEAD.encode()
+    check_output(
+        ddl, "a file for statements", "what mare wrote there", SinkError, lambda t: t.startswith(head), overwrite=replace
+    )
     options = SampleOptions(entities, seed, where, threads)
     document = load_document(schema)
     made = plan(document.schema, Budget(epsilon, delta))
@@ -129,20 +114,8 @@ def synth(
         remark(f"Next: mare card {output} says why, and -o card.html writes it for others", quiet or as_json)
 
 
-def _check_ddl(path: Path | None, replace: bool) -> None:
-    """Found out before the budget is spent, not after."""
-    from mare.cli.outputs import check_like, check_path
-    from mare.errors import SinkError
-
-    if path is not None:
-        check_path(path, "a file for statements", SinkError, overwrite=replace)
-        check_like(path, "what mare wrote there", SinkError, lambda text: text.startswith(_DDL_HEAD.encode()))
-
-
 def _write_ddl(path: Path, scripts: Sequence[str], left_out: Sequence[str], target: str) -> None:
     """The statements, after the list of what the target lacks."""
-    from mare.cli.outputs import write_output
-
     head = [
         f"{_DDL_HEAD} Look through it, then apply it to {target}.",
         "-- It is the source's own text: names of its schema or database may have to be changed.",

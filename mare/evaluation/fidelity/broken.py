@@ -29,7 +29,7 @@ from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .coding import Sides
 from .features import Feature, Numbers, Values, children_of, values
-from .laws import laws
+from .laws import laws, parted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,8 +157,7 @@ def _measure(bound: object) -> float | None:
 
 
 def _orders(real: Side, table: str, name: str, column: Ordinal) -> Iterator[Rule]:
-    """`after`, `before` and `during`, wherever both values are there. A date is neither before nor after what happens on its
-    day."""
+    """`after`, `before` and `during`, wherever both values are there."""
     if column.determined is not None or (column.specials and not isinstance(column, Date | Datetime)):
         return
     for field, anchor in column.anchors.items():
@@ -166,37 +165,19 @@ def _orders(real: Side, table: str, name: str, column: Ordinal) -> Iterator[Rule
         if anchor.scope == PARENT_ROW:
             home = real.above(table) or ""
         other = real.schema.tables[home].columns.get(anchor.column) if home in real.tables else None
-        if field.startswith("first") or not isinstance(other, Ordinal) or other.specials:
+        if field == "around" or field.startswith("first") or not isinstance(other, Ordinal) or other.specials:
             continue
         after = field in ("after", "during.0")
         if column.specials and not after:
             continue  # a day that never comes lies after everything
-        order = _Order(table, name, home, anchor, after, column.strict, isinstance(column, Date) or isinstance(other, Date))
-        yield "order", f"{table}.{name}", f"is {'before' if after else 'after'} {anchor}", order.broken
+        misplaced = partial(_misplaced, table=table, name=name, home=home, anchor=anchor, after=after, strict=column.strict)
+        yield "order", f"{table}.{name}", f"is {'before' if after else 'after'} {anchor}", misplaced
 
 
-@dataclass(frozen=True)
-class _Order:
-    """A value and the one that it never comes before (``after``), or never after."""
-
-    table: str
-    name: str
-    home: str
-    anchor: Anchor
-    after: bool
-    strict: bool
-    whole_days: bool
-
-    def broken(self, side: Side) -> Found:
-        mine, theirs = _measured(side, self.table, self.name), _measured(side, self.home, self.anchor.column)
-        at = _rows_at(side, self.table, self.anchor.scope, self.home)
-        theirs = theirs if at is None else np.append(theirs, np.nan)[at]
-        if self.whole_days:
-            mine, theirs = np.floor(mine), np.floor(theirs)
-        wrong = mine < theirs if self.after else mine > theirs
-        if self.strict and self.after:
-            wrong |= mine == theirs
-        return int(wrong.sum()), int((~np.isnan(mine - theirs)).sum())
+def _misplaced(side: Side, table: str, name: str, home: str, anchor: Anchor, *, after: bool, strict: bool) -> Found:
+    """Values that come before the one that they follow (``after``), or after the one that they precede."""
+    less, more, of = parted(side, (table, name), (home, anchor.column), _rows_at(side, table, anchor.scope, home))
+    return (of - more if strict else less) if after else more, of
 
 
 def _rows_at(side: Side, table: str, scope: str, home: str) -> NDArray[np.integer] | None:
@@ -217,7 +198,7 @@ def _different(side: Side, table: str, name: str, shared: str) -> Found:
         group = side.parent[table]
     else:
         group = side.ancestors(table).get(shared, side.entity[table])
-    coded = side.tables[table].column(name).combine_chunks().dictionary_encode()
+    coded = side.column(table, name).dictionary_encode()
     codes = np.asarray(coded.indices.fill_null(-1), dtype=np.int64)
     owned = np.flatnonzero(group >= 0)
     _, first, place = np.unique(group[owned], return_index=True, return_inverse=True)
@@ -254,7 +235,7 @@ class _Rows:
         return described
 
     def held(self, column: str) -> pa.Array:
-        return self.side.tables[self.table].column(column).combine_chunks()
+        return self.side.column(self.table, column)
 
     def quantities(self, column: str) -> pa.Array:
         import pyarrow as pa

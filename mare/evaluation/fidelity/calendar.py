@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mare.codec.ticks import DAY_US
 from mare.evaluation.evaluation import ColumnFidelity, SetName
@@ -48,18 +47,8 @@ def time_columns(side: Side, table: str) -> list[str]:
     return [name for name, column in listed if isinstance(column, Date | Datetime) and not column.specials and column.kept]
 
 
-def moments(side: Side, table: str, column: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Microseconds, and which are there; none of a column that the side lacks."""
-    import pyarrow as pa
-
-    if not pa.types.is_temporal(side.tables[table].column(column).type):
-        rows = side.tables[table].num_rows
-        return np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.bool_)
-    return side.moments(table, column)
-
-
 def _counted(side: Side, table: str, column: str) -> dict[str, Counts]:
-    ticks, there = moments(side, table, column)
+    ticks, there = side.moments(table, column)
     ticks = ticks if there.all() else ticks[there]
     days = ticks // DAY_US
     counts = {"hour": np.bincount((ticks - days * DAY_US) // _HOUR_US, minlength=24).astype(np.int64)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +37,6 @@ class CodedSet:
     hashes: dict[str, Hashes] = field(default_factory=dict)
     """By table: one number a row, of all its own columns."""
 
-    def hash_also(self, table: str, hashed: Hashes) -> None:
-        """Let the row's number depend on this column, too."""
-        self.hashes[table] = self.hashes[table] + hashed if table in self.hashes else hashed
-
 
 @dataclass(frozen=True, eq=False)
 class Coded:
@@ -63,10 +59,12 @@ class Coded:
     def others(self) -> tuple[SetName, ...]:
         return tuple(name for name in self.sets if name != "real")
 
-    def histogram(self, feature: Feature) -> NDArray[np.int64]:
-        """Of the real rows."""
-        codes = self.sets["real"].codes[feature.table, feature.name]
-        return np.bincount(codes, minlength=self.size(feature)).astype(np.int64)
+    def histogram(self, feature: Feature, name: SetName = "real") -> NDArray[np.int64]:
+        return self._counts[feature.table, feature.name][name]
+
+    @cached_property
+    def _counts(self) -> dict[tuple[str, str], Mapping[SetName, NDArray[np.int64]]]:
+        return {(column.table, column.name): column.counts for column in self.columns}
 
 
 def code_sides(sides: Sides) -> Coded:
@@ -89,8 +87,8 @@ def code_sides(sides: Sides) -> Coded:
                 columns.append(coded.column)
                 for name in sides:
                     sets[name].codes[table, feature.name] = coded.codes[name]
-                    if coded.hashes:
-                        sets[name].hash_also(table, coded.hashes[name])
+                    if coded.hashes:  # a row's number depends on all its columns
+                        sets[name].hashes[table] = sets[name].hashes.get(table, np.uint64(0)) + coded.hashes[name]
                     if coded.numbers:
                         numbers[name].append(coded.numbers[name])
             listed = tuple(f.name for f in known[table] if f.paired and f.kind == "number")

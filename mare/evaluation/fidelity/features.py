@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from mare.codec.parsing import is_text_type
 from mare.codec.ticks import DAY_US
 from mare.evaluation.evaluation import FeatureKind
-from mare.evaluation.sides import Side
+from mare.evaluation.sides import Side, in_one_piece
 from mare.schema import Schema
 from mare.schema.columns import Date, Datetime, Duration, Ordinal, Time
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.float64]
 How = Literal["column", "moment", "since", "gap", "year", "children", "referred", "last"]
+AT_ONCE = 1 << 15
+"""Rows that are worked on at once: what a processor's cache holds."""
 FEW = 4
 """Columns of a row that another leads to."""
 _HOUR_US = DAY_US // 24
@@ -64,6 +67,14 @@ class Values:
     def __len__(self) -> int:
         held = self.numbers if self.numbers is not None else self.words
         return 0 if held is None else len(held)
+
+    @cached_property
+    def ascending(self) -> Numbers:
+        """The numbers that are there."""
+        if self.numbers is None:
+            return np.zeros(0)
+        ordered = np.sort(self.numbers)  # NaN comes last
+        return ordered[: len(ordered) - int(np.count_nonzero(np.isnan(ordered)))]
 
 
 def features(schema: Schema, table: str, children: tuple[str, ...]) -> tuple[Feature, ...]:
@@ -129,7 +140,7 @@ def values(side: Side, feature: Feature) -> Values:
     if feature.kind == "category":
         words, dictionary = side.words(table, feature.column)
         return Values(words=words, dictionary=dictionary)
-    held = side.tables[table].column(feature.column).combine_chunks()
+    held = side.column(table, feature.column)
     described = side.schema.tables[table].columns[feature.column]
     if feature.how == "year":
         return Values(numbers=_years(held))
@@ -141,11 +152,11 @@ def values(side: Side, feature: Feature) -> Values:
         before = side.previous(table, 1) if feature.how == "gap" else None
         if timed and pa.types.is_temporal(side.tables[table].column(earlier).type):
             return Values(numbers=_days_between(side.moments(table, feature.column), side.moments(table, earlier), before))
-        numbers = _measured(side.tables[table].column(earlier).combine_chunks(), None)
+        numbers = _measured(side.column(table, earlier), None)
         return Values(numbers=_measured(held, None) - (numbers if before is None else np.append(numbers, np.nan)[before]))
     if timed:
         ticks, there = side.moments(table, feature.column)
-        return Values(numbers=np.where(there, ticks / (_HOUR_US if pa.types.is_time(held.type) else DAY_US), np.nan))
+        return Values(numbers=_known(ticks / (_HOUR_US if pa.types.is_time(held.type) else DAY_US), there))
     return Values(numbers=_measured(held, described))
 
 
@@ -154,10 +165,21 @@ Moments = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
 def _days_between(later: Moments, earlier: Moments, before: NDArray[np.int32] | None) -> Numbers:
     """Worked out before they are rounded. Where rows ``before`` are given, the earlier ones are those of them."""
-    ticks, there = earlier
-    if before is not None:
-        ticks, there = np.append(ticks, 0)[before], np.append(there, False)[before]  # the last stands for -1, which is no row
-    return np.where(later[1] & there, (later[0] - ticks) / DAY_US, np.nan)
+    days = np.empty(len(later[0]))
+    for start in range(0, len(days), AT_ONCE):
+        here = slice(start, start + AT_ONCE)
+        at = here if before is None else before[here]
+        there = later[1][here] & earlier[1][at]
+        if before is not None:
+            there &= before[here] >= 0
+        days[here] = _known((later[0][here] - earlier[0][at]) / DAY_US, there)
+    return days
+
+
+def _known(numbers: Numbers, there: NDArray[np.bool_]) -> Numbers:
+    """These numbers, changed: NaN where there is none."""
+    np.copyto(numbers, np.nan, where=~there)
+    return numbers
 
 
 def children_of(side: Side, table: str) -> NDArray[np.int64]:
@@ -205,7 +227,7 @@ def _far(side: Side, table: str, feature: Feature) -> Values:
     if table not in side.public or feature.column not in side.public[table].column_names:
         nothing = np.zeros(0)
         return Values(numbers=nothing) if feature.kind == "number" else Values(words=nothing.astype(np.int32))
-    held = side.public[table].column(feature.column).combine_chunks()
+    held = in_one_piece(side.public[table].column(feature.column))
     if feature.kind == "number":
         return Values(numbers=_measured(held, None))
     coded = held.cast(pa.string()).dictionary_encode()

@@ -21,9 +21,9 @@ from mare.evaluation.sides import Side
 from mare.schema.columns import Date, Ordinal
 from mare.schema.relative import PARENT_ROW, SAME_ROW
 
-from .calendar import moments, time_columns
+from .calendar import time_columns
 from .coding import Sides, below
-from .features import Feature, Numbers, children_of, features, taken, values
+from .features import Feature, Numbers, Values, children_of, features, taken, values
 
 KEPT = 0.999
 """Of the real rows that a law is about, those that keep it."""
@@ -36,8 +36,8 @@ Place = NDArray[np.integer] | None
 """Of each row, the row beside which it is held; None for itself."""
 Found = tuple[int, int]
 """Rows that break it, and rows that it is about."""
-_Parted = tuple[NDArray[np.bool_], NDArray[np.bool_]]
-"""Of the rows that have both values, which have a smaller first one, and which a larger one."""
+Parted = tuple[int, int, int]
+"""Rows whose first value is smaller, rows whose first is larger, and rows that have both."""
 
 
 @dataclass(frozen=True)
@@ -118,58 +118,69 @@ def _place(side: Side, table: str, home: str) -> Place:
 
 
 def _orders(real: Side, table: str, home: str, seen: set[frozenset[tuple[str, str]]]) -> Iterator[Law]:
-    place = _place(real, table, home)
-    for mine, theirs in product(time_columns(real, table), time_columns(real, home)):
-        pair = frozenset({(table, mine), (home, theirs)})
-        if len(pair) < 2 or pair in seen:
+    place, step = _place(real, table, home), max(1, len(real.entity[table]) // _SAMPLE)
+    for pair in product(
+        [(table, name) for name in time_columns(real, table)], [(home, name) for name in time_columns(real, home)]
+    ):
+        if len(set(pair)) < 2 or frozenset(pair) in seen:
             continue
-        seen.add(pair)
-        parted = partial(_times, table=table, mine=mine, home=home, theirs=theirs)
-        step = max(1, len(real.entity[table]) // _SAMPLE)
-        if _broken_by(parted(real, place=place, step=step), fewest=1) is None:
+        seen.add(frozenset(pair))
+        if _broken_by(parted(real, *pair, place, step), fewest=1) is None:
             continue
-        whole = parted(real, place=place)
+        whole = parted(real, *pair, place)
         if what := _broken_by(whole):
             words = {"smaller": "is before", "larger": "is after", "either": "differs from"}[what]
-            whose, known = theirs if home == table else f"{home}.{theirs}", (_count(*whole, what), len(whole[0]))
-            yield Law(f"{table}.{mine}", f"{words} {whose}", known, partial(_times_broken, table, mine, home, theirs, what))
+            mine, theirs = (name for _, name in pair)
+            whose = theirs if home == table else f"{home}.{theirs}"
+            yield Law(f"{table}.{mine}", f"{words} {whose}", _found(whole, what), partial(_times_broken, *pair, what))
 
 
-def _broken_by(parted: _Parted, fewest: int = FEWEST) -> str | None:
+def _broken_by(parted: Parted, fewest: int = FEWEST) -> str | None:
     """What hardly any row does."""
-    smaller, larger = parted
-    allowed = (1 - KEPT) * len(smaller) if fewest > 1 else (1 - KEPT) * len(smaller) + 5
-    if len(smaller) < fewest:
+    less, more, of = parted
+    allowed = (1 - KEPT) * of if fewest > 1 else (1 - KEPT) * of + 5
+    if of < fewest:
         return None
-    less, more = int(smaller.sum()), int(larger.sum())
     if less + more <= allowed:
         return "either"
     return "larger" if more <= allowed else "smaller" if less <= allowed else None
 
 
-def _times(side: Side, table: str, mine: str, home: str, theirs: str, place: Place, step: int = 1) -> _Parted:
-    """A date is neither before nor after what happens on its day."""
-    (ticks, there), (others, known) = moments(side, table, mine), moments(side, home, theirs)
-    ticks, there = ticks[::step], there[::step]
-    at = slice(None, None, step) if place is None else place[::step]
-    if place is not None:
-        others, known = np.append(others, 0), np.append(known, False)  # the last stands for -1, which is no row
-    others, both = others[at], there & known[at]
-    if not both.all():
-        ticks, others = ticks[both], others[both]
-    described = side.schema.tables[table].columns[mine], side.schema.tables[home].columns[theirs]
-    if any(isinstance(column, Date) for column in described):
-        ticks, others = ticks // DAY_US, others // DAY_US
-    return ticks < others, ticks > others
+def parted(side: Side, mine: tuple[str, str], theirs: tuple[str, str], place: Place, step: int = 1) -> Parted:
+    """By table and column. A date is neither before nor after what happens on its day."""
+    (held, there), (others, known) = _measured(side, *mine), _measured(side, *theirs)
+    held, there = held[::step], there[::step]
+    if place is None:
+        others, both = others[::step], there & known[::step]
+    elif len(others):
+        at = place[::step]
+        others, both = others[at], there & known[at] & (at >= 0)
+    else:
+        return 0, 0, 0
+    if any(isinstance(side.schema.tables[table].columns[name], Date) for table, name in (mine, theirs)):
+        held, others = held // DAY_US, others // DAY_US
+    less, more = (int(np.count_nonzero(which & both)) for which in (held < others, held > others))
+    return less, more, int(np.count_nonzero(both))
 
 
-def _times_broken(table: str, mine: str, home: str, theirs: str, what: str, side: Side) -> Found:
-    smaller, larger = _times(side, table, mine, home, theirs, _place(side, table, home))
-    return _count(smaller, larger, what), len(smaller)
+def _measured(side: Side, table: str, name: str) -> tuple[NDArray[np.int64] | Numbers, NDArray[np.bool_]]:
+    import pyarrow as pa
+
+    kind = side.tables[table].column(name).type
+    if pa.types.is_temporal(kind) or pa.types.is_null(kind):
+        return side.moments(table, name)
+    numbers = values(side, Feature(table, name, "number", "column", name)).numbers
+    assert numbers is not None
+    return numbers, ~np.isnan(numbers)
 
 
-def _count(smaller: NDArray[np.bool_], larger: NDArray[np.bool_], what: str) -> int:
-    return int({"smaller": smaller, "larger": larger}.get(what, smaller | larger).sum())
+def _times_broken(mine: tuple[str, str], theirs: tuple[str, str], what: str, side: Side) -> Found:
+    return _found(parted(side, mine, theirs, _place(side, mine[0], theirs[0])), what)
+
+
+def _found(parted: Parted, what: str) -> Found:
+    less, more, of = parted
+    return {"smaller": less, "larger": more}.get(what, less + more), of
 
 
 # ------------------------------------------------------------------ equal columns, sums
@@ -183,40 +194,42 @@ def _same(real: Side, table: str, home: str) -> Iterator[Law]:
     """Columns that are equal in every row, and not one value throughout."""
     place, rows = _place(real, table, home), len(real.entity[table])
     some = np.arange(0, rows, max(1, rows // _SAMPLE))
-    here = {feature: _plain(real, feature, some) for feature in _own(real, table)}
-    there = here if place is None else {feature: _plain(real, feature, place[some]) for feature in _own(real, home)}
+    here = {feature: taken(values(real, feature), some) for feature in _own(real, table)}
+    there = here if place is None else {feature: taken(values(real, feature), place[some]) for feature in _own(real, home)}
     for mine, theirs in product(here, there):
         if mine.kind != theirs.kind or (home == table and mine.name >= theirs.name):
             continue
-        both = [(a, b) for a, b in zip(here[mine], there[theirs], strict=True) if a is not None and b is not None]
-        if sum(a != b for a, b in both) > 5 or len({a for a, _ in both}) < 2:
+        both, unlike = _held_together(here[mine], there[theirs])
+        if np.count_nonzero(unlike) > 5 or not _varies(here[mine], both):
             continue
-        broken = partial(_unequal, mine, theirs)
-        wrong, of = broken(real)
+        wrong, of = _unequal(mine, theirs, real)
         if of >= FEWEST and wrong <= (1 - KEPT) * of:
             whose = theirs.name if home == table else f"{home}.{theirs.name}"
-            yield Law(f"{table}.{mine.name}", f"differs from {whose}", (wrong, of), broken)
+            yield Law(f"{table}.{mine.name}", f"differs from {whose}", (wrong, of), partial(_unequal, mine, theirs))
 
 
 def _unequal(mine: Feature, theirs: Feature, side: Side) -> Found:
-    rows = np.arange(len(side.entity[mine.table]))
-    place = _place(side, mine.table, theirs.table)
-    here, there = _plain(side, mine, rows), _plain(side, theirs, rows if place is None else place)
-    both = [(a, b) for a, b in zip(here, there, strict=True) if a is not None and b is not None]
-    return sum(a != b for a, b in both), len(both)
+    here, there, place = values(side, mine), values(side, theirs), _place(side, mine.table, theirs.table)
+    both, unlike = _held_together(here, there if place is None else taken(there, place))
+    return int(np.count_nonzero(unlike)), int(np.count_nonzero(both))
 
 
-def _plain(side: Side, feature: Feature, rows: NDArray[np.integer]) -> list[object]:
-    """The values of these rows, None where there is none."""
-    held = taken(values(side, feature), rows)
-    words = [None] * len(rows) if held.words is None else [*held.dictionary, None]
-    if held.numbers is None:
-        assert held.words is not None
-        return [words[place] for place in held.words]
-    numbers = held.numbers.tolist()
-    if held.words is None:
-        return [number if number == number else None for number in numbers]
-    return [number if number == number else words[place] for number, place in zip(numbers, held.words, strict=True)]
+def _held_together(here: Values, there: Values) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rows have both values, and of which of these they differ."""
+    known = {word: place for place, word in enumerate(here.dictionary)}
+    alike = np.array([*(known.get(word, -2) for word in there.dictionary), -1])  # the last stands for -1, which is NULL
+    nothing = np.full(len(here), np.nan)
+    numbers = [nothing if held.numbers is None else held.numbers for held in (here, there)]
+    words = [np.full(len(here), -1) if held.words is None else held.words for held in (here, there)]
+    words[1] = alike[words[1]]
+    both = np.logical_and(*(~np.isnan(n) | (w != -1) for n, w in zip(numbers, words, strict=True)))
+    return both, both & (numbers[0] != numbers[1]) & ((words[0] != words[1]) | (words[0] < 0))
+
+
+def _varies(held: Values, rows: NDArray[np.bool_]) -> bool:
+    numbers = np.zeros(0) if held.numbers is None else held.numbers[rows]
+    words = np.zeros(0) if held.words is None else held.words[rows]
+    return len(np.unique(numbers[~np.isnan(numbers)])) + len(np.unique(words[words >= 0])) > 1
 
 
 def _totals(real: Side, table: str, child: str) -> Iterator[Law]:

@@ -7,9 +7,9 @@ What a row above or before holds is gathered beside the row itself, with one cod
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement, islice
+from itertools import combinations, combinations_with_replacement, islice, permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ MOST_LINKED = 400
 """Pairs of siblings and references that are compared of one table."""
 KEPT_CELLS = 1 << 22
 """Of cross-tabs that stay with the result."""
+AT_ONCE = 64
+"""Cross-tabs that are counted before they are added up."""
 KEPT_SETS: tuple[SetName, ...] = ("real", "synthetic", "holdout")
 
 _Axis = tuple[Feature, str, int]
@@ -92,11 +94,15 @@ def _linked(coded: Coded, table: str) -> Iterator[Pair]:
             yield Pair(a, (b, "", 0))
 
 
-def compare_pairs(coded: Coded, seed: int) -> tuple[PairFidelity, ...]:
+Steps = Mapping[tuple[str, str], Mapping[SetName, Counts]]
+"""By table and column: its codes, and those of the row before or beside."""
+
+
+def compare_pairs(coded: Coded, seed: int) -> tuple[tuple[PairFidelity, ...], Steps]:
     """Every pair of every table, on all sides and beside columns that have nothing to do with each other."""
     compared: list[PairFidelity] = []
+    steps: dict[tuple[str, str], Mapping[SetName, Counts]] = {}
     rng, cells = np.random.default_rng(seed), 0
-    alone = {(f.table, f.name): coded.histogram(f) for held in coded.features.values() for f in held if f.how != "moment"}
     for table in coded.features:
         pairs = list(pairs_of(coded, table))
         if not pairs:
@@ -106,7 +112,9 @@ def compare_pairs(coded: Coded, seed: int) -> tuple[PairFidelity, ...]:
             other, _, back = pair.there
             real = counts["real"][i]
             closeness = {name: _closeness(real, counts[name][i]) for name in coded.others}
-            apart = _apart(alone[table, pair.here.name], alone[other.table, other.name])
+            if pair.here == other and back in (1, ANY_OTHER):
+                steps[table, other.name] = {name: held[i] for name, held in counts.items()}
+            apart = _apart(coded.histogram(pair.here), coded.histogram(other))
             closeness["shuffled"] = _closeness(real, apart * int(real.sum()))
             drawn = rng.multinomial(int(real.sum()), apart.ravel()).reshape(apart.shape)
             closeness["independent"] = _closeness(real, drawn)
@@ -126,7 +134,7 @@ def compare_pairs(coded: Coded, seed: int) -> tuple[PairFidelity, ...]:
                     counts=kept,
                 )
             )
-    return tuple(compared)
+    return tuple(compared), steps
 
 
 def count_pairs(coded: Coded, name: SetName, table: str, pairs: Sequence[Pair], seed: int) -> list[Counts]:
@@ -137,7 +145,7 @@ def count_pairs(coded: Coded, name: SetName, table: str, pairs: Sequence[Pair], 
         back: held.side.sibling(table, seed) if back == ANY_OTHER else held.side.previous(table, back)
         for back in {pair.there[2] for pair in pairs} - {0}
     }
-    columns: dict[str, np.ndarray] = {}
+    columns: dict[str, NDArray[np.uint8]] = {}
     sizes: dict[str, int] = {}
 
     def axis(feature: Feature, above: str, back: int) -> str:
@@ -151,11 +159,39 @@ def count_pairs(coded: Coded, name: SetName, table: str, pairs: Sequence[Pair], 
             columns[label], sizes[label] = codes, size
         return label
 
-    marginals = [Marginal.of(axis(pair.here, "", 0), axis(*pair.there)) for pair in pairs]
-    domain = Domain.of(sizes.items())
-    coded_rows = CodedRows(domain, {}, 1, np.zeros(rows, dtype=np.int64), None, columns.__getitem__)
-    tables = count_dense(coded_rows, marginals)
-    return [table if pair.kind in ("row", "linked") else table[:, :-1] for pair, table in zip(pairs, tables, strict=True)]
+    wanted = [(axis(pair.here, "", 0), axis(*pair.there)) for pair in pairs]
+    coded_rows = CodedRows(Domain.of(sizes.items()), {}, 1, np.zeros(rows, dtype=np.int64), None, columns.__getitem__)
+    tables: dict[tuple[str, str], Counts] = {}
+    listed = list(_in_threes(wanted, sizes, rows // 8))
+    for start in range(0, len(listed), AT_ONCE):
+        some = listed[start : start + AT_ONCE]
+        for axes, counts in zip(some, count_dense(coded_rows, [Marginal.of(*axes) for axes in some]), strict=True):
+            for i, j in combinations(range(len(axes)), 2):
+                both = counts.sum(axis=3 - i - j) if len(axes) == 3 else counts
+                tables[axes[i], axes[j]], tables[axes[j], axes[i]] = both, both.T
+    return [
+        tables[axes] if pair.kind in ("row", "linked") else tables[axes][:, :-1] for pair, axes in zip(pairs, wanted, strict=True)
+    ]
+
+
+def _in_threes(wanted: Sequence[tuple[str, str]], sizes: Mapping[str, int], cells: int) -> Iterator[tuple[str, ...]]:
+    """Cross-tabs that hold all of these: of three columns where they have no more cells than this, for a pass over the rows costs
+    as much for three as for two."""
+    left, beside = set(wanted), dict[str, list[str]]()
+    for here, there in wanted:
+        beside.setdefault(there, []).append(here)
+    own = {here for here, _ in wanted}
+    for there in sorted(beside, key=own.__contains__):  # two columns of the row are counted beside one of another
+        heres = [here for here in beside[there] if (here, there) in left]
+        while heres:
+            first = heres.pop(0)
+            fitting = [here for here in heres if sizes[first] * sizes[here] * sizes[there] <= cells]
+            second = next((here for here in fitting if (first, here) in left), fitting[0] if fitting else None)
+            axes = (first, there) if second is None else (first, second, there)
+            if second is not None:
+                heres.remove(second)
+            left.difference_update(permutations(axes, 2))
+            yield axes
 
 
 def _apart(one: Counts, other: Counts) -> NDArray[np.float64]:

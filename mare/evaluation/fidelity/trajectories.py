@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,15 +29,20 @@ FOLLOWED = 0.95
 class Paths:
     """The events of one set, sequence after sequence."""
 
-    events: NDArray[np.int64]
+    events: NDArray[np.integer]
     starts: NDArray[np.int64]
     """Where each sequence begins."""
     empty: int
     """Parents without a row."""
 
-    @property
+    @cached_property
     def lengths(self) -> NDArray[np.int64]:
         return np.diff(self.starts, append=len(self.events))
+
+    @cached_property
+    def places(self) -> NDArray[np.int32]:
+        """Of each event, the sequence that it is in."""
+        return np.repeat(np.arange(len(self.starts), dtype=np.int32), self.lengths)
 
 
 def paths_of(held: CodedSet, feature: Feature) -> tuple[Paths, NDArray[np.int64]]:
@@ -48,7 +54,7 @@ def paths_of(held: CodedSet, feature: Feature) -> tuple[Paths, NDArray[np.int64]
     starts = np.flatnonzero(np.r_[True, above[1:] != above[:-1]]) if len(rows) else np.zeros(0, dtype=np.int64)
     at = held.side.above(table)
     parents = len(held.side.entity[at]) if at in held.side.entity else held.side.entities
-    return Paths(held.codes[table, feature.name][rows].astype(np.int64), starts, parents - len(starts)), rows
+    return Paths(held.codes[table, feature.name][rows], starts, parents - len(starts)), rows
 
 
 def trajectories(coded: Coded, seed: int) -> Iterator[Trajectories]:
@@ -94,7 +100,7 @@ def runs(paths: Paths, size: int) -> Iterator[SparseCounts]:
     yield _counted(paths.events, base)
     before = np.arange(len(paths.starts))
     firsts = paths.starts + 2 * before
-    tokens = np.empty(len(paths.events) + 2 * len(paths.starts), dtype=np.int64)
+    tokens = np.empty(len(paths.events) + 2 * len(paths.starts), dtype=np.int32)
     edge = np.zeros(len(tokens), dtype=np.bool_)
     lasts = firsts + paths.lengths + 1
     tokens[firsts], tokens[lasts], edge[firsts], edge[lasts] = begin, end, True, True
@@ -108,7 +114,7 @@ def runs(paths: Paths, size: int) -> Iterator[SparseCounts]:
         yield _counted(grams[inside], base**length)
 
 
-def _counted(keys: NDArray[np.int64], most: int) -> SparseCounts:
+def _counted(keys: NDArray[np.integer], most: int) -> SparseCounts:
     if most > max(1 << 16, len(keys)):
         found, counts = np.unique(keys, return_counts=True)
         return found.astype(np.uint64), counts.astype(np.int64)
@@ -133,8 +139,8 @@ def hashes(paths: Paths, size: int) -> NDArray[np.uint64]:
     rng = np.random.default_rng(0)
     what = rng.integers(1, 2**63, size, dtype=np.uint64) | np.uint64(1)
     where = rng.integers(1, 2**63, int(paths.lengths.max()), dtype=np.uint64) | np.uint64(1)
-    position = np.arange(len(paths.events)) - np.repeat(paths.starts, paths.lengths)
-    mixed = (what[paths.events] ^ (what[paths.events] >> np.uint64(31))) * where[position]
+    position = np.arange(len(paths.events)) - paths.starts[paths.places]
+    mixed = (what ^ (what >> np.uint64(31)))[paths.events] * where[position]
     return np.add.reduceat(mixed, paths.starts)
 
 
@@ -203,7 +209,7 @@ def _elapsed(side: Side, gap: Feature, paths: Paths, rows: NDArray[np.int64]) ->
     moment = values(side, Feature(gap.table, gap.column, "number", "column", gap.column)).numbers
     assert moment is not None
     held = moment[rows]
-    return held - np.repeat(held[paths.starts], paths.lengths) if len(held) else held
+    return held - held[paths.starts][paths.places]
 
 
 def _last(paths: Paths, elapsed: Numbers) -> Numbers:
@@ -214,21 +220,17 @@ def time_to(paths: Paths, elapsed: Numbers, code: int) -> tuple[Numbers, NDArray
     """Of each sequence, the time of its first such event; where there is none, of its last row, and that it was not observed.
     Sequences whose times are not known are left out."""
     duration, observed = _last(paths, elapsed).copy(), np.zeros(len(paths.starts), dtype=np.bool_)
-    places = np.repeat(np.arange(len(paths.starts)), paths.lengths)
     hits = np.flatnonzero(paths.events == code)
-    whose, first = np.unique(places[hits], return_index=True)
-    duration[whose], observed[whose] = elapsed[hits[first]], True
+    whose = paths.places[hits]
+    first = np.diff(whose, prepend=-1) > 0  # sequences stand one after the other
+    duration[whose[first]], observed[whose[first]] = elapsed[hits[first]], True
     known = np.isfinite(duration) & (duration >= 0)
-    return duration[known], observed[known]
+    return (duration, observed) if known.all() else (duration[known], observed[known])
 
 
 def kaplan_meier(duration: Numbers, observed: NDArray[np.bool_], times: Numbers) -> Numbers:
     """The product-limit estimate of the share without the event, just after each of these times."""
-    if not len(duration):
-        return np.ones(len(times))
-    moments, place = np.unique(duration, return_inverse=True)
-    ended = np.bincount(place, minlength=len(moments))
-    happened = np.bincount(place, weights=observed, minlength=len(moments))
-    at_risk = len(duration) - np.r_[0, np.cumsum(ended)[:-1]]
+    moments, happened = np.unique(duration[observed], return_counts=True)
+    at_risk = len(duration) - np.searchsorted(np.sort(duration), moments)
     curve = np.r_[1.0, np.cumprod(1 - happened / at_risk)]
     return np.asarray(curve[np.searchsorted(moments, times, side="right")], dtype=np.float64)

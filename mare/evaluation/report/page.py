@@ -6,18 +6,22 @@ import re
 from html import escape
 from importlib.resources import files
 
+import numpy as np
+
 from mare.audit.words import AuditPart
-from mare.evaluation.evaluation import INTERNAL, Evaluation
+from mare.evaluation.evaluation import INTERNAL, Evaluation, excess
 from mare.evaluation.risk.assess import Risk
 from mare.evaluation.utility.assess import Utility
-from mare.graph.drawing import draw_svg
+from mare.evaluation.verdict import grade
+from mare.graph.drawing import Shade, draw_svg
+from mare.graph.groups import ColumnGroup
+from mare.graph.pdag import column_groups
+from mare.schema import Schema
 from mare.verdicts.shell import whole_page
 
 from .figures import figures
 from .packing import as_json
-from .quality import FILLS, shades
 from .sections import (
-    audit_section,
     budget_section,
     risk_section,
     sequence_section,
@@ -30,10 +34,13 @@ from .sections import (
 GRAPH_ROOM, PAGE_ROOM = 900_000, 4_700_000
 """Characters that the graph may take (one of several hundred tables is no picture any more), and the whole page."""
 
+FILLS = {"close": "#cdeedd", "fair": "#fbe3b5", "poor": "#f8cfca"}
+"""As the page's own colours for what can be trusted, lighter: there is text on them."""
+
 
 def render_report(evaluation: Evaluation, command: str = "") -> str:
     """The whole file. Internal, not private."""
-    name = evaluation.name or "a database"
+    name, utility = evaluation.name or "a database", evaluation.parts.get("utility")
     tabs = {
         "verdict": ("Verdict", verdict_section(evaluation)),
         "graph": ("Graph", f"{_graph(evaluation)}<h2>Where the budget went</h2>\n{budget_section(evaluation)}"),
@@ -44,7 +51,7 @@ def render_report(evaluation: Evaluation, command: str = "") -> str:
         ),
         "timelines": ("Timelines", _TIMELINES if evaluation.timelines else ""),
         "risk": ("Risk", _risk(evaluation)),
-        "utility": ("Utility", _utility(evaluation)),
+        "utility": ("Utility", utility_section(utility) if isinstance(utility, Utility) else ""),
         "reproduce": ("Reproduce", _reproduce(evaluation, command)),
     }
     shown = {key: tab for key, tab in tabs.items() if tab[1]}
@@ -93,17 +100,52 @@ def _graph(evaluation: Evaluation) -> str:
 <div class="graph wide" tabindex="0" role="region" aria-label="Graph of the tables">{drawn.replace(style[0], scoped)}</div>"""
 
 
+def shades(evaluation: Evaluation, schema: Schema) -> dict[str, Shade]:
+    """Colours for the graph, by group: by the pairs of its columns, and by how many rows there are. Those of which nothing was
+    compared have none."""
+    distances = _distances(evaluation)
+    lengths = {length.table: excess(length.tvd) for length in reversed(evaluation.lengths)}
+    found: dict[str, Shade] = {}
+    for group in column_groups(schema):
+        known = [distance for distance in _of(group, distances, lengths) if np.isfinite(distance)]
+        if known:
+            distance = float(np.mean(known))
+            word = grade(None, distance)
+            found[group.name] = Shade(FILLS[word], f"is {word} (distance {distance:.2f}) and ")
+    return found
+
+
+def _distances(evaluation: Evaluation) -> dict[tuple[str, str], float]:
+    """Of each column: the mean of its pairs, beyond chance; of one that is in none, its own."""
+    pairs: dict[tuple[str, str], list[float]] = {}
+    for pair in evaluation.pairs:
+        pairs.setdefault((pair.table, pair.column), []).append(pair.excess)
+    alone = {(column.table, column.name): excess(column.tvd) for column in evaluation.columns}
+    return alone | {column: float(np.mean(held)) for column, held in pairs.items()}
+
+
+def _of(group: ColumnGroup, distances: dict[tuple[str, str], float], lengths: dict[str, float]) -> list[float]:
+    """Those of what the group generates: a time is what it is since, and a count the number of rows."""
+    found: list[float] = []
+    for column in group.columns:
+        table = column.table or group.table
+        if column.role == "count":
+            found.append(lengths.get(table, np.nan))
+        elif column.column is not None:
+            found += [d for (t, name), d in distances.items() if t == table and _is_of(name, column.column)]
+    return found
+
+
+def _is_of(feature: str, column: str) -> bool:
+    return feature in (column, f"year of {column}") or feature.startswith(f"{column} since ")
+
+
 def _risk(evaluation: Evaluation) -> str:
     risk, audit = evaluation.parts.get("risk"), evaluation.parts.get("audit")
     found = risk_section(risk) if isinstance(risk, Risk) else '<p class="quiet">Nobody was attacked: --risk does.</p>'
     if isinstance(audit, AuditPart):
-        found += f"<h2>Audit</h2>\n{audit_section(audit)}"
+        found += "<h2>Audit</h2>\n" + "".join(f"<p>{escape(line)}</p>" for line in audit.words())
     return found
-
-
-def _utility(evaluation: Evaluation) -> str:
-    utility = evaluation.parts.get("utility")
-    return utility_section(utility) if isinstance(utility, Utility) else ""
 
 
 def _reproduce(evaluation: Evaluation, command: str) -> str:

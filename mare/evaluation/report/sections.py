@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from mare.audit.words import AuditPart
 from mare.evaluation.evaluation import KINDS, Evaluation, SetName, excess
 from mare.evaluation.rates import Rate
 from mare.evaluation.released import Released
 from mare.evaluation.risk.assess import Risk
 from mare.evaluation.risk.attacks import AGAINST_A_COIN, AGAINST_GUESSING, AGAINST_HOLDOUT, Attack
 from mare.evaluation.utility.assess import Utility
-from mare.evaluation.verdict import graded
+from mare.evaluation.verdict import far_by_table, graded
 from mare.verdicts.shell import table
 
 from .summary import in_short, summary
@@ -251,10 +250,6 @@ def utility_section(utility: Utility) -> str:
     return found
 
 
-def audit_section(audit: AuditPart) -> str:
-    return "".join(f"<p>{escape(line)}</p>" for line in audit.words())
-
-
 def size_table(evaluation: Evaluation) -> str:
     sets = list(evaluation.labels)
     rows = [["entities", *(f"{evaluation.entities[name]:,}" for name in sets)]]
@@ -267,9 +262,5 @@ def worst_tables(evaluation: Evaluation) -> list[str]:
     far: dict[str, list[float]] = {name: [] for name in evaluation.rows}
     for column in evaluation.columns:
         far[column.table].append(excess(column.tvd))
-    means = {name: sum(held) / len(held) if held else 0.0 for name, held in far.items()}
-    pairs: dict[str, list[float]] = {}
-    for pair in evaluation.pairs:
-        pairs.setdefault(pair.table, []).append(pair.excess)
-    means |= {name: sum(held) / len(held) for name, held in pairs.items()}
+    means = {name: sum(held) / len(held) if held else 0.0 for name, held in far.items()} | far_by_table(evaluation)
     return sorted(means, key=lambda name: -means[name])

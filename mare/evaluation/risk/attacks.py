@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,16 +68,8 @@ class Attack:
         return {"above the baseline": "A LEAK"}.get(self.verdict, str(self.verdict))
 
     def to_json(self) -> dict[str, object]:
-        return {
-            "kind": self.kind,
-            "about": self.about,
-            "success": self.success.to_json(),
-            "guessing": None if self.guessing is None else self.guessing.to_json(),
-            "control": None if self.control is None else self.control.to_json(),
-            "excess": self.excess.to_json(),
-            "against": self.against,
-            "details": plain(self.details),
-        }
+        held = {f.name: plain(getattr(self, f.name)) for f in fields(self)}
+        return held | {"excess": self.excess.to_json(), "against": self.against}
 
 
 def counted(

@@ -71,24 +71,6 @@ class Disclosure:
         return mean(self.prior_true, confidence)
 
 
-def disclosure(
-    real: Features,
-    synthetic: Features,
-    columns: Sequence[int],
-    *,
-    outsiders: Features | None = None,
-    rows: Ints | None = None,
-    network: Network | None = None,
-    prior: Prior = "uniform",
-    guesses: int = GUESSES,
-    seed: int = 0,
-) -> Disclosure:
-    """Of rows of ``real``, each left out of what the adversary knows, or else of ``outsiders``, who were never in it."""
-    return disclosures(
-        real, synthetic, columns, outsiders=outsiders, rows=rows, network=network, priors=(prior,), guesses=guesses, seed=seed
-    )[prior]
-
-
 def disclosures(
     real: Features,
     synthetic: Features,
@@ -101,7 +83,8 @@ def disclosures(
     guesses: int = GUESSES,
     seed: int = 0,
 ) -> dict[Prior, Disclosure]:
-    """As `disclosure`, under each of these priors: the guesses are weighed once for all of them."""
+    """Of rows of ``real``, each left out of what the adversary knows, or else of ``outsiders``, who were never in it; under each
+    of these priors, for which the guesses are weighed once."""
     network = network if network is not None else learned_network(synthetic)
     people = real if outsiders is None else outsiders
     coding = Coding(real, synthetic, () if outsiders is None else (outsiders,))
@@ -167,7 +150,7 @@ def disclosure_by_epsilon(
 ) -> dict[float, Rate]:
     """avgADR over ε (.05 … ∞), each with the runs it was synthesised in; ε = 0 stands for the prior alone."""
     by_epsilon = {
-        epsilon: [disclosure(real, run, columns, prior=prior, seed=seed) for run in runs]
+        epsilon: [disclosures(real, run, columns, priors=(prior,), seed=seed)[prior] for run in runs]
         for epsilon, runs in sorted(synthetic.items())
         if runs
     }
@@ -177,23 +160,13 @@ def disclosure_by_epsilon(
     return {0.0: first.baseline()} | {epsilon: average_disclosure(runs) for epsilon, runs in by_epsilon.items()}
 
 
-def outlier_inside(features: Features) -> Features:
-    """The paper's IN: a row that holds the largest value of every column."""
-    return _outlier(features, beyond=False)
-
-
-def outlier_outside(features: Features) -> Features:
-    """The paper's OUT: numbers a tenth beyond the largest, and a category in every column that nobody else has."""
-    return _outlier(features, beyond=True)
-
-
-def _outlier(features: Features, *, beyond: bool) -> Features:
+def outlier(features: Features, *, beyond: bool) -> Features:
+    """The paper's IN, a row that holds the largest value of every column; or, ``beyond``, its OUT: numbers a tenth beyond the
+    largest, and a category in every column that nobody else has."""
     values: list[Floats | Ints] = []
     for column in range(len(features.columns)):
         if features.is_number(column):
-            known = features.number(column)
-            largest = float(np.max(known[np.isfinite(known)], initial=-np.inf))
-            largest = largest if np.isfinite(largest) else 0.0
+            largest = float(max(features.known(column), default=0.0))
             values.append(np.array([largest + 0.1 * abs(largest) if beyond else largest]))
         else:
             values.append(np.array([int(features.code(column).max(initial=0)) + beyond]))

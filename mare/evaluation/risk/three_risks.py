@@ -149,7 +149,7 @@ def _multivariate(synthetic: Features, columns: int, rng: np.random.Generator) -
     """All that some columns of a synthetic entity say; of a number, that it is at least or at most so large, away from the
     median."""
     width = min(columns, len(synthetic.columns))
-    medians = {c: float(np.median(known)) for c in synthetic.numbers if len(known := _known(synthetic, c))}
+    medians = {c: float(np.median(known)) for c in synthetic.numbers if len(known := synthetic.known(c))}
     for _ in range(TRIES if synthetic.rows and width else 0):
         row = int(rng.integers(synthetic.rows))
         statement = []
@@ -225,8 +225,3 @@ def _same(people: Features, synthetic: Features, secret: int, rows: NDArray[np.i
     truth, guess = people.number(secret), synthetic.number(secret)[rows]
     near = np.abs(guess - truth) <= TOLERANCE * np.abs(guess) + 1e-12
     return np.asarray(near | (np.isnan(truth) & np.isnan(guess)))
-
-
-def _known(features: Features, column: int) -> NDArray[np.float64]:
-    values = features.number(column)
-    return values[np.isfinite(values)]

@@ -87,8 +87,7 @@ def _targets(train: Features, test: Features, most: int) -> list[tuple[str, int,
         if 2 <= len(np.unique(train.code(column))) <= CLASSES and len(np.unique(test.code(column))) > 1:
             found.append((test.columns[column].name, column, None))
     for column in test.numbers if not found else ():
-        known = train.number(column)
-        known = known[np.isfinite(known)]
+        known = train.known(column)
         if len(np.unique(known)) > 1:
             found.append((f"{test.columns[column].name}, above its median", column, float(np.median(known))))
     return found[:most]

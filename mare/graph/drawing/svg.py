@@ -15,8 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from mare.schema import Schema
 
 from .boxes import LINE, LOOP_ROOM, PAD, SMALL_LINE, GroupBox, cut
-from .picture import ASIDE_WIDTH, HEADING, LEGEND, MARGIN, ROW, TOP, Picture, Placed, lay_out, legend_height
-from .routing import Route
+from .picture import ASIDE_WIDTH, HEADING, LEGEND, MARGIN, ROW, TOP, Picture, Placed, Route, lay_out, legend_height
 from .summary import counted, glances
 
 _SANS = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"

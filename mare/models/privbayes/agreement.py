@@ -54,7 +54,11 @@ def agreed_conditionals(
             pairs = [_believed(part.counts.rows, part.counts.rows_deviation, child) for part in parts]
             conditionals[family.child] = from_pairs(rehearsed.table(family.parents), pairs, child, settings.raking)
         else:
+            told = parts[0].counts.marginal.axes[-1]
             conditionals[family.child] = _conditional(settings, family, parts[0], margins, rehearsed)
+            if told.level:
+                codes = coarsenings[told.column][told.level - 1].codes
+                conditionals[family.child] = _in_full(conditionals[family.child], codes, margins[family.child])
         rehearsed.draw(family, conditionals[family.child])
     return conditionals
 
@@ -135,7 +139,8 @@ def _brought_together(fine: Table, variance: float, codes: np.ndarray, coarse: T
 def _conditional(
     settings: Settings, family: Family, measured: Measured, margins: Mapping[Axis, Table], rehearsed: Rehearsed
 ) -> Table:
-    child = margins[family.child]
+    axes = measured.counts.marginal.axes
+    child = margins[axes[-1]]
     if not family.parents:
         return child[None, :]
     believed = _believed(measured.counts.rows, measured.counts.rows_deviation, child)
@@ -143,7 +148,15 @@ def _conditional(
         joint = (believed * rehearsed.table(family.parents)[..., None]).reshape(-1, len(child))
         return conditional(rake(joint, [joint.sum(axis=1), child], settings.raking), child)
     joint = believed * norm_subtract(measured.fractions.sum(axis=-1))[..., None]
-    return conditional(rake(joint, [margins[axis] for axis in family.marginal.axes], settings.raking), child)
+    return conditional(rake(joint, [margins[axis] for axis in axes], settings.raking), child)
+
+
+def _in_full(rough: Table, codes: np.ndarray, child: Table) -> Table:
+    """The conditionals of all codes from those of a level: what is one there comes out as all rows together have it."""
+    members = np.bincount(codes).astype(np.float64)
+    whole = np.bincount(codes, weights=child)
+    within = np.where(whole[codes] > 0, child / np.maximum(whole[codes], 1e-300), 1 / members[codes])
+    return np.asarray(rough[:, codes] * within)
 
 
 def _carried(counts: NoisyCounts, doubtful: tuple[int, ...]) -> Table:

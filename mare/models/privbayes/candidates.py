@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import hypot, inf, prod
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,8 @@ class Candidates:
     """Cells of a table whose average cell is no more than its noise, or than chance: a larger one may be coarsened."""
     apart_above: float = inf
     """A family with more cells than this is counted pair by pair: the child with each parent (`pairs`)."""
+    roughly_above: float = inf
+    """Numbers of children are told roughly where a table of them would have more cells than this."""
     _sizes: dict[Axis, int] = field(default_factory=dict, init=False, repr=False)
     """Of the axes that were asked for: each is asked for in every step."""
 
@@ -78,7 +81,18 @@ class Candidates:
         return self._sizes[axis]
 
     def cells(self, family: Family) -> int:
-        return prod(map(self.size, (*family.parents, family.child)))
+        return prod(map(self.size, (*family.parents, self.told(family))))
+
+    def told(self, family: Family) -> Axis:
+        """The child as its table counts it. A number of children has as many codes as there may be children: where noise would
+        drown a table of them all and the first parent, it is told roughly, and how a rough number comes out by its one-way table.
+        Further parents have to be worth it as it is told then: none makes it rougher."""
+        levels = range(len(self.coarsenings.get(family.column, ())) + 1)
+        if family.column not in self.task.counts or not family.parents or len(levels) == 1:
+            return family.child
+        above = self.size(family.parents[0])
+        axes = [Axis(family.column, level=level) for level in levels]
+        return next((axis for axis in axes if above * self.size(axis) <= self.roughly_above), axes[-1])
 
     def apart(self, family: Family) -> bool:
         return len(family.parents) > 1 and self.cells(family) > self.apart_above
@@ -86,7 +100,7 @@ class Candidates:
     def parts(self, family: Family) -> tuple[Marginal, ...]:
         """The tables that a family is counted by: its own, or one for each parent."""
         if not self.apart(family):
-            return (family.marginal,)
+            return (Marginal((*family.parents, self.told(family))),)
         return tuple(Marginal((parent, family.child)) for parent in family.parents)
 
     def counted_cells(self, family: Family) -> int:
@@ -98,11 +112,18 @@ class Candidates:
         return Family(Axis(name, same_as_lag=1), (Axis(self.carried[name]),))
 
     def alone(self, name: str) -> Family:
-        """What the family of a column begins with; of one that is carried, whether there is a value to carry along."""
-        level = presence_level(self.carried[name], self.task, self.coarsenings) if name in self.carried else None
-        if level is None:
-            return Family(Axis(name), ())
-        return Family(Axis(name, new_since=1), (Axis(self.carried[name], level=level),))
+        """What the family of a column begins with: whether there is a row before, where that says which codes it can have; of one
+        that is carried, whether there is a value to carry along."""
+        child = Axis(name, new_since=1) if name in self.carried else Axis(name)
+        before = self.carried.get(name) or (self._row_before if name in self.task.begins else None)
+        level = None if before is None else presence_level(before, self.task, self.coarsenings)
+        return Family(Axis(name), ()) if before is None or level is None else Family(child, (Axis(before, level=level),))
+
+    @cached_property
+    def _row_before(self) -> str | None:
+        """A column of it that has a level for whether it is there."""
+        lags = (name for name, (_, lag) in self.task.lags.items() if lag == 1)
+        return next((name for name in lags if presence_level(name, self.task, self.coarsenings) is not None), None)
 
     def allowed(self, family: Family, placed: Sequence[str]) -> list[Axis]:
         """The axes that may join a family, when these columns have their place."""
@@ -115,7 +136,7 @@ class Candidates:
             for axis in self.levels(name):
                 cells = self.cells(family.joined(axis))
                 axes += [axis] if cells <= room else []
-                if cells <= self.drowning:
+                if cells <= (self.roughly_above if name in self.task.counts else self.drowning):
                     break
         return axes
 

@@ -76,10 +76,10 @@ def _network(curator: Curator, task: Task, settings: Settings) -> FittedPrivBaye
     carried = carried_columns(curator, task, settings, one_way, _RATES, _clip(curator, settings))
     rest = max(1e-9, curator.remaining - settings.structure)
     rows = max([entities, *task.told_by.values()])
-    evidence = Evidence(entities, one_way, _expected_noise(task, settings, exact[-1], rest), rows)
+    evidence = Evidence(entities, one_way, _expected_noise(task, settings, exact[-1], rest), rows, bool(task.lags))
     room = min(evidence.clear_cells, rows / _ROWS_A_CELL)
     apart_above = evidence.clear_cells / _CLEAR_OF_NOISE if _in_pairs(task, settings) else inf
-    candidates = Candidates(task, settings, curator.coarsenings, carried, room, apart_above)
+    candidates = Candidates(task, settings, curator.coarsenings, carried, room, apart_above, evidence.tau)
     search = GreedySearch if settings.search == "greedy" else NoisyScoreSearch
     families = search(curator, candidates, settings, evidence).run()
     # What the search did not use goes to the families.

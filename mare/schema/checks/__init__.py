@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from mare.errors import SchemaError
 from mare.schema.columns import Column
-from mare.schema.faults import Fault, Path, describe
+from mare.schema.faults import Fault, describe
 from mare.schema.layout import Layout
 from mare.schema.schema import Schema
 from mare.schema.structure import members_of
@@ -21,14 +21,12 @@ from . import anchors, determined, keys, links, ownership, sameness, tables
 
 def _find_in_columns(layout: Layout) -> Iterator[Fault]:
     """What the declaration of each column contradicts or leaves open: its type says so itself (`mare.schema.columns`)."""
-    for name, table in layout.described:
-        for column, described in table.columns.items():
-            path: Path = ("tables", name, "columns", column)
-            yield from described.faults(layout, name, path)
-            if not described.settled:
-                types = [t for t in members_of(Column) if t != described.type]
-                remedy = f"Write one of {listed(types)}; `mare init --peek-types` reads values to find out"
-                yield unsettled((*path, "type"), "nobody has said what this column holds", remedy)
+    for table, _, described, path in layout.described_columns:
+        yield from described.faults(layout, table, path)
+        if not described.settled:
+            types = [t for t in members_of(Column) if t != described.type]
+            remedy = f"Write one of {listed(types)}; `mare init --peek-types` reads values to find out"
+            yield unsettled((*path, "type"), "nobody has said what this column holds", remedy)
 
 
 _CHECKS = (

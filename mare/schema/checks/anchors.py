@@ -16,14 +16,13 @@ from mare.schema.wording import listed, no_column, unsettled
 
 
 def find(layout: Layout) -> Iterator[Fault]:
-    for name, table in layout.described:
-        for column, described in table.columns.items():
-            if isinstance(described, Ordinal):
-                yield from _anchors(layout, name, column, described)
-                yield from _together(described, ("tables", name, "columns", column))
-                yield from _distance(described, described.within, ("tables", name, "columns", column, "within"))
-                if described.first is not None:
-                    yield from _first(described, described.first, ("tables", name, "columns", column, "first"))
+    for table, column, described, path in layout.described_columns:
+        if isinstance(described, Ordinal):
+            yield from _anchors(layout, table, column, described, path)
+            yield from _together(described, path)
+            yield from _distance(described, described.within, (*path, "within"))
+            if described.first is not None:
+                yield from _first(described, described.first, (*path, "first"))
     yield from _room(layout)
 
 
@@ -57,8 +56,7 @@ def resolve(layout: Layout, table: str, anchor: Anchor, path: Path, *, previous:
     return home if anchor.column in known else no_column(path, anchor.column, home, known)
 
 
-def _anchors(layout: Layout, table: str, column: str, described: Ordinal) -> Iterator[Fault]:
-    here: Path = ("tables", table, "columns", column)
+def _anchors(layout: Layout, table: str, column: str, described: Ordinal, here: Path) -> Iterator[Fault]:
     for field, anchor in described.anchors.items():
         path = anchor_path(here, field)
         home = resolve(layout, table, anchor, path)
@@ -70,7 +68,7 @@ def _anchors(layout: Layout, table: str, column: str, described: Ordinal) -> Ite
             yield Fault(path, "the first value depends on a row above", remedy)
         elif anchor.scope == SAME_ROW and anchor.column == column:
             yield Fault(path, f"{column} would depend on itself", f"Write previous.{column}, or another column")
-        elif anchor.scope == PREVIOUS_ROW and field in ("before", "during.1"):
+        elif anchor.scope == PREVIOUS_ROW and field in ("before", "during.1", "around"):
             yield Fault(path, "a value comes after the previous row, not before it", "Write `after:` with previous.column")
         other = layout.schema.tables[home].columns.get(anchor.column)
         if other is not None and not other.settled:
@@ -88,7 +86,12 @@ def _anchors(layout: Layout, table: str, column: str, described: Ordinal) -> Ite
 
 def _where_null(described: Ordinal, field: str, anchor: Anchor, other: Ordinal, path: Path) -> Iterator[Fault]:
     """A NULL is no bound: then something else says how far a value may lie that is a part of what lies between two."""
-    if not other.nullable or other.determined is not None or described.determined is not None or not two_sided(described):
+    if not other.nullable or other.determined is not None or described.determined is not None:
+        return
+    if field == "around" and (described.min is None or described.max is None):
+        what, remedy = f"{anchor} may be NULL, and nothing says where the value may lie then", "Write `min:` and `max:` here"
+        yield unsettled((*path[:4], "min"), what, f"{remedy}, or `calendar: {{min: …, max: …}}` for the whole file")
+    if not two_sided(described):
         return
     if field in ("before", "during.1"):
         alone = other.max is not None or (other.within is not None and (other.after is not None or other.during is not None))
@@ -103,8 +106,7 @@ def _where_null(described: Ordinal, field: str, anchor: Anchor, other: Ordinal, 
 def _room(layout: Layout) -> Iterator[Fault]:
     """Between two anchors there has to be room: nothing may let the second lie before the first."""
     for table, column in sorted(crossing(layout)):
-        described = layout.schema.tables[table].columns[column]
-        begin, end = ends(described) if two_sided(described) else (None, None)
+        described, begin, end = _between(layout, table, column)
         field = "before" if isinstance(described, Ordinal) and described.before else "during"
         path: Path = ("tables", table, "columns", column, field)
         anchors = [Anchor.parse(text) for text in (begin, end) if text is not None]
@@ -131,14 +133,23 @@ def _not_comparable(layout: Layout, home: str, name: str, other: Column | None, 
 
 def _together(described: Ordinal, path: Path) -> Iterator[Fault]:
     """Which fields need which."""
-    anchored = described.after is not None or described.before is not None or described.during is not None
+    ordered = described.after is not None or described.before is not None or described.during is not None
+    anchored = ordered or described.around is not None
     if described.during is not None and (described.after is not None or described.before is not None):
         yield Fault((*path, "during"), "`during` stands for `after` and `before`", "Keep `during`, or `after` and `before`")
+    if described.around is not None and ordered:
+        remedy = "Keep `around`, or the anchors that it comes after or before"
+        yield Fault((*path, "around"), "`around` says that it may lie on either side of its anchor", remedy)
+    if described.around is not None and described.strict:
+        yield Fault((*path, "strict"), "`strict` is about an order, and `around` says none", "Remove one of the two")
     written = {"within": described.within is not None, "strict": described.strict, "first": described.first is not None}
     for field, is_written in written.items():
         if is_written and not anchored:
             yield Fault((*path, field), f"`{field}` is about an anchor, and there is none", "Write `after:` or remove it")
     one_sided = (described.after is None) != (described.before is None) and described.during is None
+    if described.around is not None and described.within is None and described.determined is None:
+        remedy = "Write `within:` (the furthest it can be, on either side, as in 30d)"
+        yield unsettled((*path, "within"), "nothing says how far from its anchor it may lie", remedy)
     if one_sided and described.within is None and not described.learn and described.determined is None:
         remedy = "Write `within:` (the furthest it can be, as in 365d), or `learn: true` to learn it with budget"
         yield unsettled((*path, "within"), "nothing says how far from its anchor it may lie", remedy)
@@ -192,9 +203,7 @@ Value = tuple[str, str]
 
 def crossing(layout: Layout) -> frozenset[tuple[str, str]]:
     """The (table, column) pairs whose two anchors may stand in the wrong order, for all that the schema says."""
-    waiting = {
-        (name, column) for name, table in layout.described for column, described in table.columns.items() if two_sided(described)
-    }
+    waiting = {(table, column) for table, column, described, _ in layout.described_columns if two_sided(described)}
     roomy: frozenset[tuple[str, str]] = frozenset()
     while proven := {place for place in waiting if _has_room(layout, *place, roomy)}:
         roomy |= proven
@@ -212,9 +221,13 @@ def ends(described: Ordinal) -> tuple[str | None, str | None]:
     return described.during or (described.after, described.before)
 
 
-def _has_room(layout: Layout, table: str, column: str, roomy: frozenset[tuple[str, str]]) -> bool:
+def _between(layout: Layout, table: str, column: str) -> tuple[Column, str | None, str | None]:
     described = layout.schema.tables[table].columns[column]
-    begin, end = ends(described) if two_sided(described) else (None, None)
+    return described, *(ends(described) if two_sided(described) else (None, None))
+
+
+def _has_room(layout: Layout, table: str, column: str, roomy: frozenset[tuple[str, str]]) -> bool:
+    _, begin, end = _between(layout, table, column)
     known = KnownOrder(layout, table, roomy)
     return begin is None or end is None or known.never_after(Anchor.parse(begin), Anchor.parse(end))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from mare.schema.columns import Identifier, Listed, Position
+from mare.schema.columns import Identifier, Position
 from mare.schema.condition_grammar import NotACondition, comparisons_in, parse_condition
 from mare.schema.conditions import cannot_be_asked
 from mare.schema.faults import Fault, Path
@@ -87,21 +87,13 @@ def _history(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
     if link.type != "sequential":
         yield Fault(path, f"only a sequence has a history, and {name} is {link.type}", "Remove it, or write `type: sequential`")
     known = layout.columns(name)
-    items = [c for c in known if _tells_items_apart(layout, name, c)]
+    items = [c for c in known if layout.tells_items_apart(name, c, "public", "same_entity")]
     for column in link.history_by:
         if column not in known:
             yield no_column(path, column, name, items)
         elif column not in items:
             what = f"{column} does not tell items apart"
             yield Fault(path, what, f"Name a category, a code or a reference to a public table: {listed(items)}")
-
-
-def _tells_items_apart(layout: Layout, table: str, column: str) -> bool:
-    described = layout.columns(table)[column]
-    if described is not None and (isinstance(described, Listed) or not described.settled):
-        return True
-    reference = layout.reference_of(table, column)
-    return reference is not None and reference.kind in ("public", "same_entity")
 
 
 def find_ends(layout: Layout) -> Iterator[Fault]:

@@ -36,14 +36,10 @@ def _one_role(layout: Layout, name: str) -> Iterator[Fault]:
     table, here = layout.schema.tables[name], ("tables", name)
     if table.public and table.pool is not None:
         yield Fault((*here, "pool"), f"{name} is public and a pool", "Keep `public` (copied) or `pool` (made up), not both")
-    for field, written in (("public", table.public), ("pool", table.pool is not None)):
+    for field, called, written in (("public", "public", table.public), ("pool", "a pool", table.pool is not None)):
         if written and table.parent is not None:
             remedy = f"Remove `parent` if nothing in it is about anybody, otherwise remove `{field}`"
-            yield Fault((*here, "parent"), f"{name} is {_called(field)}, so its rows belong to nobody", remedy)
-
-
-def _called(field: str) -> str:
-    return "public" if field == "public" else "a pool"
+            yield Fault((*here, "parent"), f"{name} is {called}, so its rows belong to nobody", remedy)
 
 
 def _parent(layout: Layout, name: str) -> Iterator[Fault]:

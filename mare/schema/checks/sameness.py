@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mare.schema.columns import Column, Integer, Ordinal
+from mare.schema.columns import Column, Drift, Integer, Ordinal
 from mare.schema.faults import Fault, Path
 from mare.schema.layout import Layout
 from mare.schema.sameness import ENTITY, PARENT, named_above
@@ -14,16 +14,14 @@ from .anchors import anchor_path, resolve
 
 
 def find(layout: Layout) -> Iterator[Fault]:
-    for name, table in layout.described:
-        for column, described in table.columns.items():
-            path: Path = ("tables", name, "columns", column)
-            if described.same_for is not None:
-                yield from _place(layout, name, column, described, described.same_for, (*path, "same_for"))
-                yield from _drawn_once(layout, name, column, described, (*path, "same_for"))
-            if isinstance(described, Integer) and described.drift is not None:
-                yield from _drift(layout, name, described, (*path, "drift"))
-            if isinstance(described, Ordinal):
-                yield from _anchored_at(layout, name, described, path)
+    for table, column, described, path in layout.described_columns:
+        if described.same_for is not None:
+            yield from _place(layout, table, column, described, described.same_for, (*path, "same_for"))
+            yield from _drawn_once(layout, table, column, described, (*path, "same_for"))
+        if isinstance(described, Integer) and described.drift is not None:
+            yield from _drift(layout, table, described, described.drift, (*path, "drift"))
+        if isinstance(described, Ordinal):
+            yield from _anchored_at(layout, table, described, path)
 
 
 def _place(layout: Layout, table: str, column: str, described: Column, same_for: str, path: Path) -> Iterator[Fault]:
@@ -70,9 +68,7 @@ def _drawn_once(layout: Layout, table: str, column: str, described: Column, path
         yield Fault(path, what, "Remove it, or remove it there")
 
 
-def _drift(layout: Layout, table: str, described: Integer, path: Path) -> Iterator[Fault]:
-    drift = described.drift
-    assert drift is not None
+def _drift(layout: Layout, table: str, described: Integer, drift: Drift, path: Path) -> Iterator[Fault]:
     if described.same_for is None:
         what = "`drift` is how far a value that is drawn once has moved on in a later row"
         yield Fault(path, what, "Write `same_for:` too, or remove it")

@@ -109,7 +109,7 @@ class Quantity(WrittenNumber, Ordinal):
 
     def _by_faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         known = layout.columns(table)
-        scales = [c for c in known if c != path[-1] and _tells_items_apart(layout, table, c)]
+        scales = [c for c in known if c != path[-1] and layout.tells_items_apart(table, c, "public")]
         for name in self.by or ():
             if name not in known:
                 yield no_column((*path, "by"), name, table, scales)
@@ -256,10 +256,3 @@ def whole_sql(column: str, raw: Raw) -> str:
 def _no_negatives(path: Path, low: float) -> Fault:
     what = f"a logarithmic scale has no place for negative values (min is {low:g})"
     return Fault(path, what, "Raise min to 0 or more, or write `scale: linear`")
-
-
-def _tells_items_apart(layout: Layout, table: str, column: str) -> bool:
-    described, reference = layout.columns(table)[column], layout.reference_of(table, column)
-    if described is not None and (isinstance(described, Listed) or not described.settled):
-        return True
-    return column in layout.via_columns(table) or (reference is not None and reference.kind == "public")

@@ -83,7 +83,8 @@ class Ordinal(LearnedDomain, Written, AnyColumn, Relative):
         """How many different values the declared domain has; None where it is learned or depends on other values."""
         try:
             if self.anchors:
-                return None if self.within is None else self.ticks().reach(self.within) - int(self.strict) + 1
+                sides = 1 if self.around is None else 2
+                return None if self.within is None else sides * self.ticks().reach(self.within) - int(self.strict) + 1
             low, high = self.bounds(self.ticks())
         except TypeError:  # a span for a number, or the other way round: the checks say so
             return None

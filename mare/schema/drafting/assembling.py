@@ -17,12 +17,11 @@ from mare.schema.faults import Fault
 from mare.schema.reflection import Reflection
 from mare.schema.structure import build_schema
 
-from .draft_text import plain_draft
+from .draft_text import gathered, plain_draft
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, PublicFacts, review
 from .entity import guess_entity, with_nothing_below
 from .families import Family, guess_families, with_doubted_links
 from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
-from .reviewing import gathered
 from .roles import guess_roles
 from .survey import Link, Survey, take_survey
 from .tables import draft_member, draft_outsider
@@ -200,7 +199,11 @@ def _mended(table: DraftedTable, fault: Fault) -> DraftedTable:
 
 
 def _answered(table: DraftedTable, entry: Entry, note: Note) -> Entry:
-    """What a column may hold is learned where that is possible, and dropped in a pool, where nothing is."""
+    """What a column may hold is learned where that is possible, and dropped in a pool, where nothing is. Near another one that
+    may be NULL it would lie nowhere then: it is learned by itself."""
+    if "around" in entry.fields and table.role != "pool":
+        alone = {field: value for field, value in entry.fields.items() if field not in ("around", "within")}
+        return Entry(entry.name, {**alone, "learn": True}, entry.notes)
     if table.role == "pool" or "learn" in entry.fields:
         return Entry(entry.name, {"type": "text", "nullable": True}, (note,))
     return entry.with_fields({"learn": True})

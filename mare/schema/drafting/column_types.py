@@ -49,7 +49,10 @@ _Kind = Callable[[ReflectedColumn], tuple[dict[str, FieldValue], list[Note]]]
 
 def draft_column(column: ReflectedColumn, facts: PublicFacts, *, unique: bool = False, in_key: bool = False) -> Entry:
     """A column that is neither a foreign key nor a key by itself. ``unique``: no two rows may have the same value."""
-    fields, notes = _KINDS.get(column.kind, _opaque)(column)
+    if column.values is not None and column.kind in ("integer", "number", "string"):
+        fields, notes = dict[str, FieldValue](type="category", values=tuple(column.values)), list[Note]()
+    else:
+        fields, notes = _KINDS.get(column.kind, _opaque)(column)
     if unique and column.kind in ("integer", "string", "uuid") and column.values is None:
         fields, notes = {"type": "identifier", **_generated(column)}, [Note("unique in the source: regenerated")]
     elif in_key and fields["type"] == "text":
@@ -119,14 +122,16 @@ def draft_pool_column(column: ReflectedColumn, facts: PublicFacts) -> Entry:
     kind = entry.fields["type"]
     if kind == "text":
         return Entry(entry.name, entry.fields, tuple(_made_up(column)))
-    if declared or "min" in entry.fields or kind in ("text", "identifier", "boolean", "unknown", "time", "position"):
+    settled = declared or "min" in entry.fields or kind in ("identifier", "boolean", "unknown", "time", "position")
+    if settled and "learn" not in entry.fields:
         return entry
     fields: dict[str, FieldValue]
     if kind in ("date", "datetime"):
         first, last = facts.calendar
         fields = {"type": kind, "min": first, "max": last}
     elif column.kind in ("integer", "number"):
-        fields = {"type": "number" if kind == "number" else "integer", "min": 0, "max": 100}
+        low, high = (0, 100) if column.min is None or column.max is None else (column.min, column.max)
+        fields = {"type": "number" if kind == "number" else "integer", "min": low, "max": high}
     elif kind == "duration":
         fields = {"type": kind, "min": "0s", "max": "365d"}
     else:
@@ -146,8 +151,6 @@ def _bounded_kind(kind: str) -> _Kind:
 
 
 def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    if column.values is not None:
-        return {"type": "category", "values": tuple(column.values)}, []
     if id_stem(column.name) is not None:
         return _identifier(column)
     if words(column.name)[-1:] in _CODED_NUMBERS:
@@ -158,8 +161,6 @@ def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]
 
 
 def _decimal(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    if column.values is not None:
-        return {"type": "category", "values": tuple(column.values)}, []
     if column.precision == 0 or id_stem(column.name) is not None:
         return _integer(column)
     if words(column.name)[-1:] in _CODED_NUMBERS:
@@ -193,8 +194,6 @@ def _flag(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
 
 
 def _string(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
-    if column.values is not None:
-        return {"type": "category", "values": tuple(column.values)}, []
     if is_code(column.name):
         return _code(column)
     if id_stem(column.name) is not None and words(column.name)[-1] not in ("code", "cd"):

@@ -149,6 +149,16 @@ class DraftedTable:
     ignored: tuple[str, ...] = ()
     ignored_notes: tuple[Note, ...] = ()
 
+    @property
+    def own_notes(self) -> tuple[Note, ...]:
+        """Those that stand at none of its entries."""
+        return (*self.notes, *self.key_notes, *self.ignored_notes)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The parent, the columns and the references."""
+        return (*((self.parent,) if self.parent is not None else ()), *self.columns, *self.references)
+
 
 @dataclass(frozen=True)
 class Draft:
@@ -177,9 +187,7 @@ class Draft:
         if self.calendar is not None and self.facts.between is None:
             notes.append(GUESSED_CALENDAR)
         for table in self.tables:
-            notes += [*table.notes, *table.key_notes, *table.ignored_notes]
-            for entry in (*((table.parent,) if table.parent else ()), *table.columns, *table.references):
-                notes += entry.notes
+            notes += [*table.own_notes, *(note for entry in table.entries for note in entry.notes)]
         return tuple(notes)
 
     @property

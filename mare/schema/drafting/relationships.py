@@ -36,20 +36,9 @@ _LIMITS = (
 """Ends of what is normal: on the scale of the value."""
 
 _OFTEN = (
-    "trans",
-    "payment",
-    "rental",
-    "reading",
-    "movement",
-    "attendance",
-    "booking",
-    "purchase",
-    "sale",
-    "click",
-    "vital",
-    "occurrence",
-    "exposure",
-)
+    "trans", "payment", "rental", "reading", "movement", "attendance", "booking", "purchase", "sale", "click", "vital",
+    "occurrence", "exposure",
+)  # fmt: skip
 """Words of what one person has many of."""
 _SELDOM = ("admission", "stay", "hospital", "surger", "pregnan", "loan", "contract", "polic", "enrol", "card", "period")
 """Words of what one person has a few of."""

@@ -128,11 +128,8 @@ def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None =
     names = _names(reflection)
     shorter = {long: short for short, long in names.items()}
     named = _renamed(reflection, shorter)
-    # `TABLE` or `TABLE.COLUMN`, by the shorter name.
-    table, dot, column = (people or "").rpartition(".") if people not in shorter else (people, "", "")
-    said = f"{shorter.get(table, table)}{dot}{column}" if people is not None else None
-    seen = {(shorter[name], column): told for (name, column), told in (repeats or {}).items()}
-    keys, reasons = guess_keys(named, said, seen)
+    seen = {(shorter.get(table, table), column): found for (table, column), found in (repeats or {}).items()}
+    keys, reasons = guess_keys(named, _shortened(people, shorter), seen)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(named, keys, tells)
     links = [*declared, *inferred_links(named, keys, declared, tells)]
@@ -157,6 +154,14 @@ def _names(reflection: Reflection) -> dict[str, str]:
     short = {re.sub(rf"^{re.escape(word)}[\W_]+", "", name, flags=re.IGNORECASE): name for name in names}
     plain = len(short) == len(names) and all(key[:1].isalpha() and key != name for key, name in short.items())
     return short if word and plain and person_rank(word) is None else {name: name for name in names}
+
+
+def _shortened(people: str | None, shorter: Mapping[str, str]) -> str | None:
+    """A table, or a column of one, by the table's shorter name."""
+    if people is None or people in shorter:
+        return shorter.get(people or "")
+    table, dot, column = people.rpartition(".")
+    return f"{shorter.get(table, table)}{dot}{column}"
 
 
 def _renamed(reflection: Reflection, names: Mapping[str, str]) -> Reflection:

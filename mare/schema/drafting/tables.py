@@ -14,15 +14,23 @@ from .keys import BARE
 from .people import fake_kind, is_contact, is_free_text, names_person, personal_traits
 from .relationships import EVENTS, Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
 from .repeats import with_repeats
-from .survey import Link, Survey
-from .time_order import after_above, days_that_never_come, death_of, endures, main_interval, relative_times, start_of
+from .survey import Survey
+from .time_order import (
+    after_above,
+    days_that_never_come,
+    death_of,
+    endures,
+    main_interval,
+    relative_times,
+    start_of,
+    unordered_times,
+)
 from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary, numbers_lines, words
 
 LARGE, MANY = 500, 100
 """More rows of one entity than this, of events or of other lists, are capped: caps multiply down the tree, and the noise with
 them."""
 _POOL_ROWS = 20
-_DATES = ("date", "datetime")
 
 
 def draft_member(
@@ -63,9 +71,10 @@ def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[
     if guess.role == "owned":
         return _table(survey, table, "owned", columns, references, notes=(review(f"{guess.why}: regenerated with it", "owned"),))
     left_out = any(other.role == "entity" for other in roles.values())
+    unsettled = [link.label for link in survey.links_of(table) if roles[link.target].role == "unsettled"]
     notes = (
         review(f"{guess.why}{': left out' if left_out else ''}. {_offer(survey, table, roles)}", "left out"),
-        *(Note(f"{link.label} is not drafted as long as this is open") for link in _open(survey, table, roles)),
+        *(Note(f"{label} is not drafted as long as this is open") for label in unsettled),
     )
     return _table(survey, table, "unsettled", columns, references, notes=notes, ignore=left_out)
 
@@ -82,10 +91,6 @@ def _offer(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> str:
     if told or made_up or unknown or kinds & {"date", "datetime", "number"}:
         return "It may hold facts about people: to keep it, say whom its rows belong to (parent:), or pool: {rows: 20}"
     return "Is it about nobody? Then public: true copies it verbatim; or say whom its rows belong to (parent:)"
-
-
-def _open(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> list[Link]:
-    return [link for link in survey.links_of(table) if roles[link.target].role == "unsettled"]
 
 
 def _table(
@@ -180,17 +185,9 @@ def _public(
     ignored_notes = tuple(review(f"{link.label} would lead to rows that are made up") for link in private)
     if contacts:
         ignored_notes += (review("how somebody is reached there: not copied; if it is nobody in person, keep it"),)
-    return DraftedTable(
-        name=table,
-        role="public",
-        notes=tuple(notes),
-        key=survey.keys[table],
-        key_notes=(review(f"guessed: {survey.key_reasons[table]}", "keys"),) if table in survey.key_reasons else (),
-        unique=referred,
-        references=tuple(entry for entry in references if entry.fields["kind"] == "public" and not _uses(entry, lost)),
-        ignored=lost,
-        ignored_notes=ignored_notes,
-    )
+    kept = tuple(entry for entry in references if entry.fields["kind"] == "public" and not _uses(entry, lost))
+    drafted = _table(survey, table, "public", (), kept, notes=tuple(notes))
+    return replace(drafted, unique=referred, ignored=lost, ignored_notes=ignored_notes)
 
 
 def _uses(reference: Entry, columns: tuple[str, ...]) -> bool:
@@ -249,8 +246,6 @@ def draft_columns(
             entry = shared_in_runs(entry)
         if column.name in times:
             entry = _tied(entry, *times[column.name])
-        elif entry.fields.keys() <= {"type", "nullable"} and column.kind in _DATES and order not in (None, column.name):
-            entry = entry.with_notes(review("taken to lie within the calendar; if not: learn: true", "times"))
         told_apart = column.name == order or _tells_apart(survey, table, column.name)
         if (
             endures(table, column, family.depth if family else 0)
@@ -287,24 +282,26 @@ def spelled(survey: Survey, table: str, entry: Entry) -> Entry:
 def _times(
     survey: Survey, table: str, family: Family | None, order: str | None
 ) -> dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]:
-    parent = family.parent if family is not None else None
+    parent, described = family.parent if family is not None else None, survey.table(table)
     if family is None or parent is None:
-        return relative_times(survey.table(table), order, 0, survey.facts)
+        times = relative_times(described, order, 0, survey.facts)
+        return {**times, **unordered_times(described, order, times, survey.facts)}
     # No two rows may be equal where the order alone tells them apart: two vaccines are given on one day.
     strict = order is not None and tells_apart(survey, table, (*parent.columns, order))
     above = _time_above(survey, family, table)
-    times = relative_times(survey.table(table), order, family.depth, survey.facts, above, strict)
+    times, happens = relative_times(described, order, family.depth, survey.facts, above, strict), order
     if order is not None and counts_visits(order):
         # Numbered by the source: their dates go on with the numbers.
         day = order_column(survey, table, (*parent.columns, order))
-        dated = relative_times(survey.table(table), day, family.depth, survey.facts, above) if day is not None else {}
+        dated = relative_times(described, day, family.depth, survey.facts, above) if day is not None else {}
+        happens = day
         if day is not None and day not in times and day in dated:
             times[day] = dated[day]
     first = order_column(survey, table, parent.columns) if order is None else None
     if above is not None and first is not None and first not in times:
         times[first] = after_above(above, survey.facts)
-    happened = survey.table(table).column(order or first or "")
-    if happened is not None and happened.kind in _DATES and happened.name in times:
+    happened = described.column(order or first or "")
+    if happened is not None and happened.kind in ("date", "datetime") and happened.name in times:
         fields, notes = times[happened.name]
         if order is not None and item_column(survey, table) is not None:
             # A panel is taken at one moment, the next one weeks later.
@@ -312,7 +309,7 @@ def _times(
         death = _death_above(survey, family, table)
         after = {name: value for name, value in fields.items() if name == "after"}
         times[happened.name] = (fields if death is None else {**after, "before": death, **fields}), notes
-    return times
+    return {**times, **unordered_times(described, happens or first, times, survey.facts)}
 
 
 def _death_above(survey: Survey, family: Family, below: str) -> str | None:
@@ -359,7 +356,7 @@ def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...
     if entry.fields["type"] not in ("date", "datetime", "integer", "number"):
         if entry.fields["type"] == "position":
             return entry
-        return entry.with_notes(Note(f"probably after: {fields['after']}"))
+        return entry.with_notes(*(Note(f"probably {side}: {fields[side]}") for side in ("after", "around") if side in fields))
     if "determined" in fields:
         may_be_missing = {"nullable": True} if "nullable" in entry.fields else {}
         return Entry(entry.name, {"type": entry.fields["type"], **fields, **may_be_missing}, notes)

@@ -7,7 +7,7 @@ them is drawn, and the other follows from it (`twins`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -38,6 +38,8 @@ _NEVER = ("9999-12-31", "9999-01-01", "2999-12-31", "2099-12-31")
 """Days that databases write for an end that there is not: whoever keeps them knows that they never come."""
 _FUTURE = 10
 """Years that a date beside the calendar may lie after it."""
+Tied = dict[str, tuple[Fields, tuple[Note, ...]]]
+"""By column, the fields that tie it to another, and what to review."""
 _MOVES = ("transfer", "movement", "bed", "ward")
 
 
@@ -63,13 +65,13 @@ def main_interval(table: ReflectedTable, order: str | None = None) -> tuple[str,
 
 def relative_times(
     table: ReflectedTable, order: str | None, depth: int, facts: PublicFacts, above: str | None = None, strict: bool = False
-) -> dict[str, tuple[Fields, tuple[Note, ...]]]:
+) -> Tied:
     """Column → the fields that tie it to another, and what to review.
 
     ``order`` is the order column of a sequence, ``above`` the time above it that its first row follows (`parent.admittime`);
     ``strict`` where the order is a part of the key, so that no two rows may be equal.
     """
-    tied: dict[str, tuple[Fields, tuple[Note, ...]]] = {}
+    tied: Tied = {}
     declared = {(rule.before, rule.after): rule.strict for rule in table.orders}
     pairs = intervals(table)
     for start, end in pairs:
@@ -93,7 +95,21 @@ def relative_times(
     return tied
 
 
-def _leads_to(tied: Mapping[str, tuple[Fields, tuple[Note, ...]]], start: str, column: str) -> bool:
+def unordered_times(table: ReflectedTable, happens: str | None, tied: Tied, facts: PublicFacts) -> Tied:
+    """The times of a row whose order nothing tells: each near the one that the row ``happens`` at, before or after it. Drawn each
+    on its own they would be days apart (a flight's planned and real departure)."""
+    alone = [c for c in _moments(table) if c.kind in ("date", "datetime") and not is_birth(c.name)]
+    alone = [c for c in alone if c.name == happens or not (c.name in tied or is_beside_calendar(c.name))]
+    names = [c.name for c in sorted(alone, key=lambda c: (c.name != happens, c.nullable))]
+    around = [name for name in names[1:] if not _leads_to(tied, names[0], name)]
+    if not around:
+        return {}
+    note = f"{', '.join(around)}: before or after {names[0]}, nothing tells which; if never before it: after: {names[0]}"
+    fields: Fields = {"around": names[0], "within": _longest_life(facts)}
+    return {name: (fields, (Note(note),) if name == around[0] else ()) for name in around}
+
+
+def _leads_to(tied: Tied, start: str, column: str) -> bool:
     """Whether a date depends on a column, through any number of others: two cannot follow each other."""
     while start in tied and start != column:
         start = str(tied[start][0].get("after", ""))

@@ -7,8 +7,8 @@ import pytest
 
 import mare
 from mare.audit.rows_met import Met, meet_rows
+from mare.cli.commands.check import met_lines
 from mare.cli.notes import left_out_lines
-from mare.cli.rows_met import met_lines
 from mare.fitting import LocalNotes
 from mare.schema.loading import load_schema
 

@@ -10,6 +10,7 @@ import pytest
 
 from mare.cli.progress import EVERY, FIRST, CountedSource, FitProgress, Progress, in_words, say_lines
 from mare.errors import SourceError
+from mare.finding import open_source
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
@@ -111,7 +112,7 @@ def test_a_terminal_is_told_how_many_rows_were_read(fit: FitProgress, clock: Clo
 
 
 def test_rows_are_counted_as_they_are_read(fit: FitProgress, clock: Clock) -> None:
-    with CountedSource({"t": pd.DataFrame({"a": range(7)})}, fit) as opened:
+    with open_source({"t": pd.DataFrame({"a": range(7)})}) as source, CountedSource(source, fit) as opened:
         assert opened.reflect().tables[0].name == "t"
         assert opened.label
         batches = opened.read("t", ["a"])
@@ -134,7 +135,7 @@ def test_a_source_that_cannot_tell_its_size_is_read_all_the_same(
         raise refusal
 
     monkeypatch.setattr(FramesSource, "about", lost)
-    with CountedSource({"patients": pd.DataFrame({"pid": range(7)})}, fit) as source:
+    with open_source({"patients": pd.DataFrame({"pid": range(7)})}) as held, CountedSource(held, fit) as source:
         assert sum(batch.num_rows for batch in source.read("patients", ["pid"])) == 7
     assert asked == ["patients"]
     assert fit.shown.total is None

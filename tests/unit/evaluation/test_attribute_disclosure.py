@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 
 from mare.evaluation.features import Feature, Features, joined
-from mare.evaluation.risk.attribute import (
-    average_disclosure,
-    disclosure,
-    disclosure_by_epsilon,
-    outlier_inside,
-    outlier_outside,
-)
+from mare.evaluation.risk.attribute import average_disclosure, disclosure_by_epsilon, disclosures, outlier
 from mare.evaluation.risk.predictive import PRIOR_PRECISION, PRIOR_SCALE, PRIOR_SHAPE
 
 
@@ -27,7 +21,7 @@ def features(**columns: list[float] | np.ndarray) -> Features:
 
 def test_a_category_follows_the_beta_binomial_in_closed_form() -> None:
     real, synthetic = features(x=[1, 0, 0, 0]), features(x=[1, 1, 0, 1, 0])
-    found = disclosure(real, synthetic, [0])
+    found = disclosures(real, synthetic, [0])["uniform"]
 
     def marginal_likelihood(ones: int, zeros: int) -> float:  # Beta(1/2, 1/2)
         return exp(lgamma(ones + 0.5) + lgamma(zeros + 0.5) - lgamma(ones + zeros + 1.0))
@@ -42,7 +36,7 @@ def test_a_category_follows_the_beta_binomial_in_closed_form() -> None:
     assert found.rank_true[0] == 1
     assert found.prior_true == pytest.approx([0.5] * 4)
 
-    informed = disclosure(real, synthetic, [0], prior="informed")
+    informed = disclosures(real, synthetic, [0])["informed"]
     assert informed.prior_true[0] == pytest.approx(0.5 / 4)
     assert informed.true_val_prob[0] == pytest.approx(3.5 / 9)  # what the other rows and the synthetic ones say together
 
@@ -54,7 +48,7 @@ def test_a_number_follows_the_conjugate_regression_in_closed_form() -> None:
     a = rng.normal(30, 4, 9)
     synthetic = features(a=a, b=3 * a + rng.normal(0, 6, 9))
     for column in (0, 1):
-        found = disclosure(real, synthetic, [column], network=((), (0,)))
+        found = disclosures(real, synthetic, [column], network=((), (0,)))["uniform"]
         for target in (0, 7):
             logs = []
             for guess in found.guesses[0][target]:
@@ -87,7 +81,7 @@ def _evidence_of_synthetic(real: list[np.ndarray], synthetic: list[np.ndarray]) 
 def test_six_outputs_of_two_attributes_together_are_consistent() -> None:
     rng = np.random.default_rng(2)
     real = features(a=rng.normal(5, 1, 30), sex=rng.integers(0, 3, 30))
-    found = disclosure(real, features(a=rng.normal(5, 1, 40), sex=rng.integers(0, 3, 40)), [0, 1], guesses=5)
+    found = disclosures(real, features(a=rng.normal(5, 1, 40), sex=rng.integers(0, 3, 40)), [0, 1], guesses=5)["uniform"]
     assert found.full_prob.shape == (30, 5, 3)
     assert found.full_prob.sum(axis=(1, 2)) == pytest.approx(np.ones(30))
     assert found.true_values[:, 0] == pytest.approx(real.values[0])
@@ -109,14 +103,14 @@ def test_an_outlier_that_shows_in_the_synthetic_rows_is_disclosed_and_one_that_d
         return features(age=rng.normal(60, 9, n), sex=rng.integers(0, 2, n), code=rng.integers(0, 6, n))
 
     everyone = people(1000)
-    inside, outside = outlier_inside(everyone), outlier_outside(everyone)
+    inside, outside = outlier(everyone, beyond=False), outlier(everyone, beyond=True)
     assert [float(column[0]) for column in inside.values] == [everyone.values[0].max(), 1, 5]
     assert [float(column[0]) for column in outside.values] == [pytest.approx(everyone.values[0].max() * 1.1), 2, 6]
     # An ordinary patient with a code of their own.
     rare = replace(inside, values=(*everyone.take([0]).values[:2], outside.values[2]))
     with_outlier = joined([everyone, rare])
-    leaky = disclosure(with_outlier, with_outlier, [2], rows=np.array([1000]))
-    sane = disclosure(with_outlier, people(1000), [2], rows=np.array([1000]))
+    leaky = disclosures(with_outlier, with_outlier, [2], rows=np.array([1000]))["uniform"]
+    sane = disclosures(with_outlier, people(1000), [2], rows=np.array([1000]))["uniform"]
     assert leaky.true_val_prob[0] > 2.5 * leaky.prior_true[0]
     assert leaky.rank_true[0] == 1
     assert sane.true_val_prob[0] < sane.prior_true[0] + 0.02
@@ -128,7 +122,7 @@ def test_the_average_over_epsilon_begins_with_the_prior() -> None:
     curve = disclosure_by_epsilon(sides[0], {float("inf"): sides[1:2], 0.05: sides[2:]}, [0])
     assert list(curve) == [0.0, 0.05, float("inf")]
     assert curve[0.0].value == pytest.approx(1 / 41)
-    runs = [disclosure(sides[0], run, [0]) for run in sides[2:]]
+    runs = [disclosures(sides[0], run, [0])["uniform"] for run in sides[2:]]
     assert curve[0.05].value == pytest.approx(np.mean([run.true_val_prob.mean() for run in runs]))
     assert average_disclosure(runs).lower < curve[0.05].value < average_disclosure(runs).upper
 
@@ -148,6 +142,6 @@ def test_odd_columns_are_no_obstacle(column: np.ndarray) -> None:
     odd = features(odd=column, other=np.arange(20) % 4)
     for side in (odd, replace(odd.take([]), rows=0)):
         for target in (0, 1):
-            found = disclosure(odd, side, [target])
+            found = disclosures(odd, side, [target])["uniform"]
             assert np.isfinite(found.full_prob).all()
             assert len(found.true_val_prob) == (np.isfinite(column).sum() if target == 0 else 20)

@@ -63,9 +63,9 @@ def test_ks_against_every_point_of_both_samples() -> None:
         a[:3] = np.nan
         known = a[3:]
         brute = max(abs((known <= x).mean() - (b <= x).mean()) for x in np.concatenate([known, b]))
-        assert ks_distance(a, b) == pytest.approx(brute)
-    assert ks_distance(np.full(4, np.nan), np.full(2, np.nan)) == 0
-    assert ks_distance(np.array([1.0]), np.full(2, np.nan)) == 1
+        assert ks_distance(Values(a), Values(b)) == pytest.approx(brute)
+    assert ks_distance(Values(np.full(4, np.nan)), Values(np.full(2, np.nan))) == 0
+    assert ks_distance(Values(np.array([1.0])), Values(np.full(2, np.nan))) == 1
 
 
 def test_a_long_sample_is_looked_at_in_steps_and_stays_right() -> None:
@@ -75,7 +75,7 @@ def test_a_long_sample_is_looked_at_in_steps_and_stays_right() -> None:
     whole = np.abs(
         np.searchsorted(np.sort(a), points, "right") / len(a) - np.searchsorted(np.sort(b), points, "right") / len(b)
     ).max()
-    assert ks_distance(a, b) == pytest.approx(whole, abs=2e-5)
+    assert ks_distance(Values(a), Values(b)) == pytest.approx(whole, abs=2e-5)
 
 
 def test_words_are_compared_by_what_they_say_not_by_their_places() -> None:

@@ -15,6 +15,9 @@ import pytest
 
 from mare.evaluation.evaluate import evaluate
 from mare.evaluation.evaluation import Evaluation, PairFidelity
+from mare.evaluation.fidelity import pairs
+from mare.evaluation.fidelity.coding import Sides, code_sides
+from mare.evaluation.sides import read_side
 from tests.benchmarks import judge as own_judge
 from tests.clinic import Frames, clinic, clinic_schema
 
@@ -71,6 +74,29 @@ def test_two_columns_of_a_row() -> None:
     assert found.correlation is not None
     assert found.correlation["real"] == pytest.approx(REAL["patients"][["age", "weight"]].corr().iloc[0, 1])
     assert found.correlation["synthetic"] == pytest.approx(MADE["patients"][["age", "weight"]].corr().iloc[0, 1])
+
+
+def test_three_columns_counted_in_one_pass_give_the_pairs_that_two_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    sides: Sides = {"real": read_side(clinic_schema(), clinic(900, 1)), "synthetic": read_side(clinic_schema(), clinic(800, 2))}
+    coded, passes = code_sides(sides), list[int]()
+    kept = pairs._in_threes
+
+    def counted(wanted: list[tuple[str, str]], sizes: dict[str, int], cells: int) -> list[tuple[str, ...]]:
+        axes = list(kept(wanted, sizes, 10**6))  # however few rows there are
+        passes.append(len(axes))
+        return axes
+
+    monkeypatch.setattr(pairs, "_in_threes", counted)
+    in_threes, _ = pairs.compare_pairs(coded, 0)
+    monkeypatch.setattr(pairs, "_in_threes", lambda wanted, sizes, cells: wanted)
+    in_twos, _ = pairs.compare_pairs(coded, 0)
+    assert sum(passes) < 0.6 * 2 * len(in_twos)  # of two sides
+    assert len(in_threes) == len(in_twos)
+    for mine, plain in zip(in_threes, in_twos, strict=True):
+        assert mine.counts is not None
+        assert plain.counts is not None
+        for name in ("real", "synthetic"):
+            np.testing.assert_array_equal(mine.counts[name], plain.counts[name], f"{mine.name}, {name}")
 
 
 def test_a_row_and_the_one_two_tables_above() -> None:

@@ -207,5 +207,6 @@ def test_an_end_that_noise_cannot_tell_apart_falls_as_what_lies_before_it_fell(l
         upper.append(np.interp(0.99, reached, edges))
         far.append(np.interp(0.9999, reached, edges))
     assert np.mean(beyond) < 0.0025
-    assert np.median(far) < 250
-    assert np.median(upper) == pytest.approx(np.quantile(runs, 0.99), abs=8)
+    assert np.median(far) < (160 if learned else 250)
+    # A decade ends at 100: what lies beyond it and does not stand clear is lost in half of the fits.
+    assert np.median(upper) == pytest.approx(np.quantile(runs, 0.99), abs=10 if learned else 8)

@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mare.graph.drawing.boxes import MONO, cells, cut, flowing, wrapped
-from mare.graph.drawing.picture import Picture, lay_out
-from mare.graph.drawing.routing import Wire, lanes_used, route
+from mare.graph.drawing.picture import Picture, Wire, lanes_used, lay_out, route
 from mare.graph.drawing.svg import draw_svg
 from mare.graph.pdag import column_groups
 from mare.schema import Schema

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mare.domain import Axis, Domain, Task, settled_children, with_mean
+from mare.domain import Axis, Coarsening, Codes, Domain, Task, settled_children, with_mean
 from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
 from mare.models.privbayes.fitted import FittedPrivBayes
@@ -129,3 +131,25 @@ def test_a_mean_that_noise_explains_is_left_alone() -> None:
         0,
         0.5,
     ]
+
+
+def test_a_number_that_noise_would_drown_is_told_roughly_with_what_it_depends_on() -> None:
+    """Seeded. Six rooms for 3 to 28 children: 41 numbers by 6 are 6 of 1,500 parents in a cell, and the noise is as much. Told
+    roughly, those with the smallest room have few; told exactly they had nearly as many as everybody."""
+    rng, size = np.random.default_rng(2), 1500
+    room = rng.integers(0, 6, size)
+    count = np.minimum(rng.poisson(3 + 5.0 * room), CAP - 1)
+    columns, history = Domain.of([("count", CAP)]), Domain.of([("room", 6)])
+    codes = {"count": count.astype(np.uint8), "room": room.astype(np.uint8)}
+    starts = (1, 6, 12, 24)
+    levels = {"count": (Coarsening(np.searchsorted(np.array(starts), np.arange(CAP), side="right"), 5),)}
+    means = []
+    for coarsenings in (levels, {}):
+        view = array_view(np.arange(size), codes, history.merge(columns), order=np.zeros(size, dtype=np.int64), cap=1)
+        curator, _ = curator_over(replace(view, coarsenings=coarsenings), Budget(0.5, 1e-6))
+        task = Task("t.context", columns, history, settle_options(PrivBayesModel(), {}), counts=frozenset({"count"}))
+        model = PrivBayesModel().fit(curator, task)
+        little = Codes(4000, {"room": np.zeros(4000, dtype=np.uint8)})
+        means.append(float(model.sample(little, np.random.default_rng(1))["count"].mean()))
+    assert means[0] < 5
+    assert means[1] > 8

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mare.domain import Axis, Codes, Domain, Task
+from mare.domain import Axis, Coarsening, Codes, Domain, Task
 from mare.models import settle_options
 from mare.models.privbayes import PrivBayesModel
 from mare.models.privbayes.candidates import Candidates, Family
@@ -83,6 +83,13 @@ def test_where_chance_hides_more_than_noise_columns_with_few_codes_come_first() 
     assert orders[2.0][0] == "many", "nothing is known of the others then, and the schema's first is first"
     assert Evidence(3000.0, {}, 1e-4, 3000.0).told_by_chance
     assert not Evidence(3000.0, {}, 1e-3, 3000.0).told_by_chance
+
+
+def test_along_sequences_a_few_rows_of_noise_count_as_chance() -> None:
+    """What a parent made of chance gets wrong is fed into the next row; with noise of many rows the tables of two mislead."""
+    assert Evidence(600.0, {}, 6 / 17_500, 17_500.0, feeds_back=True).told_by_chance
+    assert not Evidence(600.0, {}, 6 / 17_500, 17_500.0).told_by_chance
+    assert not Evidence(600.0, {}, 23 / 17_500, 17_500.0, feeds_back=True).told_by_chance
 
 
 def test_a_parent_is_also_judged_by_what_the_family_leaves_unexplained_of_the_two() -> None:
@@ -213,3 +220,26 @@ def test_what_a_column_may_look_at_of_earlier_rows(wish: str, seen: set[str]) ->
     task = Task("t.rows", Domain(("a", "b"), (2, 2)), Domain((*lags, "above"), (3, 3, 3, 3, 2)), {"looks_back": wish}, lags)
     candidates = Candidates(task, Settings.of(task), {})
     assert {axis.column for axis in candidates.allowed(candidates.alone("a"), [])} == seen
+
+
+def test_what_tells_first_rows_from_others_is_no_reason_to_look_at_it() -> None:
+    """The gap of a first row is a code of its own: any column of the row before tells it, and only the pace tells more."""
+    rng, entities, length = np.random.default_rng(3), 1500, 4
+    position = np.tile(np.arange(length), entities)
+    first, pace = position == 0, rng.integers(0, 3, entities * length)
+    gap = np.where(first, 3, np.where(rng.random(len(pace)) < 0.5, pace, rng.integers(0, 3, len(pace))))
+    codes = {"gap": gap, "kind": rng.integers(0, 4, len(pace)), "pace": pace}
+    before = {f"{name}[-1]": np.where(first, size, np.roll(codes[name], 1)) for name, size in (("gap", 4), ("kind", 4))}
+    columns, history = Domain.of([("gap", 4), ("kind", 4)]), Domain.of([("gap[-1]", 5), ("kind[-1]", 5), ("pace", 3)])
+    arrays = {name: values.astype(np.uint8) for name, values in {**codes, **before}.items()}
+    owner = np.repeat(np.arange(entities), length)
+    view = array_view(owner, arrays, history.merge(columns), order=position, cap=length)
+    levels = {name: (Coarsening(np.arange(5) == 4, 2),) for name in ("gap[-1]", "kind[-1]")}
+    lags = {"gap[-1]": ("gap", 1), "kind[-1]": ("kind", 1)}
+    options = settle_options(PrivBayesModel(), {"parents": 1, "first_rows": 0.0, "carry": 1.0})
+    for begins, wanted in ((frozenset({"gap"}), {"gap[-1]", "pace"}), (frozenset[str](), {"kind[-1]"})):
+        task = Task("visits.rows", columns, history, options, lags, begins=begins)
+        model = fit(replace(view, coarsenings=levels), task)[0]
+        (family,) = (family for family in model.families if family.column == "gap")
+        seen = {axis.column for axis in family.parents}
+        assert seen == wanted or (not begins and len(seen) == 1 and seen < {"gap[-1]", "kind[-1]"})

@@ -45,6 +45,18 @@ def test_a_heavy_single_value_gets_a_bin_of_its_own() -> None:
     assert bins.count <= 6
 
 
+def test_a_few_values_that_are_all_there_is_are_kept_apart() -> None:
+    """Twelve planned visits, some of them rare: two of them in one bin would lose which name goes with which day."""
+    days = [-7, -1, 1, 14, 28, 42, 56, 84, 112, 140, 168, 182]
+    rows = [58.0, 58, 58, 40, 40, 31, 29, 30, 19, 19, 19, 19]
+    cells = np.zeros(200)
+    cells[[day + 10 for day in days]] = rows
+    bins = quantile_bins(histogram(even_grid(-10, 189, step=1.0), cells.tolist(), 0.2), 10, most=20)
+    assert sorted(bins.masses.tolist()) == sorted(rows)
+    drowned = quantile_bins(histogram(even_grid(-10, 189, step=1.0), cells.tolist(), 10.0), 6, most=20)
+    assert drowned.count < 12, "what does not stand clear of the noise has no bin of its own"
+
+
 def test_there_are_never_more_bins_than_the_plan_allows() -> None:
     heavy = histogram(even_grid(0, 19, step=1.0), [100.0] * 20)
     assert quantile_bins(heavy, 11, most=20).count == 20

@@ -156,9 +156,9 @@ def test_where_no_key_stands_clear_of_the_noise_no_single_one_comes_out_for_all(
     }
     release = run_fit(plan(schema, Budget(1, 1e-6)), MemorySource(held), FitOptions(bits=SeededBits(3)))
     (doubt,) = release.doubts
-    assert doubt.what == "no key stood clear of the noise, so the 20 that were counted most are kept, as noise has it"
+    assert doubt.what == "no key stood clear of the noise, so any key of the table comes out"
     (track,) = (column for column in card(release).columns if column.name == "people.track")
     assert (track.verdict, track.clear, track.why) == ("do not use", 0, doubt.what)
     made = sample(release, seed=1, entities=200)
     assert made is not None
-    assert made["people"]["track"].nunique() > 5
+    assert made["people"]["track"].nunique() > 100

@@ -48,7 +48,7 @@ def test_a_missing_table_is_named_with_what_was_probably_meant() -> None:
     first, second = faults(patients, ADMISSIONS)
     assert (first.path, first.severity) == (("tables", "patients"), "error")
     assert "a source has no table patients" in first.what
-    assert "Did you mean patient? The source holds: admissions, patient" in first.remedy
+    assert "Did you mean `patient`? The source holds: admissions, patient" in first.remedy
     assert (second.path, second.severity) == (("tables",), "unsettled")
 
 
@@ -76,7 +76,7 @@ def test_a_missing_column_is_named_once_with_its_place() -> None:
     )
     missing, extra = faults(PATIENTS, admissions)
     assert missing.path == ("tables", "admissions", "columns", "admittime")
-    assert "Did you mean admit_time?" in missing.remedy
+    assert "Did you mean `admit_time`?" in missing.remedy
     assert (extra.severity, extra.what) == ("unsettled", "admissions has a column that the schema does not mention: admit_time")
 
 

@@ -8,8 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from sqlalchemy import Connection, Inspector, text
+from sqlalchemy.dialects import mysql
+from sqlalchemy.types import TypeEngine
+
 from mare.errors import SourceError
-from mare.ports import Place
+from mare.ports import Place, Sink
 from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare_adapters import boundary
 from mare_adapters.dialects import PATIENCE, Ask, Dialect, Ends
@@ -19,10 +23,6 @@ from mare_adapters.sources.table_source import EXACT, Asked, exact_decimal
 from .catalogue import COLLATION, mysql_scripts, reflect_mysql
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Inspector
-    from sqlalchemy.types import TypeEngine
-
-    from mare.ports import Sink
     from mare_adapters.locations import SqlLocation
 
 _SIZE = "SELECT table_rows FROM information_schema.tables WHERE table_schema = database() AND table_name = :name"
@@ -114,8 +114,6 @@ class Mysql(Dialect):
         return mysql_scripts(connection)
 
     def kind_of(self, stored: TypeEngine[object]) -> StorageKind | None:
-        from sqlalchemy.dialects import mysql
-
         if isinstance(stored, mysql.TINYINT) and stored.display_width == 1:
             return "boolean"  # there is no boolean: BOOL is written TINYINT(1)
         if isinstance(stored, mysql.BIT):
@@ -153,8 +151,6 @@ class Mysql(Dialect):
             result.unbuffered_active = False
 
     def rows_of(self, connection: Connection, table: StoredTable) -> int | None:
-        from sqlalchemy import text
-
         rows = connection.execute(text(_SIZE), {"name": table.name}).scalar()
         return None if rows is None else int(rows)
 

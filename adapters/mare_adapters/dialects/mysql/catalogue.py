@@ -8,6 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import sqlalchemy as sa
+from sqlalchemy import Connection, Inspector
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql import quoted_name
+
 from mare.schema.reflection import Check, LeftOut, ReflectedColumn, ReflectedIndex, ReflectedTable
 from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables
 from mare_adapters.sources.checks import apply_named
@@ -15,8 +20,6 @@ from mare_adapters.sources.statements import named_checks
 from mare_adapters.sources.table_source import EXACT
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Inspector
-
     from mare_adapters.sources.catalogue import KindOf
 
 COLLATION = re.compile(r"[A-Za-z0-9]+_[A-Za-z0-9_]+")
@@ -99,12 +102,8 @@ def _collation(column: ReflectedColumn, collations: dict[str, str]) -> str:
 
 def _readable(connection: Connection, name: str) -> bool:
     """Whether all columns can be read: those without rights do not even show in the catalogue. Asks for no row."""
-    from sqlalchemy import literal_column, select, table
-    from sqlalchemy.exc import DBAPIError
-    from sqlalchemy.sql import quoted_name
-
     try:
-        connection.execute(select(literal_column("*")).select_from(table(quoted_name(name, True))).limit(0)).close()
+        connection.execute(sa.select(sa.literal_column("*")).select_from(sa.table(quoted_name(name, True))).limit(0)).close()
     except DBAPIError:
         return False
     return True
@@ -112,8 +111,6 @@ def _readable(connection: Connection, name: str) -> bool:
 
 def _computed_indexes(connection: Connection) -> dict[str, dict[str, str]]:
     """By table, the indexes on expressions, which only MySQL 8 has; and what they make unique, in words."""
-    from sqlalchemy.exc import DBAPIError
-
     try:
         rows = connection.exec_driver_sql(_INDEXES).all()
     except DBAPIError:  # a server that knows no expressions there
@@ -149,8 +146,6 @@ def _special_indexes(connection: Connection) -> dict[tuple[str | None, str], lis
 
 
 def _mariadb_checks(connection: Connection) -> dict[str, list[Check]]:
-    from sqlalchemy.exc import DBAPIError
-
     texts: dict[str, list[Check]] = defaultdict(list)
     try:
         rows = connection.exec_driver_sql(_MARIADB_CHECKS).all()

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import pyarrow as pa
+
 from mare.errors import SinkError
 from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedForeignKey, ReflectedTable
@@ -32,7 +34,6 @@ from mare_adapters.sinks.values import seconds
 from .wording import WORDING, changed, create_table, foreign_key, without_lost_indexes
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pymysql.connections import Connection
 
 _LIMITS = Limits(
@@ -381,7 +382,5 @@ class MysqlSink(ServerTarget):
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
-    import pyarrow as pa
-
     columns = [seconds(column) if pa.types.is_duration(column.type) else column for column in batch.columns]
     return zip(*(column.to_pylist() for column in columns), strict=True)

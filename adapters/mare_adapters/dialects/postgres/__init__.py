@@ -6,8 +6,13 @@ from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import pyarrow as pa
+from sqlalchemy import ColumnElement, Connection, Inspector, literal_column, text
+from sqlalchemy.dialects import postgresql as pg
+from sqlalchemy.types import TypeEngine
+
 from mare.errors import SourceError
-from mare.ports import Place
+from mare.ports import Place, Sink
 from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare_adapters import boundary
 from mare_adapters.dialects import PATIENCE, Ask, Dialect
@@ -17,15 +22,9 @@ from mare_adapters.sources.columnar import Unread
 from mare_adapters.sources.table_source import EXACT, Asked, Question, exact_decimal
 
 from . import copying
-from .catalogue import CITEXT, reflect_postgres
-from .scripts import postgres_scripts
+from .catalogue import CITEXT, postgres_scripts, reflect_postgres
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from sqlalchemy import ColumnElement, Connection, Inspector
-    from sqlalchemy.types import TypeEngine
-
-    from mare.ports import Sink
     from mare_adapters.locations import SqlLocation
 
 _SETTINGS = ("search_path = ''", "TimeZone = 'UTC'", "DateStyle = 'ISO'", "IntervalStyle = 'postgres'")
@@ -116,15 +115,11 @@ class Postgres(Dialect):
         return postgres_scripts(connection, schemas)
 
     def kind_of(self, stored: TypeEngine[object]) -> StorageKind | None:
-        from sqlalchemy.dialects import postgresql as pg
-
         if isinstance(stored, pg.MONEY):
             return "number"
         return "duration" if isinstance(stored, pg.INTERVAL) else None
 
     def expression(self, stored: ColumnElement[object], column: ReflectedColumn) -> ColumnElement[object]:
-        from sqlalchemy import literal_column
-
         return literal_column(copying.expression(column))
 
     def key_form(self, asked: Asked) -> str:
@@ -149,8 +144,6 @@ class Postgres(Dialect):
         return batches()
 
     def rows_of(self, connection: Connection, table: StoredTable) -> int | None:
-        from sqlalchemy import text
-
         with connection.begin_nested():  # or a refusal would end the snapshot
             rows = connection.execute(text(_SIZE), {"name": table.name, "schema": table.schema}).scalar()
         return None if rows is None else int(rows)

@@ -1,4 +1,4 @@
-"""What is special about PostgreSQL's catalogue: schemas, partitions, inheritance, extensions, domains and rights.
+"""What is special about PostgreSQL's catalogue: schemas, partitions, inheritance, extensions, domains, rights and scripts.
 
 The schemas of the search path are looked at, or those that the URL asks for (``?schema=hosp,icu``). A table is called by its
 plain name; where two of the schemas hold the same name, ``schema.table``.
@@ -13,6 +13,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import quote
+
+from sqlalchemy import Connection, Inspector, text
+from sqlalchemy.dialects.postgresql import DOMAIN
+from sqlalchemy.dialects.postgresql.base import PGInspector, ReflectedDomain
 
 from mare.schema.reflection import Check, Counting, LeftOut, ReflectedColumn, ReflectedIndex, ReflectedTable, StoredDomain
 from mare_adapters.sources.catalogue import (
@@ -29,10 +33,8 @@ from mare_adapters.sources.statements import bare_name
 from mare_adapters.sources.table_source import EXACT
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Inspector
-    from sqlalchemy.dialects.postgresql.base import PGInspector, ReflectedDomain
-
     from mare_adapters.sources.catalogue import KindOf
+
 
 CITEXT = "citext"
 
@@ -136,20 +138,24 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
     facts: dict[tuple[str, str], dict[str, _Attribute]] = defaultdict(dict)
     for schema, name, column, *attribute in connection.exec_driver_sql(_COLUMNS):
         facts[schema, name][column] = _Attribute(*attribute)
-    domains = _domains(inspector)
+    listed = cast("PGInspector", inspector).get_domains(schema="*")
+    domains: dict[tuple[str | None, str], ReflectedDomain] = {(told["schema"], told["name"]): told for told in listed}
     exclusions: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for schema, name, text in connection.exec_driver_sql(_EXCLUSIONS):
-        exclusions[schema, name].append(text)
+    for schema, name, constraint in connection.exec_driver_sql(_EXCLUSIONS):
+        exclusions[schema, name].append(constraint)
     special: dict[tuple[str | None, str], list[ReflectedIndex]] = defaultdict(list)
-    for schema, name, index, text, parts in connection.exec_driver_sql(_INDEXES):
-        if not _USUAL_INDEX.fullmatch(text):
-            special[schema, name].append(ReflectedIndex(index, _unqualified(text, schema), columns=tuple(parts)))
+    for schema, name, index, definition, parts in connection.exec_driver_sql(_INDEXES):
+        if not _USUAL_INDEX.fullmatch(definition):
+            special[schema, name].append(ReflectedIndex(index, _unqualified(definition, schema), columns=tuple(parts)))
     steps = {(schema, name): int(step) for schema, name, step in connection.exec_driver_sql(_STEPS)}
     tables = []
     for at, table in zip(stored, reflect_tables(inspector, stored, own_kind, special=special), strict=True):
         columns = facts[str(at.schema), at.name]
-        table = _with_own_words(table, str(at.schema), columns)
-        table = replace(table, unread_checks=(*table.unread_checks, *exclusions[str(at.schema), at.name]))
+        table = replace(
+            table,
+            columns=tuple(_own_words(column, str(at.schema), columns[column.name]) for column in table.columns),
+            unread_checks=(*table.unread_checks, *exclusions[str(at.schema), at.name]),
+        )
         table = _with_domains(table, inspector, at, domains)
         table = replace(
             table,
@@ -201,10 +207,6 @@ def _reason(relation: _Relation) -> str | None:
     if relation.kind in _WORDS:
         return _WORDS[relation.kind]
     return None if relation.readable else "no right to read"
-
-
-def _with_own_words(table: ReflectedTable, schema: str, facts: dict[str, _Attribute]) -> ReflectedTable:
-    return replace(table, columns=tuple(_own_words(column, schema, facts[column.name]) for column in table.columns))
 
 
 def _own_words(column: ReflectedColumn, schema: str, attribute: _Attribute) -> ReflectedColumn:
@@ -265,15 +267,9 @@ def _collation(words: str, digits: int | None) -> str:
     return EXACT if words.startswith("numeric") and (digits is None or digits > 38) else ""
 
 
-def _domains(inspector: Inspector) -> dict[tuple[str | None, str], ReflectedDomain]:
-    return {(domain["schema"], domain["name"]): domain for domain in cast("PGInspector", inspector).get_domains(schema="*")}
-
-
 def _with_domains(
     table: ReflectedTable, inspector: Inspector, at: StoredTable, domains: dict[tuple[str | None, str], ReflectedDomain]
 ) -> ReflectedTable:
-    from sqlalchemy.dialects.postgresql import DOMAIN
-
     stored = {column["name"]: column["type"] for column in inspector.get_columns(at.name, at.schema)}
     columns, unread = [], list(table.unread_checks)
     for column in table.columns:
@@ -295,3 +291,46 @@ def _with_domains(
         # A domain over another would have to come with it.
         columns.append(replace(described, domain=named[0]) if len(named) == depth == 1 else described)
     return replace(table, columns=tuple(columns), unread_checks=tuple(unread))
+
+
+_OURS = """
+   AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.objid = {0}.oid AND d.deptype = 'e')
+   AND n.nspname = ANY (:schemas) ORDER BY {0}.oid
+"""
+"""Not what an extension brings: the target has it where the extension is."""
+_FUNCTIONS = f"""
+SELECT pg_catalog.pg_get_functiondef(p.oid) FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+ WHERE p.prokind IN ('f', 'p') {_OURS.format("p")}
+"""
+_AGGREGATES = f"""
+SELECT pg_catalog.format('CREATE AGGREGATE %I.%I(%s) (SFUNC = %s, STYPE = %s%s%s)', n.nspname, p.proname,
+       pg_catalog.pg_get_function_arguments(p.oid), a.aggtransfn::pg_catalog.regproc,
+       pg_catalog.format_type(a.aggtranstype, NULL),
+       CASE WHEN a.aggfinalfn <> 0 THEN ', FINALFUNC = ' || a.aggfinalfn::pg_catalog.regproc::text ELSE '' END,
+       CASE WHEN a.agginitval IS NULL THEN '' ELSE ', INITCOND = ' || pg_catalog.quote_literal(a.agginitval) END)
+  FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_aggregate a ON a.aggfnoid = p.oid
+  JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+ WHERE p.prokind = 'a' {_OURS.format("p")}
+"""
+_VIEWS = f"""
+SELECT pg_catalog.format('CREATE %sVIEW %I.%I AS%s', CASE c.relkind WHEN 'm' THEN 'MATERIALIZED ' ELSE '' END,
+       n.nspname, c.relname,
+       E'\\n' || pg_catalog.rtrim(pg_catalog.pg_get_viewdef(c.oid, true), ';'))
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relkind IN ('v', 'm') {_OURS.format("c")}
+"""
+_TRIGGERS = f"""
+SELECT pg_catalog.pg_get_triggerdef(t.oid) FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE NOT t.tgisinternal AND t.tgparentid = 0 {_OURS.format("t")}
+"""
+
+
+def postgres_scripts(connection: Connection, schemas: Sequence[str]) -> tuple[str, ...]:
+    """In the order in which they were made, functions first: their bodies are not looked at until they are called."""
+    listed = [
+        str(statement).rstrip().rstrip(";")
+        for query in (_FUNCTIONS, _AGGREGATES, _VIEWS, _TRIGGERS)
+        for (statement,) in connection.execute(text(query), {"schemas": list(schemas)})
+    ]
+    return ("SET check_function_bodies = off;", *(f"{statement};" for statement in listed)) if listed else ()

@@ -13,6 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+from pyarrow import csv
+from sqlalchemy import Connection
+
 from mare.schema.reflection import ReflectedColumn
 from mare_adapters.engine import quoted
 from mare_adapters.letters import letters
@@ -22,9 +26,7 @@ from mare_adapters.sources.table_source import Question
 
 if TYPE_CHECKING:
     import psycopg
-    import pyarrow as pa
     from psycopg.pq.abc import PGconn
-    from sqlalchemy import Connection
 
 _BLOCK = 1 << 23
 """Bytes at which a block is parsed although it has few rows: long notes."""
@@ -154,8 +156,6 @@ def _blocks(server: PGconn, state: dict[str, bool]) -> Iterator[memoryview]:
 
 
 def _parsed(block: memoryview, columns: Sequence[ReflectedColumn]) -> pa.RecordBatch:
-    import pyarrow as pa
-
     try:
         return _read_block(block, [arrow_type(column) for column in columns])
     except pa.ArrowException:
@@ -164,9 +164,6 @@ def _parsed(block: memoryview, columns: Sequence[ReflectedColumn]) -> pa.RecordB
 
 
 def _read_block(block: memoryview, types: Sequence[pa.DataType]) -> pa.RecordBatch:
-    import pyarrow as pa
-    from pyarrow import csv
-
     names = [f"c{number}" for number in range(len(types))]
     parsed = csv.read_csv(
         pa.BufferReader(pa.py_buffer(block)),

@@ -63,7 +63,12 @@ def settle_domains(
         else:
             refused[domain.name] = "the target has one of that name"
     made = tuple(
-        replace(table, columns=tuple(replace(c, domain=None) if _is_of(c, refused) else c for c in table.columns))
+        replace(
+            table,
+            columns=tuple(
+                replace(c, domain=None) if c.domain is not None and c.domain.name in refused else c for c in table.columns
+            ),
+        )
         for table in tables
     )
     notes = [f"the domain {name} was not made: {why}" for name, why in refused.items()]
@@ -73,10 +78,6 @@ def settle_domains(
 def _checks(checks: Sequence[Check]) -> str:
     named = (f" CONSTRAINT {_WORDING.name(check.name)}" if check.name else "" for check in checks)
     return "".join(f"{name} CHECK ({check.text})" for name, check in zip(named, checks, strict=True))
-
-
-def _is_of(column: ReflectedColumn, domains: dict[str, str]) -> bool:
-    return column.domain is not None and column.domain.name in domains
 
 
 def free_names(connection: Connection, tables: Sequence[ReflectedTable], schema: str) -> Callable[[str], bool]:
@@ -148,12 +149,9 @@ def finished(table: ReflectedTable) -> Iterator[str]:
     """Statements for a table that was just created: what its columns own, and what is said of them."""
     here = _WORDING.name(table.name)
     for column in table.columns:
-        at = f"{here}.{_WORDING.name(column.name)}"
         if column.counter is not None and column.counter.way == "sequence" and counts(column, table):
-            yield f"ALTER SEQUENCE {_WORDING.name(sequence_of(column, table))} OWNED BY {at}"
-        if column.comment:
-            yield f"COMMENT ON COLUMN {at} IS {_WORDING.constant(column.comment)}"
-    for _, column in table.computed:
+            yield f"ALTER SEQUENCE {_WORDING.name(sequence_of(column, table))} OWNED BY {here}.{_WORDING.name(column.name)}"
+    for column in (*table.columns, *(column for _, column in table.computed)):
         if column.comment:
             yield f"COMMENT ON COLUMN {here}.{_WORDING.name(column.name)} IS {_WORDING.constant(column.comment)}"
 

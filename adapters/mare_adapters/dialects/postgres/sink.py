@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from mare.errors import SinkError
 from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedTable
@@ -27,12 +29,10 @@ from mare_adapters.sinks.values import csv_rows
 from mare_adapters.sinks.wording import Wording
 
 from .definitions import finished, free_names, indexes, lost_names, sequences, settle_domains, shared_on
-from .homes import Homes, settle_homes
-from .tables import Deferring, Types, counted_on, deferring, known_types, unfit_tables
+from .tables import Deferring, Homes, Types, counted_on, deferring, known_types, settle_homes, unfit_tables
 
 if TYPE_CHECKING:
     import psycopg
-    import pyarrow as pa
 
 _LIMITS = Limits(
     "PostgreSQL",

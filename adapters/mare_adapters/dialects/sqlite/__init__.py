@@ -6,6 +6,7 @@ Declared types are words, and nothing but the words tells a date from a text.
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from mare.ports import Place
+from sqlalchemy import Connection, Engine, Inspector, create_engine
+from sqlalchemy.pool import NullPool
+
+from mare.ports import Place, Sink
 from mare.schema.reflection import Counting, LeftOut, ReflectedForeignKey, ReflectedIndex, ReflectedTable, StorageKind
 from mare.whereabouts import file_place
 from mare_adapters.dialects import Ask, Dialect
@@ -25,9 +29,6 @@ from mare_adapters.sources.statements import constraint_names, generated_columns
 from mare_adapters.sources.table_source import EXACT, Asked
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine, Inspector
-
-    from mare.ports import Sink
     from mare_adapters.locations import SqlLocation
 
 _EXACT_FORM = (
@@ -39,40 +40,26 @@ _KEY_FORMS = {"NOCASE": f"lower({_EXACT_FORM})", "RTRIM": f"rtrim({_EXACT_FORM},
 _FIRST = 20_000
 """Rows of a table that stand for the rest of it."""
 
-_KINDS: tuple[tuple[str, StorageKind], ...] = (
-    ("BOOL", "boolean"),
-    ("INTERVAL", "duration"),
-    ("POINT", "other"),
-    ("INT", "integer"),
-    ("SERIAL", "integer"),
-    ("DATETIME", "datetime"),
-    ("TIMESTAMP", "datetime"),
-    ("DATE", "date"),
-    ("TIME", "time"),
-    ("UUID", "uuid"),
-    ("GUID", "uuid"),
-    ("JSON", "json"),
-    ("CHAR", "string"),
-    ("CLOB", "string"),
-    ("TEXT", "string"),
-    ("STRING", "string"),
-    ("ENUM", "string"),
-    ("BLOB", "binary"),
-    ("BINARY", "binary"),
-    ("REAL", "number"),
-    ("FLOA", "number"),
-    ("DOUB", "number"),
-    ("NUM", "number"),
-    ("DEC", "number"),
-    ("MONEY", "number"),
+_KINDS: tuple[tuple[StorageKind, str], ...] = (
+    ("boolean", "BOOL"),
+    ("duration", "INTERVAL"),
+    ("other", "POINT"),
+    ("integer", "INT SERIAL"),
+    ("datetime", "DATETIME TIMESTAMP"),
+    ("date", "DATE"),
+    ("time", "TIME"),
+    ("uuid", "UUID GUID"),
+    ("json", "JSON"),
+    ("string", "CHAR CLOB TEXT STRING ENUM"),
+    ("binary", "BLOB BINARY"),
+    ("number", "REAL FLOA DOUB NUM DEC MONEY"),
 )
-"""The first word that a declared type contains decides. Nothing declared, or no word known: `unknown`, read as text."""
+"""The first of which a declared type contains a word decides. Nothing declared, or no word known: `unknown`, read as text."""
 
 
 def declared_kind(declared: str) -> StorageKind:
     """The kind that a declared type promises."""
-    words = declared.upper()
-    return next((kind for word, kind in _KINDS if word in words), "unknown")
+    return next((kind for kind, words in _KINDS if any(word in declared.upper() for word in words.split())), "unknown")
 
 
 class Sqlite(Dialect):
@@ -104,9 +91,6 @@ class Sqlite(Dialect):
         return SqliteSink(location, replace=replace, dialect=self)
 
     def engine(self, location: SqlLocation) -> Engine:
-        from sqlalchemy import create_engine
-        from sqlalchemy.pool import NullPool
-
         opened = partial(_open_file, location.database)
         return create_engine("sqlite://", creator=opened, poolclass=NullPool, hide_parameters=True)
 
@@ -167,8 +151,6 @@ class Sqlite(Dialect):
 
 
 def _open_file(path: str) -> object:
-    import sqlite3
-
     if not Path(path).is_file():
         raise FileNotFoundError(path)
     connection = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)

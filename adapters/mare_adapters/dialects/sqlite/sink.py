@@ -14,6 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from mare.errors import SinkError
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from mare_adapters.locations import sql_location
@@ -26,8 +29,6 @@ from mare_adapters.sinks.values import fitted, seconds
 from mare_adapters.sinks.wording import Wording, changed_types, create_indexes, own_type, sized
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from mare_adapters.dialects import Dialect
 
 _LONGEST_TEXT = 1_000_000_000
@@ -88,7 +89,7 @@ class SqliteSink(FileTarget):
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:
         names, marks = self._wording.names(column.name for column in table.columns), ", ".join("?" * len(table.columns))
         insert = f"INSERT INTO {self._wording.name(table.name)} ({names}) VALUES ({marks})"
-        entered(self._connection).executemany(insert, _rows(fitted(batch, table)))
+        entered(self._connection).executemany(insert, zip(*map(_values, fitted(batch, table).columns), strict=True))
 
     def _held(self) -> dict[str, bool]:
         if not self._target.exists() or not self._target.stat().st_size:
@@ -151,14 +152,8 @@ def _waiting(actions: tuple[str, ...]) -> tuple[str, ...]:
     return (*(word for word in actions if word not in WAITING), "DEFERRABLE INITIALLY DEFERRED")
 
 
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
-    return zip(*(_values(column) for column in batch.columns), strict=True)
-
-
 def _values(column: pa.Array) -> list[object]:
     """As SQLite stores them: dates and moments as ISO text, booleans as 0 and 1, durations in seconds."""
-    import pyarrow as pa
-
     types = pa.types
     if types.is_duration(column.type):
         column = seconds(column)
@@ -174,9 +169,6 @@ def _values(column: pa.Array) -> list[object]:
 
 def _iso(column: pa.Array) -> list[object]:
     """As Python's `isoformat` writes them: a fraction of a second only where there is one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_timestamp(column.type):
         return [None if v is None else v.isoformat() for v in column.to_pylist()]
     if column.type.tz is None:

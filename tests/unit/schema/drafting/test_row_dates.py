@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from mare.schema.columns import Date, Integer
+from mare.schema.columns import Date, Datetime, Integer
 from mare.schema.loading import load_document
 from mare.schema.relative import FirstValue
 from tests.reflections import PATIENTS, SIX_YEARS, comment_on, drafted, table, written
@@ -112,3 +112,26 @@ def test_what_is_due_may_lie_beyond_the_end_of_the_data(due: str) -> None:
     assert column.after == "ordered"
     assert column.max is not None
     assert column.max >= date(2025, 12, 31)
+
+
+def test_times_that_no_name_orders_lie_around_the_one_that_the_row_happens_at() -> None:
+    described = table(
+        "flights",
+        "id integer, subject_id integer, off datetime, off_real datetime?, on_real datetime?",
+        key="id",
+        refers=TO_PATIENT,
+    )
+    text = written(PATIENTS, described, facts=SIX_YEARS)
+    columns = drafted(PATIENTS, described, facts=SIX_YEARS).tables["flights"].columns
+    assert load_document(text).faults == ()
+    for name in ("off_real", "on_real"):
+        column = columns[name]
+        assert isinstance(column, Datetime)
+        assert (column.around, column.within) == ("off", "7y")
+    assert "off_real, on_real: before or after off, nothing tells which" in comment_on(text, "off_real:")
+
+
+def test_what_the_order_of_rows_depends_on_is_not_tied_to_it_in_turn() -> None:
+    """Rows come in the order of what ends them: the start lies where it does."""
+    ended = table("stays", "id integer, subject_id integer, stay_start datetime?, stay_end datetime", key="id", refers=TO_PATIENT)
+    assert load_document(written(PATIENTS, ended, facts=SIX_YEARS)).faults == ()
