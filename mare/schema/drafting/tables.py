@@ -303,6 +303,9 @@ def _times(
     happened = described.column(order or first or "")
     if happened is not None and happened.kind in ("date", "datetime") and happened.name in times:
         fields, notes = times[happened.name]
+        if order is not None and item_column(survey, table) is not None:
+            # A panel is taken at one moment, the next one weeks later.
+            fields = {**fields, "scale": "log"}
         death = _death_above(survey, family, table)
         after = {name: value for name, value in fields.items() if name == "after"}
         times[happened.name] = (fields if death is None else {**after, "before": death, **fields}), notes

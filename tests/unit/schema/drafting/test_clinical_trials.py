@@ -56,6 +56,7 @@ def test_results_of_a_trial_have_the_scale_of_their_test_and_look_at_the_one_bef
         "LBORRES", "LBSTRESN", "LBSTNRLO", "LBSTNRHI",
     }  # fmt: skip
     assert lb.columns["LBSEQ"].type == "position"
+    assert lb.columns["LBDTC"].scale == "log"  # type: ignore[union-attr]
 
 
 def test_the_number_of_a_planned_visit_is_a_name_of_it() -> None:
