@@ -126,7 +126,7 @@ def _rest(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.unlawful:
         yield from _listed("What the real rows always keep, and the synthetic ones do not:", evaluation.unlawful, unlawful)
     elif laws := evaluation.looked_at.get("law", 0):
-        yield f"What the real rows always keep, the synthetic ones keep too: {laws:,} orders of times, equal columns and sums."
+        yield f"What the real rows always keep, the synthetic ones keep too: {laws:,} orders, equal columns, ties of columns and sums."
     copied = evaluation.copied_entities
     beside = f" ({copied['holdout']:,} of the hold-out)" if "holdout" in copied else ""
     yield f"Entities that equal a real one in every row: {copied['synthetic']:,}{beside}"

@@ -132,9 +132,9 @@ def values(side: Side, feature: Feature) -> Values:
     if feature.how == "referred":
         leads = side.refers.get((table, feature.other))
         rows = np.full(len(side.entity[table]), -1) if leads is None else leads.rows
-        return taken(_far(side, "" if leads is None else leads.table, feature), rows)
+        return taken(far_values(side, "" if leads is None else leads.table, feature), rows)
     if feature.how == "last":
-        return taken(_far(side, feature.other, feature), last_rows(side, feature.other))
+        return taken(far_values(side, feature.other, feature), last_rows(side, feature.other))
     if feature.how == "children":
         return Values(numbers=children_of(side, feature.column).astype(np.float64))
     if feature.kind == "category":
@@ -194,20 +194,21 @@ def linked_features(side: Side, table: str, children: tuple[str, ...]) -> tuple[
     found: list[Feature] = []
     for (owner, name), leads in side.refers.items():
         if owner == table:
-            for column, kind in _far_columns(side, leads.table):
+            for column, kind in far_columns(side, leads.table)[:FEW]:
                 found.append(Feature(table, f"{leads.table}.{column} by {name}", kind, "referred", column, name))
     for child in children if len(children) > 1 else ():
-        for column, kind in _far_columns(side, child):
+        for column, kind in far_columns(side, child)[:FEW]:
             found.append(Feature(table, f"{column} of the last {child}", kind, "last", column, child))
     return tuple(found)
 
 
-def _far_columns(side: Side, table: str) -> list[tuple[str, FeatureKind]]:
+def far_columns(side: Side, table: str) -> list[tuple[str, FeatureKind]]:
+    """What rows that lead to this table can be held against there."""
     import pyarrow as pa
 
     if table in side.tables:
         own = features(side.schema, table, ())
-        return [(feature.column, feature.kind) for feature in own if feature.how == "column"][:FEW]
+        return [(feature.column, feature.kind) for feature in own if feature.how == "column"]
     if table not in side.public:
         return []
     keys, listed = side.schema.tables[table].key or (), list[tuple[str, FeatureKind]]()
@@ -215,10 +216,10 @@ def _far_columns(side: Side, table: str) -> list[tuple[str, FeatureKind]]:
         if field.name not in keys and not pa.types.is_nested(field.type) and not pa.types.is_temporal(field.type):
             number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
             listed.append((field.name, "number" if number else "category"))
-    return listed[:FEW]
+    return listed
 
 
-def _far(side: Side, table: str, feature: Feature) -> Values:
+def far_values(side: Side, table: str, feature: Feature) -> Values:
     """A column of the table that rows lead to, row by row there."""
     import pyarrow as pa
 
@@ -236,9 +237,23 @@ def _far(side: Side, table: str, feature: Feature) -> Values:
 
 def taken(far: Values, rows: NDArray[np.integer]) -> Values:
     """The values at these rows; none where there is no row."""
-    numbers = None if far.numbers is None else np.append(far.numbers, np.nan)[rows]
-    words = None if far.words is None else np.append(far.words, np.int32(-1))[rows]
+    if not len(far):
+        rows = np.full(len(rows), -1)
+    at, nowhere = np.maximum(rows, 0), rows < 0
+    numbers = None if far.numbers is None else np.where(nowhere, np.nan, far.numbers[at] if len(far) else np.nan)
+    words = None if far.words is None else np.where(nowhere, np.int32(-1), far.words[at] if len(far) else np.int32(-1))
     return Values(numbers, words, far.dictionary)
+
+
+def some_values(side: Side, feature: Feature, rows: NDArray[np.integer]) -> Values:
+    """A column at these rows, without looking at all others."""
+    import pyarrow as pa
+
+    held = side.column(feature.table, feature.column)
+    if feature.kind == "category" or is_text_type(held.type) or pa.types.is_temporal(held.type):
+        return taken(values(side, feature), rows)  # which are kept, because many ask
+    described = side.schema.tables[feature.table].columns[feature.column]
+    return Values(numbers=_measured(held.take(pa.array(rows, mask=rows < 0)), described))
 
 
 def last_rows(side: Side, table: str) -> NDArray[np.int64]:

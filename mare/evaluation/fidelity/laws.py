@@ -2,13 +2,13 @@
 moment, that the lines of an order add up to its total. Whatever real rows keep is asked of the others.
 
 Times are held against each other within a row, with every row above, and with the row of a table that has at most one an entity;
-other columns within a row and with rows above; numbers with the sum, or the number, of the rows below.
+other columns within a row, with rows above and with the row that a row refers to; numbers with the sum, or the number, of the
+rows below. `ties` has what decides another column without being equal to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import product
 
@@ -23,43 +23,26 @@ from mare.schema.relative import PARENT_ROW, SAME_ROW
 
 from .calendar import time_columns
 from .coding import Sides, below
-from .features import Feature, Numbers, Values, children_of, features, taken, values
+from .features import Feature, Numbers, Values, children_of, far_columns, far_values, some_values, taken, values
+from .law import FEWEST, KEPT, SAMPLE, Found, Law, Place, own_columns, place_of
+from .ties import ties
 
-KEPT = 0.999
-"""Of the real rows that a law is about, those that keep it."""
-FEWEST = 50
-"""Rows from which a rule is no chance."""
-_SAMPLE = 1000
-"""Rows that are looked at first: most of what could be a law is none."""
-
-Place = NDArray[np.integer] | None
-"""Of each row, the row beside which it is held; None for itself."""
-Found = tuple[int, int]
-"""Rows that break it, and rows that it is about."""
 Parted = tuple[int, int, int]
 """Rows whose first value is smaller, rows whose first is larger, and rows that have both."""
 
 
-@dataclass(frozen=True)
-class Law:
-    where: str
-    what: str
-    """What breaks it."""
-    real: Found
-    broken: Callable[[Side], Found]
-
-
 def laws(sides: Sides) -> tuple[list[Broken], int]:
     """Those that others break more often than the real rows do; and how many they were held against."""
-    told_of, looked_at = list[Broken](), 0
+    told_of, looked_at = dict[str, Broken](), 0
     for law in _kept(sides["real"]):
         counted: dict[SetName, Found] = {n: law.real if n == "real" else law.broken(side) for n, side in sides.items()}
         looked_at += 1
         rows, of = ({name: found[i] for name, found in counted.items()} for i in (0, 1))
         told = Broken("law", law.where, law.what, rows, of)
         if told.share("synthetic") > 1 - KEPT + 2 * max(told.share("real"), told.share("holdout")):
-            told_of.append(told)
-    return told_of, looked_at
+            about = law.about or f"{law.where} {law.what}"
+            told_of[about] = max(told_of.get(about, told), told, key=lambda one: one.share("synthetic"))
+    return list(told_of.values()), looked_at
 
 
 def _kept(real: Side) -> Iterator[Law]:
@@ -71,6 +54,8 @@ def _kept(real: Side) -> Iterator[Law]:
             yield from _orders(real, table, home, seen)
             if home == table or home in real.ancestors(table):
                 yield from _same(real, table, home)
+                yield from ties(real, table, home)
+        yield from _same_as_referred(real, table)
         for child in below(real, table):
             yield from _totals(real, table, child)
 
@@ -103,22 +88,11 @@ def _most_of_one(side: Side, table: str) -> int:
     return int(np.bincount(owned).max(initial=0))
 
 
-def _place(side: Side, table: str, home: str) -> Place:
-    if home == table:
-        return None
-    if home in (above := side.ancestors(table)):
-        return above[home]
-    rows, owner = np.full(side.entities + 1, -1, dtype=np.int64), side.entity[home]  # the last stands for -1, which is nobody
-    kept = np.flatnonzero(owner >= 0)[::-1]
-    rows[owner[kept]] = kept
-    return np.asarray(rows[side.entity[table]])
-
-
 # ------------------------------------------------------------------ times
 
 
 def _orders(real: Side, table: str, home: str, seen: set[frozenset[tuple[str, str]]]) -> Iterator[Law]:
-    place, step = _place(real, table, home), max(1, len(real.entity[table]) // _SAMPLE)
+    place, step = place_of(real, table, home), max(1, len(real.entity[table]) // SAMPLE)
     for pair in product(
         [(table, name) for name in time_columns(real, table)], [(home, name) for name in time_columns(real, home)]
     ):
@@ -175,7 +149,7 @@ def _measured(side: Side, table: str, name: str) -> tuple[NDArray[np.int64] | Nu
 
 
 def _times_broken(mine: tuple[str, str], theirs: tuple[str, str], what: str, side: Side) -> Found:
-    return _found(parted(side, mine, theirs, _place(side, mine[0], theirs[0])), what)
+    return _found(parted(side, mine, theirs, place_of(side, mine[0], theirs[0])), what)
 
 
 def _found(parted: Parted, what: str) -> Found:
@@ -186,30 +160,52 @@ def _found(parted: Parted, what: str) -> Found:
 # ------------------------------------------------------------------ equal columns, sums
 
 
-def _own(side: Side, table: str) -> list[Feature]:
-    return [feature for feature in features(side.schema, table, ()) if feature.how == "column"]
-
-
 def _same(real: Side, table: str, home: str) -> Iterator[Law]:
     """Columns that are equal in every row, and not one value throughout."""
-    place, rows = _place(real, table, home), len(real.entity[table])
-    some = np.arange(0, rows, max(1, rows // _SAMPLE))
-    here = {feature: taken(values(real, feature), some) for feature in _own(real, table)}
-    there = here if place is None else {feature: taken(values(real, feature), place[some]) for feature in _own(real, home)}
-    for mine, theirs in product(here, there):
-        if mine.kind != theirs.kind or (home == table and mine.name >= theirs.name):
+    place, some = place_of(real, table, home), _some(real, table)
+    here = {feature: some_values(real, feature, some) for feature in own_columns(real, table)}
+    there = here if place is None else {f: some_values(real, f, place[some]) for f in own_columns(real, home)}
+    pairs = [(mine, theirs) for mine, theirs in product(here, there) if home != table or mine.name < theirs.name]
+    yield from _equal(real, pairs, here, there)
+
+
+def _same_as_referred(real: Side, table: str) -> Iterator[Law]:
+    """The same of columns of the row that a row refers to: the price of an item is that of its product."""
+    some = _some(real, table)
+    here = {feature: some_values(real, feature, some) for feature in own_columns(real, table)}
+    for (owner, name), leads in real.refers.items():
+        if owner == table:
+            far = [
+                Feature(table, f"{leads.table}.{column} by {name}", kind, "referred", column, name)
+                for column, kind in far_columns(real, leads.table)
+            ]
+            there = {feature: taken(far_values(real, leads.table, feature), leads.rows[some]) for feature in far}
+            yield from _equal(real, list(product(here, there)), here, there)
+
+
+def _some(side: Side, table: str) -> NDArray[np.int64]:
+    rows = len(side.entity[table])
+    return np.arange(0, rows, max(1, rows // SAMPLE))
+
+
+def _equal(
+    real: Side, pairs: list[tuple[Feature, Feature]], here: Mapping[Feature, Values], there: Mapping[Feature, Values]
+) -> Iterator[Law]:
+    """Of these pairs, those that are: among some rows first, then among all."""
+    for mine, theirs in pairs:
+        if mine.kind != theirs.kind:
             continue
         both, unlike = _held_together(here[mine], there[theirs])
         if np.count_nonzero(unlike) > 5 or not _varies(here[mine], both):
             continue
         wrong, of = _unequal(mine, theirs, real)
         if of >= FEWEST and wrong <= (1 - KEPT) * of:
-            whose = theirs.name if home == table else f"{home}.{theirs.name}"
-            yield Law(f"{table}.{mine.name}", f"differs from {whose}", (wrong, of), partial(_unequal, mine, theirs))
+            whose = theirs.name if mine.table == theirs.table else f"{theirs.table}.{theirs.name}"
+            yield Law(f"{mine.table}.{mine.name}", f"differs from {whose}", (wrong, of), partial(_unequal, mine, theirs))
 
 
 def _unequal(mine: Feature, theirs: Feature, side: Side) -> Found:
-    here, there, place = values(side, mine), values(side, theirs), _place(side, mine.table, theirs.table)
+    here, there, place = values(side, mine), values(side, theirs), place_of(side, mine.table, theirs.table)
     both, unlike = _held_together(here, there if place is None else taken(there, place))
     return int(np.count_nonzero(unlike)), int(np.count_nonzero(both))
 
@@ -234,8 +230,8 @@ def _varies(held: Values, rows: NDArray[np.bool_]) -> bool:
 
 def _totals(real: Side, table: str, child: str) -> Iterator[Law]:
     """Numbers that are the sum of a column below, or the number of rows there."""
-    totals = [feature for feature in _own(real, table) if feature.kind == "number"]
-    parts = [feature for feature in _own(real, child) if feature.kind == "number"]
+    totals = [feature for feature in own_columns(real, table) if feature.kind == "number"]
+    parts = [feature for feature in own_columns(real, child) if feature.kind == "number"]
     for total, part in product(totals, (None, *parts)):
         numbers = values(real, total).numbers
         broken = partial(_off, total, child, part)

@@ -85,7 +85,7 @@ def _laws(evaluation: Evaluation) -> Iterator[Said]:
     if found:
         yield "no", f"{_number(found, 'thing')} done here that real rows never do, worst first: {unlawful(found[0])}."
     elif laws:
-        yield "trust", f"What the real rows always keep is kept: {laws:,} orders of times, equal columns and sums."
+        yield "trust", f"What the real rows always keep is kept: {laws:,} orders, equal columns, ties of columns and sums."
 
 
 def _calendar(evaluation: Evaluation) -> Iterator[Said]:

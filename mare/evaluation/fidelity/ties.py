@@ -1,0 +1,138 @@
+"""Columns that another decides in (nearly) all real rows, as a code decides its name, an age its group, an arm the dose.
+
+Which do is asked of some rows first, of each person once for each value: what one person holds in all rows ties nothing. Only
+what passes there is counted among all rows, so that a long table costs a pass for each tie and none for each pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mare.evaluation.sides import Side
+
+from .features import Feature, Values, some_values, taken, values
+from .law import FEWEST, Found, Law, own_columns, place_of
+
+_BREAK = 0.01
+"""Of the real rows, those that may break a tie: names are mistyped and corrected."""
+_BY_CHANCE = 20
+"""Rows that would break it, if one column had nothing to do with the other: with fewer, nothing is known."""
+_ROWS, _FIRST = 4096, 512
+"""That are looked at, and that are looked at before them."""
+_MOST_NUMBERS = 200
+"""Different ones, up to which a number may decide another column."""
+_DENSE = 1 << 22
+
+Codes = NDArray[np.int64]
+Key = str | float
+
+
+@dataclass(frozen=True, eq=False)
+class _Keyed:
+    """A column as places among its different values; -1 where there is none."""
+
+    codes: Codes
+    keys: tuple[Key, ...]
+
+
+def ties(real: Side, table: str, home: str) -> Iterator[Law]:
+    """Columns here that one of the same row, or of the row above in ``home``, decides."""
+    place, rows = place_of(real, table, home), len(real.entity[table])
+    some = np.arange(rows)[:: max(1, -(-rows // _ROWS))]
+    here = {feature: _keyed(some_values(real, feature, some)) for feature in own_columns(real, table)}
+    at = None if place is None else place[some]
+    deciding = here if at is None else {f: _keyed(some_values(real, f, at)) for f in own_columns(real, home)}
+    whose = real.entity[table][some]
+    listed = list(here)
+    for left, left_held in deciding.items():
+        if left.kind == "number" and len(left_held.keys) > _MOST_NUMBERS:
+            continue
+        for right, right_held in here.items():
+            if left == right or not _decides(left_held, right_held, whose):
+                continue
+            if at is None and listed.index(right) < listed.index(left) and _decides(right_held, left_held, whose):
+                continue  # each decides the other: once is enough
+            fitting = _fitting(real, left, right)
+            broken = partial(_unfit, left, right, fitting)
+            wrong, of = broken(real)
+            if of >= FEWEST and wrong <= _BREAK * of:
+                name = left.name if left.table == table else f"{left.table}.{left.name}"
+                where = f"{table}.{right.name}"
+                yield Law(where, f"does not fit {name}", (wrong, of), broken, about=f"{where} does not fit")
+
+
+def _keyed(held: Values) -> _Keyed:
+    import pyarrow as pa
+
+    codes, keys = np.full(len(held), -1, dtype=np.int64), list[Key]()
+    if held.numbers is not None:
+        coded = pa.array(held.numbers, from_pandas=True).dictionary_encode()
+        codes = np.asarray(coded.indices.fill_null(-1), dtype=np.int64)
+        keys += coded.dictionary.to_pylist()
+    if held.words is not None:
+        np.copyto(codes, held.words + len(keys), where=held.words >= 0)
+        keys += held.dictionary
+    return _Keyed(codes, tuple(keys))
+
+
+def _decides(left: _Keyed, right: _Keyed, whose: Codes) -> bool:
+    """Whether rows of different people that have the same left value have the same right one, though they need not."""
+    both = (left.codes >= 0) & (right.codes >= 0)
+    step = max(1, len(both) // _FIRST)
+    first = both[::step]
+    _, most, of = _most_common(left.codes[::step][first], right.codes[::step][first], len(right.keys))
+    if int((of - most).sum()) > 2 * _BREAK * len(first) + 5:
+        return False
+    _, once = np.unique(left.codes[both] * (int(whose.max(initial=0)) + 2) + whose[both], return_index=True)
+    lefts, rights = left.codes[both][once], right.codes[both][once]
+    _, most, of = _most_common(lefts, rights, len(right.keys))
+    again = len(once) - len(of)  # rows that somebody else was before in holding this value
+    apart = 1 - float(np.square(np.bincount(rights) / max(1, len(rights))).sum())
+    wrong = int((of - most).sum())
+    return again >= FEWEST and again * apart >= _BY_CHANCE and wrong <= min(2 * _BREAK * again, 0.1 * again * apart)
+
+
+def _most_common(left: Codes, right: Codes, size: int) -> tuple[Codes, Codes, Codes]:
+    """Of each left value that is there: both values as one number, the right one being its most common; how often they stand
+    together; and how many rows have the left one."""
+    joint = left * size + right
+    if len(joint) and (int(left.max()) + 1) * size <= min(_DENSE, 4 * len(joint)):
+        counts = np.bincount(joint)
+        pairs = np.flatnonzero(counts)
+        counts = counts[pairs]
+    else:
+        pairs, counts = np.unique(joint, return_counts=True)
+    if not len(pairs):
+        return pairs, counts, counts
+    order = np.lexsort((-counts, pairs // size))
+    starts = np.flatnonzero(np.diff(pairs[order] // size, prepend=-1))
+    return pairs[order][starts], counts[order][starts], np.add.reduceat(counts[order], starts)
+
+
+def _fitting(real: Side, left: Feature, right: Feature) -> dict[Key, Key]:
+    """Of each left value that more than one row has, the right value that goes with it."""
+    lefts, rights = _beside(real, left, right)
+    both = (lefts.codes >= 0) & (rights.codes >= 0)
+    pairs, _, of = _most_common(lefts.codes[both], rights.codes[both], len(rights.keys))
+    size = max(1, len(rights.keys))
+    return {lefts.keys[pair // size]: rights.keys[pair % size] for pair in pairs[of > 1].tolist()}
+
+
+def _beside(side: Side, left: Feature, right: Feature) -> tuple[_Keyed, _Keyed]:
+    place, held = place_of(side, right.table, left.table), values(side, left)
+    return _keyed(held if place is None else taken(held, place)), _keyed(values(side, right))
+
+
+def _unfit(left: Feature, right: Feature, fitting: Mapping[Key, Key], side: Side) -> Found:
+    lefts, rights = _beside(side, left, right)
+    known = {key: place for place, key in enumerate(rights.keys)}
+    nowhere = len(rights.keys)  # what fits is no value of this side
+    wanted = np.array([*(known.get(fitting[key], nowhere) if key in fitting else -1 for key in lefts.keys), -1], dtype=np.int64)
+    expected = wanted[lefts.codes]
+    about = (expected >= 0) & (rights.codes >= 0)
+    return int(np.count_nonzero(about & (expected != rights.codes))), int(np.count_nonzero(about))
