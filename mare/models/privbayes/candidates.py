@@ -113,11 +113,12 @@ class Candidates:
 
     def alone(self, name: str) -> Family:
         """What the family of a column begins with: whether there is a row before, where that says which codes it can have; of one
-        that is carried, whether there is a value to carry along."""
-        child = Axis(name, new_since=1) if name in self.carried else Axis(name)
-        before = self.carried.get(name) or (self._row_before if name in self.task.begins else None)
+        that is carried, whether it is: else parents would be chosen that tell this, and not which value is new."""
+        if name in self.carried:
+            return Family(Axis(name, new_since=1), (Axis(name, same_as_lag=1),))
+        before = self._row_before if name in self.task.begins else None
         level = None if before is None else presence_level(before, self.task, self.coarsenings)
-        return Family(Axis(name), ()) if before is None or level is None else Family(child, (Axis(before, level=level),))
+        return Family(Axis(name), () if before is None or level is None else (Axis(before, level=level),))
 
     @cached_property
     def _row_before(self) -> str | None:
@@ -138,6 +139,10 @@ class Candidates:
                 axes += [axis] if cells <= room else []
                 if cells <= (self.roughly_above if name in self.task.counts else self.drowning):
                     break
+        if family.repeats:
+            # What repeats together (a visit's name and its number) is told so, not value by value.
+            together = [Axis(name, same_as_lag=1) for name in placed if name in self.carried and name not in taken]
+            axes += [axis for axis in together if self.cells(family.joined(axis)) <= room]
         return axes
 
     def levels(self, name: str) -> list[Axis]:

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import SAME, Axis, Codes, Domain, Ladder, Task, drawing, smallest_dtype
+from mare.domain import DIFFERENT, NO_ROW, SAME, Axis, Codes, Domain, Ladder, Task, drawing, smallest_dtype
 from mare.errors import ReleaseError
 from mare.models.clarity import Clarity, read_clarity
 
@@ -64,8 +64,7 @@ class FittedPrivBayes:
         for family in self.families:
             row = np.zeros(history.rows, dtype=np.int64)
             for parent in family.parents:
-                codes = drawn[parent.column] if parent.column in drawn else history[parent.column]
-                row = row * self._size(parent) + (self.levels[parent][codes] if parent.level else codes)
+                row = row * self._size(parent) + self._codes(parent, drawn, repeated, history)
             uniform = rng.random(history.rows) if self.replacement else quotas(row, rng)
             name = family.column
             if family.repeats:
@@ -101,8 +100,22 @@ class FittedPrivBayes:
         moved = np.where(moved >= below, moved + missing, moved)
         return self._find(child, row, moved)
 
+    def _codes(
+        self,
+        parent: Axis,
+        drawn: Mapping[str, NDArray[np.integer]],
+        repeated: Mapping[str, NDArray[np.bool_]],
+        history: Codes,
+    ) -> NDArray[np.integer]:
+        name = parent.column
+        if parent.same_as_lag:
+            first = history[self.carried[name]] >= self.sizes[name]
+            return np.where(first, NO_ROW, np.where(repeated[name], SAME, DIFFERENT))
+        codes = drawn[name] if name in drawn else history[name]
+        return self.levels[parent][codes] if parent.level else codes
+
     def _size(self, axis: Axis) -> int:
-        return int(self.levels[axis].max()) + 1 if axis.level else self.sizes[axis.column]
+        return _axis_size(axis, self.sizes, self.levels)
 
     def _ladder(self, child: Axis) -> Ladder:
         if child not in self._ladders:
@@ -127,6 +140,8 @@ class FittedPrivBayes:
                 part = "repeats" if family.repeats else "new"
                 arrays[f"{part}.{place}"] = np.array([names.index(self.carried[family.column])], dtype=np.int32)
             for number, parent in enumerate(family.parents):
+                if parent.same_as_lag:
+                    arrays[f"same.{place}.{number}"] = np.ones(1, dtype=np.int32)
                 if parent.level:
                     arrays[f"level.{place}.{number}"] = self.levels[parent].astype(np.int32)
         if not self.replacement:
@@ -156,6 +171,12 @@ class Beginning:
         seen = Codes(len(rows), {name: history[name][rows] for name in self.network.looks_at if name in history.columns})
         for name, codes in self.network.sample(seen, drawing(rng, "first rows", rows)).columns.items():
             drawn[name][rows] = codes
+
+
+def _axis_size(axis: Axis, sizes: Mapping[str, int], levels: Mapping[Axis, Integers]) -> int:
+    if axis.same_as_lag:
+        return 3
+    return int(levels[axis].max()) + 1 if axis.level else sizes[axis.column]
 
 
 def row_before(task: Task) -> str | None:
@@ -213,7 +234,8 @@ class _Loading:
             place = len(families)
             name, *parents = self._names(f"family.{place}", f"part {place} of its network")
             child = self._child(place, name)
-            out_of_order = name in known or child in conditionals or not set(parents) <= known
+            own = {name} if child.new_since else set()  # whether it repeats is drawn already
+            out_of_order = name in known or child in conditionals or not set(parents) <= known | own
             if out_of_order or (child.new_since and Axis(name, same_as_lag=1) not in conditionals):
                 raise self._refused("its network is not in an order that rows can be drawn in")
             axes = tuple(self._axis(place, number, parent) for number, parent in enumerate(parents))
@@ -235,6 +257,10 @@ class _Loading:
         return [names[int(link)] for link in links]
 
     def _axis(self, place: int, number: int, name: str) -> Axis:
+        if f"same.{place}.{number}" in self._arrays:
+            if name not in self._carried:
+                raise self._refused(f"{name!r} is taken to repeat, and carries nothing along")
+            return Axis(name, same_as_lag=1)
         codes = self._arrays.get(f"level.{place}.{number}")
         if codes is None:
             return Axis(name)
@@ -268,7 +294,7 @@ class _Loading:
         return weights
 
     def _size(self, axis: Axis) -> int:
-        return int(self._levels[axis].max()) + 1 if axis.level else self._sizes[axis.column]
+        return _axis_size(axis, self._sizes, self._levels)
 
     def _refused(self, why: str) -> ReleaseError:
         return ReleaseError(f"group {self._task.group!r}: {why}.")

@@ -44,6 +44,8 @@ FEW_ROWS = 16.0
 where it is so, and 23 at ε = 100, where it is not)."""
 WORTH_SEEING = 0.15
 """A choice is worth paying for where a dependence of this TVD stands out among all that are offered."""
+CONSTANT = 1.02
+"""Codes that an axis has to chance where nearly all rows have the same: it tells nothing, and would take the place of a parent."""
 DOUBT = 0.3
 """How much of what chance makes the best of many worthless candidates look like is taken off all of them."""
 
@@ -166,6 +168,7 @@ class GreedySearch:
     def _further(self, family: Family, placed: Sequence[str], most: int) -> Family:
         for _ in range(most):
             allowed = self._candidates.allowed(family, placed) if self._left else []
+            allowed = [axis for axis in allowed if self._to_chance(axis) > CONSTANT]
             if not allowed:
                 break
             told = [self._candidates.told(family.joined(parent)) for parent in allowed]
