@@ -204,14 +204,13 @@ def staff(people: int = 1000) -> dict[str, pd.DataFrame]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [1000, 3])
-def test_staff_is_still_there_in_one_department_and_titles_fit_it(tmp_path: Path, epsilon: int) -> None:
+def test_staff_is_still_there_in_one_department_and_titles_fit_it(tmp_path: Path) -> None:
     tables = staff()
     source, draft, target = written(tmp_path / "real.sqlite", STAFF, tables), tmp_path / "draft.yaml", tmp_path / "made.sqlite"
     assert mare("init", source, "--between", "2000-01-01", "2023-12-31", "--entities", 1000, "-o", draft).returncode == 0
     checked = mare("check", draft, "--from", source)
     assert checked.returncode == 0, checked.stdout
-    done = mare("synth", draft, "--from", source, "--to", target, "--epsilon", epsilon, "--quiet", folder=tmp_path)
+    done = mare("synth", draft, "--from", source, "--to", target, "--epsilon", 1000, "--quiet", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     with closing(sqlite3.connect(target)) as made:
         people, jobs, titles = (pd.read_sql(f"SELECT * FROM {name}", made) for name in ("employees", "dept_emp", "titles"))

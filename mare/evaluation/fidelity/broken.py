@@ -158,7 +158,7 @@ def _measure(bound: object) -> float | None:
 
 def _orders(real: Side, table: str, name: str, column: Ordinal) -> Iterator[Rule]:
     """`after`, `before` and `during`, wherever both values are there."""
-    if column.determined is not None or (column.specials and not isinstance(column, Date | Datetime)):
+    if column.determined is not None or not _lie_beyond(column):
         return
     for field, anchor in column.anchors.items():
         home = table if anchor.scope in (SAME_ROW, PREVIOUS_ROW) else anchor.scope
@@ -172,6 +172,16 @@ def _orders(real: Side, table: str, name: str, column: Ordinal) -> Iterator[Rule
             continue  # a day that never comes lies after everything
         misplaced = partial(_misplaced, table=table, name=name, home=home, anchor=anchor, after=after, strict=column.strict)
         yield "order", f"{table}.{name}", f"is {'before' if after else 'after'} {anchor}", misplaced
+
+
+def _lie_beyond(column: Ordinal) -> bool:
+    """Whether special values, where there are any, are days after all others: they never come before anything."""
+    try:
+        days = [_measure(datetime.fromisoformat(str(special))) for special in column.specials]
+    except ValueError:
+        return False
+    last = _measure(column.max) if isinstance(column, Date | Datetime) else None
+    return all(day is not None and last is not None and day > last for day in days)
 
 
 def _misplaced(side: Side, table: str, name: str, home: str, anchor: Anchor, *, after: bool, strict: bool) -> Found:

@@ -10,7 +10,7 @@ from mare.schema.reflection import ReflectedTable
 
 from .drafted import EntityGuess, RoleGuess, review
 from .keys import KEYLIKE, named_column
-from .people import is_held, is_staff, is_sure, names_person, person_rank, personal_traits
+from .people import describes_held, is_held, is_staff, is_sure, names_person, person_rank, personal_traits
 from .roles import tables_below
 from .survey import Survey
 from .words import id_stem, is_time, is_vocabulary, names_stay
@@ -32,8 +32,8 @@ def guess_entity(survey: Survey, asked: str | None = None) -> EntityGuess:
 def _guess(survey: Survey, asked: str | None) -> EntityGuess:
     if asked is not None:
         return _asked(survey, asked)
-    people = {table.name: rank for table in survey.reflection if (rank := person_rank(table.name)) is not None}
-    if people:
+    named = [table.name for table in survey.reflection if not describes_held(table.name, table.columns)]
+    if people := {name: rank for name in named if (rank := person_rank(name)) is not None}:
         below = {name: reach(survey, name) for name in people}
 
         def telling(name: str) -> tuple[bool, bool, int, int, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
-from .people import is_free_text, names_person, person_rank, personal_traits
+from .people import describes_held, is_free_text, names_person, person_rank, personal_traits
 from .words import (
     id_stem,
     is_code_ending,
@@ -53,7 +53,7 @@ def guess_keys(
             if not keys[table.name] and by is not None and table == named:
                 if not repeats.get((table.name, by.name), not people_once):
                     keys[table.name], reason = (by.name,), "you named it; the source declares no key"
-            elif not keys[table.name] and (table == asked or people_once):
+            elif not keys[table.name] and (table == asked or (people_once and not describes_held(table.name, table.columns))):
                 keys[table.name], reason = _shared_by_others(table, reflection, repeats)
             if reason:
                 reasons[table.name] = reason

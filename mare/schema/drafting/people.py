@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mare.schema.columns.unmodelled import FakeKind
+from mare.schema.reflection import ReflectedColumn
 
 from .words import CODES, as_set, id_stem, in_order, is_vocabulary, singular, stem, words
 
@@ -163,6 +164,12 @@ def person_rank(table: str) -> int | None:
     # The last word is the noun: `patient_notes` holds notes.
     nouns = {stem(table), "".join(parts), parts[-1], singular(parts[-1])}
     return next((rank for rank, word in enumerate((*PERSONS, *_RECORDS)) if word in nouns), None)
+
+
+def describes_held(table: str, columns: Iterable[ReflectedColumn]) -> bool:
+    """Demographics of households: what people hold together is not known to be there one row each, nor all of it."""
+    rank = person_rank(table)
+    return rank is not None and rank >= len(PERSONS) and any(is_held(id_stem(column.name) or "-") for column in columns)
 
 
 def is_sure(rank: int) -> bool:
