@@ -214,18 +214,34 @@ class RowsEach:
         that stands clear, or, if these hold few of those who have rows, as far as noise makes few rows in any case; and who is
         beyond them is in the next.
         """
-        cells, typical, reach = self.noisy[1:], self._typical, self._last_clear
+        held, typical = self._held, self._typical[: len(self._held)]
+        rows = float(held @ typical)
+        return Estimate(rows, float(np.hypot(self.deviation * np.sqrt((typical**2).sum()), WITHIN * rows)))
+
+    @property
+    def astray(self) -> float:
+        """How far that may be off because it is not known how many rows those have who are beyond: any number that caps allow."""
+        beyond = len(self._held) - 1 - self._reach
+        return float(self._held[-1]) * (self.starts[-1] - 1) / sqrt(12) if beyond else 0.0
+
+    @cached_property
+    def _reach(self) -> int:
+        """The last cell that counts as it is."""
+        last = self._last_clear
+        few = float(self.noisy[1 : last + 2].sum()) < self._with_rows[0] / 2
+        return max(last, self._last_quiet) if few else last
+
+    @cached_property
+    def _held(self) -> Table:
+        """Entities in the cells that count, and in the next one all who are beyond."""
+        cells, reach = self.noisy[1:], self._reach
         some, unsure = self._with_rows
-        if float(cells[: reach + 1].sum()) < some / 2:
-            reach = max(reach, self._last_quiet)
         held, beyond = cells[: reach + 1], len(cells) - 1 - reach
         if beyond:
             here, there = beyond * self.deviation**2, unsure**2 + (reach + 1) * self.deviation**2
             left = (float(cells[reach + 1 :].sum()) / here + (some - float(held.sum())) / there) / (1 / here + 1 / there)
             held = np.append(held, left)
-        typical = typical[: len(held)]
-        rows = float(norm_subtract(held, some) @ typical) if some else 0.0
-        return Estimate(rows, float(np.hypot(self.deviation * np.sqrt((typical**2).sum()), WITHIN * rows)))
+        return norm_subtract(held, some) if some else np.zeros_like(held)
 
     @property
     def clear(self) -> bool:

@@ -59,6 +59,9 @@ class Sizes:
         if not group.counts or each is None or parent is None or any(c.role in ("exists", "derived") for c in group.columns):
             return None
         total, above = each.total, self.tables[parent]
+        if parent == self._entity:
+            # Who has some, and how many, is told by the model's own table too: better than a guess at those who are beyond.
+            return Estimate(total.value / above, sqrt(total.deviation**2 + each.astray**2) / above)
         unsure = total.value / above * self.rows[parent].total.deviation / above if parent in self.rows else 0.0
         return Estimate(total.value / above, sqrt((total.deviation / above) ** 2 + unsure**2))
 
