@@ -27,9 +27,9 @@ from mare.stage import Cuts, LocalNotes, Staged, StagedColumn, TableNeeds, needs
 from mare.stage.intake import Vocabularies
 from mare.stage.loading import Collations
 from mare.stage.raw_columns import CODE, ITEM, Measure, StrangeKeys, listed_view, measured_column
-from mare.stage.staged import KEY
+from mare.stage.staged import KEY, ROWS
 
-__all__ = ["CODE", "ITEM", "KEY", "Cuts", "LocalNotes", "Measure", "StageDoor", "TableNeeds", "needs", "open_stage"]
+__all__ = ["CODE", "ITEM", "KEY", "ROWS", "Cuts", "LocalNotes", "Measure", "StageDoor", "TableNeeds", "needs", "open_stage"]
 
 
 @contextmanager
@@ -63,9 +63,9 @@ class StageDoor:
         """For the number of entities."""
         return self._gate.curator(self._staged.entity_view(f"{table}.sizes", table), share)
 
-    def children(self, table: str, most_rows: int, share: float) -> Curator:
-        """For how many rows the parents of a table have there: one row for each parent row."""
-        return self._gate.curator(self._staged.count_view(f"{table}.sizes", table, most_rows), share)
+    def rows_each(self, table: str, entity: str, starts: Sequence[int], share: float) -> Curator:
+        """For how many rows of a table each entity has (its column is `ROWS`), in cells that begin at these numbers."""
+        return self._gate.curator(self._staged.rows_view(f"{table}.sizes", table, entity, starts), share)
 
     def public_keys(self, label: str, table: str, reference: str | None, keys: int, most_rows: int, share: float) -> Curator:
         """For which public keys the rows of a table refer to (its column is `KEY`); then come those that the public table does

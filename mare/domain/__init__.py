@@ -5,7 +5,7 @@ from .codes import CodeArray, Codes, remaining_codes, remaining_size, smallest_d
 from .domain import Domain, OptionValue, Task
 from .draws import EvenDraws, Keys, Ladder, RowDraws, as_generator, child_keys, drawing, even_bits, numbered_keys, purpose_of
 from .marginal import DIFFERENT, NO_ROW, SAME, Axis, Coarsening, Coarsenings, Marginal, axis_size
-from .noisy import Estimate, norm_subtract, settled_children, with_mean, without_unclear
+from .noisy import Estimate, RowsEach, have_children, norm_subtract, settled_children, with_mean, without_unclear
 
 __all__ = [
     "DIFFERENT",
@@ -24,12 +24,14 @@ __all__ = [
     "Marginal",
     "OptionValue",
     "RowDraws",
+    "RowsEach",
     "Task",
     "as_generator",
     "axis_size",
     "child_keys",
     "drawing",
     "even_bits",
+    "have_children",
     "move_apart",
     "norm_subtract",
     "numbered_keys",

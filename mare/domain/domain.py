@@ -95,6 +95,9 @@ class Task:
     length: float | None = None
     """How many rows a sequence has on average, noisy, where rows are sequences and that is known."""
 
+    children: Estimate | None = None
+    """How many rows there will be on average, where that was measured apart from the columns that say so."""
+
     doubtful: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """By column, codes that nobody has said to occur, as NULL: where one does not stand clear of the noise, it does not
     (`without_unclear`)."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +61,12 @@ Places = NDArray[np.int64]
 
 CLEAR, FAR = 2.0, 4.0
 """Deviations at which a cell counts as seen: where the cell before it does too; and anywhere."""
+SURE = 3.0
+"""Deviations at which it counts as seen that entities have rows."""
+AGREES = 0.5
+"""Deviations of a mean within which another one is taken for the same."""
+WITHIN, QUIET = 0.1, 0.25
+"""What is not known of rows within such cells, in parts of all; and how many rows an entity noise may make on average."""
 ANCHORS = 4
 """Of the cells that stand clear, how many of the last the tail has to continue."""
 _RATIOS = np.linspace(0.0, 0.98, 99)
@@ -86,38 +94,57 @@ def settled_children(noisy: Table, deviation: float) -> Table:
     return settled
 
 
-WITHIN = 2.0
-"""Deviations within which a mean of a settled distribution is believed."""
+def with_mean(settled: Table, deviation: float, mean: Estimate, unsure: float) -> Table:
+    """A distribution of numbers of children whose mean agrees with one that was measured apart.
 
-
-def with_mean(settled: Table, blocks: Table, deviations: Table, codes: Places) -> Table:
-    """A distribution of numbers of children whose mean agrees with the noisy masses of ``blocks`` of numbers, each with its
-    deviation; ``codes`` say which block a number is in.
-
-    What is read off single cells may lose a heavy tail that no cell of it shows, or make one of noise; a few wide blocks tell
-    how many rows there are in all. Where the two disagree by more than noise, those who have children get more or fewer of them.
+    What is read off single cells may lose a heavy tail that no cell of it shows, or make one of noise. Where the two differ by
+    more than noise, its mean counts by how little noise all of them may hide, and those whose number is in doubt get more or
+    fewer. ``unsure`` is the deviation of the share of those who have any.
     """
     numbers = np.arange(len(settled), dtype=np.float64)
-    held, size = np.bincount(codes, weights=settled), np.bincount(codes)
-    middle = np.bincount(codes, weights=numbers) / np.maximum(size, 1)
-    typical = np.where(held > 0, np.bincount(codes, weights=settled * numbers) / np.maximum(held, 1e-300), middle)
-    mean, doubt = float(blocks @ typical), WITHIN * float(np.sqrt(((typical * deviations) ** 2).sum()))
-    wanted = min(max(float(settled @ numbers), mean - doubt), mean + doubt)
-    return _tilted(settled, wanted)
+    most, some, own = float(len(settled) - 1), float(settled[1:].sum()), float(settled @ numbers)
+    if most == 0:
+        return settled
+    if not have_children(settled, unsure):
+        # The mean is nearly all that is known. Who has children has between one and what the cap allows.
+        wanted = min(max(mean.value, 0.0), most)
+        have = min(max(some if some > unsure else wanted / sqrt(most), wanted / most), wanted, 1.0)
+        return _tilted(np.append(1.0 - have, np.full(len(settled) - 1, have / most)), wanted)
+    if abs(own - mean.value) <= AGREES * mean.deviation:
+        return settled
+    hidden = min(deviation * float(np.sqrt((numbers**2).sum())), some * most / sqrt(12) + deviation * own / some)
+    sure, other = 1 / max(hidden**2, 1e-24), 1 / max(mean.deviation**2, 1e-24)
+    wanted = (own * sure + mean.value * other) / (sure + other)
+    # Fewer have some, as far as noise may explain it.
+    have = min(some, max(mean.value + mean.deviation, some - CLEAR * unsure))
+    settled = np.append(settled[0] + (some - have), settled[1:] * (have / some))
+    wanted = min(max(wanted, have), have * most)
+    # The tail goes first, and may be longer than it seemed. Only what it cannot reach bends what stands clear.
+    tail = numbers > np.max(numbers[settled >= CLEAR * deviation], initial=0.0)
+    longer = np.where(tail, float(settled[tail].sum()) / max(1, int(tail.sum())), settled)
+    return _tilted(_tilted(longer, wanted, tail), wanted)
 
 
-def _tilted(settled: Table, mean: float) -> Table:
-    """The same share of those without children; the others' numbers weighed by e^(λk), so that the mean is the wanted one."""
-    numbers = np.flatnonzero(settled[1:]) + 1
-    some, share = settled[numbers], float(settled[1:].sum())
-    if share <= 0 or abs(float(some @ numbers) - mean) <= 1e-9 * max(mean, 1.0):
+def have_children(noisy: Table, deviation: float) -> bool:
+    """Whether it stands clear of the noise that anybody has."""
+    return 1.0 - float(noisy[0]) >= SURE * deviation
+
+
+def _tilted(settled: Table, mean: float, moved: NDArray[np.bool_] | None = None) -> Table:
+    """The same share of those without children; the others' numbers, or those that may be moved, weighed by e^(λk), so that the
+    mean is the wanted one, or as near to it as they can bring it."""
+    numbers = np.flatnonzero((settled > 0) if moved is None else (settled > 0) & moved)
+    numbers = numbers[numbers > 0]
+    some, share = settled[numbers], float(settled[numbers].sum())
+    wanted = mean - float(settled @ np.arange(len(settled))) + float(some @ numbers)
+    if share <= 0 or abs(float(some @ numbers) - wanted) <= 1e-9 * max(wanted, 1.0):
         return settled
     weights, low, high = some, -20.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2
         # Counted from the one that weighs most, so that nothing overflows and something is left.
         weights = some * np.exp(middle * (numbers - (numbers[-1] if middle > 0 else numbers[0])))
-        low, high = (middle, high) if float(weights @ numbers) * share < mean * float(weights.sum()) else (low, middle)
+        low, high = (middle, high) if float(weights @ numbers) * share < wanted * float(weights.sum()) else (low, middle)
     tilted = settled.copy()
     tilted[numbers] = weights / weights.sum() * share
     return tilted
@@ -167,3 +194,89 @@ def _of_mass(noisy: Table, used: Places, mass: float) -> Table:
 
 def _nearest(noisy: Table, tails: Table) -> Table:
     return np.asarray(tails[int(np.argmin(((noisy[None, :] - tails) ** 2).sum(axis=1)))])
+
+
+@dataclass(frozen=True, eq=False)
+class RowsEach:
+    """How many entities have how many rows of a table, noisy, in cells that grow; and how many rows that makes."""
+
+    noisy: Table
+    deviation: float
+    starts: tuple[int, ...]
+    """Where each cell begins, and one more for where the last one ends: none, one, two and three …"""
+    entities: Estimate
+
+    @cached_property
+    def total(self) -> Estimate:
+        """How many rows there are, without those that noise may have made: few rather than many.
+
+        Noise in a cell of entities with a hundred rows each makes a hundred times as many rows. So cells count up to the last
+        that stands clear, or, if these hold few of those who have rows, as far as noise makes few rows in any case; and who is
+        beyond them is in the next.
+        """
+        held, typical = self._held, self._typical[: len(self._held)]
+        rows = float(held @ typical)
+        return Estimate(rows, float(np.hypot(self.deviation * np.sqrt((typical**2).sum()), WITHIN * rows)))
+
+    @property
+    def astray(self) -> float:
+        """How far that may be off because it is not known how many rows those have who are beyond: any number that caps allow."""
+        beyond = len(self._held) - 1 - self._reach
+        return float(self._held[-1]) * (self.starts[-1] - 1) / sqrt(12) if beyond else 0.0
+
+    @cached_property
+    def _reach(self) -> int:
+        """The last cell that counts as it is."""
+        last = self._last_clear
+        few = float(self.noisy[1 : last + 2].sum()) < self._with_rows[0] / 2
+        return max(last, self._last_quiet) if few else last
+
+    @cached_property
+    def _held(self) -> Table:
+        """Entities in the cells that count, and in the next one all who are beyond."""
+        cells, reach = self.noisy[1:], self._reach
+        some, unsure = self._with_rows
+        held, beyond = cells[: reach + 1], len(cells) - 1 - reach
+        if beyond:
+            here, there = beyond * self.deviation**2, unsure**2 + (reach + 1) * self.deviation**2
+            left = (float(cells[reach + 1 :].sum()) / here + (some - float(held.sum())) / there) / (1 / here + 1 / there)
+            held = np.append(held, left)
+        return norm_subtract(held, some) if some else np.zeros_like(held)
+
+    @property
+    def clear(self) -> bool:
+        """Whether it stands clear of the noise that anybody has rows."""
+        some, unsure = self._with_rows
+        return some >= CLEAR * unsure
+
+    @cached_property
+    def _with_rows(self) -> tuple[float, float]:
+        """Entities that have rows, told from both sides, and the deviation of that."""
+        here = max((len(self.noisy) - 1) * self.deviation**2, 1e-300)
+        there = max(self.deviation**2 + self.entities.deviation**2, 1e-300)
+        several = float(self.noisy[1:].sum()) / here + (self.entities.value - float(self.noisy[0])) / there
+        return max(0.0, several / (1 / here + 1 / there)), sqrt(1 / (1 / here + 1 / there))
+
+    @property
+    def _last_clear(self) -> int:
+        """The last cell, counted from those with one row, up to which entities surely have rows: -1 where there is none."""
+        cells, deviation = self.noisy[1:], self.deviation
+        # The more rows a cell makes, the surer it has to be: caps allow many such cells.
+        far = np.flatnonzero(cells >= np.where(np.arange(len(cells)) <= self._last_quiet + 1, SURE, FAR) * deviation)
+        last = int(far[-1]) if len(far) else -1
+        while last + 1 < len(cells) and cells[last + 1] >= CLEAR * deviation:
+            last += 1
+        return last
+
+    @property
+    def _last_quiet(self) -> int:
+        """The last cell, counted so, whose noise and that of the next makes few rows."""
+        noise = self.deviation * np.sqrt(np.cumsum(self._typical**2))
+        return int(np.count_nonzero(noise <= QUIET * self.entities.value)) - 2
+
+    @cached_property
+    def _typical(self) -> Table:
+        """Rows of an entity in each cell but the first: as many on each part of a logarithmic scale."""
+        first = np.array(self.starts[1:-1], dtype=np.float64)
+        beyond = np.array(self.starts[2:], dtype=np.float64)
+        return np.where(beyond - first > 1, (beyond - first) / np.log((beyond - 0.5) / (first - 0.5)), first)

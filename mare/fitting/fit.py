@@ -158,7 +158,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             ledger.begin(SIZES)
             sizes = measure_sizes(door, tables, bounds, plan.phases.sizes)
             weight = weight_of(unsettled.values())
-            phases = phase_shares(sizes.entities, learns=bool(wanted) or weight > 0)
+            phases = phase_shares(sizes.entities, learns=bool(wanted) or weight > 0, sizes=sizes.share)
             strange = [choice for choice in may_be_strange(wanted, plan.budget.pure) if choice.name not in collations]
             unit_share = phases.learn / max(len(wanted) + len(strange) * STRANGERS + weight, 1e-9)
             tell("learning domains")
@@ -180,7 +180,9 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
             learning = Learning(schema, columns, door, bounds, learning_share, codes, related, sizes.rows_each, len(asked))
             coded = learning.run()
             learned = {**keys_learned, **learning.learned}
-            settled = settle(plan, tables, coded, sizes, related, chosen, learned, [*doubts_of_public(public), *learning.doubts])
+            settled = settle(
+                plan, tables, coded, sizes, related, chosen, learned, [*doubts_of_public(public), *sizes.doubts, *learning.doubts]
+            )
             output = without_links(output, schema, strangers)
             models_share = phases.models + (0.0 if weight else spare)
             for table in tables:
@@ -201,6 +203,7 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
                 task = replace(
                     task,
                     length=sizes.length(group.group.table, group.group.part),
+                    children=sizes.children(group),
                     doubtful=doubtful_codes(schema, group),
                     begins=beginning_columns(group.group, coded[group.group.table]),
                 )

@@ -9,7 +9,8 @@ domain will be learned; shares and noise are a preview, worked out by the functi
 
     sizes ─► learn domains ─► models
 
-The numbers are those of the measured recipe (steps 1 and 2): 0.5 % for the number of entities; for learned domains a
+How many entities there are, and how many rows each table has, gets a tenth at most, and no more than it needs: with many
+entities next to nothing (decision 18). The other numbers are those of the measured recipe (step 2): for learned domains a
 quarter where there are 10,000 entities, falling to a tenth at 100,000. The preview uses the assumed number of
 entities, the fit its noisy one.
 
@@ -179,7 +180,7 @@ class Plan:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-SIZES = 0.005
+SIZES = 0.11
 LEARN_FEW, LEARN_MANY = 0.25, 0.10
 
 
@@ -188,21 +189,22 @@ class Phases:
     """Fractions of the budget (of ρ under zCDP, of ε under pure ε); they add up to 1."""
 
     sizes: float
-    """The number of entities."""
+    """The number of entities, and of rows of each table: of a plan the most that it may be, of a fit what it was."""
     learn: float
     """Domains that the schema leaves to be learned, and bins that it leaves to be placed, all together."""
     models: float
     """The column groups, all together."""
 
 
-def phase_shares(entities: float, *, learns: bool) -> Phases:
-    """The split. ``entities`` is declared, assumed or noisy; ``learns``: whether any domain or any bins have to be learned."""
+def phase_shares(entities: float, *, learns: bool, sizes: float = SIZES) -> Phases:
+    """The split. ``entities`` is declared, assumed or noisy; ``learns``: whether any domain or any bins have to be learned;
+    ``sizes``: what they have cost."""
     if not learns:
-        return Phases(SIZES, 0.0, 1.0 - SIZES)
+        return Phases(sizes, 0.0, 1.0 - sizes)
     # linear in the logarithm between the two sizes that were measured
     step = min(1.0, max(0.0, log10(max(entities, 1.0)) - 4.0))
     learn = LEARN_FEW + step * (LEARN_MANY - LEARN_FEW)
-    return Phases(SIZES, learn, 1.0 - SIZES - learn)
+    return Phases(sizes, learn, 1.0 - sizes - learn)
 
 
 _FORMAT = 1

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-KEY = "key"
-"""The one column of a view that public keys are chosen by."""
+KEY, ROWS = "key", "rows"
+"""The one column of a view that public keys are chosen by; and of one that says how many rows entities have."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +96,12 @@ class Staged:
         known = self.tables[table].entity[self.tables[table].known]
         return StagedView(name, Domain((), ()), 1, len(known), known, {})
 
-    def count_view(self, name: str, table: str, most_rows: int) -> StagedView:
-        """How many children the parents of a table have: one row per parent row."""
-        staged = self.tables[table]
-        size = staged.needs.max_rows + 1
-        above = self.tables[self.placed.space(table, "context")]
-        codes = np.minimum(staged.counts, size - 1).astype(smallest_dtype(size))[above.known]
-        owner = above.entity[above.known]
-        return StagedView(name, Domain(("count",), (size,)), most_rows, self.entities, owner, {"count": codes})
+    def rows_view(self, name: str, table: str, entity: str, starts: Sequence[int]) -> StagedView:
+        """How many rows of a table each entity has, in cells that begin at these numbers: one row per entity."""
+        staged, owner = self.tables[table], self.tables[entity].entity[self.tables[entity].known]
+        rows = np.bincount(staged.entity[staged.known], minlength=self.entities)[owner]
+        codes = (np.searchsorted(np.asarray(starts), rows, side="right") - 1).astype(smallest_dtype(len(starts)))
+        return StagedView(name, Domain((ROWS,), (len(starts),)), 1, self.entities, owner, {ROWS: codes})
 
     def key_view(self, name: str, table: str, reference: str | None, keys: int, most_rows: int) -> StagedView:
         """Which public keys the rows of a table refer to; then come those that the public table does not have, and NULL."""

@@ -16,6 +16,7 @@ from mare.privacy.curator import Gate
 from mare.privacy.stable_keys import UNIT
 from mare.stage import Staged, StagedView, TableNeeds
 from mare.stage.raw_columns import StagedColumn
+from mare.stage.staged import ROWS
 from mare.stage_door import StageDoor
 from tests.privacy import checks, checks_of_learning
 from tests.privacy.planting import planted
@@ -97,6 +98,19 @@ def true_sizes(patch: pytest.MonkeyPatch) -> None:
         return replace(noisy, tables={name: max(1.0, float(len(table.entity))) for name, table in tables.items()})
 
     patch.setattr(fit_module, "measure_sizes", measure)
+
+
+@planted("rows by entity, counted over its end", checks.hospital_passes_the_tape, "one entity moves it by")
+def rows_of_others(patch: pytest.MonkeyPatch) -> None:
+    """An entity's rows are added up with those of the entities before it: whoever leaves moves all cells (sensitivities)."""
+    original = Staged.rows_view
+
+    def running(self: Staged, *args: Any) -> Any:
+        view = original(self, *args)
+        added = np.cumsum(view.columns[ROWS]) % view.domain.size(ROWS)
+        return replace(view, columns={ROWS: added.astype(view.columns[ROWS].dtype)})
+
+    patch.setattr(Staged, "rows_view", running)
 
 
 @planted("a true count in a released file", checks.hospital_passes_the_tape, "ledger.json of the release is not the same")

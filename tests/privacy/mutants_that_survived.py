@@ -92,7 +92,7 @@ def true_phases(patch: pytest.MonkeyPatch) -> None:
     original = fit_module.phase_shares
 
     def use(true: Callable[[], float]) -> None:
-        patch.setattr(fit_module, "phase_shares", lambda entities, *, learns: original(true(), learns=learns))
+        patch.setattr(fit_module, "phase_shares", lambda entities, **known: original(true(), **known))
 
     _with_true_number(patch, use)
 

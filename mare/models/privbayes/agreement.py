@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mare.domain import Axis, Coarsenings, Task, norm_subtract, settled_children, with_mean, without_unclear
+from mare.domain import Axis, Coarsenings, Task, have_children, norm_subtract, settled_children, with_mean, without_unclear
 from mare.models.clarity import Clarity, ClearTable, Margin
 
 from .candidates import Family
@@ -41,7 +41,7 @@ def agreed_conditionals(
     """By what it draws, each family's conditional table. A family is counted by one table, or by one for each of its parents."""
     estimates = _estimates(singles, counted)
     rehearsed = Rehearsed(task, coarsenings)
-    margins = settled_margins(estimates, coarsenings, task.counts, task.doubtful)
+    margins = settled_margins(estimates, coarsenings, task)
     margins |= {axis: rehearsed.table((axis,)) for axis in estimates if rehearsed.knows((axis,))}
     conditionals: dict[Axis, Table] = {}
     for family, parts in zip(families, counted, strict=True):
@@ -49,7 +49,11 @@ def agreed_conditionals(
             doubtful = () if family.repeats else task.doubtful.get(family.column, ())
             conditionals[family.child] = _carried(parts[0].counts, doubtful)
             continue
-        if len(parts) > 1:
+        noisy, variance = weighted_mean(estimates[family.child])
+        if family.column in task.counts and not have_children(noisy, _unsure(task, len(noisy), variance)):
+            # Who has rows does not stand clear of the noise: still less does what it depends on.
+            conditionals[family.child] = np.tile(margins[family.child], (parts[0].counts.values[..., 0].size, 1))
+        elif len(parts) > 1:
             child = margins[family.child]
             pairs = [_believed(part.counts.rows, part.counts.rows_deviation, child) for part in parts]
             conditionals[family.child] = from_pairs(rehearsed.table(family.parents), pairs, child, settings.raking)
@@ -68,7 +72,7 @@ def clarity_of(
 ) -> Clarity:
     """How far all of that stands clear of the noise."""
     estimates = _estimates(singles, counted)
-    settled = settled_margins(estimates, coarsenings, task.counts, task.doubtful)
+    settled = settled_margins(estimates, coarsenings, task)
     deviations = {axis: sqrt(weighted_mean(several)[1]) for axis, several in estimates.items()}
     rows = {single.counts.marginal.axes[0]: single.total for single in singles}
     margins = {axis.column: Margin(settled[axis], deviations[axis], total) for axis, total in rows.items() if not axis.level}
@@ -94,8 +98,7 @@ def _estimates(singles: Sequence[Measured], counted: Sequence[Sequence[Measured]
 def settled_margins(
     estimates: Estimates,
     coarsenings: Coarsenings,
-    counts: frozenset[str],
-    doubtful: Mapping[str, tuple[int, ...]] | None = None,
+    task: Task,
 ) -> dict[Axis, Table]:
     """One distribution per axis. Levels of one column agree: the coarse ones are sums of the fine one."""
     means = {axis: weighted_mean(several) for axis, several in estimates.items()}
@@ -109,22 +112,21 @@ def settled_margins(
         )
         for other in coarser:
             mean = _brought_together(mean, variance, coarsenings[other.column][other.level - 1].codes, *means[other])
-        mean = without_unclear(mean, (doubtful or {}).get(axis.column, ()), sqrt(variance))
-        margins[axis] = settled_children(mean, sqrt(variance)) if axis.column in counts else norm_subtract(mean)
-        if axis.column in counts and coarser:
-            codes = coarsenings[axis.column][coarser[-1].level - 1].codes
-            margins[axis] = with_mean(margins[axis], *_blocks(mean, variance, codes, *means[coarser[-1]]), codes)
+        mean = without_unclear(mean, task.doubtful.get(axis.column, ()), sqrt(variance))
+        margins[axis] = settled_children(mean, sqrt(variance)) if axis.column in task.counts else norm_subtract(mean)
+        if axis.column in task.counts and task.children is not None:
+            margins[axis] = with_mean(margins[axis], sqrt(variance), task.children, _unsure(task, len(mean), variance))
         for other in coarser:
             level = coarsenings[other.column][other.level - 1]
             margins[other] = np.asarray(np.bincount(level.codes, weights=margins[axis], minlength=level.size), dtype=np.float64)
     return {**{axis: norm_subtract(mean) for axis, (mean, _) in means.items() if axis not in margins}, **margins}
 
 
-def _blocks(fine: Table, variance: float, codes: np.ndarray, coarse: Table, coarse_variance: float) -> tuple[Table, Table]:
-    """What the codes of each block hold together, by a fine distribution that agrees with a coarse one; and its deviation."""
-    members = np.bincount(codes, minlength=len(coarse))
-    precision = 1 / np.maximum(members * variance, 1e-300) + 1 / max(coarse_variance, 1e-300)
-    return np.asarray(np.bincount(codes, weights=fine, minlength=len(coarse)), dtype=np.float64), np.sqrt(1 / precision)
+def _unsure(task: Task, cells: int, variance: float) -> float:
+    """The deviation of the share of those who have children, told by those who have none: by their number, and by how many there
+    are in all, as the cells together say it and as it may be known."""
+    known = 0.0 if task.rows is None else (task.rows.value / max(task.rows.deviation, 1e-9)) ** 2
+    return sqrt(variance + 1 / (1 / max(cells * variance, 1e-300) + known))
 
 
 def _brought_together(fine: Table, variance: float, codes: np.ndarray, coarse: Table, coarse_variance: float) -> Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.domain import Axis, Marginal, OptionValue, Task, norm_subtract
+from mare.domain import Marginal, OptionValue, Task, norm_subtract
 from mare.models.protocol import FittedModel, Workload
 
 from .agreement import agreed_conditionals, clarity_of
@@ -138,11 +138,9 @@ def _one_way(curator: Curator, task: Task, settings: Settings) -> list[Measured]
     """Numbers of children on their own, for what is wrong with them is wrong many times over; the other columns together."""
     singles: list[Measured] = []
     counts = [name for name in task.columns if name in task.counts]
-    # Large numbers are told roughly too: the noise of forty cells, each times its number of rows, would bend how many there are.
-    roughly = [Marginal((Axis(name, level=1),)) for name in counts if curator.coarsenings.get(name)]
-    others = [Marginal.of(name) for name in task.columns if name not in counts]
-    for share, asked in ((settings.children, [*map(Marginal.of, counts), *roughly]), (settings.one_way, others)):
-        together = curator.counts(asked, share, _clip(curator, settings)) if asked else []
+    others = [name for name in task.columns if name not in counts]
+    for share, asked in ((settings.children, counts), (settings.one_way, others)):
+        together = curator.counts([*map(Marginal.of, asked)], share, _clip(curator, settings)) if asked else []
         singles += measured_together(together, task.rows)
     return singles
 

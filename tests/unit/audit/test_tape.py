@@ -172,12 +172,12 @@ def test_an_answer_of_another_shape_is_found_and_has_no_distance(monkeypatch: py
     from mare.stage import Staged
 
     def widens(options: FitOptions) -> None:
-        monkeypatch.setattr(Staged, "count_view", lambda self, *args: _wider(original(self, *args)))
+        monkeypatch.setattr(Staged, "rows_view", lambda self, *args: _wider(original(self, *args)))
 
     def _wider(view: Any) -> Any:
         return replace(view, domain=Domain(view.domain.names, tuple(size + 1 for size in view.domain.sizes)))
 
-    original = Staged.count_view
+    original = Staged.rows_view
     second_fit(monkeypatch, widens)
     report = audited(entities=[1])
     assert any("was shaped" in difference for difference in report.differences)

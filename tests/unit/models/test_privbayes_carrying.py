@@ -242,14 +242,14 @@ def test_levels_of_a_column_agree() -> None:
     fine = np.array([0.1, 0.2, 0.3, 0.4])
     levels = {"a": (Coarsening(np.array([0, 0, 1, 1]), 2),)}
     said = {Axis("a"): [(fine, 1.0)], Axis("a", level=1): [(np.array([0.5, 0.5]), 1e-9)]}
-    margins = settled_margins(said, levels, frozenset())
+    margins = settled_margins(said, levels, Task("t.rows", ONLY_X, ONLY_AGE))
     assert margins[Axis("a", level=1)] == pytest.approx([0.5, 0.5], abs=1e-6)
     assert margins[Axis("a")] == pytest.approx([0.2, 0.3, 0.2, 0.3], abs=1e-6)
 
 
 def test_a_level_without_its_column_stands_for_itself() -> None:
     levels = {"a": (Coarsening(np.array([0, 0, 1, 1]), 2),)}
-    margins = settled_margins({Axis("a", level=1): [(np.array([0.7, 0.4]), 1.0)]}, levels, frozenset())
+    margins = settled_margins({Axis("a", level=1): [(np.array([0.7, 0.4]), 1.0)]}, levels, Task("t.rows", ONLY_X, ONLY_AGE))
     assert margins[Axis("a", level=1)] == pytest.approx([0.65, 0.35])
 
 

@@ -15,6 +15,7 @@ from mare.errors import SourceError
 from mare.graph.pdag import column_groups
 from mare.schema.loading import load_schema
 from mare.stage import Cuts, Staged, needs, stage
+from mare.stage.staged import ROWS
 from tests.memory_source import MemorySource, Rows
 
 SCHEMA = """
@@ -139,11 +140,12 @@ def test_rows_without_a_parent_are_dropped_and_told(tmp_path: Path) -> None:
         assert staged.notes.orphans == {CHILD: 2}
 
 
-def test_parents_without_children_count_zero(tmp_path: Path) -> None:
+def test_entities_are_told_by_how_many_rows_they_have(tmp_path: Path) -> None:
     with run(schema(), source([(1, 1), (1, 2), (3, 4)]), tmp_path) as staged:
-        view = staged.count_view("sizes", CHILD, 1)
-        (counts,) = view.counts([Marginal.of("count")])
-        assert counts.tolist() == [2, 1, 1, 0]
+        view = staged.rows_view("sizes", CHILD, "p", (0, 1, 2))
+        (counts,) = view.counts([Marginal.of(ROWS)])
+        assert counts.tolist() == [2, 1, 1]
+        assert view.rows_per_entity().tolist() == [1, 1, 1, 1]  # each in one cell, whatever the caps allow
         assert staged.entities == 4
 
 

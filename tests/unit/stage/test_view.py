@@ -126,6 +126,6 @@ def test_a_column_is_gathered_once(tmp_path: Path) -> None:
 
 def test_a_column_that_a_view_does_not_have_is_a_bug(tmp_path: Path) -> None:
     with encoded(tmp_path) as (staged, _):
-        view = staged.count_view("sizes", "stays", 1)
+        view = staged.rows_view("sizes", "stays", "patients", (0, 1))
         with pytest.raises(InternalError, match="no column 'sex'"):
             view._codes("sex")
