@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from .evaluation import INTERNAL, KINDS, Broken, BrokenKind, ColumnFidelity, Evaluation, PairKind, excess
 
 _SHOWN = 5
+LAWS = "orders, equal columns, ties of columns, sums and NULLs that go together"
 _WORDS = ("close", "fair", "poor", "no better than shuffled columns")
 FAIR = 0.15
 """The distance beyond chance from which on it is poor."""
@@ -122,11 +123,12 @@ def _rest(evaluation: Evaluation) -> Iterator[str]:
         yield f"{torn.table}.{torn.column} is the same in two rows of one parent in {made:.1%}, {real:.1%} in the real rows"
     for column in evaluation.off_calendar()[:_SHOWN]:
         yield f"The {column.name} in {column.table} is spread otherwise: distance {excess(column.tvd):.2f} ({_most(column)})"
-    yield from _listed("Broken:" if evaluation.wrong else f"Nothing is broken: {looked_at(evaluation)}.", evaluation.wrong, _told)
+    whole = f"No rule of the schema is broken: {looked_at(evaluation)}."
+    yield from _listed("Broken:" if evaluation.wrong else whole, evaluation.wrong, _told)
     if evaluation.unlawful:
         yield from _listed("What the real rows always keep, and the synthetic ones do not:", evaluation.unlawful, unlawful)
     elif laws := evaluation.looked_at.get("law", 0):
-        yield f"What the real rows always keep, the synthetic ones keep too: {laws:,} orders, equal columns, ties of columns and sums."
+        yield f"What the real rows always keep, the synthetic ones keep too: {laws:,} {LAWS}."
     copied = evaluation.copied_entities
     beside = f" ({copied['holdout']:,} of the hold-out)" if "holdout" in copied else ""
     yield f"Entities that equal a real one in every row: {copied['synthetic']:,}{beside}"

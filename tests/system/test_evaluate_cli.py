@@ -38,7 +38,7 @@ def test_from_a_source_to_a_verdict(world: Path) -> None:
         "holdout",
         "shuffled",
         "Pairs, worst first",
-        "Nothing is broken",
+        "No rule of the schema is broken",
         "Question: women: off by",
     ):
         assert words in done.stdout

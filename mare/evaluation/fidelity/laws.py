@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from mare.codec.ticks import DAY_US
 from mare.evaluation.evaluation import Broken, SetName
 from mare.evaluation.sides import Side
-from mare.schema.columns import Date, Ordinal
+from mare.schema.columns import Date, Ordinal, Quantity
 from mare.schema.relative import PARENT_ROW, SAME_ROW
 
 from .calendar import time_columns
 from .coding import Sides, below
-from .features import Feature, Numbers, Values, children_of, far_columns, far_values, some_values, taken, values
+from .features import Feature, Numbers, Values, children_of, far_columns, far_values, some_values, taken, unit_of, values
 from .law import FEWEST, KEPT, SAMPLE, Found, Law, Place, own_columns, place_of
-from .ties import ties
+from .ties import null_together, ties
 
 Parted = tuple[int, int, int]
 """Rows whose first value is smaller, rows whose first is larger, and rows that have both."""
@@ -55,7 +55,9 @@ def _kept(real: Side) -> Iterator[Law]:
             if home == table or home in real.ancestors(table):
                 yield from _same(real, table, home)
                 yield from ties(real, table, home)
+        yield from _number_orders(real, table, seen)
         yield from _same_as_referred(real, table)
+        yield from null_together(real, table)
         for child in below(real, table):
             yield from _totals(real, table, child)
 
@@ -155,6 +157,37 @@ def _times_broken(mine: tuple[str, str], theirs: tuple[str, str], what: str, sid
 def _found(parted: Parted, what: str) -> Found:
     less, more, of = parted
     return {"smaller": less, "larger": more}.get(what, less + more), of
+
+
+# ------------------------------------------------------------------ numbers
+
+
+def _number_orders(real: Side, table: str, seen: set[frozenset[tuple[str, str]]]) -> Iterator[Law]:
+    """Of two numbers of a row, that one is never the larger, though it often would be if they stood in other rows."""
+    described, some = real.schema.tables[table].columns, _some(real, table)
+    listed = [feature for feature in own_columns(real, table) if isinstance(described.get(feature.name), Quantity)]
+    held = {feature.name: some_values(real, feature, some).numbers for feature in listed}
+    for mine, theirs in combinations(held, 2):
+        pair, one, other = ((table, mine), (table, theirs)), held[mine], held[theirs]
+        units = {unit_of(described[name]) for name in (mine, theirs)} - {""}
+        if one is None or other is None or frozenset(pair) in seen or len(units) > 1:
+            continue
+        both = ~np.isnan(one) & ~np.isnan(other)
+        less, more = (int(np.count_nonzero(which)) for which in (one[both] < other[both], one[both] > other[both]))
+        what = _broken_by((less, more, int(both.sum())), fewest=1)
+        if what not in ("smaller", "larger") or _elsewhere(one[both], other[both], what) < FEWEST:
+            continue
+        whole = parted(real, *pair, None)
+        if _broken_by(whole) == what:
+            words = {"smaller": "is less than", "larger": "is more than"}[what]
+            yield Law(f"{table}.{mine}", f"{words} {theirs}", _found(whole, what), partial(_times_broken, *pair, what))
+
+
+def _elsewhere(one: Numbers, other: Numbers, what: str) -> float:
+    """How many rows would do it, if the two columns had nothing to do with each other."""
+    if what == "larger":
+        one, other = -one, -other
+    return float((len(other) - np.searchsorted(np.sort(other), one, side="right")).sum()) / max(1, len(one))
 
 
 # ------------------------------------------------------------------ equal columns, sums

@@ -1,4 +1,5 @@
-"""Columns that another decides in (nearly) all real rows, as a code decides its name, an age its group, an arm the dose.
+"""Columns that another decides in (nearly) all real rows, as a code decides its name, an age its group, an arm the dose; and
+columns that are NULL together.
 
 Which do is asked of some rows first, of each person once for each value: what one person holds in all rows ties nothing. Only
 what passes there is counted among all rows, so that a long table costs a pass for each tie and none for each pair.
@@ -6,17 +7,18 @@ what passes there is counted among all rows, so that a long table costs a pass f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.codec.ticks import null_mask
 from mare.evaluation.sides import Side
 
 from .features import Feature, Values, some_values, taken, values
-from .law import FEWEST, Found, Law, own_columns, place_of
+from .law import FEWEST, KEPT, Found, Law, own_columns, place_of
 
 _BREAK = 0.01
 """Of the real rows, those that may break a tie: names are mistyped and corrected."""
@@ -48,13 +50,15 @@ def ties(real: Side, table: str, home: str) -> Iterator[Law]:
     at = None if place is None else place[some]
     deciding = here if at is None else {f: _keyed(some_values(real, f, at)) for f in own_columns(real, home)}
     whose = real.entity[table][some]
-    listed = list(here)
-    for left, left_held in deciding.items():
+    listed, coded = list(here), set[Feature]()
+    for left, left_held in sorted(deciding.items(), key=lambda one: one[0].kind == "number"):
         if left.kind == "number" and len(left_held.keys) > _MOST_NUMBERS:
             continue
         for right, right_held in here.items():
-            if left == right or not _decides(left_held, right_held, whose):
-                continue
+            if left == right or (left.kind == "number" and right in coded) or not _decides(left_held, right_held, whose):
+                continue  # what a code decides, numbers that differ by code decide too, and say less
+            if left.kind == "category":
+                coded.add(right)
             if at is None and listed.index(right) < listed.index(left) and _decides(right_held, left_held, whose):
                 continue  # each decides the other: once is enough
             fitting = _fitting(real, left, right)
@@ -136,3 +140,33 @@ def _unfit(left: Feature, right: Feature, fitting: Mapping[Key, Key], side: Side
     expected = wanted[lefts.codes]
     about = (expected >= 0) & (rights.codes >= 0)
     return int(np.count_nonzero(about & (expected != rights.codes))), int(np.count_nonzero(about))
+
+
+def null_together(real: Side, table: str) -> Iterator[Law]:
+    """Columns of which all are NULL in a row, or none."""
+    rows, blocks = len(real.entity[table]), dict[str, list[str]]()
+    masks = dict[str, NDArray[np.bool_]]()
+    for name, column in real.schema.tables[table].columns.items():
+        if column.modelled and column.settled and FEWEST <= real.tables[table].column(name).null_count <= rows - FEWEST:
+            mask = null_mask(real.column(table, name))
+            first = next((first for first, held in masks.items() if np.count_nonzero(held ^ mask) <= (1 - KEPT) * rows), name)
+            masks.setdefault(first, mask)
+            blocks.setdefault(first, []).append(name)
+    for block in blocks.values():
+        broken = partial(_null_in_part, table, block)
+        wrong, of = broken(real)
+        if len(block) > 1 and wrong <= (1 - KEPT) * of:
+            yield Law(f"{table}.{_listed(block)}", "are NULL in part", (wrong, of), broken)
+
+
+def _null_in_part(table: str, block: Sequence[str], side: Side) -> Found:
+    if side.missing & {f"{table}.{name}" for name in block}:
+        return 0, 0
+    nulls = np.zeros(len(side.entity[table]), dtype=np.int16)
+    for name in block:
+        nulls += null_mask(side.column(table, name))
+    return int(np.count_nonzero((nulls > 0) & (nulls < len(block)))), len(nulls)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"

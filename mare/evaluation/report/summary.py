@@ -7,7 +7,7 @@ from typing import Literal
 
 from mare.evaluation.evaluation import INTERNAL, KINDS, Evaluation, PairKind, excess
 from mare.evaluation.risk.assess import Risk
-from mare.evaluation.verdict import grade, graded, looked_at, unlawful
+from mare.evaluation.verdict import LAWS, grade, graded, looked_at, unlawful
 
 Mood = Literal["trust", "coarse", "no"]
 Said = tuple[Mood, str]
@@ -74,7 +74,7 @@ def _rows(evaluation: Evaluation) -> Iterator[Said]:
 
 def _soundness(evaluation: Evaluation) -> Said:
     if not evaluation.wrong:
-        return "trust", f"Nothing is broken: {looked_at(evaluation)}."
+        return "trust", f"No rule of the schema is broken: {looked_at(evaluation)}."
     worst = evaluation.wrong[0]
     found = f"{worst.where} {worst.what} ({worst.rows['synthetic']:,} rows)"
     return "no", f"{_number(evaluation.wrong, 'rule')} broken, most often: {found}."
@@ -85,7 +85,7 @@ def _laws(evaluation: Evaluation) -> Iterator[Said]:
     if found:
         yield "no", f"{_number(found, 'thing')} done here that real rows never do, worst first: {unlawful(found[0])}."
     elif laws:
-        yield "trust", f"What the real rows always keep is kept: {laws:,} orders, equal columns, ties of columns and sums."
+        yield "trust", f"What the real rows always keep is kept: {laws:,} {LAWS}."
 
 
 def _calendar(evaluation: Evaluation) -> Iterator[Said]:

@@ -58,7 +58,7 @@ def test_the_verdict_is_in_plain_words() -> None:
     page = evaluation().to_html()
     said = re.search(r'<ul class="said">(.*?)</ul>', page)
     assert said is not None
-    assert "Nothing is broken" in said[1]
+    assert "No rule of the schema is broken" in said[1]
     assert "Nobody is copied" in said[1]
     assert "What a row has to do with the rows before it" in said[1]
 

@@ -156,3 +156,22 @@ def test_a_column_of_nearly_one_value_is_decided_by_nothing(schema: Schema) -> N
     real["labs"].loc[7::301, "luck"] = "2"
     made["labs"].loc[3::20, "luck"] = "2"
     assert not [law for law in unlawful(mare.evaluate(schema, real, made)) if law.startswith("labs.luck")]
+
+
+def test_a_stop_before_its_start_is_told_though_both_are_numbers(schema: Schema) -> None:
+    found = torn(schema, "stop_day")
+    assert unlawful(found)["labs.start_day is more than stop_day"] > 0.3
+
+
+def test_numbers_of_which_one_is_always_the_larger_for_no_reason_are_no_order(schema: Schema) -> None:
+    """Heights lie beyond all sizes: the order says nothing about what they have to do with each other."""
+    real, made = world(), world(seed=4)
+    made["labs"]["height_seen"] = 0
+    told = unlawful(mare.evaluate(schema, real, made))
+    assert not [law for law in told if "height_seen is" in law or "than height_seen" in law]
+
+
+def test_columns_that_are_null_together_are_told_where_they_are_torn_apart(schema: Schema) -> None:
+    found = torn(schema, "size", "shape")
+    assert unlawful(found) == {"labs.size, shape, depth are NULL in part": pytest.approx(0.48, abs=0.05)}
+    assert "labs.size, shape, depth are NULL in part in " in verdict(found)
