@@ -45,7 +45,7 @@ where it is so, and 23 at ε = 100, where it is not)."""
 WORTH_SEEING = 0.15
 """A choice is worth paying for where a dependence of this TVD stands out among all that are offered."""
 CONSTANT = 1.02
-"""Codes that an axis has to chance where nearly all rows have the same: it tells nothing, and would take the place of a parent."""
+"""Codes that an axis has to chance where nearly all rows have the same: it tells nothing, and would take a parent's place."""
 DOUBT = 0.3
 """How much of what chance makes the best of many worthless candidates look like is taken off all of them."""
 

@@ -265,7 +265,7 @@ def twins(entities: int = 400) -> tuple[ArrayView, Task]:
         visit[row] = moved
     sizes = [(f"v.{name}[-1]", 13) for name in names]
     columns, history = Domain.of((name, 12) for name in names), Domain.of(sizes)
-    codes = {name: visit for name in names}
+    codes = dict.fromkeys(names, visit)
     codes |= {name: np.where(first, 12, np.roll(visit, 1)).astype(np.uint8) for name in history}
     view = array_view(owner, codes, history.merge(columns), order=np.arange(len(owner)), everyone=np.arange(entities), cap=100)
     presence = {name: (Coarsening(np.arange(13) == 12, 2),) for name in history}
