@@ -41,7 +41,7 @@ def graded(evaluation: Evaluation, kind: PairKind) -> tuple[str, float | None]:
     beyond = evaluation.means["synthetic"][kind].tvd - _best(evaluation, kind)
     word = grade(share, beyond)
     if not further_off(evaluation, kind):
-        return word, share
+        return ("fair" if word == "close" and _beyond_shuffled(evaluation, kind) else word), share
     return max(word, "fair" if beyond < FAIR else "poor", key=_WORDS.index), None
 
 
@@ -49,6 +49,12 @@ def further_off(evaluation: Evaluation, kind: PairKind) -> bool:
     """Whether pairs are further from the real rows than other real rows are, and than columns that were drawn each on its own."""
     means, best = {name: held[kind].tvd for name, held in evaluation.means.items()}, _best(evaluation, kind)
     return means["synthetic"] > max(best, means["independent"]) + max(0.01, BY_CHANCE * best)
+
+
+def _beyond_shuffled(evaluation: Evaluation, kind: PairKind) -> bool:
+    """Whether pairs are further off than shuffled columns, and clearly than other real rows: then nobody calls them close."""
+    means = {name: held[kind].tvd for name, held in evaluation.means.items()}
+    return "holdout" in means and means["synthetic"] > max(means["shuffled"], 1.15 * means["holdout"] + 0.02)
 
 
 def _best(evaluation: Evaluation, kind: PairKind) -> float:

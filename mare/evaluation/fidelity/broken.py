@@ -91,7 +91,7 @@ def _column_rules(real: Side, table: str) -> Iterator[Rule]:
             if ends != (-np.inf, np.inf):
                 yield "domain", where, "lies outside the declared bounds", partial(_beyond, table=table, name=name, ends=ends)
             yield from _orders(real, table, name, column)
-        if column.same_for is not None:
+        if column.same_for is not None and not getattr(column, "drift", None):  # an age goes on with the dates
             what = f"differs among rows of one {column.same_for}"
             yield "same", where, what, partial(_different, table=table, name=name, shared=column.same_for)
 

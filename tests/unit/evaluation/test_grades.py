@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -62,6 +63,24 @@ def test_two_halves_of_the_same_people_are_close(size: int, held_out: bool) -> N
     assert {kind: graded(found, kind)[0] for kind in found.means["synthetic"]} == dict.fromkeys(
         ("row", "ancestor", "previous", "sibling", "linked"), "close"
     )
+
+
+@pytest.mark.parametrize(
+    ("distances", "word"),
+    [
+        ((0.545, 0.447, 0.389, 0.454), "fair"),  # as a stranger met it: called close, as all of the relation seemed to be left
+        ((0.191, 0.109, 0.174, 0.199), "fair"),
+        ((0.470, 0.447, 0.389, 0.454), "close"),  # no further than other people, who are few
+        ((0.150, 0.109, 0.174, 0.199), "close"),
+    ],
+)
+def test_what_is_further_off_than_shuffled_columns_and_other_people_is_not_close(
+    distances: tuple[float, float, float, float], word: str
+) -> None:
+    found = mare.evaluate(schema(), people(1, size=400), people(2, size=400), holdout=people(3, size=400))
+    sets = dict(zip(("synthetic", "holdout", "shuffled", "independent"), distances, strict=True))
+    means = {name: {"row": replace(found.means[name]["row"], tvd=tvd)} for name, tvd in sets.items()}  # type: ignore[index]
+    assert graded(replace(found, means=means), "row")[0] == word  # type: ignore[arg-type]
 
 
 def test_a_date_that_is_far_off_counts_among_the_single_columns() -> None:

@@ -175,3 +175,24 @@ def test_columns_that_are_null_together_are_told_where_they_are_torn_apart(schem
     found = torn(schema, "size", "shape")
     assert unlawful(found) == {"labs.size, shape, depth are NULL in part": pytest.approx(0.48, abs=0.05)}
     assert "labs.size, shape, depth are NULL in part in " in verdict(found)
+
+
+AGEING = """
+mare: 1
+entity: people
+tables:
+  people: {key: pid, columns: {sex: {type: category, values: [f, m]}}}
+  visits:
+    parent: {table: people, column: pid, type: sequential, order_by: seen, max_rows: 5}
+    columns:
+      seen: {type: date, min: 2000-01-01, max: 2030-01-01}
+      age: {type: integer, min: 0, max: 120, same_for: entity, drift: {by: seen}}
+"""
+
+
+def test_an_age_that_goes_on_with_the_dates_is_no_value_that_differs() -> None:
+    people = pd.DataFrame({"pid": range(60), "sex": "f"})
+    pid, year = np.arange(60).repeat(3), np.tile([0, 2, 4], 60)
+    visits = pd.DataFrame({"pid": pid, "seen": pd.to_datetime("2010-03-01") + pd.to_timedelta(year * 366, "D"), "age": 40 + year})
+    frames = {"people": people, "visits": visits}
+    assert mare.evaluate(load_schema(AGEING), frames, frames).wrong == ()
