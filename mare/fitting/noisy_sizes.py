@@ -25,7 +25,9 @@ from mare.stage_door import ROWS, StageDoor, TableNeeds
 ENTITIES = 0.02
 """For the number of entities, of the whole budget: all tables are as far off as it is."""
 PRECISE = 0.004
-"""The noise that is wanted in a cell of a table's rows by entity, in parts of the entities: nothing more is paid for."""
+"""The noise that is wanted in a cell of a table's rows by entity, in parts of the entities: hardly more is paid for."""
+LEAST = 0.002
+"""Of the whole budget, for each table all the same: it gets better with ε until nothing is left of the noise."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def measure_sizes(door: StageDoor, tables: Sequence[TableNeeds], bounds: Mapping
 def _wanted(measured: NoisySize, entities: int) -> float:
     """The share at which a count has the noise that is wanted, told from one that was paid for."""
     more = measured.standard_deviation / (PRECISE * entities)
-    return ENTITIES * (more if measured.mechanism == "discrete laplace" else more**2)
+    return max(LEAST, ENTITIES * (more if measured.mechanism == "discrete laplace" else more**2))
 
 
 def _starts(most: int) -> tuple[int, ...]:
