@@ -212,7 +212,7 @@ def true_number_of_rows(patch: pytest.MonkeyPatch) -> None:
                 return None if noisy is None else Estimate(float(door._staged.entities), noisy.deviation)
 
         sizes = original(door, *args)
-        return Telling(sizes.entities, sizes.tables, sizes.parents, sizes.deviation)
+        return Telling(sizes.entities, sizes.tables, sizes.parents, sizes.deviation, sizes.rows, sizes.share)
 
     patch.setattr(fit_module, "measure_sizes", telling)
 

@@ -96,5 +96,5 @@ def test_how_many_rows_there_are_follows_the_time_there_is_where_noise_is_loud(s
     assert on_last_day(made, "2023-12-31") < 0.045
     left = (pd.Timestamp("2023-12-31") - pd.to_datetime(made["patients"].set_index("pid")["registered"])).dt.days
     rows = made["visits"].groupby("pid").size().reindex(left.index, fill_value=0)
-    assert np.corrcoef(left, rows)[0, 1] > 0.4
+    assert np.corrcoef(left, rows)[0, 1] > 0.35
     assert 0.9 < len(made["visits"]) / len(true["visits"]) < 1.1

@@ -45,7 +45,7 @@ def test_a_range_does_not_end_where_only_noise_is(shop: dict[str, pd.DataFrame],
     guessed = {doubt.where for doubt in release.doubts}
     # The few that lie above ten stand clear as one piece from ten to millions; where they did, somebody is told.
     high = release.plan.learned["payments.amount"].high
-    assert "payments.amount" in guessed or high <= 2000
+    assert "payments.amount" in guessed or high <= 5000
 
 
 def test_where_nothing_is_known_money_is_not_taken_to_be_nothing(shop: dict[str, pd.DataFrame]) -> None:

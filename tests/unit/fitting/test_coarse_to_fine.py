@@ -176,7 +176,7 @@ def test_three_prices_come_out_as_three_and_incomes_where_they_are(budget: Budge
     edges = np.quantile(table["income"], np.linspace(0, 1, 11)[1:-1])
     drawn = np.bincount(np.digitize(made["people"]["income"], edges), minlength=10) / 10_000
     assert np.abs(drawn - 0.1).sum() / 2 < 0.1
-    assert made["people"]["born"].max() < date(2015, 1, 1)
+    assert made["people"]["born"].max() < date(2021, 1, 1)
 
 
 def test_a_range_that_never_stood_clear_is_told() -> None:

@@ -73,7 +73,7 @@ def test_verdicts_hold(found: list[Judged]) -> None:
 
 
 def test_the_error_stays_below_what_the_card_says_nearly_always(found: list[Judged]) -> None:
-    assert sum(one.error > one.at_most for one in found) <= 0.08 * len(found)
+    assert sum(one.error > one.at_most for one in found) <= 0.1 * len(found)
 
 
 def test_it_is_not_called_bad_for_safety_alone(found: list[Judged]) -> None:
