@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,8 @@ from mare.finding import Location
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.stage.kernel import THREADS
+from mare.verdicts import Card, card
+from mare.verdicts.card import VERDICTS
 
 from .evaluation import ColumnFidelity, Evaluation, Part, SetName
 from .fidelity.broken import broken
@@ -28,7 +30,6 @@ from .fidelity.sequences import lengths, stickiness, together, transitions
 from .fidelity.trajectories import trajectories
 from .placing import matched
 from .questions import answer_all, read_questions
-from .released import Released, released
 from .risk.assess import assess_risk
 from .sides import Side, read_side
 from .timelines import timelines
@@ -134,6 +135,27 @@ def _read(schema: Schema, places: Mapping[SetName, Location]) -> dict[SetName, S
             return dict(zip(places, threads.map(partial(read_side, schema), places.values()), strict=True))
     finally:
         pa.set_memory_pool(usual)
+
+
+@dataclass(frozen=True)
+class Released:
+    """The card as a part of an evaluation: public, also among figures that are not."""
+
+    card: Card
+
+    def words(self) -> Iterator[str]:
+        columns = ", ".join(f"{len(self.card.of(verdict))} {verdict}" for verdict in VERDICTS)
+        yield f"The release (ε = {self.card.epsilon:g}, δ = {self.card.delta:g}) says of its columns: {columns}."
+
+    def to_json(self) -> Mapping[str, object]:
+        return self.card.to_dict()
+
+
+def released(release: Release | str | Path) -> Released:
+    """Of a release or its file, which is refused, where it is none, before any row is read."""
+    from mare.release import load_release
+
+    return Released(card(load_release(release) if isinstance(release, str | Path) else release))
 
 
 _WORDS: Mapping[SetName, str] = {"real": "real rows", "synthetic": "synthetic rows", "holdout": "hold-out"}

@@ -200,8 +200,6 @@ class Survival:
     """Sequences that the curve starts with, and how many of them met the event."""
     distance: BySet
     """The largest vertical distance from the real curve."""
-    mean_time: BySet
-    """Mean time without the event, up to the last of these times."""
 
 
 @dataclass(frozen=True)

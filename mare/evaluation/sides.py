@@ -116,6 +116,17 @@ class Side:
             at = up
         return found
 
+    def place_of(self, table: str, home: str) -> NDArray[np.integer] | None:
+        """Of each row, its row in ``home``: a table above it, or one that has at most one row an entity. None for itself."""
+        if home == table:
+            return None
+        if home in (above := self.ancestors(table)):
+            return above[home]
+        rows, owner = np.full(self.entities + 1, -1, dtype=np.int64), self.entity[home]  # the last stands for -1, which is nobody
+        kept = np.flatnonzero(owner >= 0)[::-1]
+        rows[owner[kept]] = kept
+        return np.asarray(rows[self.entity[table]])
+
     def column(self, table: str, name: str) -> pa.Array:
         return in_one_piece(self.tables[table].column(name))
 

@@ -30,13 +30,10 @@ from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
 from .coding import Sides
 from .features import Feature, Numbers, Values, children_of, values
 from .laws import laws, parted
+from .ties import Found
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Mask = NDArray[np.bool_]
-Found = tuple[int, int]
-"""Rows that break a rule, and rows that it is about."""
 
 
 def broken(sides: Sides) -> tuple[tuple[Broken, ...], dict[Kind, int]]:

@@ -10,8 +10,7 @@ import numpy as np
 
 from mare.evaluation.evaluation import Copies, SetName
 
-from .coding import Coded, CodedSet
-from .hashing import Hashes, scrambled
+from .coding import Coded, CodedSet, Hashes, scrambled
 
 FEWEST_COLUMNS = FEWEST_ROWS = 3
 """Rows of fewer columns, and entities of fewer rows, are alike by chance."""

@@ -107,6 +107,10 @@ def _columns(schema: Schema, table: str, keys: set[str], times: list[str]) -> It
             yield Feature(table, name, "category", "column", name)
 
 
+def own_columns(side: Side, table: str) -> list[Feature]:
+    return [feature for feature in features(side.schema, table, ()) if feature.how == "column"]
+
+
 def key_columns(schema: Schema, table: str) -> set[str]:
     """Columns that tell rows apart or lead to private ones: made anew, so nothing to compare. A part of a key that is modelled
     (the year of a season) is a value like any other."""
@@ -207,8 +211,7 @@ def far_columns(side: Side, table: str) -> list[tuple[str, FeatureKind]]:
     import pyarrow as pa
 
     if table in side.tables:
-        own = features(side.schema, table, ())
-        return [(feature.column, feature.kind) for feature in own if feature.how == "column"]
+        return [(feature.column, feature.kind) for feature in own_columns(side, table)]
     if table not in side.public:
         return []
     keys, listed = side.schema.tables[table].key or (), list[tuple[str, FeatureKind]]()

@@ -23,10 +23,23 @@ from mare.schema.relative import PARENT_ROW, SAME_ROW
 
 from .calendar import time_columns
 from .coding import Sides, below
-from .features import Feature, Numbers, Values, children_of, far_columns, far_values, some_values, taken, unit_of, values
-from .law import FEWEST, KEPT, SAMPLE, Found, Law, Place, own_columns, place_of
-from .ties import null_together, ties
+from .features import (
+    Feature,
+    Numbers,
+    Values,
+    children_of,
+    far_columns,
+    far_values,
+    own_columns,
+    some_values,
+    taken,
+    unit_of,
+    values,
+)
+from .ties import FEWEST, KEPT, Found, Law, null_together, ties
 
+SAMPLE = 1000
+"""Rows that are looked at first: most of what could be a law is none."""
 Parted = tuple[int, int, int]
 """Rows whose first value is smaller, rows whose first is larger, and rows that have both."""
 
@@ -94,7 +107,7 @@ def _most_of_one(side: Side, table: str) -> int:
 
 
 def _orders(real: Side, table: str, home: str, seen: set[frozenset[tuple[str, str]]]) -> Iterator[Law]:
-    place, step = place_of(real, table, home), max(1, len(real.entity[table]) // SAMPLE)
+    place, step = real.place_of(table, home), max(1, len(real.entity[table]) // SAMPLE)
     for pair in product(
         [(table, name) for name in time_columns(real, table)], [(home, name) for name in time_columns(real, home)]
     ):
@@ -122,7 +135,9 @@ def _broken_by(parted: Parted, fewest: int = FEWEST) -> str | None:
     return "larger" if more <= allowed else "smaller" if less <= allowed else None
 
 
-def parted(side: Side, mine: tuple[str, str], theirs: tuple[str, str], place: Place, step: int = 1) -> Parted:
+def parted(
+    side: Side, mine: tuple[str, str], theirs: tuple[str, str], place: NDArray[np.integer] | None, step: int = 1
+) -> Parted:
     """By table and column. A date is neither before nor after what happens on its day."""
     (held, there), (others, known) = _measured(side, *mine), _measured(side, *theirs)
     held, there = held[::step], there[::step]
@@ -151,7 +166,7 @@ def _measured(side: Side, table: str, name: str) -> tuple[NDArray[np.int64] | Nu
 
 
 def _times_broken(mine: tuple[str, str], theirs: tuple[str, str], what: str, side: Side) -> Found:
-    return _found(parted(side, mine, theirs, place_of(side, mine[0], theirs[0])), what)
+    return _found(parted(side, mine, theirs, side.place_of(mine[0], theirs[0])), what)
 
 
 def _found(parted: Parted, what: str) -> Found:
@@ -195,7 +210,7 @@ def _elsewhere(one: Numbers, other: Numbers, what: str) -> float:
 
 def _same(real: Side, table: str, home: str) -> Iterator[Law]:
     """Columns that are equal in every row, and not one value throughout."""
-    place, some = place_of(real, table, home), _some(real, table)
+    place, some = real.place_of(table, home), _some(real, table)
     here = {feature: some_values(real, feature, some) for feature in own_columns(real, table)}
     there = here if place is None else {f: some_values(real, f, place[some]) for f in own_columns(real, home)}
     pairs = [(mine, theirs) for mine, theirs in product(here, there) if home != table or mine.name < theirs.name]
@@ -238,7 +253,7 @@ def _equal(
 
 
 def _unequal(mine: Feature, theirs: Feature, side: Side) -> Found:
-    here, there, place = values(side, mine), values(side, theirs), place_of(side, mine.table, theirs.table)
+    here, there, place = values(side, mine), values(side, theirs), side.place_of(mine.table, theirs.table)
     both, unlike = _held_together(here, there if place is None else taken(there, place))
     return int(np.count_nonzero(unlike)), int(np.count_nonzero(both))
 

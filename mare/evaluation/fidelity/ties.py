@@ -7,7 +7,7 @@ what passes there is counted among all rows, so that a long table costs a pass f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,8 +17,14 @@ from numpy.typing import NDArray
 from mare.codec.ticks import null_mask
 from mare.evaluation.sides import Side
 
-from .features import Feature, Values, some_values, taken, values
-from .law import FEWEST, KEPT, Found, Law, own_columns, place_of
+from .features import Feature, Values, own_columns, some_values, taken, values
+
+KEPT = 0.999
+"""Of the real rows that a law is about, those that keep it."""
+FEWEST = 50
+"""Rows from which a rule is no chance."""
+Found = tuple[int, int]
+"""Rows that break it, and rows that it is about."""
 
 _BREAK = 0.01
 """Of the real rows, those that may break a tie: names are mistyped and corrected."""
@@ -34,6 +40,19 @@ Codes = NDArray[np.int64]
 Key = str | float
 
 
+@dataclass(frozen=True)
+class Law:
+    """What (nearly) all real rows keep though no schema says it."""
+
+    where: str
+    what: str
+    """What breaks it."""
+    real: Found
+    broken: Callable[[Side], Found]
+    about: str = ""
+    """Of several that say nearly the same, because they are about the same column, the one that is broken most is told."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Keyed:
     """A column as places among its different values; -1 where there is none."""
@@ -44,7 +63,7 @@ class _Keyed:
 
 def ties(real: Side, table: str, home: str) -> Iterator[Law]:
     """Columns here that one of the same row, or of the row above in ``home``, decides."""
-    place, rows = place_of(real, table, home), len(real.entity[table])
+    place, rows = real.place_of(table, home), len(real.entity[table])
     some = np.arange(rows)[:: max(1, -(-rows // _ROWS))]
     here = {feature: _keyed(some_values(real, feature, some)) for feature in own_columns(real, table)}
     at = None if place is None else place[some]
@@ -128,7 +147,7 @@ def _fitting(real: Side, left: Feature, right: Feature) -> dict[Key, Key]:
 
 
 def _beside(side: Side, left: Feature, right: Feature) -> tuple[_Keyed, _Keyed]:
-    place, held = place_of(side, right.table, left.table), values(side, left)
+    place, held = side.place_of(right.table, left.table), values(side, left)
     return _keyed(held if place is None else taken(held, place)), _keyed(values(side, right))
 
 

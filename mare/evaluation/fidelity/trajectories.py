@@ -200,7 +200,6 @@ def _survival(
             curves=curves,
             at_risk=risk,
             distance={name: float(np.abs(curves["real"] - curves[name]).max()) for name in coded.others},
-            mean_time={name: float(((curve[1:] + curve[:-1]) / 2 * np.diff(times)).sum()) for name, curve in curves.items()},
         )
 
 

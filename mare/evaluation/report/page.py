@@ -19,8 +19,7 @@ from mare.graph.pdag import column_groups
 from mare.schema import Schema
 from mare.verdicts.shell import whole_page
 
-from .figures import figures
-from .packing import as_json
+from .figures import as_json, figures
 from .sections import (
     budget_section,
     risk_section,

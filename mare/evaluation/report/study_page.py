@@ -9,7 +9,7 @@ from mare.evaluation.evaluation import INTERNAL, KINDS
 from mare.evaluation.study import FIGURES, NOT_CHARGED, Figure, Study, Tried
 from mare.verdicts.shell import table, whole_page
 
-from .packing import as_json
+from .figures import as_json
 
 
 def render_study(study: Study) -> str:

@@ -7,7 +7,7 @@ real people. Zero-rule, the most frequent synthetic value for everybody, is what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -53,23 +53,19 @@ def gcap_attacks(
     secret: int,
     known: Sequence[int],
     *,
-    most_keys: int = MOST_KEYS,
     confidence: float = CONFIDENCE,
 ) -> Iterator[Attack]:
-    """One for each key length; a target's score is its mean over keys of that length."""
+    """One for each key length."""
     people = [real] if control is None else [real, control]
     coded = {c: binned([synthetic, *people], c, KEY_BINS if real.is_number(c) else 10**9, synthetic) for c in {*known, secret}}
-    zero_rule = _zero_rule(coded[secret][0], coded[secret][1])
-    for keys in _keys(known, most_keys):
-        scores = [np.zeros(part.rows) for part in people]
-        on_itself = np.zeros(real.rows)
-        for key in keys:
-            (made, *asked) = (np.stack([coded[c][side] for c in key], axis=1) for side in range(len(people) + 1))
-            for side in range(len(people)):
-                scores[side] += gcap(asked[side], coded[secret][side + 1], made, coded[secret][0]) / len(keys)
-            on_itself += gcap(asked[0], coded[secret][1], asked[0], coded[secret][1]) / len(keys)
-        itself = {"from the real data itself": float(on_itself.mean()) if real.rows else None}
-        yield _by_length("gcap", real.columns[secret].name, keys, scores, zero_rule, confidence, itself)
+    made, *truth = coded[secret]
+
+    def scored(key: Key) -> Scored:
+        theirs, *asked = (np.stack([coded[c][side] for c in key], axis=1) for side in range(len(people) + 1))
+        scores = [gcap(mine, values, theirs, made) for mine, values in zip(asked, truth, strict=True)]
+        return scores, {"from the real data itself": gcap(asked[0], truth[0], asked[0], truth[0])}
+
+    yield from _by_length("gcap", real.columns[secret].name, known, MOST_KEYS, scored, _zero_rule(made, truth[0]), confidence)
 
 
 def classifier_attacks(
@@ -79,47 +75,46 @@ def classifier_attacks(
     secret: int,
     known: Sequence[int],
     *,
-    most_keys: int = 1,
     seed: int = 0,
     confidence: float = CONFIDENCE,
 ) -> Iterator[Attack]:
-    """One for each key length: the mean success of the five classifiers, each by itself in the details."""
+    """One for each key length, of one key: the mean success of the five classifiers, each by itself in the details."""
     people = [real] if control is None else [real, control]
     made, *truth = binned([synthetic, *people], secret, KEY_BINS if real.is_number(secret) else 10**9, synthetic)
-    zero_rule = _zero_rule(made, truth[0])
-    for keys in _keys(known, most_keys):
-        right = [np.zeros(part.rows) for part in people]
-        each: dict[str, float] = {}
-        for name, learner in learners(seed).items():
-            before = float(right[0].sum())
-            for key in keys:
-                x, *at = design_matrices((synthetic, *people), key)
-                answers = predicted(learner(), x, made, np.concatenate(at))
-                for side, answer in enumerate(np.split(answers, np.cumsum([part.rows for part in people])[:-1])):
-                    right[side] += (answer == truth[side]) / len(keys) / len(learners(seed))
-            each[name] = (float(right[0].sum()) - before) * len(learners(seed)) / max(1, real.rows)
-        yield _by_length("classifiers", real.columns[secret].name, keys, right, zero_rule, confidence, each)
+
+    def scored(key: Key) -> Scored:
+        x, *at = design_matrices((synthetic, *people), key)
+        asked, answers = np.concatenate(at), np.concatenate(truth)
+        right = {name: predicted(learner(), x, made, asked) == answers for name, learner in learners(seed).items()}
+        scores = np.split(np.mean(list(right.values()), axis=0), [real.rows])[: len(people)]
+        return scores, {name: hits[: real.rows] for name, hits in right.items()}
+
+    yield from _by_length("classifiers", real.columns[secret].name, known, 1, scored, _zero_rule(made, truth[0]), confidence)
 
 
-def _keys(known: Sequence[int], most_keys: int) -> Iterator[list[tuple[int, ...]]]:
-    """Some of each length."""
-    for length in range(1, len(known) + 1):
-        yield list(combinations(known, length))[:most_keys]
+Key = tuple[int, ...]
+Scored = tuple[list[Floats], Mapping[str, Floats | Hits]]
+"""Of each target its score, on the real people and beside them on those of the control, where there are some; and details."""
 
 
 def _by_length(
     kind: str,
     secret: str,
-    keys: Sequence[tuple[int, ...]],
-    scores: Sequence[Floats],
+    known: Sequence[int],
+    most: int,
+    scored: Callable[[Key], Scored],
     zero_rule: Hits,
     confidence: float,
-    details: Mapping[str, float | None],
-) -> Attack:
-    """On the real people, and beside them on those of the control, where there are some."""
-    length, control = len(keys[0]), scores[1] if len(scores) > 1 else None
-    about = {"key length": length, "keys": len(keys), **details}
-    return counted(kind, f"{secret} by {length} known", scores[0], zero_rule, control, confidence=confidence, details=about)
+) -> Iterator[Attack]:
+    """Of each length, some keys: a target's score is its mean over them."""
+    for length in range(1, len(known) + 1):
+        found = [scored(key) for key in list(combinations(known, length))[:most]]
+        success, *control = (np.mean(scores, axis=0) for scores in zip(*(scores for scores, _ in found), strict=True))
+        held = {name: np.array([details[name] for _, details in found]) for name in found[0][1]}
+        about: dict[str, object] = {"key length": length, "keys": len(found)}
+        about |= {name: float(scores.mean()) if scores.size else None for name, scores in held.items()}
+        beside = control[0] if control else None
+        yield counted(kind, f"{secret} by {length} known", success, zero_rule, beside, confidence=confidence, details=about)
 
 
 def _zero_rule(synthetic: Ints, truth: Ints) -> Hits:

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mare.evaluation.distances import nearest
-from mare.evaluation.features import Features, Floats
+from mare.evaluation.features import Features, Floats, nearest
 from mare.evaluation.rates import CONFIDENCE, independent_number
 
 from .attacks import Attack, against_a_coin

@@ -14,8 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.evaluation.distances import nearest
-from mare.evaluation.features import Features, Ints
+from mare.evaluation.features import Features, Ints, nearest
 from mare.evaluation.rates import CONFIDENCE, independent_number
 
 from .attacks import Attack, counted

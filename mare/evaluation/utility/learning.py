@@ -35,10 +35,6 @@ class Learned:
     """… trained on real ones …"""
     zero_rule: Rate
     """… and without looking."""
-    f1_synthetic: float
-    """Macro-averaged F1, trained on synthetic entities …"""
-    f1_real: float
-    """… and on real ones."""
 
 
 def train_and_test(
@@ -66,18 +62,7 @@ def train_and_test(
                     synthetic=_right(answers[1], truth),
                     real=_right(answers[0], truth),
                     zero_rule=_right(np.full(len(truth), zero), truth),
-                    f1_synthetic=macro_f1(answers[1], truth),
-                    f1_real=macro_f1(answers[0], truth),
                 )
-
-
-def macro_f1(answers: Ints, truth: Ints) -> float:
-    """The mean over classes of 2·right / (answered so + truly so)."""
-    scores = [
-        2 * np.count_nonzero((answers == c) & (truth == c)) / (np.count_nonzero(answers == c) + np.count_nonzero(truth == c))
-        for c in np.unique(truth)
-    ]
-    return float(np.mean(scores)) if scores else 0.0
 
 
 def _targets(train: Features, test: Features, most: int) -> list[tuple[str, int, float | None]]:

@@ -14,8 +14,7 @@ import pytest
 import mare
 from mare.audit.words import audit_document
 from mare.evaluation.evaluation import Closeness, ColumnFidelity, Evaluation, PairFidelity, PairKind, PairMeans
-from mare.evaluation.report.figures import edges_and_words
-from mare.evaluation.report.packing import LETTERS, as_json, packed, packed_counts
+from mare.evaluation.report.figures import LETTERS, as_json, edges_and_words, packed, packed_counts
 from tests.clinic import Frames, changed, clinic, clinic_schema
 from tests.fitted_hospital import fitted_hospital
 from tests.page_tags import Balanced

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mare.evaluation.distances import nearest
-from mare.evaluation.features import Features
+from mare.evaluation.features import Features, nearest
 from mare.evaluation.risk.three_risks import inference, linkability, singling_out
 from tests.people import drawn_apart, people, vectors
 

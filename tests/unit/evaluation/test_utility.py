@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mare.evaluation.utility.learning import macro_f1, train_and_test
+from mare.evaluation.utility.learning import train_and_test
 from mare.evaluation.utility.nist import gini, nist_scores, regression_columns, three_way_difference
 from mare.evaluation.utility.queries import asked_on_both, generated
 from tests.few_stays import SCHEMA, here, side
@@ -22,11 +22,6 @@ def test_gini_by_hand() -> None:
 def test_three_way_tables_differ_by_the_sum_of_their_cells() -> None:
     assert three_way_difference(np.array([0, 0, 1, 2]), np.array([0, 1])) == pytest.approx(0 + 1 / 4 + 1 / 4)
     assert three_way_difference(np.array([0]), np.array([5])) == pytest.approx(2)
-
-
-def test_macro_f1_by_hand() -> None:
-    # Class 0: 1 right, 1 answered, 2 true: 2/3. Class 1: 1 right, 2 answered, 1 true: 2/3.
-    assert macro_f1(np.array([0, 1, 1]), np.array([0, 0, 1])) == pytest.approx(2 / 3)
 
 
 def test_scores_of_the_challenge_are_between_shuffled_columns_and_other_people() -> None:
