@@ -15,9 +15,10 @@ more coarsely.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.domain import Coarsening, CodeArray, smallest_dtype
@@ -25,9 +26,6 @@ from mare.schema.columns.category import canonical as canonical
 from mare.schema.strict import Value
 
 from .ticks import Mask
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -114,8 +112,6 @@ class CategoryCodec:
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
         """A rest that nothing was known to draw from is NULL; where there is no NULL, a text without a letter."""
-        import pyarrow as pa
-
         rest = [] if not self.has_rest else [None if self.nullable else ""]
         return pa.array([*uniform(self.values), *rest, None]).take(pa.array(np.minimum(codes.astype(np.int64), self.size)))
 
@@ -172,8 +168,6 @@ class CodeCodec:
         return coded_by_value(values, known, outside, self.size - 1 if self.nullable else outside, self.size)
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
-        import pyarrow as pa
-
         unknown = [] if not self.has_rest else [None if self.nullable else ""]
         every = [*self.kept, *(text for texts in self.shared for text in texts), *unknown, None]
         known = self.within or [()] * len(self.shared)
@@ -204,8 +198,6 @@ class CodeCodec:
 def coded_by_value(values: pa.Array, known: dict[str, int], outside: int | None, null: int | None, size: int) -> Listing:
     """Codes by the value's text: every distinct value is looked up once. Without a code for what is ``outside``, or ``null``,
     such rows are nowhere."""
-    import pyarrow.compute as pc
-
     distinct = values.dictionary_encode()
     texts = [canonical(value) for value in distinct.dictionary.to_pylist()]
     found = [*(known.get(text, outside) for text in texts), null]

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from mare.domain import CodeArray, drawing
 from mare.errors import InternalError
@@ -23,9 +23,6 @@ from .scaled import ScaledCodec
 from .siblings import Above, Index, Points, Siblings, interval_of, is_open, limits_of, standing, standing_place
 from .slots import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds
 from .ticks import FURTHEST, Mask, Ticks
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ROUNDS = 4
 """Of telling siblings apart: what is handed out in order may bring two of them together again, where a key has several parts."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.domain import CodeArray, smallest_dtype
@@ -24,9 +24,6 @@ from .scales import ticks_of_a_day
 from .siblings import Above, Index, Points, Siblings, limits_of, standing, standing_place
 from .slots import CLOSING, FIRST_ROW, NULL, ORDINARY, Kinds, Reading, beyond, unreadable
 from .ticks import FURTHEST, Mask, Ticks
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.domain import CodeArray
@@ -16,9 +16,6 @@ from .bins import Bins, OpenBins
 from .rhythm import Rhythm
 from .slots import ORDINARY, Kinds, Reading, Slots, SpecialValues, unreadable
 from .ticks import Ticks, TickScale
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)

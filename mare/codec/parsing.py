@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.schema.columns.ticks import PLAIN, NumberForm
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?$"
 _WHOLE = r"^[-+]?[0-9]{1,18}$"
@@ -27,8 +27,6 @@ def is_text(values: pa.Array) -> bool:
 
 
 def is_text_type(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
@@ -41,15 +39,11 @@ NO_LETTER = "\ufffd"
 
 def marked(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Texts with that mark, each by itself; all else as it is."""
-    import pyarrow.compute as pc
-
     return pc.replace_substring_regex(_plain_texts(values), UNDECODED, NO_LETTER) if count_undecoded(values) else values
 
 
 def count_undecoded(values: pa.ChunkedArray) -> int:
     """Texts that hold such a byte, or the mark of one that somebody else has put there."""
-    import pyarrow.compute as pc
-
     if not is_text_type(values.type) or pc.all(pc.string_is_ascii(_plain_texts(values))).as_py() is not False:
         return 0  # nearly all texts: nothing in them can be wrong
     return int(pc.sum(pc.match_substring_regex(_plain_texts(values), f"{UNDECODED}|{NO_LETTER}")).as_py() or 0)
@@ -57,22 +51,16 @@ def count_undecoded(values: pa.ChunkedArray) -> int:
 
 def _plain_texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Arrow looks into texts, and not into views of them."""
-    import pyarrow as pa
-
     return values.cast(pa.large_string()) if pa.types.is_string_view(values.type) else values
 
 
 def as_texts(values: pa.Array) -> pa.Array:
     """As text, in offsets that reach as far as the column is long."""
-    import pyarrow as pa
-
     return values if pa.types.is_string(values.type) else values.cast(pa.large_string())
 
 
 def numbers(values: pa.Array, form: NumberForm = PLAIN) -> pa.Array:
     """As doubles; NULL for what is no number. Texts are written in the ``form``, or plainly."""
-    import pyarrow as pa
-
     if pa.types.is_floating(values.type):
         return values.cast(pa.float64())
     if not is_text(values):
@@ -82,9 +70,6 @@ def numbers(values: pa.Array, form: NumberForm = PLAIN) -> pa.Array:
 
 def whole_numbers(values: pa.Array, form: NumberForm = PLAIN) -> pa.Array:
     """As 64-bit integers, rounded; NULL for what is no number."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_integer(values.type) or pa.types.is_boolean(values.type):
         return values.cast(pa.int64(), safe=False)
     if is_text(values):
@@ -96,8 +81,6 @@ def whole_numbers(values: pa.Array, form: NumberForm = PLAIN) -> pa.Array:
 
 def _plain(values: pa.Array, form: NumberForm) -> pa.Array:
     """Texts of numbers as Arrow reads them; what is not in the form stays what it is."""
-    import pyarrow.compute as pc
-
     if form == PLAIN:
         return values
     texts = pc.utf8_trim_whitespace(as_texts(values))
@@ -107,9 +90,6 @@ def _plain(values: pa.Array, form: NumberForm) -> pa.Array:
 
 
 def _rounded(doubles: pa.Array) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     known = pc.if_else(pc.is_nan(doubles), pa.scalar(None, pa.float64()), doubles)
     far = 2.0**60
     return pc.round(pc.max_element_wise(pc.min_element_wise(known, far, skip_nulls=False), -far, skip_nulls=False)).cast(
@@ -118,9 +98,6 @@ def _rounded(doubles: pa.Array) -> pa.Array:
 
 
 def _matching(values: pa.Array, pattern: str) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     trimmed = pc.utf8_trim_whitespace(as_texts(values))
     # Arrow reads no leading plus sign.
     plain = pc.replace_substring_regex(trimmed, r"^\+", "")
@@ -129,9 +106,6 @@ def _matching(values: pa.Array, pattern: str) -> pa.Array:
 
 def moments(values: pa.Array, forms: Sequence[str] = ()) -> pa.Array:
     """Text as moments, by the first strptime format that fits or as ISO 8601."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if forms:
         return _by_text(values, lambda text: _first_moment(text, forms), pa.timestamp("us"))
     texts = pc.utf8_trim_whitespace(as_texts(values))
@@ -142,7 +116,6 @@ def moments(values: pa.Array, forms: Sequence[str] = ()) -> pa.Array:
 
 def clocks(values: pa.Array, forms: Sequence[str] = ()) -> pa.Array:
     """Text as times of day."""
-    import pyarrow as pa
 
     def read(text: str) -> time | None:
         if not forms:
@@ -159,8 +132,6 @@ def _by_text(values: pa.Array, read: Callable[[str], object], kind: pa.DataType)
 
 def by_distinct(values: pa.Array, read: Callable[[Any], object], kind: pa.DataType) -> pa.Array:
     """What is made of values, each only once however often it occurs; NULL stays NULL."""
-    import pyarrow as pa
-
     coded = values.dictionary_encode()
     return pa.array([read(value) for value in coded.dictionary.to_pylist()], type=kind).take(coded.indices)
 
@@ -186,9 +157,6 @@ def _clock(text: str) -> time | None:
 
 def formatted(values: pa.Array, form: str | None) -> pa.Array:
     """Dates, moments and times of day as text, by a strftime format or as ISO 8601."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
         wanted = form or ("%Y-%m-%d" if pa.types.is_date(values.type) else None)
         if wanted is not None and _directives(wanted) <= _VECTORISED:

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.domain import CodeArray, drawing
@@ -27,9 +28,6 @@ from .ordinal import Binned
 from .scales import DecimalScale, WholeScale, scale_in
 from .slots import NULL, ORDINARY, Kinds, Reading, Slots, SpecialValues, beyond, unreadable
 from .ticks import FURTHEST, Ticks
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Items = NDArray[np.int64]
 
@@ -109,9 +107,6 @@ class ScaledCodec:
         return numbers, kinds
 
     def decode(self, codes: NDArray[np.integer], items: Items, rng: np.random.Generator) -> pa.Array:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         numbers, kinds = self.draw(codes, items, rng)
         special = kinds >= 0
         if not self._base.are_text:

@@ -7,9 +7,10 @@ them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.schema.columns import Ordinal
@@ -18,9 +19,6 @@ from mare.schema.columns.ticks import AnyTicks, DecimalTicks, TimeTicks, WholeTi
 from .learned_domains import LearnedOrder
 from .parsing import clocks, formatted, is_text, moments, numbers, whole_numbers
 from .ticks import DAY_US, FURTHEST, Mask, TickArray, Ticks, TickScale, filled, null_mask
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -34,13 +32,9 @@ class WholeScale(WholeTicks):
         return TickArray((ticks + self.step // 2) // self.step, null_mask(whole))
 
     def to_values(self, ticks: Ticks, nulls: Mask) -> pa.Array:
-        import pyarrow as pa
-
         return pa.array(np.where(nulls, 0, ticks) * self.step, type=pa.int64(), mask=nulls)
 
     def to_texts(self, ticks: Ticks, nulls: Mask) -> pa.Array:
-        import pyarrow as pa
-
         return self.to_values(ticks, nulls).cast(pa.string())
 
 
@@ -49,8 +43,6 @@ class DecimalScale(DecimalTicks):
     """Numbers with decimals."""
 
     def to_ticks(self, values: pa.Array) -> TickArray:
-        import pyarrow.compute as pc
-
         read = numbers(values, self.form)
         doubles = np.asarray(pc.fill_null(read, 0.0), dtype=np.float64)
         # NaN is no quantity: it counts as NULL. Infinities are clamped like any value outside the domain.
@@ -60,8 +52,6 @@ class DecimalScale(DecimalTicks):
         return TickArray(np.clip(scaled, -float(FURTHEST), float(FURTHEST)).astype(np.int64), missing)
 
     def to_values(self, ticks: Ticks, nulls: Mask) -> pa.Array:
-        import pyarrow as pa
-
         return pa.array(self._doubles(ticks), type=pa.float64(), mask=nulls)
 
     def _doubles(self, ticks: Ticks) -> NDArray[np.float64]:
@@ -70,8 +60,6 @@ class DecimalScale(DecimalTicks):
         return values.astype(np.float64)
 
     def to_texts(self, ticks: Ticks, nulls: Mask) -> pa.Array:
-        import pyarrow as pa
-
         distinct, place = np.unique(np.where(nulls, 0, ticks), return_inverse=True)
         form = f".{self.decimals}f" if self.fixed and self.decimals >= 0 else ".15g"
         texts = [self.form.text(format(value, form)) for value in self._doubles(distinct).tolist()]
@@ -84,8 +72,6 @@ class TimeScale(TimeTicks):
 
     def to_ticks(self, values: pa.Array) -> TickArray:
         """An interval comes as an Arrow duration, or as the stage keeps it: microseconds."""
-        import pyarrow as pa
-
         read = self._read(values)
         if pa.types.is_date(read.type):
             ticks = filled(read.cast(pa.date32()).cast(pa.int32())) * (DAY_US // self.microseconds)
@@ -97,8 +83,6 @@ class TimeScale(TimeTicks):
 
     def _read(self, values: pa.Array) -> pa.Array:
         """Texts (and the numbers 20150131) as what they say."""
-        import pyarrow as pa
-
         if self.order == "length":
             return values if pa.types.is_duration(values.type) else whole_numbers(values)
         if is_text(values) or (pa.types.is_integer(values.type) and self.formats):
@@ -107,13 +91,9 @@ class TimeScale(TimeTicks):
 
     @property
     def _microseconds(self) -> pa.DataType:
-        import pyarrow as pa
-
         return {"moment": pa.timestamp("us"), "clock": pa.time64("us"), "length": pa.duration("us")}[self.order]
 
     def to_values(self, ticks: Ticks, nulls: Mask) -> pa.Array:
-        import pyarrow as pa
-
         known = np.where(nulls, 0, ticks)
         if self.arrow == "int64":
             return pa.array(known, type=pa.int64(), mask=nulls)
@@ -123,8 +103,6 @@ class TimeScale(TimeTicks):
 
     def to_texts(self, ticks: Ticks, nulls: Mask) -> pa.Array:
         """By the format; a number of units; an interval as ``26:03:00``, which every database reads."""
-        import pyarrow as pa
-
         if self.arrow == "int64":
             return self.to_values(ticks, nulls).cast(pa.string())
         if self.order != "length":

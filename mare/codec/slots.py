@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.domain import CodeArray, smallest_dtype
@@ -21,9 +22,6 @@ from .bins import Bins
 from .category import canonical
 from .parsing import is_text
 from .ticks import Mask, TickArray, Ticks, TickScale, null_mask
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ORDINARY, NULL, FIRST_ROW, CLOSING = -1, -2, -3, -4
 """What a row is, other than the number of a special value."""
@@ -109,8 +107,6 @@ class SpecialValues:
     @cached_property
     def ticks(self) -> tuple[int | None, ...]:
         """Those that the scale itself can hold (-1, a date that means never), exactly; None for those that are text."""
-        import pyarrow as pa
-
         if not self.listed:
             return ()
         read = self.scale.exact.to_ticks(pa.array([canonical(value) for value in self.listed], type=pa.string()))
@@ -141,9 +137,6 @@ class SpecialValues:
 
     def write(self, ticks: Ticks, kinds: Kinds) -> pa.Array:
         """Values again; as text where a special value is one."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         nulls = kinds == NULL
         if not self.listed:
             return self.scale.to_values(ticks, nulls)

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.schema.columns.ticks import DAY_US as DAY_US
 from mare.schema.columns.ticks import FURTHEST as FURTHEST
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Ticks = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -93,16 +92,11 @@ def null_mask(values: pa.Array) -> Mask:
 
 def filled(values: pa.Array) -> Ticks:
     """An integer array as ticks, 0 where it is NULL."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return np.asarray(pc.fill_null(values.cast(pa.int64(), safe=False), 0), dtype=np.int64)
 
 
 def microseconds(values: pa.Array) -> Ticks:
     """Dates and moments since 1970, times of day since midnight, lengths; 0 where it is NULL."""
-    import pyarrow as pa
-
     if pa.types.is_date(values.type):
         return filled(values.cast(pa.date32()).cast(pa.int32())) * DAY_US
     if pa.types.is_time(values.type):

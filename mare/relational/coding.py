@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.codec import Above, Points, ReadTable, Siblings, TableCodec, code_table, read_table
@@ -26,9 +26,6 @@ from .placing import NOWHERE, Index, Placed, PlacedTables
 from .relations import Ranked, TableRelations, previous_of_item
 from .sharing import context_codes
 from .unrolling import FoldedContext, Unrolling
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)

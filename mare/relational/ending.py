@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from mare.codec import OrdinalCodec, RelativeCodec, TableCodec
 from mare.codec.building import ValueCodec
@@ -24,9 +24,6 @@ from mare.schema.condition_grammar import Condition, comparisons_in
 
 from .judging import Mask, judged
 from .placing import Index
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MOST_WAYS = 1 << 12
 """Combinations of codes that are looked through for those that end a sequence."""
@@ -73,8 +70,6 @@ class _Coded:
         return self.ending.columns[column]
 
     def held(self, column: str) -> pa.Array:
-        import pyarrow as pa
-
         codec, codes = self.ending.codec.columns[column], self.codes[column][self.index]
         if isinstance(codec, OrdinalCodec | RelativeCodec):
             return pa.array(np.zeros(len(codes)), mask=codec.slots.kinds_of(codes, codec.bins.count) == NULL)

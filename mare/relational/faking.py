@@ -16,6 +16,8 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.domain import RowDraws, numbered_keys
 from mare.errors import MissingExtra, PlanError
@@ -26,7 +28,6 @@ from mare.schema.columns.unmodelled import FakeKind
 from .placing import Index
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from faker import Faker
 
 DRAWN = 2000
@@ -53,9 +54,6 @@ def check_fakes(schema: Schema) -> None:
 
 def fake_values(kind: FakeKind, locale: str, numbers: Index, purpose: int) -> pa.Array:
     """Of the rows with these numbers, counted from 0. ``purpose`` is the same for all columns of a table."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     draws = RowDraws(numbered_keys(purpose, numbers), purpose)
 
     def pick(what: str, of_same: str = "", read: Callable[[str], str] = str) -> pa.Array:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.codec.category import canonical
@@ -17,9 +18,6 @@ from mare.codec.ticks import microseconds, null_mask
 from mare.errors import PlanError
 from mare.schema.columns import AnyColumn, Listed, Ordinal
 from mare.schema.condition_grammar import Among, Comparison, Condition, IsNull, Joined, Not, Operator, Value
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Mask = NDArray[np.bool_]
 
@@ -95,8 +93,6 @@ def _is_text(values: pa.Array, wanted: str) -> Mask:
 
 
 def _in_order(values: pa.Array, operator: Operator, other: float) -> Mask:
-    import pyarrow as pa
-
     counted = pa.array(microseconds(values)) if pa.types.is_temporal(values.type) else values
     left = np.asarray(counted.cast(pa.float64(), safe=False).fill_null(0.0), dtype=np.float64)
     return _SIGNS[operator](left, other)

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.codec.category import canonical
@@ -20,9 +20,6 @@ from mare.errors import ReleaseError, SourceError
 from mare.schema.strict import Value
 
 from .placing import Index
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Texts = tuple[str, ...]
 """A key as it is compared: each of its columns as text."""
@@ -101,8 +98,6 @@ class PublicTable:
 
     def take(self, column: str, places: NDArray[np.integer]) -> pa.Array:
         """A column's values at these rows; NULL where there is no such row."""
-        import pyarrow as pa
-
         nowhere = (places < 0) | (places >= self.rows.num_rows)
         index = pa.array(np.where(nowhere, 0, places), mask=nowhere)
         taken = self.column(column).take(index)
@@ -144,8 +139,6 @@ def in_order(table: PublicTable) -> PublicTable:
 
 def write_public(table: PublicTable) -> bytes:
     """As an Arrow file: exact types, and no code runs when it is read."""
-    import pyarrow as pa
-
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.rows.schema) as writer:
         writer.write_table(table.rows)
@@ -154,8 +147,6 @@ def write_public(table: PublicTable) -> bytes:
 
 def read_public(name: str, key: tuple[str, ...], content: bytes) -> PublicTable:
     """Back from `write_public`."""
-    import pyarrow as pa
-
     try:
         with pa.ipc.open_file(pa.BufferReader(content)) as reader:
             rows = reader.read_all()
