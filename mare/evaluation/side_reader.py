@@ -123,12 +123,16 @@ class SideReader:
         import pyarrow as pa
 
         staged = {name: f"v{i}" for i, name in enumerate(table.values)}
+        linked = [(link.kind, f"r{n}_{i}", name) for n, link in enumerate(table.links) for i, name in enumerate(link.columns)]
+        # Public keys stand as they are written, also where they are a part of the row's own key: that is in the form by which
+        # its source compares, and another source has another.
         keys = [
+            *((f"a{i}", name) for i, name in enumerate(table.via)),
+            *((column, name) for kind, column, name in linked if kind == "public"),
             *((f"k{i}", name) for i, name in enumerate(table.key)),
             *((f"f{i}", name) for i, name in enumerate(table.foreign)),
+            *((column, name) for kind, column, name in linked if kind != "public"),
         ]
-        keys += [(f"a{i}", name) for i, name in enumerate(table.via)]
-        keys += [(f"r{n}_{i}", name) for n, link in enumerate(table.links) for i, name in enumerate(link.columns)]
         for column, name in keys:
             staged.setdefault(name, column)
         described = [name for name in self.schema.tables[table.name].columns if name in staged]

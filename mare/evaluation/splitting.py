@@ -1,7 +1,8 @@
 """`split`: a source in two, whole entities at a time: what is fitted, and a hold-out that the fit has not seen.
 
 Everything is read once, so that each row is the same row whatever is asked of it. Public tables and pools go to both sides; a row
-that belongs to nobody goes to neither, as a fit drops it. Both targets hold true rows: internal, not private.
+that belongs to nobody goes to neither, as a fit drops it. What leads from one side to the other (a reply to somebody's post) is
+NULL; where it may not be NULL, the targets are without that foreign key. Both targets hold true rows: internal, not private.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from mare.schema.reflection import Peek, ReflectedTable, Reflection
 from mare.stage.loading import reading_of
 from mare.whereabouts import refuse_overlap
 
+from .placing import matched
 from .side_reader import whole_tables
-from .sides import Side, read_side
+from .sides import Side, in_one_piece, read_side
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,6 +47,10 @@ class Split:
     nobodys: Mapping[str, int]
     """Rows that belong to nobody, and are in neither."""
     entities: tuple[int, int]
+    targets: tuple[str, str]
+    """What they are called, without a password."""
+    severed: Mapping[str, int]
+    """By `table.column`, references to rows that are not on the same side: NULL, or without their foreign key."""
 
 
 def split(
@@ -76,10 +82,11 @@ def split(
         held = _Held.of(schema, reader)
         side = read_side(schema, held)
         second = _drawn(side.entities, fraction, seed)
-        tables = held.sink_tables(schema)
+        severed = _severed(held, side, second)
+        tables = held.sink_tables({name for name, cut in severed.items() if not cut.column})
         for sink in sinks:
             sink.create(tables, TRUE_ROWS)
-        return _pour(held, side, [table.table.name for table in tables], second, sinks)
+        return _pour(held, side, [table.table.name for table in tables], second, sinks, severed)
 
 
 @contextmanager
@@ -107,11 +114,56 @@ def _drawn(entities: int, fraction: float, seed: int) -> NDArray[np.bool_]:
     return drawn
 
 
-def _pour(held: _Held, side: Side, tables: Sequence[str], second: NDArray[np.bool_], sinks: Sequence[Sink]) -> Split:
+@dataclass(frozen=True, eq=False)
+class _Severed:
+    """Rows whose foreign key leads to what their side does not hold."""
+
+    rows: NDArray[np.bool_]
+    column: str | None
+    """A column of it that may be NULL, and that nothing else needs."""
+
+
+_ForeignKey = tuple[str, tuple[str, ...]]
+"""A table, and the columns of one of its foreign keys."""
+
+
+def _severed(held: _Held, side: Side, second: NDArray[np.bool_]) -> dict[_ForeignKey, _Severed]:
+    severed = {}
+    for name, logical in held.logical.items():
+        stored = held.reflection.table(name)
+        if stored is None or logical not in side.entity:
+            continue
+        for key in stored.foreign_keys:
+            there = held.reflection.table(key.table)
+            of = side.entity.get(held.logical.get(there.name, "")) if there is not None else None
+            if there is None or of is None:
+                continue
+            ends = key.references or there.key
+            found = matched(
+                *([in_one_piece(held.tables[t][c]) for c in cs] for t, cs in ((name, key.columns), (there.name, ends)))
+            )
+            mine, theirs = side.entity[logical], np.append(of, -1)[found]
+            rows = (found >= 0) & (mine >= 0) & ((theirs < 0) | (second[mine] != second[theirs]))
+            if rows.any():
+                others = {c for other in stored.foreign_keys if other != key for c in other.columns}
+                free = [c for c in map(stored.column, key.columns) if c is not None and c.nullable]
+                kept = {*stored.key, *others}
+                severed[name, key.columns] = _Severed(rows, next((c.name for c in free if c.name not in kept), None))
+    return severed
+
+
+def _pour(
+    held: _Held,
+    side: Side,
+    tables: Sequence[str],
+    second: NDArray[np.bool_],
+    sinks: Sequence[Sink],
+    severed: Mapping[_ForeignKey, _Severed],
+) -> Split:
     rows: dict[str, tuple[int, int]] = {}
     nobodys: dict[str, int] = {}
     for name in tables:
-        whole = held.columns(name)
+        whole = _with_nulls(held.columns(name), {c.column: c.rows for (t, _), c in severed.items() if t == name and c.column})
         masks = [np.ones(whole.num_rows, dtype=np.bool_)] * 2
         logical = held.logical.get(name, name)
         if logical in side.entity:
@@ -122,7 +174,19 @@ def _pour(held: _Held, side: Side, tables: Sequence[str], second: NDArray[np.boo
             for batch in whole.filter(mask).to_batches(_BATCH):
                 sink.write(name, batch)
         rows[name] = int(masks[0].sum()), int(masks[1].sum())
-    return Split(rows, nobodys, (len(second) - 1 - int(second.sum()), int(second.sum())))
+    told = {f"{table}.{', '.join(columns)}": int(cut.rows.sum()) for (table, columns), cut in severed.items()}
+    entities = len(second) - 1 - int(second.sum()), int(second.sum())
+    return Split(rows, nobodys, entities, (sinks[0].label, sinks[1].label), told)
+
+
+def _with_nulls(whole: pa.Table, where: Mapping[str, NDArray[np.bool_]]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for name, rows in where.items():
+        column = in_one_piece(whole[name])
+        whole = whole.set_column(whole.column_names.index(name), name, pc.if_else(pa.array(rows), None, column))
+    return whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +227,10 @@ class _Held:
         assert stored is not None
         return self.tables[stored.name].select([column.name for column in stored.columns if not column.generated])
 
-    def sink_tables(self, schema: Schema) -> list[SinkTable]:
+    def sink_tables(self, without: set[_ForeignKey]) -> list[SinkTable]:
         """As the source has them; a foreign key to a table that is not written goes, and rows may come in any order."""
         stored = [table for name in self.tables if (table := self.reflection.table(name)) is not None]
-        return [_sink_table(table, set(self.tables)) for table in stored]
+        return [_sink_table(table, set(self.tables), without) for table in stored]
 
     def __enter__(self) -> Self:
         return self
@@ -189,8 +253,8 @@ class _Held:
         return Peek()
 
 
-def _sink_table(table: ReflectedTable, written: set[str]) -> SinkTable:
-    kept = tuple(key for key in table.foreign_keys if key.table in written)
+def _sink_table(table: ReflectedTable, written: set[str], without: set[_ForeignKey]) -> SinkTable:
+    kept = tuple(key for key in table.foreign_keys if key.table in written and (table.name, key.columns) not in without)
     computed = tuple((i, column) for i, column in enumerate(table.columns) if column.generated)
     plain = tuple(column for column in table.columns if not column.generated)
     return SinkTable(replace(table, columns=plain, foreign_keys=kept, computed=computed), tuple(key.columns for key in kept))

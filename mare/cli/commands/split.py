@@ -36,10 +36,14 @@ def split(
                 "entities": list(done.entities),
                 "rows": {name: list(rows) for name, rows in done.rows.items()},
                 "nobodys": dict(done.nobodys),
+                "severed": dict(done.severed),
             }
         )
         return
-    remark(f"{many(done.entities[0], 'entity')} to {to[0]}, {done.entities[1]} to {to[1]}".replace("entitys", "entities"), quiet)
+    first, second = done.targets
+    remark(f"{many(done.entities[0], 'entity')} to {first}, {done.entities[1]} to {second}".replace("entitys", "entities"), quiet)
     for name, lost in done.nobodys.items():
         remark(f"mare: {many(lost, 'row')} of {name} belong to nobody, and are in neither.", quiet)
+    for name, lost in done.severed.items():
+        remark(f"mare: {many(lost, 'reference')} of {name} lead from one part to the other, and are left out.", quiet)
     remark(f"Both hold true rows ({INTERNAL}).", quiet)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -184,3 +188,26 @@ def test_rows_stand_by_entity_parent_and_order_with_null_last() -> None:
     for order in (pa.array([1, 1, None, 7]), pa.array([1.0, 1.0, None, float("nan")]), pa.array(["a", "a", None, "b"])):
         assert order_of(entity, parent, [order]).tolist() == [3, 2, 1, 0]
     assert order_of(np.zeros(3, np.int64), np.zeros(3, np.int64), [pa.array([2, 2, 2])]).tolist() == [0, 1, 2]
+
+
+def test_a_public_key_in_a_key_is_the_same_text_whatever_way_its_source_compares(tmp_path: Path) -> None:
+    """A stranger held MariaDB against DuckDB: courses that were part of a key had nothing in common."""
+    text = """
+mare: 1
+entity: {table: enrolled, by: pid}
+tables:
+  enrolled:
+    key: [pid, course]
+    parent: {type: independent, max_rows: 3}
+    references: {course: {kind: public, table: courses}}
+  courses: {public: true, key: course, rows: 9}
+"""
+    sides = []
+    for name, rule in (("folded.sqlite", "COLLATE NOCASE"), ("exact.sqlite", "")):
+        with closing(sqlite3.connect(tmp_path / name)) as database, database:
+            database.execute(f"CREATE TABLE courses (course TEXT {rule} PRIMARY KEY)")
+            database.execute(f"CREATE TABLE enrolled (pid INT, course TEXT {rule} REFERENCES courses, PRIMARY KEY (pid, course))")
+            database.execute("INSERT INTO courses VALUES ('Maths'), ('Greek')")
+            database.execute("INSERT INTO enrolled VALUES (1, 'Maths'), (2, 'Greek')")
+        sides.append(read_side(load_schema(text), tmp_path / name).tables["enrolled"]["course"].to_pylist())
+    assert sides[0] == sides[1] == ["Maths", "Greek"]

@@ -93,3 +93,41 @@ def test_true_rows_are_never_called_synthetic(tmp_path: Path) -> None:
     for path in (first, first / "patients.parquet", second):
         assert not path.stat().st_mode & 0o077, path
     mare.split(clinic_schema(), WHOLE, (first, second), replace=True)  # mare's own: it may write over it
+
+
+def test_what_leads_to_the_other_part_is_null_and_said(tmp_path: Path) -> None:
+    """Somebody answers somebody else: a stranger's forum could not be split, for its foreign keys did not hold in a half."""
+    schema = """
+mare: 1
+entity: users
+tables:
+  users: {key: id}
+  posts:
+    key: id
+    parent: {table: users, column: owner, type: sequential, order_by: id, max_rows: 5}
+    references: {answers: {kind: earlier, table: posts, nullable: true}}
+"""
+    (tmp_path / "forum.yaml").write_text(schema)
+    whole = tmp_path / "forum.sqlite"
+    with closing(sqlite3.connect(whole)) as database, database:
+        database.execute("CREATE TABLE users (id INTEGER PRIMARY KEY)")
+        posts = "id INTEGER PRIMARY KEY, owner INTEGER NOT NULL REFERENCES users, answers INTEGER REFERENCES posts"
+        database.execute(f"CREATE TABLE posts ({posts})")
+        database.executemany("INSERT INTO users VALUES (?)", [(n,) for n in range(20)])
+        # Each answers their own first post with the second, and with the third that of the next.
+        rows = [(3 * n, n, None) for n in range(20)] + [(3 * n + 1, n, 3 * n) for n in range(20)]
+        rows += [(3 * n + 2, n, 3 * ((n + 1) % 20)) for n in range(20)]
+        database.executemany("INSERT INTO posts VALUES (?, ?, ?)", rows)
+    targets = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
+    done = mare.split(tmp_path / "forum.yaml", whole, targets, fraction=0.5)
+    lost = 0
+    for target in targets:
+        with closing(sqlite3.connect(target)) as database:
+            assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+            (own,) = database.execute("SELECT count(*) FROM posts WHERE answers = id - 1").fetchone()
+            (cut,) = database.execute("SELECT count(*) FROM posts WHERE id % 3 = 2 AND answers IS NULL").fetchone()
+        assert own == 10
+        lost += cut
+    assert done.severed == {"posts.answers": lost}
+    assert lost > 0
+    assert done.targets == tuple(map(str, targets))
