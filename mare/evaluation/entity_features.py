@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.schema import Schema
 from mare.schema.columns import Listed
 
 from .features import Feature, Features, Floats, Ints
 from .sides import Side
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MOST_FEATURES = 120
 """Vectors are not longer: own columns come first, then numbers of rows, means and most frequent values, last values."""
@@ -90,9 +89,6 @@ def _rows(side: Side, table: str, entities: Ints) -> tuple[Ints, Ints]:
 def _coded(
     schema: Schema, table: str, column: str, parts: Sequence[tuple[pa.Table, Ints]]
 ) -> tuple[list[Floats | Ints], Literal["number", "category"]]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     held = [part[column].take(pa.array(rows)) for part, rows in parts]
     described = schema.tables[table].columns.get(column)
     types = {part.type for part in held} - {pa.null()}
@@ -106,8 +102,6 @@ def _coded(
 
 
 def _measures(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return bool(
         pa.types.is_integer(kind)
         or pa.types.is_floating(kind)
@@ -117,8 +111,6 @@ def _measures(kind: pa.DataType) -> bool:
 
 
 def _numbers(values: pa.ChunkedArray) -> Floats:
-    import pyarrow as pa
-
     if pa.types.is_temporal(values.type):
         values = values.cast(pa.int32() if pa.types.is_date32(values.type) or pa.types.is_time32(values.type) else pa.int64())
     return np.asarray(values.cast(pa.float64()).to_numpy(), np.float64)

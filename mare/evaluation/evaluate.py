@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from mare.audit.words import AuditPart, read_audit
 from mare.errors import PlanError, SourceError
 from mare.finding import Location
+from mare.release import Release, load_release
 from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.stage.kernel import THREADS
@@ -34,11 +35,6 @@ from .risk.assess import assess_risk
 from .sides import Side, read_side
 from .timelines import timelines
 from .utility.assess import assess_utility
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mare.release import Release
 
 
 def evaluate(
@@ -126,8 +122,6 @@ def evaluate(
 def _read(schema: Schema, places: Mapping[SetName, Location]) -> dict[SetName, Side]:
     """All sides at once, unless two of them are one source that is open once. Meanwhile Arrow takes its memory from where
     it goes back to: its usual store would keep a quarter of a gigabyte that nobody needs afterwards."""
-    import pyarrow as pa
-
     usual, alone = pa.default_memory_pool(), len({id(place) for place in places.values()}) == len(places)
     pa.set_memory_pool(pa.jemalloc_memory_pool() if "jemalloc" in pa.supported_memory_backends() else pa.system_memory_pool())
     try:
@@ -153,8 +147,6 @@ class Released:
 
 def released(release: Release | str | Path) -> Released:
     """Of a release or its file, which is refused, where it is none, before any row is read."""
-    from mare.release import load_release
-
     return Released(card(load_release(release) if isinstance(release, str | Path) else release))
 
 

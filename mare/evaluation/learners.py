@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Protocol
@@ -42,8 +43,6 @@ def forest(seed: int) -> Learner:
 
 def predicted(learner: Learner, x: Floats, y: Ints, at: Floats) -> Ints:
     """Learned on x, y and asked at ``at``. Where there is one class or no row to learn from, the answer is that class, or 0."""
-    import warnings
-
     classes = np.unique(y)
     if len(classes) < 2 or not x.shape[1] or not len(at):
         return np.full(len(at), classes[np.bincount(np.searchsorted(classes, y)).argmax()] if len(classes) else 0, np.int64)

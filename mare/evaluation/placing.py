@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.codec.ticks import filled, null_mask
 
 from .sides import Rows
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 Numbers = NDArray[np.int64] | NDArray[np.float64]
-Key = Sequence["pa.Array"]
+Key = Sequence[pa.Array]
 """The columns of a key: whole numbers, or else texts. One of which a part is NULL is none."""
 _SPARSEST = 8
 
 
 def matched(wanted: Key, among: Key) -> Rows:
     """Of each row, the first of the others that has its key; -1 where there is none."""
-    import pyarrow as pa
-
     wanted, among = zip(*map(_alike, wanted, among), strict=True)
     if len(wanted) > 1:
         wanted, among = ([pa.array(codes, mask=codes < 0)] for codes in _in_one(wanted, among))
@@ -33,9 +29,6 @@ def matched(wanted: Key, among: Key) -> Rows:
 
 def distinct(key: Key) -> int:
     """How many keys there are."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if len(key) == 1 and pa.types.is_int64(key[0].type):  # a sort is far faster than looking up
         ascending = np.sort(np.asarray(key[0].drop_null(), dtype=np.int64))
         return int(bool(len(ascending))) + int((ascending[1:] != ascending[:-1]).sum())
@@ -52,8 +45,6 @@ def complete(key: Key) -> int:
 
 def as_text(column: pa.Array) -> pa.Array:
     """A key as it is compared with others, and shown."""
-    import pyarrow as pa
-
     return column.cast(pa.string()) if pa.types.is_int64(column.type) else column
 
 
@@ -62,9 +53,6 @@ def _alike(mine: pa.Array, theirs: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _found(wanted: pa.Array, among: pa.Array) -> Rows:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_int64(among.type) and len(among) > among.null_count:
         low, high = pc.min_max(among).values()
         first, span = low.as_py(), high.as_py() - low.as_py() + 1
@@ -80,8 +68,6 @@ def _found(wanted: pa.Array, among: pa.Array) -> Rows:
 
 def _in_one(wanted: Key, among: Key) -> tuple[Rows, Rows]:
     """Keys of several columns as one number, -1 for none."""
-    import pyarrow.compute as pc
-
     codes = [np.zeros(len(side[0]), dtype=np.int64) for side in (wanted, among)]
     for mine, theirs in zip(wanted, among, strict=True):
         values = pc.unique(theirs)
@@ -111,9 +97,6 @@ def _ascending(keys: Sequence[Numbers]) -> bool:
 
 
 def _sortable(column: pa.Array) -> Numbers:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_signed_integer(kind) or pa.types.is_date32(kind):
         numbers = filled(column.cast(pa.int32()) if pa.types.is_date32(kind) else column)

@@ -11,7 +11,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.errors import SourceError
 from mare.stage.database import staging_database
@@ -19,10 +22,6 @@ from mare.stage.database import staging_database
 from .evaluation import Answer, SetName
 from .placing import as_text
 from .sides import Side
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
 
 SHOWN_ROWS = 200
 Row = tuple[object, ...]
@@ -36,8 +35,6 @@ class Question:
 
 def read_questions(file: Path) -> tuple[Question, ...]:
     """The queries of a file. A comment before one names it."""
-    import duckdb
-
     try:
         text = file.read_text(encoding="utf-8")
         statements = duckdb.extract_statements(text)
@@ -83,8 +80,6 @@ def answer_all(questions: tuple[Question, ...], sides: Mapping[SetName, Side]) -
 
 def _answer(question: Question, connections: Mapping[SetName, duckdb.DuckDBPyConnection], beside: float) -> Answer:
     """``beside`` is how many real entities there are for each of the hold-out."""
-    import duckdb
-
     held: dict[SetName, list[Row]] = {}
     columns: tuple[str, ...] = ()
     for name, connection in connections.items():
@@ -162,8 +157,6 @@ def _is_number(value: object) -> bool:
 
 
 def _tables(side: Side, numeric: set[tuple[str, str]]) -> Iterator[tuple[str, pa.Table]]:
-    import pyarrow as pa
-
     for name, table in side.tables.items():
         for i, column in enumerate(table.column_names):
             if (name, column) in numeric:
@@ -176,8 +169,6 @@ def _tables(side: Side, numeric: set[tuple[str, str]]) -> Iterator[tuple[str, pa
 
 def _numeric_keys(sides: Mapping[SetName, Side]) -> set[tuple[str, str]]:
     """Key columns that the schema does not describe, and that are whole numbers wherever they stand."""
-    import pyarrow.compute as pc
-
     found: set[tuple[str, str]] = set()
     real = sides["real"]
     for name, table in real.tables.items():

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.errors import MareError
 from mare.ports import Forgiving, Source
@@ -20,10 +22,6 @@ from mare.stage.needs import Link, TableNeeds, needs
 
 from .placing import as_text, complete, distinct, matched, order_of
 from .sides import Lost, Referred, Rows, Side, in_one_piece
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
 
 
 @dataclass(eq=False)
@@ -72,9 +70,6 @@ class SideReader:
     def _table(self, table: TableNeeds) -> None:
         name = table.name
         if table.held_by is not None:
-            import pyarrow as pa
-            import pyarrow.compute as pc
-
             holder = next(t for t in self.tables if t.name == table.held_by)
             named = pc.unique(self._staged(holder)["f0"]).drop_null()
             self.staged[name] = pa.table({"k0": named})
@@ -120,8 +115,6 @@ class SideReader:
 
     def _values(self, table: TableNeeds) -> pa.Table:
         """The described columns in the schema's order, then the keys that nobody described."""
-        import pyarrow as pa
-
         staged = {name: f"v{i}" for i, name in enumerate(table.values)}
         linked = [(link.kind, f"r{n}_{i}", name) for n, link in enumerate(table.links) for i, name in enumerate(link.columns)]
         # Public keys stand as they are written, also where they are a part of the row's own key: that is in the form by which
@@ -148,8 +141,6 @@ class SideReader:
         """The rows, read once. Values that a side lacks are NULL."""
         if table.name in self.staged:
             return self.staged[table.name]
-        import pyarrow as pa
-
         stored = self.reflection.table(table.name)
         parts = list[pa.Table]()
         if self._is_there(table, stored):
@@ -180,8 +171,6 @@ class SideReader:
 
     def _typed(self, stretch: Stretch) -> pa.Table:
         """Its staged columns: what has its type already stays where it is, and DuckDB reads the rest."""
-        import pyarrow as pa
-
         self.connection.register("batch", stretch.rows)
         known = {**stretch.given, **stretch.whole_keys}
         read = {staged: expression for staged, expression in stretch.columns.items() if staged not in known}
@@ -227,8 +216,6 @@ class SideReader:
         if table.parent is not None:
             keys = {f"f{i}": self._column(table.parent, f"k{place}") for i, place in enumerate(table.refers)}
             return keys, None, self.entity[table.parent]
-        import pyarrow as pa
-
         parts, rows, owned, single = list[pa.Table](), list[Rows](), list[Rows](), len(dict(table.owned_by)) == 1
         for owner, reference in table.owned_by:
             at, link = next(t for t in self.tables if t.name == owner).link(reference)
@@ -240,8 +227,6 @@ class SideReader:
         return keys, np.concatenate(rows), np.concatenate(owned)
 
     def _name_entities(self, name: str) -> None:
-        import pyarrow.compute as pc
-
         self.entities = len(self.entity[name])
         parts = [self._column(name, f"k{i}") for i in range(len(self.schema.table(name).key or ()))]
         if len(parts) == 1:
@@ -251,8 +236,6 @@ class SideReader:
 
     def _adopt(self, table: TableNeeds) -> None:
         """Rows whose parent is missing are entities where the schema says so: those that share a missing key one, others each."""
-        import pyarrow as pa
-
         alone = np.flatnonzero(self.entity[table.name] < 0)
         keys = [self._column(table.name, f"f{i}").take(pa.array(alone)).to_pylist() for i in range(len(table.foreign))]
         for row, *key in zip(alone.tolist(), *keys, strict=True):
@@ -265,8 +248,6 @@ class SideReader:
     # ------------------------------------------------------------------ public tables and references
 
     def _public(self) -> dict[str, pa.Table]:
-        import pyarrow as pa
-
         public: dict[str, pa.Table] = {}
         for name, table in self.schema.tables.items():
             if not table.public or table.ignore:
@@ -300,8 +281,6 @@ class SideReader:
             return [self._column(link.table, f"k{place}") for place in link.refers] if link.table in self.staged else None
         if link.table not in public:
             return None
-        import pyarrow as pa
-
         declared = self.schema.tables[table.name].references.get(link.name)
         columns = (declared.column if declared is not None else None) or self.schema.tables[link.table].key or ()
         try:
@@ -314,8 +293,6 @@ class SideReader:
 
 def _in_place(staged: pa.Table, values: int, held: Mapping[str, str]) -> pa.Table:
     """Values by their places among all that the schema describes, also where the side lacks some."""
-    import pyarrow as pa
-
     columns = {name: staged[name] for name in staged.column_names if name[0] != "v"}
     columns |= {f"v{i}": staged[held[f"v{i}"]] if f"v{i}" in held else pa.nulls(staged.num_rows) for i in range(values)}
     return pa.table(columns)
@@ -323,9 +300,6 @@ def _in_place(staged: pa.Table, values: int, held: Mapping[str, str]) -> pa.Tabl
 
 def _without_nan(table: pa.Table) -> pa.Table:
     """NaN is how pandas writes NULL."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     for i, column in enumerate(table.columns):
         if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
             table = table.set_column(i, table.column_names[i], pc.if_else(pc.is_nan(column), None, column))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.codec.ticks import microseconds, null_mask
@@ -24,9 +24,6 @@ from mare.schema import Schema
 from mare.schema.checks import settled_or_raise
 from mare.schema.faults import describe
 from mare.stage.database import staging_database
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Rows = NDArray[np.int64]
 
@@ -132,8 +129,6 @@ class Side:
 
     def words(self, table: str, column: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
         """A column as texts: of each row its place among the different ones, -1 for NULL; and those. Kept, because many ask."""
-        import pyarrow as pa
-
         if (table, column) not in self._words:
             held = self.column(table, column)
             if pa.types.is_null(held.type):
@@ -198,8 +193,6 @@ def read_side(schema: Schema, location: Location | Source | object) -> Side:
     settled_or_raise(schema)
     if faults := open_questions(schema):
         raise PlanError(describe(faults, schema.name or "schema"), faults)
-    import pyarrow as pa
-
     from .side_reader import SideReader
 
     pa.default_memory_pool().release_unused()

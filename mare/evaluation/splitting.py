@@ -13,9 +13,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.errors import PlanError, SourceError
@@ -31,9 +32,6 @@ from mare.whereabouts import refuse_overlap
 from .placing import matched
 from .side_reader import whole_tables
 from .sides import Side, in_one_piece, read_side
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 HOLDOUT = 0.2
 _BATCH = 1 << 16
@@ -202,8 +200,6 @@ class _Held:
 
     @classmethod
     def of(cls, schema: Schema, reader: Source) -> _Held:
-        import pyarrow as pa
-
         reflection = reader.reflect()
         wanted = whole_tables(schema)
         held = cls(reader.label, reflection, {})

@@ -13,26 +13,26 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from mare.errors import MareError, ReleaseError
 from mare.files import write_whole
 from mare.privacy.ledger import Ledger
 from mare.relational.public import read_public, write_public
+from mare.schema import Schema
 from mare.schema.loading import load_schema
 from mare.schema.yaml_writing import dump_schema
 from mare.secrecy import require_path, shown
 
 from .document import read_document, write_document
 from .release import Release
-
-if TYPE_CHECKING:
-    from mare.schema import Schema
 
 MIMETYPE = "application/x-mare-release"
 FORMAT = 3
@@ -83,8 +83,6 @@ def _is_release_file(path: Path) -> bool:
 
 
 def _members(release: Release) -> dict[str, bytes]:
-    from safetensors.numpy import save
-
     members: dict[str, bytes] = {
         "mimetype": MIMETYPE.encode(),
         "release.json": write_document(release, FORMAT).encode(),
@@ -180,8 +178,6 @@ def _member(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
     if info.file_size > LARGEST_MEMBER:
         raise ReleaseError(f"{path} is damaged: {name} claims {info.file_size:,} bytes.")
     # read() checks the CRC of what it unpacks, zlib that it can be unpacked.
-    import zlib
-
     try:
         return archive.read(info)
     except zlib.error:
@@ -199,9 +195,6 @@ def _json(content: bytes, path: Path) -> dict[str, object]:
 
 
 def _arrays(content: bytes, path: Path) -> dict[str, NDArray[np.generic]]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     try:
         return dict(load(content))
     except (SafetensorError, ValueError) as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.codec import TableCodec
@@ -33,8 +34,6 @@ from mare.schema.conditions import has_order
 from mare.schema.relative import SAME_ROW
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .writing import ChunkValues
 
 Mask = NDArray[np.bool_]

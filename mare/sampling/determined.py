@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.codec.category import canonical
 from mare.codec.ordered import named_table
@@ -30,8 +32,6 @@ from .storing import as_text, numbered, take
 from .totals import quantities_of, total
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .writing import ChunkValues
 
 
@@ -78,8 +78,6 @@ def _determined(block: ChunkValues, schema: Schema, table: str, name: str, colum
 
 def _quantity(block: ChunkValues, schema: Schema, table: str, written: str) -> pa.Array:
     """The values of `column`, `parent.column` or `ancestor.column`, one a row, with special values as NULL."""
-    import pyarrow as pa
-
     anchor = Anchor.parse(written)
     if anchor.scope == SAME_ROW:
         return quantities_of(block, table, anchor.column)
@@ -90,9 +88,6 @@ def _quantity(block: ChunkValues, schema: Schema, table: str, written: str) -> p
 
 def _part_of(values: pa.Array, unit: str, described: Column) -> pa.Array:
     """A part of a date, a moment or a time of day. Weeks begin on Monday, which is 0; 1 where the column begins there."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if unit == "date":
         return pc.floor_temporal(values.cast(pa.timestamp("us")), unit="day").cast(pa.date32())
     if unit in ("hour", "minute", "time"):
@@ -116,9 +111,6 @@ def _from_one(described: Column) -> bool:
 
 def _named(numbers: pa.Array, described: Column, first: int) -> pa.Array:
     """A column that lists names (Mon, Tue …) gets the name in place of the number."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not isinstance(described, Listed) or described.listed is None or not isinstance(described.listed[0], str):
         return numbers
     names = pa.array([str(value) for value in described.listed], type=pa.string())
@@ -127,8 +119,6 @@ def _named(numbers: pa.Array, described: Column, first: int) -> pa.Array:
 
 def _elapsed(since: pa.Array, until: pa.Array, how: Elapsed, described: Column) -> pa.Array:
     """The time from one to the other: a length, a whole number of units (rounded down), or one with decimals."""
-    import pyarrow as pa
-
     nulls = null_mask(since) | null_mask(until)
     micros = microseconds(until) - microseconds(since)
     ticks = described.ticks() if isinstance(described, Ordinal) else None
@@ -173,9 +163,6 @@ def _coded_texts(values: pa.Array) -> tuple[Index, list[str | None]]:
 
 def _template(block: ChunkValues, schema: Schema, table: str, template: str, nullable: bool) -> pa.Array:
     """Text with the row's values in braces. A NULL makes all of it NULL where it may be, else it is left out."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     rows = block.rows(table)
     described = schema.tables[table].columns
     parts: list[pa.Array] = []
@@ -190,8 +177,6 @@ def _template(block: ChunkValues, schema: Schema, table: str, template: str, nul
 
 
 def _formatted(values: pa.Array, form: str) -> pa.Array:
-    import pyarrow as pa
-
     def formatted(value: object) -> str:
         try:
             return format(value, form)
@@ -203,8 +188,6 @@ def _formatted(values: pa.Array, form: str) -> pa.Array:
 
 def _counted(block: ChunkValues, table: str, column: Position) -> pa.Array:
     """The place among the siblings, counted anew for each value of other columns."""
-    import pyarrow as pa
-
     placed, stays = block.placed.tables[table], block.staying(table)
     if column.within is None:
         return pa.array(block.position(table) + column.start)

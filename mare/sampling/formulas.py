@@ -12,6 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.codec.category import canonical
@@ -36,8 +38,6 @@ from .storing import as_text, take
 from .totals import quantities_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .writing import ChunkValues
 
 Mask = NDArray[np.bool_]
@@ -55,8 +55,6 @@ class Formulas:
     how: Determined
 
     def values(self) -> pa.Array:
-        import pyarrow as pa
-
         anchors = self.how.looks_at(self._own)
         if all(anchor.scope != PREVIOUS_ROW for anchor in anchors):
             return self._worked_out(self.how, _Rows(self, None, None))
@@ -121,8 +119,6 @@ class Formulas:
         return self._gathered[at]
 
     def _gather(self, anchor: Anchor, quantities: bool) -> pa.Array:
-        import pyarrow as pa
-
         home = self._home(anchor)
         values = quantities_of(self.block, home, anchor.column) if quantities else self.block.column(home, anchor.column)
         if anchor.scope == SAME_ROW:
@@ -162,9 +158,6 @@ class Formulas:
     # ---- results
 
     def _worked_out(self, how: Determined, rows: _Rows) -> pa.Array:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if how.when is None:
             return self._result(Formula(copy_of=how.copy_of, expression=how.expression), rows)
         result = self._common(self._result(how.else_, rows))
@@ -173,8 +166,6 @@ class Formulas:
         return result
 
     def _result(self, result: Value | Formula | None, rows: _Rows) -> pa.Array:
-        import pyarrow as pa
-
         if result is None:
             return pa.nulls(rows.rows)
         if not isinstance(result, Formula):
@@ -187,8 +178,6 @@ class Formulas:
         return pa.array(np.where(column.nulls, 0.0, column.values), type=pa.float64(), mask=column.nulls)
 
     def _constant(self, value: Value) -> pa.Scalar:
-        import pyarrow as pa
-
         column = self.column
         if isinstance(column, Quantity):
             return pa.scalar(float(value))
@@ -199,8 +188,6 @@ class Formulas:
 
     def _common(self, values: pa.Array) -> pa.Array:
         """One type for the results of all cases."""
-        import pyarrow as pa
-
         if isinstance(self.column, Quantity):
             numeric = pa.types.is_null(values.type) or pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
             return values.cast(pa.float64(), safe=False) if numeric else values
@@ -227,8 +214,6 @@ class _Rows:
         return self.of.block.rows(self.of.table) if self.at is None else len(self.at)
 
     def seen(self, anchor: Anchor, *, quantities: bool) -> pa.Array:
-        import pyarrow as pa
-
         if self.of.is_own_past(anchor):
             return pa.nulls(self.rows) if self.before is None else self.before
         values = self.of.gathered(anchor, quantities=quantities)
@@ -262,7 +247,5 @@ class _Rows:
 
 
 def as_numbers(values: pa.Array) -> NumberColumn:
-    import pyarrow as pa
-
     doubles = values.cast(pa.float64(), safe=False)
     return NumberColumn(np.asarray(doubles.fill_null(0.0), dtype=np.float64), null_mask(doubles))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from mare.codec import TableCodec, table_codec
 from mare.graph.dag import DatasetDag
@@ -24,9 +25,6 @@ from .ending import endings
 from .fitted_tables import FittedTables
 from .pools import make_pools, pool_sizes
 from .writing import Writer
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +142,6 @@ def _finders(schema: Schema, tables: Iterable[str]) -> dict[tuple[str, str], tup
 
 def _whole(release: Release, table: ReflectedTable) -> pa.RecordBatch:
     """A public table as one batch: its rows may refer to each other."""
-    import pyarrow as pa
-
     rows = release.public[table.name].rows.select([column.name for column in table.columns]).combine_chunks()
     batches = rows.to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=rows.schema)

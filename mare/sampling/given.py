@@ -14,6 +14,8 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.codec import DecodedTable, OrdinalCodec, Points, RelativeCodec, Siblings, TableCodec
 from mare.codec.siblings import Above, standing, standing_place
@@ -36,8 +38,6 @@ from .given_files import Given, read_given
 from .given_references import GivenLinks, Surroundings, check_copies, given_links
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .fitted_tables import FittedTables
     from .from_release import Ready
 
@@ -123,7 +123,7 @@ def take_given(release: Release, ready: Ready, given: Given, watch: Watch | None
     for name in named:
         _check_above(schema, dag, name, named)
         _check_shared(schema, name)
-    numbers, tables = count(), dict[str, "pa.Table"]()
+    numbers, tables = count(), dict[str, pa.Table]()
 
     def begin(step: str, table: str) -> None:
         if watch is not None:
@@ -206,8 +206,6 @@ class _Taking:
 
     def _entities_by_column(self, entity: str) -> None:
         """Every value of the column that tells entities apart is one, in the order in which they come."""
-        import pyarrow.compute as pc
-
         holder, (by,) = self.schema.entity_holder or entity, self.schema.table(entity).key or ()
         if holder not in self.rows:
             raise SourceError(f"the entities are told apart by rows of {holder}, so give those too.")
@@ -220,8 +218,6 @@ class _Taking:
 
     def _check_owned(self) -> None:
         """Rows of one's own get the keys by which given rows refer to them: each of one row, and all of them given."""
-        import pyarrow as pa
-
         for table, owners in self.ready.writer.owned_by.items():
             given = [(owner, reference) for owner, reference in owners if owner in self.rows]
             others = sorted({owner for owner, _ in owners} - {owner for owner, _ in given})
@@ -252,8 +248,6 @@ class _Taking:
         return given_columns(self.stored[name], self.rows[name], filled, described.columns, needed)
 
     def _place(self, name: str) -> None:
-        import pyarrow as pa
-
         described, filled = self.schema.tables[name], self.ready.writer.fillings[name]
         self.begin("taking", name)
         columns = self._columns(name)
@@ -285,13 +279,11 @@ class _Taking:
         self._check_copies(name)
 
     def _check_copies(self, name: str) -> None:
-        import pyarrow as pa
-
         tables = {
             table: Placed(len(parent), parent, position, position, {}) for table, (_, parent, position) in self.placing.items()
         }
         placed = PlacedTables(self.ready.fitted.owners, tables)
-        everyone, above = np.arange(len(self.entities[name]), dtype=np.int64), dict[str, "pa.Array"]()
+        everyone, above = np.arange(len(self.entities[name]), dtype=np.int64), dict[str, pa.Array]()
         for column, filling in self.ready.writer.fillings[name].items():
             if isinstance(filling, FromAbove) and filling.column in self.columns.get(filling.table, {}):
                 at = placed.climb(everyone, name, filling.table)
@@ -301,9 +293,6 @@ class _Taking:
 
 def _sorted(parent: Index, columns: list[pa.Array]) -> Index:
     """By parent, then by what orders siblings, NULLs first; otherwise as they came."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     arrays = [pa.array(parent)]
     for column in columns:
         arrays += [pc.is_valid(column), column]

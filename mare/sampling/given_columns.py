@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.codec.parsing import by_distinct, clocks, is_text, moments, numbers
 from mare.codec.ticks import null_mask
@@ -21,10 +22,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .storing import as_stored, as_text
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-Columns = dict[str, "pa.Array"]
+Columns = dict[str, pa.Array]
 
 
 def given_columns(
@@ -78,8 +76,6 @@ def _can_be_left_out(filling: Filling) -> bool:
 
 def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedColumn) -> pa.Array:
     """Values as the source stores them, texts of a CSV file included. What cannot be read becomes NULL."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     forms = described.formats if isinstance(described, TimeColumn) else ()
@@ -98,9 +94,6 @@ def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedCol
 
 def _whole(values: pa.Array) -> pa.Array:
     """Numbers of an integer column as they are, NULL for those that it cannot hold: a key that is rounded is another key."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = values.type
     if is_text(values):
         short = pc.all(pc.match_substring_regex(values, r"^\s*[-+]?[0-9]{1,18}\s*$")).as_py()
@@ -122,25 +115,17 @@ def _whole_number(text: str) -> int | None:
 
 def _seconds(values: pa.Array) -> pa.Array:
     """A number of seconds, as mare writes lengths of time into CSV files."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pc.round(pc.multiply(numbers(values), 1e6)).cast(pa.int64(), safe=False).cast(pa.duration("us"))
 
 
 def key_texts(columns: Columns, names: Sequence[str]) -> pa.Array:
     """Keys of one or several columns as texts to compare; NULL where a part is NULL."""
-    import pyarrow.compute as pc
-
     texts = [as_text(columns[name]) for name in names]
     return texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, "\x1f", null_handling="emit_null")
 
 
 def places_of(wanted: pa.Array, keys: pa.Array) -> Index:
     """Of each key that is wanted, its place among the keys; `NOWHERE` where there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     places = pc.index_in(wanted, value_set=keys.drop_null(), skip_nulls=True) if len(keys) else pa.nulls(len(wanted), pa.int32())
     # Keys that are referred to are never NULL, so places among those that are not are places among all.
     return np.asarray(places.cast(pa.int64()).fill_null(NOWHERE), dtype=np.int64)
@@ -148,8 +133,6 @@ def places_of(wanted: pa.Array, keys: pa.Array) -> Index:
 
 def check_unique(table: str, columns: Columns, keys: Sequence[tuple[str, ...]]) -> None:
     """Every key that is wholly there is there once."""
-    import pyarrow.compute as pc
-
     for names in keys:
         if not names or not set(names) <= set(columns):
             continue

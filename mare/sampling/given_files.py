@@ -12,6 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv as arrow_csv
+
 from mare.errors import SourceError
 from mare.ports import Sink
 from mare.secrecy import require_path
@@ -19,7 +23,6 @@ from mare.whereabouts import refuse_files_in
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 GivenRows: TypeAlias = "str | Path | pd.DataFrame | pa.Table"
 Given: TypeAlias = "Mapping[str, GivenRows]"
@@ -30,8 +33,6 @@ _SEPARATORS = ",;\t|"
 
 def read_given(table: str, rows: GivenRows) -> pa.Table:
     """The rows that are given for a table."""
-    import pyarrow as pa
-
     if isinstance(rows, pa.Table):
         given = rows
     elif isinstance(rows, str | Path):
@@ -68,14 +69,10 @@ def parse_given(options: list[str]) -> dict[str, str]:
 
 
 def _read_file(table: str, location: str | Path) -> pa.Table:
-    import pyarrow as pa
-
     path, name = Path(location), Path(location).name.lower()
     require_path(path, SourceError, "the name of a file")
     try:
         if name.endswith((".parquet", ".pq")):
-            import pyarrow.parquet as pq
-
             return pq.read_table(path, partitioning=None)
         if name.endswith((".csv", ".csv.gz")):
             return _read_csv(path)
@@ -91,9 +88,6 @@ def _read_file(table: str, location: str | Path) -> pa.Table:
 
 def _read_csv(path: Path) -> pa.Table:
     """Every value as text: the schema says what it means."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     with pa.input_stream(str(path), compression="detect") as file:
         text = file.read(1 << 20).split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
     separator = max(_SEPARATORS, key=lambda sign: (text.count(sign), -_SEPARATORS.index(sign)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from mare.codec.elapsed import pace_name
 from mare.codec.ticks import null_mask
@@ -22,9 +22,6 @@ from mare.schema import Schema, Table
 
 from .given_columns import Columns, key_texts, places_of
 from .storing import numbered
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +124,6 @@ def _require(table: str, names: list[str], wanted: pa.Array, places: Index, what
 
 
 def _public_codes(table: str, names: list[str], wanted: pa.Array, words: Vocabulary) -> Index:
-    import pyarrow as pa
-
     keys = pa.array(["\x1f".join(key) for key in words.keys], type=pa.string())
     places = places_of(wanted, keys)
     _require(table, names, wanted, places, f"a key of the public table {words.table}")

@@ -6,9 +6,10 @@ Unique by construction: numbers go up, a uuid is a one-to-one function of the nu
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.domain import RowDraws, numbered_keys, purpose_of
@@ -16,9 +17,6 @@ from mare.relational.faking import fake_values
 from mare.relational.filling import Fresh
 from mare.relational.placing import Index
 from mare.schema.reflection import ReflectedColumn
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _PATTERN = re.compile(r"([^{}]*)\{n(?::0?(\d*)d?)?\}([^{}]*)")
 """Text, the number with leading zeros or without, text. Anything else is formatted row by row."""
@@ -37,8 +35,6 @@ def person_purpose(table: str, seed: int) -> int:
 
 def fresh_values(filling: Fresh, stored: ReflectedColumn, numbers: Index, purpose: int) -> pa.Array:
     """The identifiers of the rows with these numbers, counted from 0."""
-    import pyarrow as pa
-
     if filling.fake is not None:
         return fake_values(filling.fake.kind, filling.fake.locale, numbers, purpose)
     generate = filling.generate or ("uuid" if stored.kind == "uuid" else "sequence")
@@ -52,9 +48,6 @@ def fresh_values(filling: Fresh, stored: ReflectedColumn, numbers: Index, purpos
 
 
 def _patterned(pattern: str, numbers: Index) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     simple = _PATTERN.fullmatch(pattern)
     if simple is None or (len(numbers) and int(numbers.min()) < 0):
         return pa.array([pattern.format(n=int(n)) for n in numbers], type=pa.string())
@@ -68,8 +61,6 @@ def _patterned(pattern: str, numbers: Index) -> pa.Array:
 
 def _uuids(numbers: Index, purpose: int) -> pa.Array:
     """Version 4. Two of the words that a row's number is hashed to: the first alone is different for every number."""
-    import pyarrow as pa
-
     rows = len(numbers)
     draws = RowDraws(numbered_keys(purpose, numbers), purpose)
     words = np.stack([draws.bits(), draws.bits()], axis=1).astype(">u8")

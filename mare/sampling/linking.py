@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.codec.ticks import DAY_US
@@ -16,8 +17,6 @@ from mare.relational.relations import Words
 from .other_entities import draw_another
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .writing import ChunkValues
 
 Micros = NDArray[np.int64]
@@ -92,9 +91,7 @@ def given_to_owned(block: ChunkValues, table: str, name: str) -> pa.Array | None
     ]
     if not any(column is not None and owner in block.chunk.given for (owner, _), column in zip(owners, referring, strict=True)):
         return None
-    import pyarrow as pa
-
-    placed, parts, order = block.placed.tables[table], list["pa.Array"](), list[Index]()
+    placed, parts, order = block.placed.tables[table], list[pa.Array](), list[Index]()
     for edge, ((owner, _), column) in enumerate(zip(owners, referring, strict=True)):
         mine = np.arange(placed.rows) if placed.owner is None else np.flatnonzero(placed.owner == edge)
         if column is None:
@@ -162,8 +159,6 @@ def _latest(rows: Index, whose: Index, starts: Micros, ends: Micros, here: Index
 
 def moments(block: ChunkValues, table: str, column: str, *, last: bool = False) -> tuple[Micros, NDArray[np.bool_]]:
     """A date or time as microseconds, and where it is there; a day, where it is the ``last``, until its end."""
-    import pyarrow as pa
-
     values = block.column(table, column)
     there = ~np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
     points = block.decoded(table).points.get(column) if table in block.writer.codecs else None

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.domain import RowDraws
 from mare.relational.filling import Fresh, Linked
@@ -24,8 +26,6 @@ from .identifiers import fresh_purpose, fresh_values
 from .storing import take
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .writing import ChunkValues, Writer
 
 
@@ -57,9 +57,6 @@ class Numbered:
         return entity, np.ones(len(entity), dtype=np.int64)
 
     def take(self, column: str, places: Index) -> pa.Array:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         filling, stored = self.fresh[column]
         values = fresh_values(filling, stored, np.maximum(places, 0), fresh_purpose(filling, self.table, column, self.seed))
         return values if (places >= 0).all() else pc.if_else(pa.array(places >= 0), values, pa.scalar(None, values.type))
@@ -141,8 +138,6 @@ def _stays(writer: Writer, table: str, seen: frozenset[str]) -> bool:
 
 def collected(chunks: Iterator[ChunkValues], wanted: Mapping[str, set[str]]) -> dict[str, Everyone]:
     """Everyone of these tables, from all chunks."""
-    import pyarrow as pa
-
     whose: dict[str, list[Index]] = {table: [] for table in wanted}
     columns: dict[tuple[str, str], list[pa.Array]] = {(table, c): [] for table, names in wanted.items() for c in names}
     for values in chunks:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from mare.codec import LearnedDomain, LearnedValues, TableCodec, evenly, table_codec
 from mare.domain import CodeArray, numbered_keys, purpose_of, smallest_dtype
@@ -28,9 +28,6 @@ from mare.schema.reflection import ReflectedTable
 from .fitted_tables import Chunk
 from .randomness import stream
 from .writing import ChunkValues, Writer
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def pool_sizes(release: Release, pools: Sequence[str], entities: int | None) -> dict[str, int]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from mare.errors import PlanError, ReleaseError
 from mare.finding import Location, open_sink
 from mare.ports import Sink, SinkTable, Watch
@@ -31,7 +33,6 @@ from .streaming import ChunkSizes, Job, Meter, Progress, chunk_sizes, stream_bat
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)

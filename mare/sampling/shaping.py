@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.codec.category import canonical
 from mare.codec.parsing import is_text
@@ -14,9 +14,6 @@ from mare.schema.columns.ticks import WholeTicks
 
 from .storing import as_text
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 def shaped(values: pa.Array, column: Column) -> pa.Array:
     """What comes out of a column whose values were worked out."""
@@ -25,9 +22,6 @@ def shaped(values: pa.Array, column: Column) -> pa.Array:
 
 def _shaped(values: pa.Array, column: Column) -> pa.Array:
     """In the column's own type, precision and bounds."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = values.type
     if isinstance(column, Quantity) and (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         for bound, pick in ((column.min, pc.max_element_wise), (column.max, pc.min_element_wise)):
@@ -47,8 +41,6 @@ def _shaped(values: pa.Array, column: Column) -> pa.Array:
 def _rounded(doubles: pa.Array, decimals: int) -> pa.Array:
     """The doubles that are nearest to numbers of so many decimals: what adds up in decimals adds up here. (Arrow's own rounding
     leaves 724.9300000000001 as it is.)"""
-    import pyarrow as pa
-
     nulls = null_mask(doubles)
     values = np.asarray(doubles.fill_null(0.0), dtype=np.float64)
     scale = 10.0**decimals
@@ -59,9 +51,6 @@ def _rounded(doubles: pa.Array, decimals: int) -> pa.Array:
 
 def _never_null(values: pa.Array, column: Column) -> pa.Array:
     """A column that is not nullable never comes out NULL, whatever it was worked out from."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if column.nullable or not values.null_count:
         return values
     instead = column.instead_of_null

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from mare.codec import DecodedTable, OrdinalCodec, TableCodec
 from mare.codec.slots import ORDINARY
@@ -17,9 +17,6 @@ from mare.relational.placing import Index, PlacedTables
 from mare.relational.sharing import first_rows, rows_above
 from mare.schema.columns import Drift
 from mare.schema.sameness import Shared
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _UNITS_US = {"days": float(DAY_US), "months": 365.25 / 12 * DAY_US, "years": 365.25 * DAY_US}
 
@@ -46,8 +43,6 @@ def one_value_each(
 
 
 def _copied(decoded: DecodedTable, name: str, firsts: Index) -> DecodedTable:
-    import pyarrow as pa
-
     at, points = pa.array(firsts), dict(decoded.points)
     if name in points:
         points[name] = points[name].take(firsts)

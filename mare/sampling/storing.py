@@ -6,9 +6,9 @@ source's kind, so a target with its types takes it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.codec.parsing import by_distinct, formatted, is_text, numbers, whole_numbers
@@ -16,17 +16,21 @@ from mare.schema.columns import AnyColumn
 from mare.schema.columns.boolean import TRUE_WORDS
 from mare.schema.reflection import ReflectedColumn
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 _WHOLE_FLOATS = 2.0**53
 _LAST_US = (2**63 - 1) // 1000 - 1
+_TYPES: dict[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "date": pa.date32(),
+    "datetime": pa.timestamp("us"),
+    "time": pa.time64("us"),
+    "duration": pa.duration("us"),
+}
 
 
 def as_stored(values: pa.Array, described: AnyColumn | None, stored: ReflectedColumn) -> pa.Array:
     """The same values in the kind of the stored column. Kinds that mare does not know are left as they are."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     kept = _in_kind(values, described, stored)
@@ -35,14 +39,11 @@ def as_stored(values: pa.Array, described: AnyColumn | None, stored: ReflectedCo
 
 
 def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedColumn) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = stored.kind
     if kind in ("string", "uuid", "json"):
         return as_text(values, described)
     if pa.types.is_null(values.type):
-        return values.cast(_TYPES().get(kind, pa.string()))
+        return values.cast(_TYPES.get(kind, pa.string()))
     if kind == "boolean":
         return values if pa.types.is_boolean(values.type) else _truth(values)
     if kind == "integer":
@@ -56,41 +57,21 @@ def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedCol
     if kind == "date" and (pa.types.is_timestamp(values.type) or pa.types.is_date(values.type)):
         return pc.floor_temporal(values, unit="day").cast(pa.date32()) if pa.types.is_timestamp(values.type) else values
     if kind == "datetime" and "[ns" in stored.sql_type and pa.types.is_temporal(values.type):
-        return _within_nanoseconds(values.cast(_TYPES()[kind], safe=False))
+        return _within_nanoseconds(values.cast(_TYPES[kind], safe=False))
     if kind in ("datetime", "time", "duration") and pa.types.is_temporal(values.type):
-        return values.cast(_TYPES()[kind], safe=False)
+        return values.cast(_TYPES[kind], safe=False)
     return values
 
 
 def _named(values: pa.Array, kept: pa.Array) -> pa.Array:
     """Noise may leave a learned list with only a value without a name. Where NULL is not allowed, that is the type's zero."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     width = pa.int32() if kept.type.bit_width == 32 else pa.int64()
     zero = pa.scalar(0, width).cast(kept.type)
     return pc.if_else(pc.fill_null(pc.equal(values, ""), False), zero, kept)
 
 
-def _TYPES() -> dict[str, pa.DataType]:  # noqa: N802
-    import pyarrow as pa
-
-    return {
-        "boolean": pa.bool_(),
-        "integer": pa.int64(),
-        "number": pa.float64(),
-        "date": pa.date32(),
-        "datetime": pa.timestamp("us"),
-        "time": pa.time64("us"),
-        "duration": pa.duration("us"),
-    }
-
-
 def _within_nanoseconds(values: pa.Array) -> pa.Array:
     """Nanoseconds in 64 bits end in the years 1677 and 2262: later moments become the last one, so their order stays."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     micros = values.cast(pa.int64())
     return pc.max_element_wise(pc.min_element_wise(micros, _LAST_US, skip_nulls=False), -_LAST_US, skip_nulls=False).cast(
         pa.timestamp("us")
@@ -98,9 +79,6 @@ def _within_nanoseconds(values: pa.Array) -> pa.Array:
 
 
 def _truth(values: pa.Array) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if is_text(values):
         known = pa.array(TRUE_WORDS)
         return pc.if_else(pc.is_null(values), pa.scalar(None, pa.bool_()), pc.is_in(pc.utf8_lower(values), known))
@@ -109,9 +87,6 @@ def _truth(values: pa.Array) -> pa.Array:
 
 def as_text(values: pa.Array, described: AnyColumn | None = None) -> pa.Array:
     """As the source writes them: dates by their format, numbers with their decimals, whole numbers without any."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = values.type
     if is_text(values):
         return values.cast(pa.string())
@@ -134,8 +109,6 @@ def as_text(values: pa.Array, described: AnyColumn | None = None) -> pa.Array:
 
 def take(values: pa.Array, places: NDArray[np.int64]) -> pa.Array:
     """Values at these places; NULL where a place is negative."""
-    import pyarrow as pa
-
     if not len(values):
         return pa.nulls(len(places), type=values.type)
     return values.take(pa.array(np.maximum(places, 0), mask=places < 0))

@@ -17,9 +17,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from mare.relational.placing import Index
 from mare.release import Release
@@ -30,9 +30,6 @@ from .generation import generate_chunk
 from .other_entities import collected, numbered, referred_at_random, with_everyone
 from .randomness import BLOCK, draws_row_by_row
 from .writing import ChunkValues, Writer
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ROWS = 1 << 18
 """Rows of a full chunk, about: enough to work through at once, little enough to hold several of."""
@@ -51,7 +48,7 @@ it counts as too rare; and how many at once."""
 Progress = Callable[[float, int], None]
 """Told how many of how many entities are done; where everything is made twice, each counts half the first time. Always told by
 the thread that asked for the sample."""
-Batches = dict[str, "pa.RecordBatch"]
+Batches = dict[str, pa.RecordBatch]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from mare.codec.ticks import microseconds, null_mask
 from mare.relational.placing import NOWHERE, Index
@@ -15,8 +16,6 @@ from mare.relational.placing import NOWHERE, Index
 from .storing import take
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .writing import ChunkValues
 
 
@@ -28,8 +27,6 @@ def quantities_of(block: ChunkValues, table: str, column: str) -> pa.Array:
 
 def total(block: ChunkValues, table: str, how: str, below: str, column: str | None) -> pa.Array:
     """For each row of a table, the rows of one below it in one value. NULLs do not count."""
-    import pyarrow as pa
-
     rows, above = block.living(below), block.rows(table)
     under = block.placed.climb(rows, below, table)
     if how == "count" or column is None:
@@ -60,8 +57,6 @@ def _picked(values: pa.Array, rows: Index, under: Index, above: int, *, last: bo
 
 def _comparable(values: pa.Array) -> np.ndarray:
     """Numbers as they are, times in microseconds; zero where there is none."""
-    import pyarrow as pa
-
     if pa.types.is_temporal(values.type):
         return microseconds(values)
     return np.asarray(values.cast(pa.float64(), safe=False).fill_null(0.0), dtype=np.float64)

@@ -8,19 +8,15 @@ source told when it was reflected (`ReflectedColumn.lowest`). Keys are left alon
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.schema.reflection import Bound, ReflectedColumn, ReflectedTable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def within_width(values: pa.Array, column: ReflectedColumn, table: ReflectedTable) -> pa.Array:
     """The values, none beyond what the column can hold."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if column.name in _linked(table):
         return values
     if column.kind == "string" and column.max_length is not None:
@@ -41,9 +37,6 @@ def within_width(values: pa.Array, column: ReflectedColumn, table: ReflectedTabl
 
 def _within_length(values: pa.Array, letters: int) -> pa.Array:
     """Texts, cut to the length of their column: what a template makes of a row may be longer."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
     if not pa.types.is_string(texts.type) or (pc.max(pc.utf8_length(texts)).as_py() or 0) <= letters:
         return values

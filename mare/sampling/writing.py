@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.codec import DecodedTable, OrdinalCodec, TableCodec
@@ -37,9 +38,6 @@ from .linking import find_places, given_to_owned
 from .other_entities import Everyone
 from .storing import as_stored, as_text, take
 from .widths import within_width
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _NOTHING = {"json": "{}", "uuid": "00000000-0000-0000-0000-000000000000"}
 
@@ -96,8 +94,6 @@ class ChunkValues:
 
     def batches(self) -> dict[str, pa.RecordBatch]:
         """The rows of the chunk, table by table: a table comes after those that it refers to."""
-        import pyarrow as pa
-
         alive = self.alive()
         batches = {}
         for table in self.writer.tables:
@@ -241,8 +237,6 @@ class ChunkValues:
         return column
 
     def _fill(self, table: str, name: str, filling: Filling) -> pa.Array:
-        import pyarrow as pa
-
         placed = self.placed.tables[table]
         if (given := self._given(table, name)) is not None:
             return given
@@ -299,9 +293,6 @@ class ChunkValues:
 
 def with_strangers(held: pa.Array, strangers: Sequence[str], which: NDArray[np.int64]) -> pa.Array:
     """Keys that the public table does not have, where they were drawn; all as texts, where these are none of its type."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = pa.array(strangers, type=pa.string())
     try:
         known = texts.cast(held.type)

@@ -6,14 +6,11 @@ says that there are words among the numbers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pyarrow as pa
 
 from mare.codec import is_kept_as_text
 from mare.codec.parsing import is_text_type
 from mare.schema.columns import AnyColumn, Datetime, Raw
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def sql_type(declared: AnyColumn | None, *, for_value: bool) -> str:
@@ -35,8 +32,6 @@ def typed(column: str, declared: AnyColumn | None, raw: pa.DataType, *, for_valu
 
 def is_as_declared(declared: AnyColumn | None, raw: pa.DataType, *, for_value: bool) -> bool:
     """Whether `typed` would change nothing: a text that stays one, a moment that no format says how to read."""
-    import pyarrow as pa
-
     if isinstance(declared, Datetime) and declared.format is None and not (for_value and is_kept_as_text(declared)):
         return bool(raw == pa.timestamp("us"))  # which sources give from the year 1 to 9999: none is infinite
     return bool(raw == pa.string()) and typed("c", declared, raw, for_value=for_value) == as_text("c", raw)
@@ -48,8 +43,6 @@ def says_its_text(declared: AnyColumn, raw: pa.DataType) -> bool:
 
 
 def _kind(raw: pa.DataType) -> Raw:
-    import pyarrow as pa
-
     if is_text_type(raw):
         return "text"
     if pa.types.is_integer(raw):
@@ -61,8 +54,6 @@ def _kind(raw: pa.DataType) -> Raw:
 
 def as_text(column: str, raw: pa.DataType) -> str:
     """As text, a whole number without decimals: a key stored as 12.0 refers to one stored as 12."""
-    import pyarrow as pa
-
     whole = f"CASE WHEN {column} = trunc({column}) THEN CAST(TRY_CAST({column} AS BIGINT) AS VARCHAR) END"
     if pa.types.is_floating(raw):
         return f"coalesce({whole}, CAST({column} AS VARCHAR))"
@@ -98,7 +89,5 @@ def order_text(column: str, raw: pa.DataType) -> str:
 
 
 def _tells_order(raw: pa.DataType) -> bool:
-    import pyarrow as pa
-
     types = pa.types
     return bool(types.is_integer(raw) or types.is_floating(raw) or types.is_temporal(raw) or types.is_decimal(raw))

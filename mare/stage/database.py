@@ -11,20 +11,16 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from mare.errors import SourceError, is_a_stop
 from mare.leftovers import hold_folder
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @contextmanager
 def staging_database(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A fresh staging database. ``folder`` is where the temporary folder is made, if not where the system makes them."""
-    import duckdb
-
     try:
         # Also takes away the rows that a killed fit left there.
         held = hold_folder(folder or Path(tempfile.gettempdir()), "mare-stage-")
@@ -62,8 +58,6 @@ def staging_database(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConn
 @contextmanager
 def _translated() -> Iterator[None]:
     """DuckDB's errors as ours. Their text may quote a value of the source, so none of it is passed on."""
-    import duckdb
-
     try:
         yield
     except duckdb.OutOfMemoryException:

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 
 from mare.errors import InternalError
 from mare.ports import Forgiving, Source
@@ -38,9 +39,6 @@ from .owners import (
 from .staged import LocalNotes, Staged
 from .staged_tables import StagedTable, read_places
 from .truncation import Cuts, OwnedRows, positions, sorted_rows, truncate_rows
-
-if TYPE_CHECKING:
-    import duckdb
 
 Vocabularies = Mapping[str, Sequence[Texts]]
 """The keys of public tables by who refers to them: `prescriptions` (an association), `labs.itemid` (a reference)."""
@@ -142,8 +140,6 @@ class _Work:
 
     def _place(self, needs: TableNeeds, raw: str, target: str, rows: OwnedRows, position: Index) -> None:
         """What other tables look for (where a row stands, its keys, its references) as a table; where rows stand as arrays."""
-        import pyarrow as pa
-
         self.standing[needs.name] = (rows, position)
         thin = {
             "row": rows.row,

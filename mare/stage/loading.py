@@ -22,7 +22,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mare.codec.parsing import count_undecoded, is_text_type, marked
 from mare.ports import compared
@@ -31,10 +34,6 @@ from mare.schema.reflection import Reflection
 
 from .casting import as_text, is_as_declared, order_number, order_text, says_its_text, sql_type, typed
 from .needs import TableNeeds
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
 
 STRETCH = 1 << 19
 """Rows that go into the staging database at a time."""
@@ -218,8 +217,6 @@ def typed_stretches(needs: TableNeeds, batches: Iterable[pa.RecordBatch], readin
 
 def _stretches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Batches of one type, taken together: a statement for each small one would cost more than its rows, on one thread."""
-    import pyarrow as pa
-
     held: list[pa.RecordBatch] = []
     for batch in batches:
         if held and (batch.schema != held[0].schema or sum(len(b) for b in held) >= STRETCH):
@@ -244,8 +241,6 @@ class _Held:
 
 def _held(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: Reading) -> dict[str, _Held]:
     """The columns that the schema describes, by name."""
-    import pyarrow as pa
-
     held: dict[str, _Held] = {}
     for staged, name, declared in staged_columns(needs):
         if declared is None or name in held:
@@ -293,8 +288,6 @@ def _expressions(
 ) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """By staged name what it is of the rows; where that is a column as it stands there, which; and of keys that are the texts of
     whole numbers, the column that has these."""
-    import pyarrow as pa
-
     expressions, given, whole_keys = dict[str, str](), dict[str, str](), dict[str, str]()
     public = {f"r{n}_{i}" for n, link in enumerate(needs.links) if link.kind == "public" for i in range(len(link.columns))}
     public |= {f"a{i}" for i in range(len(needs.via))}
@@ -320,8 +313,6 @@ def _expressions(
 
 def _as_read(column: str, arrow: pa.Schema, declared: AnyColumn | None, *, spell: bool) -> tuple[str, pa.DataType]:
     """A column of the batch and its type; as text where its type was inferred, unless its text would say the same."""
-    import pyarrow as pa
-
     raw = arrow.field(column).type
     alike = is_text_type(raw) or (declared is not None and says_its_text(declared, raw))
     return (as_text(column, raw), pa.string()) if spell and not alike else (column, raw)
@@ -330,9 +321,6 @@ def _as_read(column: str, arrow: pa.Schema, declared: AnyColumn | None, *, spell
 def _plain(batch: pa.RecordBatch, spelled: Collection[str] = ()) -> pa.RecordBatch:
     """Types that DuckDB would need an extension for, as their plain forms: moments with a zone become UTC. A length of time that
     is to be spelled says what it counts."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     arrays, fields = [], []
     for named, array in zip(batch.schema, batch.columns, strict=True):
         kind = named.type

@@ -7,23 +7,19 @@ Both sides are joined inside one entity, so a reference that leads out of it is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 
 from mare.relational.placing import NOWHERE, STRANGER, Index
 from mare.relational.public import Texts
 
 from .needs import Link
 
-if TYPE_CHECKING:
-    import duckdb
-
 
 def load_vocabulary(connection: duckdb.DuckDBPyConnection, relation: str, keys: Sequence[Texts], columns: int) -> None:
     """The public keys as a table: x0, x1 … and their code. Of keys that are compared as one, the first has it."""
-    import pyarrow as pa
-
     listed = {f"x{i}": pa.array([key[i] for key in keys], type=pa.string()) for i in range(columns)}
     connection.register("listed", pa.table({**listed, "code": pa.array(np.arange(len(keys)))}))
     named = ", ".join(listed)

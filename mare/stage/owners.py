@@ -12,15 +12,13 @@ Every row gets one owner, and every copy of a row counts for one (privacy.md, le
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from mare.errors import SourceError
 
 from .loading import staged_columns
 from .needs import TableNeeds
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 def place_by_column(connection: duckdb.DuckDBPyConnection, raw: str, target: str, key: bytes) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.codec import Points, ReadTable, TableCodec
@@ -32,10 +33,6 @@ from .needs import Link
 from .staged_tables import StagedTable, without_rest
 from .truncation import Cuts
 from .view import StagedView
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
 
 KEY, ROWS = "key", "rows"
 """The one column of a view that public keys are chosen by; and of one that says how many rows entities have."""
@@ -268,8 +265,6 @@ class Staged:
 
 def _taken(values: pa.ChunkedArray, rows: Index) -> pa.Array:
     """The values of these rows; NULL where there is no row. Texts have wide offsets: a column of them may exceed 2 GB."""
-    import pyarrow as pa
-
     if pa.types.is_large_string(values.type):
         # Few texts stand in many rows: moving their numbers is faster than moving them.
         values = values.dictionary_encode()

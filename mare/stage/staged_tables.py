@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.relational.coding import uncoded_rows
@@ -18,9 +19,6 @@ from mare.relational.unrolling import Unrolling
 
 from .needs import TableNeeds
 from .truncation import turns
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +120,6 @@ def _times(connection: duckdb.DuckDBPyConnection, held: StagedTable, rest: NDArr
 
 def _keep(connection: duckdb.DuckDBPyConnection, tables: Tables, table: str, places: Index) -> Tables:
     """Only these places of a table, numbered anew; whatever belongs to the others goes with them."""
-    import pyarrow as pa
-
     connection.register("staying", pa.table({"old": places, "new": np.arange(len(places))}))
     connection.execute("CREATE TEMP TABLE moved AS SELECT * FROM staying")
     connection.unregister("staying")

@@ -12,19 +12,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.relational.placing import Index
 
 from .loading import order_columns, staged_columns
 from .needs import TableNeeds
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
 
 Mask = NDArray[np.bool_]
 
@@ -90,9 +88,6 @@ def _numbers(table: pa.Table, name: str) -> Index:
 
 def _tied(table: pa.Table, names: list[str]) -> Mask:
     """Whether a row is equal to the one before in all of these columns; NULL equals NULL, and no number is no number."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     tied = np.zeros(table.num_rows, dtype=np.bool_)
     if table.num_rows < 2:
         return tied
@@ -111,8 +106,6 @@ def _tied(table: pa.Table, names: list[str]) -> Mask:
 
 def _untied(connection: duckdb.DuckDBPyConnection, raw: str, row: Index, tied: Mask, needs: TableNeeds) -> Index:
     """An order of the rows in which those of a tie stand by all they hold."""
-    import pyarrow as pa
-
     run = np.cumsum(~tied)
     among = np.flatnonzero(tied | np.r_[tied[1:], False])
     connection.register("tied_rows", pa.table({"row": np.unique(row[among])}))

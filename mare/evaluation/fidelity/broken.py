@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.codec.category import canonical
@@ -31,9 +31,6 @@ from .coding import Sides
 from .features import Feature, Numbers, Values, children_of, values
 from .laws import laws, parted
 from .ties import Found
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def broken(sides: Sides) -> tuple[tuple[Broken, ...], dict[Kind, int]]:
@@ -245,8 +242,6 @@ class _Rows:
         return self.side.column(self.table, column)
 
     def quantities(self, column: str) -> pa.Array:
-        import pyarrow as pa
-
         held = self.held(column)
         described = self.side.schema.tables[self.table].columns[column]
         if not isinstance(described, Ordinal) or not described.specials:

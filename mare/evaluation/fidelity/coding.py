@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from hashlib import blake2b
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.evaluation.evaluation import ColumnFidelity, SetName
@@ -72,8 +73,6 @@ class Coded:
 
 def code_sides(sides: Sides) -> Coded:
     """Code all sides in bins of the real one."""
-    import pyarrow as pa
-
     real = sides["real"]
     sets: dict[SetName, CodedSet] = {name: CodedSet(side) for name, side in sides.items()}
     known: dict[str, tuple[Feature, ...]] = {}

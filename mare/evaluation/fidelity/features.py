@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.codec.parsing import is_text_type
@@ -21,9 +23,6 @@ from mare.evaluation.evaluation import FeatureKind
 from mare.evaluation.sides import Side, in_one_piece
 from mare.schema import Schema
 from mare.schema.columns import Date, Datetime, Duration, Ordinal, Time
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Numbers = NDArray[np.float64]
 How = Literal["column", "moment", "since", "gap", "year", "children", "referred", "last"]
@@ -130,8 +129,6 @@ def public_columns(schema: Schema, table: str) -> tuple[str, ...]:
 
 def values(side: Side, feature: Feature) -> Values:
     """What a side holds of it."""
-    import pyarrow as pa
-
     table = feature.table
     if feature.how == "referred":
         leads = side.refers.get((table, feature.other))
@@ -208,8 +205,6 @@ def linked_features(side: Side, table: str, children: tuple[str, ...]) -> tuple[
 
 def far_columns(side: Side, table: str) -> list[tuple[str, FeatureKind]]:
     """What rows that lead to this table can be held against there."""
-    import pyarrow as pa
-
     if table in side.tables:
         return [(feature.column, feature.kind) for feature in own_columns(side, table)]
     if table not in side.public:
@@ -224,8 +219,6 @@ def far_columns(side: Side, table: str) -> list[tuple[str, FeatureKind]]:
 
 def far_values(side: Side, table: str, feature: Feature) -> Values:
     """A column of the table that rows lead to, row by row there."""
-    import pyarrow as pa
-
     if table in side.tables:
         return values(side, Feature(table, feature.column, feature.kind, "column", feature.column))
     if table not in side.public or feature.column not in side.public[table].column_names:
@@ -250,8 +243,6 @@ def taken(far: Values, rows: NDArray[np.integer]) -> Values:
 
 def some_values(side: Side, feature: Feature, rows: NDArray[np.integer]) -> Values:
     """A column at these rows, without looking at all others."""
-    import pyarrow as pa
-
     held = side.column(feature.table, feature.column)
     if feature.kind == "category" or is_text_type(held.type) or pa.types.is_temporal(held.type):
         return taken(values(side, feature), rows)  # which are kept, because many ask
@@ -279,8 +270,6 @@ def unit_of(described: object) -> str:
 
 def _measured(held: pa.Array, described: object) -> Numbers:
     """Hours of intervals, else the number itself."""
-    import pyarrow as pa
-
     if pa.types.is_null(held.type):
         return np.full(len(held), np.nan)
     numbers = np.asarray(held.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
@@ -303,9 +292,6 @@ def _number(text: str) -> float:
 
 
 def _years(held: pa.Array) -> Numbers:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_null(held.type):
         return np.full(len(held), np.nan)
     return np.asarray(pc.year(held).cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)

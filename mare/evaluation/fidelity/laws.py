@@ -13,6 +13,7 @@ from functools import partial
 from itertools import combinations, product
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.codec.ticks import DAY_US
@@ -155,8 +156,6 @@ def parted(
 
 
 def _measured(side: Side, table: str, name: str) -> tuple[NDArray[np.int64] | Numbers, NDArray[np.bool_]]:
-    import pyarrow as pa
-
     kind = side.tables[table].column(name).type
     if pa.types.is_temporal(kind) or pa.types.is_null(kind):
         return side.moments(table, name)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.codec.ticks import null_mask
@@ -90,8 +91,6 @@ def ties(real: Side, table: str, home: str) -> Iterator[Law]:
 
 
 def _keyed(held: Values) -> _Keyed:
-    import pyarrow as pa
-
     codes, keys = np.full(len(held), -1, dtype=np.int64), list[Key]()
     if held.numbers is not None:
         coded = pa.array(held.numbers, from_pandas=True).dictionary_encode()

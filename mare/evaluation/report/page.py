@@ -16,6 +16,7 @@ from mare.evaluation.verdict import grade
 from mare.graph.drawing import Shade, draw_svg
 from mare.graph.groups import ColumnGroup
 from mare.graph.pdag import column_groups
+from mare.installed import __version__
 from mare.schema import Schema
 from mare.verdicts.shell import whole_page
 
@@ -148,8 +149,6 @@ def _risk(evaluation: Evaluation) -> str:
 
 
 def _reproduce(evaluation: Evaluation, command: str) -> str:
-    from mare.installed import __version__
-
     places = "".join(f"<dt>{name}</dt><dd>{escape(label)}</dd>" for name, label in evaluation.labels.items())
     told = f"<pre>{escape(command)}</pre>" if command else ""
     return f"""<p>mare {escape(__version__)}; the same rows and the same seed give the same figures.</p>
