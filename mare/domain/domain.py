@@ -102,6 +102,9 @@ class Task:
     """By column, codes that nobody has said to occur, as NULL: where one does not stand clear of the noise, it does not
     (`without_unclear`)."""
 
+    alike: tuple[tuple[str, ...], ...] = ()
+    """Columns that say the same of different keys (`exists(drug_id)#0`, `#1` …): what one depends on, the others do too."""
+
     begins: frozenset[str] = frozenset()
     """Columns whose code in the first row of a sequence is always the same, and in no other row: what tells the two apart tells
     nothing else."""

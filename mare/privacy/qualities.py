@@ -5,6 +5,7 @@
 | `Tvd` | n·TVD of a child and its parents together, from independence; given others, summed over their values | 2 |
 | `Tvd`, merged | the same, but what the others leave unexplained is added up before it is measured | 2, and a unit a cell |
 | `TvdToReleased` | the same against a distribution of the child that was already released | 1 |
+| `Summed` | the sum of several of these: what one parent has to do with each of several children | the sum of theirs |
 | `FScore` | n·F of PrivBayes 2017, of a child with two values | 1 |
 | `Distance` | weighted L1 distance to a public table (AIM, MST) | its weight |
 | `NormRank` | how nearly a clip leaves a wanted number of entities cut | 1 |
@@ -55,6 +56,13 @@ class TvdToReleased:
 
 
 @dataclass(frozen=True)
+class Summed:
+    """The scores of all its parts, added up: one choice for columns that depend on the same."""
+
+    parts: tuple[Tvd | TvdToReleased, ...]
+
+
+@dataclass(frozen=True)
 class FScore:
     """n·F(child; parents) for a child with two values."""
 
@@ -82,4 +90,4 @@ class NormRank:
     rank: float
 
 
-Candidate = Tvd | TvdToReleased | FScore | Distance | NormRank
+Candidate = Tvd | TvdToReleased | Summed | FScore | Distance | NormRank

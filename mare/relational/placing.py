@@ -92,6 +92,13 @@ def lags_of(group: ColumnGroup, domain: Domain) -> dict[str, tuple[str, int]]:
     return {label: (name, column.lag) for label, (column, name) in seen if str(column) in group.lags}
 
 
+def alike_of(group: ColumnGroup, domain: Domain) -> tuple[tuple[str, ...], ...]:
+    """The columns that one column of the group has become, where it was unrolled into several."""
+    unrolled = [column.name for column in group.columns if column.repeat != 1]
+    families = (tuple(label for label in domain.names if label.rpartition("#")[0] == name) for name in unrolled)
+    return tuple(labels for labels in families if len(labels) > 1)
+
+
 @dataclass(frozen=True, eq=False)
 class PlacedTables:
     """All tables of an entity, placed, and who owns whose rows."""

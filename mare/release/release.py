@@ -22,7 +22,7 @@ from mare.graph.groups import ColumnGroup
 from mare.models import FittedModel, get_model
 from mare.notebook import page
 from mare.planning import Warned
-from mare.relational.placing import lags_of
+from mare.relational.placing import alike_of, lags_of
 from mare.relational.public import PublicTables
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable
@@ -59,7 +59,8 @@ class SettledGroup:
 
     @property
     def task(self) -> Task:
-        return Task(self.name, self.columns, self.history, self.options, lags_of(self.group, self.history), self.group.counts)
+        lags, alike = lags_of(self.group, self.history), alike_of(self.group, self.columns)
+        return Task(self.name, self.columns, self.history, self.options, lags, self.group.counts, alike=alike)
 
 
 @dataclass(frozen=True)

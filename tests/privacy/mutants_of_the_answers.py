@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import mare.privacy.answers.counts as counts_module
+import mare.privacy.answers.judging as judging_module
 import mare.privacy.answers.pricing as pricing_module
 import mare.privacy.answers.scoring as scoring_module
 import mare.privacy.answers.selecting as selecting_module
@@ -41,6 +43,19 @@ def half_the_sensitivity_of_a_choice(patch: pytest.MonkeyPatch) -> None:
     """The chances of a choice move twice as far as its price says (noise and accounting)."""
     original = selecting_module.quote_choice
     patch.setattr(selecting_module, "quote_choice", lambda till, sensitivity, *args: original(till, sensitivity // 2, *args))
+
+
+@planted("a sum of scores at the price of one of them", checks.sessions_pass_the_tape, "one entity moves it by .* in max")
+def a_sum_at_the_price_of_one(patch: pytest.MonkeyPatch) -> None:
+    """A choice for several columns is paid for as for one, and an entity moves it by as much as all of them (sensitivities)."""
+    original = judging_module.judge
+
+    def cheap(till: Till, *asked: Any) -> Any:
+        judged = original(till, *asked)
+        return [replace(whole, sensitivity=max(part.sensitivity for part in whole.scored)) for whole in judged]
+
+    for module in (scoring_module, selecting_module):
+        patch.setattr(module, "judge", cheap)
 
 
 @planted("exponential mechanism without its factor 2", checks.choices_follow_their_law, "the law says")

@@ -12,7 +12,7 @@ from mare.privacy.bits import BitSource
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Clip, Curator, Gate
 from mare.privacy.ledger import Ledger
-from mare.privacy.qualities import NormRank, Tvd, TvdToReleased
+from mare.privacy.qualities import NormRank, Summed, Tvd, TvdToReleased
 from mare.privacy.tape import Recorder, Replayer, Tape
 from mare.privacy.view import PrivateView
 from mare.schema import Schema
@@ -60,7 +60,8 @@ def usual(curator: Curator) -> object:
 def everything(curator: Curator) -> object:
     """Every kind of answer that a curator gives, once."""
     ward, age = Axis("ward"), Axis("age")
-    judged = [Tvd(ward, (age,)), TvdToReleased(ward, (age,), (1, 0, 0, 0)), None]
+    to_released = TvdToReleased(ward, (age,), (1, 0, 0, 0)), TvdToReleased(age, (ward,), (1, 0, 0, 0, 0))
+    judged = [Tvd(ward, (age,)), to_released[0], None]
     ranks = [NormRank((WARD,), bound, 1.0) for bound in (1.0, 3.0, float(CAP))]
     return [
         curator.entities(0.05),
@@ -71,7 +72,8 @@ def everything(curator: Curator) -> object:
         curator.counts([BOTH, WARD], 0.15, clip=Clip(2.0), minimum=1),
         curator.scores(judged, 0.1),
         curator.select(judged, 0.05, penalties=[0.0, 1.0, 0.0]),
-        curator.select(ranks, 0.05),
+        curator.select([Summed(to_released), None], 0.02),
+        curator.select(ranks, 0.03),
     ]
 
 

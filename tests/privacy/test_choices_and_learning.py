@@ -26,7 +26,7 @@ from mare.privacy.budget import Budget
 from mare.privacy.curator import Gate
 from mare.privacy.fine_histograms import quantile_bins
 from mare.privacy.ledger import Ledger
-from mare.privacy.qualities import Candidate, Distance, FScore, NormRank, Tvd, TvdToReleased, Weighting
+from mare.privacy.qualities import Candidate, Distance, FScore, NormRank, Summed, Tvd, TvdToReleased, Weighting
 from mare.privacy.tape import Recorder, Replayer, Tape, TapeMismatch
 from tests.conftest import examples
 from tests.even_grids import even_grid
@@ -65,6 +65,11 @@ QUALITIES: dict[str, list[Candidate | None]] = {
     "conditional": [Tvd(SEX, (WARD,), given=(AGE,)), Tvd(WARD, (AGE,), given=(SEX, Axis("sex", same_as_lag=1)))],
     "merged": [None, Tvd(SEX, (WARD,), (AGE,), merged=True), Tvd(WARD, (AGE,), (SEX,), merged=True)],
     "released": [TvdToReleased(SEX, (WARD,), (7, 3)), TvdToReleased(SEX, (AGE,), (1, 0)), None],
+    "summed": [
+        None,
+        Summed((TvdToReleased(SEX, (WARD,), (7, 3)), TvdToReleased(AGE, (WARD,), (1, 1, 1, 1)))),
+        Summed((Tvd(SEX, (WARD,), (AGE,)), Tvd(AGE, (WARD,), (SEX,)))),
+    ],
     "f": [FScore(SEX, (WARD,)), FScore(SEX, (WARD, AGE))],
     "distance": [
         Distance(Marginal.of("sex"), np.array([1.0, 50.0])),

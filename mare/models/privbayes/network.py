@@ -1,9 +1,10 @@
 """The network: which columns each column is drawn from, chosen greedily and privately (recipe, step 7).
 
-First the columns that carry their previous value along; then every other column gets a place in the order and at most one
-parent, judged by how far the pair is from the released one-way table (sensitivity 1); then further parents, judged by what they
-add given those chosen (sensitivity 2). History may be a parent only. A parent pays for the noise its cells will add and for the
-dependence that chance alone shows, so "none" is an honest candidate and no threshold is needed.
+First the columns that carry their previous value along, and those that say the same of different keys, whose parents are chosen
+for all of them at once (`Task.alike`): each is too rare to show alone what they depend on. Then every other column gets a place
+in the order and at most one parent, judged by how far the pair is from the released one-way table (sensitivity 1); then further
+parents, judged by what they add given those chosen (sensitivity 2). History may be a parent only. A parent pays for the noise
+its cells will add and for the dependence that chance alone shows, so "none" is an honest candidate and no threshold is needed.
 
 Where chance hides more than noise does, a conditional score is mostly chance too: the more parents, the more cells. Then a
 parent is also offered by what the family leaves unexplained of child and parent alone (`Tvd.merged`), a table of two that chance
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mare.domain import Axis
-from mare.privacy.qualities import Candidate, Tvd, TvdToReleased
+from mare.privacy.qualities import Candidate, Summed, Tvd, TvdToReleased
 
 from .candidates import Candidates, Family
 from .noisy_tables import Table
@@ -48,6 +49,10 @@ CONSTANT = 1.02
 """Codes that an axis has to chance where nearly all rows have the same: it tells nothing, and would take a parent's place."""
 DOUBT = 0.3
 """How much of what chance makes the best of many worthless candidates look like is taken off all of them."""
+
+DOUBT_FOR_ALL = 1.5
+"""The same, for columns that are alike: a worthless parent would be in the tables of all of them, or stand beside one that tells
+nearly everything."""
 
 _RELEASED_TOTAL = 1_000_000
 """Released distributions are handed back to the curator as whole numbers that sum to about this."""
@@ -99,7 +104,9 @@ class GreedySearch:
         self._curator, self._candidates, self._settings, self._evidence = curator, candidates, settings, evidence
         in_pairs = PARENTS_IN_PAIRS if candidates.apart_above < evidence.clear_cells else 0
         self._most = settings.parents or min(evidence.parents + in_pairs, MOST_PARENTS)
-        self._left = self._sharp_picks((len(candidates.columns) + len(candidates.carried)) * self._most)
+        alike = sum(map(len, candidates.task.alike))
+        choices = len(candidates.columns) + len(candidates.carried) - alike + len(candidates.task.alike)
+        self._left = self._sharp_picks(choices * self._most + alike)
         self._pick = settings.structure / max(1, self._left)
         self._varied: dict[Axis, float] = {}
         self._released = {name: _whole(table) for name, table in evidence.one_way.items()}
@@ -112,6 +119,10 @@ class GreedySearch:
             families.append(self._further(self._candidates.repeating(name), placed, self._most - 1))
             families.append(self._further(self._candidates.alone(name), placed, self._most))
             placed.append(name)
+        for alike in self._candidates.task.alike:
+            for start in self._for_all([name for name in alike if name not in placed], placed):
+                families.append(self._further(start, placed, 1, DOUBT_FOR_ALL))
+                placed.append(start.column)
         # How many rows there are comes first: what is drawn later cannot bend it.
         counts = [name for name in self._candidates.columns if name in self._candidates.task.counts and name not in placed]
         for columns in (counts, [name for name in self._candidates.columns if name not in (*placed, *counts)]):
@@ -165,7 +176,39 @@ class GreedySearch:
             left.remove(chosen.column)
         return families
 
-    def _further(self, family: Family, placed: Sequence[str], most: int) -> Family:
+    def _for_all(self, columns: Sequence[str], placed: Sequence[str]) -> list[Family]:
+        """These columns, each with the parents that were chosen for all: the same ones, or each its own previous value."""
+        families = [self._candidates.alone(name) for name in columns]
+        for step in range(self._most if len(columns) > 1 else 0):
+            allowed = [self._candidates.allowed(family, placed) if self._left else [] for family in families]
+            shared = [axis for axis in allowed[0] if all(axis in others for others in allowed)]
+            offered = [tuple(axis for _ in families) for axis in shared if axis.column not in self._candidates.task.lags]
+            if step:
+                # The row before explains as much, but for the first row: what is wrong there goes on. So it is not asked first.
+                offered += zip(*(self._own(axes, name) for axes, name in zip(allowed, columns, strict=True)), strict=False)
+            if not offered:
+                continue
+            candidates: list[Candidate | None] = [None, *(self._summed(families, parents) for parents in offered)]
+            penalties = [0.0, *(sum(map(self._penalty, families, parents)) for parents in offered)]
+            moves = len(families) * (2 if families[0].parents else 1)
+            index = self._choose(candidates, penalties, moves, DOUBT_FOR_ALL)
+            if index:
+                families = [family.joined(parent) for family, parent in zip(families, offered[index - 1], strict=True)]
+            elif step:
+                break
+        return families
+
+    def _own(self, axes: Sequence[Axis], name: str) -> list[Axis]:
+        return [axis for axis in axes if self._candidates.task.lags.get(axis.column) == (name, 1)]
+
+    def _summed(self, families: Sequence[Family], parents: Sequence[Axis]) -> Summed:
+        """What these parents tell beyond those that are chosen already."""
+        pairs = zip(families, parents, strict=True)
+        if families[0].parents:
+            return Summed(tuple(Tvd(family.child, (parent,), family.parents) for family, parent in pairs))
+        return Summed(tuple(TvdToReleased(family.child, (parent,), self._released[family.column]) for family, parent in pairs))
+
+    def _further(self, family: Family, placed: Sequence[str], most: int, doubt: float = DOUBT) -> Family:
         for _ in range(most):
             allowed = self._candidates.allowed(family, placed) if self._left else []
             allowed = [axis for axis in allowed if self._to_chance(axis) > CONSTANT]
@@ -179,18 +222,18 @@ class GreedySearch:
             if self._evidence.told_by_chance and family.column not in self._candidates.task.counts:
                 candidates += [Tvd(family.child, (parent,), family.parents, merged=True) for parent in allowed]
                 penalties += [self._merged_penalty(family, parent) for parent in allowed]
-            index = self._choose(candidates, penalties, 2)
+            index = self._choose(candidates, penalties, 2, doubt)
             if index == 0:
                 break
             family = family.joined(allowed[(index - 1) % len(allowed)])
         return family
 
-    def _choose(self, candidates: list[Candidate | None], penalties: list[float], moves: int = 1) -> int:
+    def _choose(self, candidates: list[Candidate | None], penalties: list[float], moves: int = 1, doubt: float = DOUBT) -> int:
         """The place of the chosen one. ``moves`` is how far one entity moves a score: so much less sharp is the choice."""
         self._left -= 1
         offered = sum(candidate is not None for candidate in candidates)
         # Of many that are worth nothing one looks best by chance: together they are given no more weight than a few.
-        by_chance = DOUBT * moves * self._curator.blur(self._pick) * log(max(2, offered))
+        by_chance = doubt * moves * self._curator.blur(self._pick) * log(max(2, offered))
         doubts = [0.0 if candidate is None else by_chance for candidate in candidates]
         doubted = [penalty + doubt for penalty, doubt in zip(penalties, doubts, strict=True)]
         return self._curator.select(candidates, self._pick, doubted).index

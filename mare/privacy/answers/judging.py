@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mare.domain import Marginal
 from mare.errors import PrivacyError
-from mare.privacy.qualities import UNIT, WEIGHT_BITS, Candidate, Distance, FScore, NormRank, Tvd, TvdToReleased, Weighting
+from mare.privacy.qualities import UNIT, WEIGHT_BITS, Candidate, Distance, FScore, NormRank, Summed, Tvd, TvdToReleased, Weighting
 from mare.privacy.scores import LARGEST, Integers
 from mare.privacy.till import Till
 
@@ -44,6 +44,13 @@ class Judged:
     shape: tuple[int, ...]
     sensitivity: int
     """In units of the scores, hence whole."""
+    parts: tuple[Judged, ...] = ()
+    """Of a sum: each is scored on its own."""
+
+    @property
+    def scored(self) -> tuple[Judged, ...]:
+        """What its score is made of."""
+        return self.parts or (self,)
 
     @property
     def cells(self) -> int:
@@ -65,6 +72,11 @@ def judge(till: Till, candidates: Sequence[Candidate | None], weighting: Weighti
             "Nothing was charged."
         )
     return judged
+
+
+def cross_tabs(judged: Sequence[Judged]) -> tuple[Marginal, ...]:
+    """All that are looked at, in their order."""
+    return tuple(part.marginal for entry in judged for part in entry.scored if part.marginal is not None)
 
 
 def named(judged: Sequence[Judged]) -> str:
@@ -120,6 +132,12 @@ def _judged(till: Till, candidate: Candidate | None, mass: int, where: str) -> J
             if not _is_number(value) or not 0 <= value <= _LARGEST_PUBLIC:
                 raise PrivacyError(f"{where}: the {what} is {value!r}; it must be a number of at least 0. Nothing was charged.")
         return Judged(candidate, None, (), UNIT)
+    if isinstance(candidate, Summed):
+        parts = tuple(_judged(till, part, mass, f"{where}, part {i}") for i, part in enumerate(candidate.parts))
+        if not parts or not all(isinstance(part, Tvd | TvdToReleased) for part in candidate.parts):
+            raise PrivacyError(f"{where}: a sum is one of at least one Tvd or TvdToReleased. Nothing was charged.")
+        # A sum is no further from another one than its parts are together.
+        return Judged(candidate, None, (), sum(part.sensitivity for part in parts), parts)
     marginal = candidate.marginal if isinstance(candidate, Distance) else _together(candidate, where)
     (shape,) = checked_shapes(till, [marginal])
     if prod(shape) > MOST_SCORED:
@@ -180,6 +198,8 @@ def _words(entry: Judged) -> str:
         return "none"
     if isinstance(entry.candidate, NormRank):
         return f"clip {entry.candidate.clip:g} for {entry.candidate.rank:g}"
+    if entry.parts:
+        return f"{_words(entry.parts[0])} and {len(entry.parts) - 1} more, summed"
     return "rows" if entry.marginal is None else described(entry.marginal)
 
 

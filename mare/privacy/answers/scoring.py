@@ -24,7 +24,7 @@ from mare.privacy.qualities import UNIT, WEIGHT_BITS, Candidate, Distance, NormR
 from mare.privacy.till import Quote, Till, described_charge, described_query
 
 from .asking import checked_table
-from .judging import MOST_SCORED, Judged, fingerprint, in_units, judge, named, weight_units
+from .judging import MOST_SCORED, Judged, cross_tabs, fingerprint, in_units, judge, named, weight_units
 
 Integers = NDArray[np.int64]
 
@@ -64,7 +64,7 @@ def answer_scores(till: Till, candidates: Sequence[Candidate | None], share: flo
     quote, bits = _quote(till, judged, share)
     noise = till.noise(quote, len(judged))
     till.assert_cap()
-    marginals = tuple(entry.marginal for entry in judged if entry.marginal is not None)
+    marginals = cross_tabs(judged)
     query = described_query(till, quote, noise.scale, f"scores of {named(judged)}", marginals, unit=1 << bits)
     query = replace(query, public=fingerprint(judged, np.zeros(0, dtype=np.int64)))
     till.pay(query, described_charge(query, len(judged), noise.total_variation), quote.portion)
@@ -93,13 +93,13 @@ def exact_scores(till: Till, judged: Sequence[Judged], weighting: Weighting) -> 
     weights = UNIT // np.maximum(rows, 1) if weighting == "entity" else None
     scale = 1 if weighting == "entity" else UNIT
     mass = int(rows.sum() if weights is None else rows @ weights)
-    exact = np.zeros(len(judged), dtype=np.int64)
+    exact = [0] * len(judged)  # of any size: a sum of scores must not overflow unseen
     tabled = []
-    for place, entry in enumerate(judged):
+    for place, entry in ((place, part) for place, whole in enumerate(judged) for part in whole.scored):
         if isinstance(entry.candidate, NormRank):
-            exact[place] = _within(till, _rank(till, entry.candidate, rows))
+            exact[place] = _rank(till, entry.candidate, rows)
         elif (entry.candidate, weighting) in till.known_scores:
-            exact[place] = till.known_scores[entry.candidate, weighting]
+            exact[place] += till.known_scores[entry.candidate, weighting]
         elif entry.marginal is not None:
             tabled.append((place, entry, entry.marginal))
     for batch in _batches(tabled):
@@ -112,10 +112,10 @@ def exact_scores(till: Till, judged: Sequence[Judged], weighting: Weighting) -> 
             table = checked_table(till, tables[marginal], entry.shape, mass)
             if table.max(initial=0) >= scores.LARGEST // scale:
                 raise PrivacyError(f"{till.where}: a count is too large to be scored exactly, and is not answered.")
-            exact[place] = _within(till, _score(entry, table * scale))
+            exact[place] += (score := _score(entry, table * scale))
             if not isinstance(entry.candidate, Distance):  # its reference is another one every time
-                till.known_scores[entry.candidate, weighting] = int(exact[place])
-    return exact
+                till.known_scores[entry.candidate, weighting] = score
+    return np.array([_within(till, score) for score in exact], dtype=np.int64)
 
 
 def _batches(tabled: list[tuple[int, Judged, Marginal]]) -> list[list[tuple[int, Judged, Marginal]]]:

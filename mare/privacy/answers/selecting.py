@@ -22,7 +22,7 @@ from mare.privacy.qualities import UNIT, Candidate, Weighting
 from mare.privacy.tape import Query
 from mare.privacy.till import Till
 
-from .judging import fingerprint, in_units, judge, named
+from .judging import cross_tabs, fingerprint, in_units, judge, named
 from .scoring import exact_scores
 
 Integers = NDArray[np.int64]
@@ -71,7 +71,7 @@ def answer_select(
         )
     quote = quote_choice(till, max(entry.sensitivity for entry in judged), share)
     till.assert_cap()
-    marginals = tuple(entry.marginal for entry in judged if entry.marginal is not None)
+    marginals = cross_tabs(judged)
     what = f"choice among {named(judged)}"
     query = described_choice(till, quote, what, marginals, unit=UNIT, public=fingerprint(judged, taken_off))
     pay_choice(till, query, quote, len(judged))

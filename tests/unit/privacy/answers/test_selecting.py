@@ -20,7 +20,7 @@ from mare.privacy.budget import Budget
 from mare.privacy.conversion import rho_from_budget
 from mare.privacy.curator import Curator, Gate
 from mare.privacy.ledger import Ledger
-from mare.privacy.qualities import UNIT, Candidate, Distance, FScore, NormRank, Tvd, TvdToReleased, Weighting
+from mare.privacy.qualities import UNIT, Candidate, Distance, FScore, NormRank, Summed, Tvd, TvdToReleased, Weighting
 from tests.views import ArrayView, array_view
 
 PURE, ZCDP = Budget(1.0, delta=0), Budget(1.0, 1e-9)
@@ -55,6 +55,7 @@ CASES: list[tuple[Candidate, int]] = [
     (Tvd(SEX, (WARD,), given=(AGE,)), 2),
     (Tvd(Axis("ward"), (Axis("ward", lag=1), AGE)), 2),
     (TvdToReleased(SEX, (WARD,), (3, 1)), 1),
+    (Summed((BY_WARD, TvdToReleased(AGE, (WARD,), (1, 2, 3, 4)), Tvd(SEX, (WARD,), given=(AGE,)))), 5),
     (FScore(SEX, (WARD, AGE)), 1),
     (Distance(Marginal.of("sex"), np.array([2.0, 3.0])), 1),
     (Distance(Marginal.of("sex"), np.array([2.0, 3.0]), weight=2.5), 2.5),  # type: ignore[list-item]
@@ -252,6 +253,9 @@ BAD: list[tuple[Sequence[object], str]] = [
     ([TvdToReleased(SEX, (WARD,), (2, -1))], "must not be negative"),
     ([TvdToReleased(SEX, (WARD,), (0, 0))], "add up to more than 0"),
     ([TvdToReleased(SEX, (WARD,), (2**61, 0))], "less than 2"),
+    ([Summed(())], "at least one Tvd"),
+    ([Summed((BY_WARD, FScore(SEX, (WARD,))))], "at least one Tvd or TvdToReleased"),  # type: ignore[arg-type]
+    ([Summed((BY_WARD, Tvd(SEX, ())))], "part 1: it has no parents"),
     ([FScore(WARD, (SEX,))], "'ward' has 3. Use Tvd"),
     ([Distance(Marginal.of("sex"), np.zeros(3))], "the reference is shaped"),
     ([Distance(Marginal.of("sex"), np.array([nan, 0]))], "missing, infinite"),
