@@ -21,8 +21,8 @@ HISTORY = Domain.of([("regimen", 9)]).merge(OTHERS).merge(Domain.of([(name, 3) f
 
 
 def cycles() -> ArrayView:
-    """The regimen of a person says which drugs all cycles have, and nothing else does; the cycle before has the same, where there is
-    one."""
+    """The regimen of a person says which drugs all cycles have, and nothing else does; the cycle before has the same, where there
+    is one."""
     rng = np.random.default_rng(3)
     regimen = np.repeat(rng.integers(0, 9, PEOPLE), CYCLES)
     first = np.tile(np.arange(CYCLES) == 0, PEOPLE)
