@@ -93,7 +93,7 @@ class Forgiving(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """Where data lies, as the system itself tells it, so that no other name for it can hide it (`mare.whereabouts`)."""
+    """Where data lies, as the system itself tells it, so that no other name for it can hide it (`mare.finding`)."""
 
     own: frozenset[Hashable]
     """What is read or written: files by device and inode, a schema of a database of a server."""

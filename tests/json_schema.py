@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mare.schema.ready import JSON_SCHEMA, folder
+from mare.schema.loading import JSON_SCHEMA, ready_folder
 from mare.schema.schema import Schema
 
 Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
@@ -61,7 +61,7 @@ def _told_apart(value: Json) -> Json:
 
 def main(target: Path | None = None) -> Path:
     """Write the file beside the ready schemas."""
-    path = target or folder() / JSON_SCHEMA
+    path = target or ready_folder() / JSON_SCHEMA
     path.write_text(json_schema_text(), encoding="utf-8")
     return path
 

@@ -22,7 +22,7 @@ from pkgutil import walk_packages
 from types import FrameType
 
 _ROOMS = ("mare_adapters", "cli", "stage", "fitting", "release", "sampling", "audit")
-_FILES = ("files.py", "leftovers.py", "finding.py", "budget_file.py")
+_FILES = ("files.py", "finding.py", "budget_file.py")
 _CLOCKS = ("progress.py", "stopping.py")
 """How often these are called depends on the clock, so no two runs would have the same steps. They tell how far things are, and
 leave no trace."""

@@ -9,8 +9,8 @@ import pytest
 
 from mare.graph.dag import DatasetDag
 from mare.schema import Schema
+from mare.schema.layout import shared_columns
 from mare.schema.loading import load_schema
-from mare.schema.sameness import shared_columns
 
 _PEOPLE = """
 mare: 1

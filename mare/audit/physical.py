@@ -22,9 +22,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from mare.errors import MareError, SourceError
+from mare.files import hold_folder
 from mare.finding import Copy, Location, find_copy
 from mare.fitting import FitOptions, run_fit
-from mare.leftovers import hold_folder
 from mare.planning import Plan
 from mare.ports import Source
 from mare.privacy.bits import SeededBits

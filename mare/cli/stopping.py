@@ -20,7 +20,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from mare.errors import MareError
-from mare.leftovers import discard_own
+from mare.files import discard_own
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs

@@ -10,8 +10,8 @@ from mare.domain import Coarsening
 from mare.errors import InternalError, PlanError
 from mare.schema import Schema
 from mare.schema.columns import DEFAULT_MAX_VALUES, AnyColumn, Code, Listed, Ordinal, Quantity
+from mare.schema.layout import Shared, shared_columns
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
-from mare.schema.sameness import Shared, shared_columns
 
 from .bins import Bins, OpenBins, make_bins, neighbours
 from .category import CategoryCodec, CodeCodec, canonical

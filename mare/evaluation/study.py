@@ -15,11 +15,11 @@ from typing import Literal
 import numpy as np
 
 from mare.errors import PlanError, SourceError
+from mare.files import hold_folder
 from mare.finding import Location
 from mare.fitting.fit import fit
 from mare.graph.groups import HistoryColumn
 from mare.graph.pdag import column_groups
-from mare.leftovers import hold_folder
 from mare.planning.planning import plan_of_groups
 from mare.privacy.budget import DEFAULT_DELTA, Budget
 from mare.sampling.sample import sample

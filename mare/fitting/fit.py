@@ -35,7 +35,7 @@ from mare.relational.filling import fillings
 from mare.relational.relations import relations
 from mare.release import Release
 from mare.release.storage import output_tables, without_links
-from mare.schema.wording import listed
+from mare.schema.faults import listed
 from mare.schema.yaml_writing import schema_hash
 from mare.stage_door import LocalNotes, needs, open_stage
 

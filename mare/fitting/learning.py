@@ -34,7 +34,7 @@ from mare.privacy.learner import Learner
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema
 from mare.schema.columns import Ordinal
-from mare.schema.sameness import shared_columns
+from mare.schema.layout import shared_columns
 from mare.stage_door import Measure, StageDoor
 
 from . import last_digits, rhythms

@@ -24,8 +24,8 @@ from mare.privacy.learner import MOST_PER_ENTITY
 from mare.relational.public import PublicTable, PublicTables, Texts, Vocabulary, in_order, text
 from mare.relational.relations import Words, relations
 from mare.schema import Schema
+from mare.schema.faults import CUT_DOWN
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
-from mare.schema.wording import CUT_DOWN
 from mare.stage_door import CODE, StageDoor, TableNeeds
 
 from .code_lists import CodeList

@@ -15,9 +15,9 @@ from mare.schema import Fault, Parent, Schema, Table
 from mare.schema.columns import Identifier, Ordinal
 from mare.schema.conditions import ending_by_codes
 from mare.schema.faults import describe
+from mare.schema.layout import shared_columns
 from mare.schema.links import Reference
 from mare.schema.relative import PARENT_ROW, Anchor, Relative
-from mare.schema.sameness import shared_columns
 
 from .dag import DatasetDag
 from .groups import GroupColumn, Part

@@ -22,9 +22,8 @@ from mare.domain import CodeArray, smallest_dtype
 from mare.graph.groups import Part
 from mare.schema.relative import Anchor
 
-from .placing import NOWHERE, Index, Placed, PlacedTables
+from .placing import NOWHERE, Index, Placed, PlacedTables, context_codes
 from .relations import Ranked, TableRelations, previous_of_item
-from .sharing import context_codes
 from .unrolling import FoldedContext, Unrolling
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mare.domain import CodeArray, Codes, Domain, remaining_codes, smallest_dtype
 from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup, HistoryColumn, Part
+from mare.schema.layout import Shared
 
 Index = NDArray[np.int64]
 
@@ -187,3 +188,27 @@ class PlacedTables:
         seen = seen_columns(group, domain)
         names = seen if wanted is None else [name for name in seen if name in wanted]
         return Codes(len(index), {name: self.look(group, *seen[name], domain.size(name), index) for name in names})
+
+
+# What is the same for all rows below one row: one code in the context, and all those rows have it. The stage takes it from the
+# first row that is kept, the sampler gives it to every row.
+
+
+def rows_above(shared: Shared, around: PlacedTables) -> Index:
+    """Of each row of the column's table, the row above that the value is the same for."""
+    return around.climb(np.arange(around.tables[shared.table].rows, dtype=np.int64), shared.table, shared.above)
+
+
+def first_rows(above: Index, count: int) -> Index:
+    """Of each of so many rows above, the first row below; any row where there is none."""
+    firsts = np.zeros(count, dtype=np.int64)
+    firsts[above[::-1]] = np.arange(len(above), dtype=np.int64)[::-1]  # of several, the one that is written last stays
+    return firsts
+
+
+def context_codes(above: Index, count: int, codes: CodeArray, size: int) -> CodeArray:
+    """For each row above, the code of its first row below; the last code where there is none."""
+    held = np.full(count, size, dtype=smallest_dtype(size + 1))
+    if len(above):
+        held[above] = codes[first_rows(above, count)[above]]
+    return held

@@ -27,7 +27,7 @@ from mare.schema.columns import PACES, AnyColumn, Identifier
 from mare.schema.condition_grammar import Condition, parse_condition
 from mare.schema.links import EarlierReference, PublicReference, SameEntityReference
 
-from .ending import CodedEnding
+from .judging import CodedEnding
 from .placing import NOWHERE, STRANGER, Index
 from .public import PublicTables, Texts, Vocabulary
 from .unrolling import Unrolling, unrolling

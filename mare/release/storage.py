@@ -12,8 +12,8 @@ from dataclasses import replace
 from mare.errors import SourceError
 from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut, fillings
 from mare.schema import Schema
+from mare.schema.faults import CUT_DOWN
 from mare.schema.reflection import ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection, StorageKind
-from mare.schema.wording import CUT_DOWN
 
 from .constraints import bound_columns, held_orders, held_uniques
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import RowDraws
-from mare.relational.ending import CodedEnding
-from mare.relational.judging import judged
+from mare.relational.judging import CodedEnding, judged
 from mare.relational.placing import Index, Placed
 from mare.schema import Schema
 from mare.schema.condition_grammar import Condition, parse_condition

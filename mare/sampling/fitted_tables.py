@@ -18,9 +18,9 @@ from mare.codec.category import CodeCodec
 from mare.domain import CodeArray, Keys, RowDraws, as_generator, purpose_of
 from mare.models import FittedModel
 from mare.relational.coding import points_above, points_linked, points_to_come, siblings_in
+from mare.relational.filling import Distinct
 from mare.relational.placing import Index, PlacedTables, written_codes
 from mare.relational.relations import Relations, Stepped, TableRelations
-from mare.relational.uniqueness import Distinct
 from mare.release import SettledPlan
 
 from .given import GivenTables

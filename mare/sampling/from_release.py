@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from mare.codec import TableCodec, table_codec
 from mare.graph.dag import DatasetDag
-from mare.relational.filling import fillings
+from mare.relational.filling import distinct_sets, fillings
 from mare.relational.relations import Relations, TableRelations, reference_labels, relations
-from mare.relational.uniqueness import distinct_sets
 from mare.release import Release
 from mare.schema import Schema
 from mare.schema.caps import link_cap

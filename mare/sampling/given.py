@@ -31,7 +31,7 @@ from mare.relational.placing import Index, Placed, PlacedTables
 from mare.relational.relations import TableRelations
 from mare.release import Release
 from mare.schema import Schema
-from mare.schema.sameness import shared_columns
+from mare.schema.layout import shared_columns
 
 from .given_columns import Columns, check_unique, given_columns, key_texts, places_of, unknown_columns
 from .given_files import Given, read_given

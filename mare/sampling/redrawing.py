@@ -16,8 +16,7 @@ import numpy as np
 
 from mare.codec.category import Redrawn
 from mare.domain import CodeArray, RowDraws, purpose_of
-from mare.relational.placing import Index
-from mare.relational.sharing import rows_above
+from mare.relational.placing import Index, rows_above
 from mare.release import SettledGroup
 
 from .run import Run

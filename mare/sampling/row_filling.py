@@ -16,9 +16,8 @@ from mare.codec.elapsed import Advance, elapsed_name, pace_name
 from mare.domain import CodeArray, RowDraws, purpose_of, smallest_dtype
 from mare.graph.groups import Part
 from mare.relational.coding import siblings_in
-from mare.relational.placing import NOWHERE, Index, Placed, written_codes
+from mare.relational.placing import NOWHERE, Index, Placed, rows_above, written_codes
 from mare.relational.relations import Ranked, Stepped, Words
-from mare.relational.sharing import rows_above
 from mare.release import SettledGroup
 from mare.schema.condition_grammar import comparisons_in
 

@@ -19,8 +19,7 @@ import pyarrow as pa
 from mare.errors import PlanError, ReleaseError
 from mare.finding import Location, open_sink
 from mare.ports import Sink, SinkTable, Watch
-from mare.relational.filling import linked_columns
-from mare.relational.uniqueness import distinct_sets
+from mare.relational.filling import distinct_sets, linked_columns
 from mare.release import Release, load_release
 from mare.schema import Schema
 from mare.schema.reflection import ReflectedTable

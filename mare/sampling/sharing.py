@@ -13,10 +13,9 @@ from mare.codec.slots import ORDINARY
 from mare.codec.ticks import DAY_US, microseconds, null_mask
 from mare.domain import CodeArray, Keys, RowDraws, purpose_of
 from mare.errors import InternalError
-from mare.relational.placing import Index, PlacedTables
-from mare.relational.sharing import first_rows, rows_above
+from mare.relational.placing import Index, PlacedTables, first_rows, rows_above
 from mare.schema.columns import Drift
-from mare.schema.sameness import Shared
+from mare.schema.layout import Shared
 
 _UNITS_US = {"days": float(DAY_US), "months": 365.25 / 12 * DAY_US, "years": 365.25 * DAY_US}
 

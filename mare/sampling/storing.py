@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mare.codec.parsing import by_distinct, formatted, is_text, numbers, whole_numbers
 from mare.schema.columns import AnyColumn
-from mare.schema.columns.boolean import TRUE_WORDS
+from mare.schema.columns.category import TRUE_WORDS
 from mare.schema.reflection import ReflectedColumn
 
 _WHOLE_FLOATS = 2.0**53

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from .columns import AnyColumn, Category, Listed, Ordinal
 from .columns.category import canonical
 from .condition_grammar import Among, Comparison, Condition, IsNull, comparisons_in, parse_condition
+from .faults import listed
 from .strict import Value
-from .wording import listed
 
 
 def has_order(described: AnyColumn) -> bool:

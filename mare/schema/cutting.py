@@ -17,11 +17,10 @@ from pathlib import Path
 
 from mare.errors import SchemaError
 
-from .faults import describe
-from .ready import JSON_SCHEMA, SUFFIX, folder, names
+from .faults import describe, listed
+from .loading import JSON_SCHEMA, load_document, ready_folder, ready_names
 from .reflection import LeftOut, ReflectedTable, Reflection
 from .structure import build_schema
-from .wording import listed
 from .yaml_nodes import Plain, read_nodes
 from .yaml_writing import rewrite_plain
 
@@ -62,8 +61,6 @@ def cut_schema(
 
     ``between`` becomes its calendar, ``entities`` the number of its entities.
     """
-    from .loading import load_document
-
     document = load_document(source)
     data = read_nodes(document.text).data
     assert isinstance(data, dict)
@@ -79,8 +76,9 @@ def resembled(reflection: Reflection) -> str | None:
     held = {table.name.casefold() for table in reflection}
     shares: dict[str, float] = {}
     shared: dict[str, set[str]] = {}
-    for name in names():
-        described = set(_TABLE.findall((folder() / f"{name}{SUFFIX}").read_text(encoding="utf-8").partition("\ntables:")[2]))
+    for name in ready_names():
+        text = (ready_folder() / f"{name}.yaml").read_text(encoding="utf-8")
+        described = set(_TABLE.findall(text.partition("\ntables:")[2]))
         there = {table for table in described if table.casefold() in held}
         if len(there) >= max(2, len(described) / 2):
             shares[name], shared[name] = len(there) / len(described), there

@@ -1,6 +1,7 @@
 """`Layout`: how the tables of a schema hang together, worked out once, also where the schema contradicts itself.
 
-The checks ask it. It never raises: what is missing or circular is theirs to report.
+The checks ask it. It never raises: what is missing or circular is theirs to report. And `shared_columns`: those that repeat one
+fact in every row below another.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from .caps import link_cap
-from .columns import Column, Listed
+from .columns import Column, Drift, Integer, Listed
 from .faults import Path
 from .links import Parent, Reference
 from .schema import Schema, Table
@@ -157,3 +158,51 @@ class Layout:
         """The most rows that a parent row may have, as far as the schema says."""
         cap = None if self.link(table) is None else link_cap(self.schema, table)
         return None if cap is None else cap.rows
+
+
+# Columns that repeat one fact in every row (`same_for`). It is known with the list that the rows stand in: in the context of the
+# table directly below the row that it is about, on the way down to the column. So it has a value for each row above, and every
+# row below may look at it.
+
+ENTITY, PARENT = "entity", "parent"
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A column that has one value for each row of a table above."""
+
+    table: str
+    column: str
+    above: str
+    """The table above, or the entity: for each of its rows there is one value."""
+    holder: str
+    """The table whose context holds that value: directly below, the column's own or one on the way to it."""
+    drift: Drift | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in the context."""
+        return f"same({self.column})" if self.table == self.holder else f"same({self.table}.{self.column})"
+
+
+def named_above(layout: Layout, table: str, same_for: str) -> str | None:
+    """The table above that `same_for` names; None where it names none."""
+    above = layout.ancestors(table)
+    home = layout.schema.entity_name if same_for == ENTITY else above[0] if same_for == PARENT and above else same_for
+    return home if home in above else None
+
+
+def shared_columns(schema: Schema, table: str | None = None) -> tuple[Shared, ...]:
+    """All of them, or those of one table."""
+    described = {name: held for name, held in schema.tables.items() if table in (None, name) and not held.ignore}
+    if not any(column.same_for is not None for held in described.values() for column in held.columns.values()):
+        return ()
+    layout, shared = Layout(schema), list[Shared]()
+    for name, held in described.items():
+        path = (name, *layout.ancestors(name))
+        for column, says in held.columns.items():
+            above = None if says.same_for is None else named_above(layout, name, says.same_for)
+            if above is not None and column not in held.ignore_columns:
+                drift = says.drift if isinstance(says, Integer) else None
+                shared.append(Shared(name, column, above, path[path.index(above) - 1], drift))
+    return tuple(shared)

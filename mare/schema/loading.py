@@ -1,6 +1,9 @@
 """From a file, a name or a text to a `Schema`: the first step of the flow. Every fault at once, each with its line.
 
 What contradicts itself does not load. What is only left open (a draft) loads; planning asks for the rest.
+
+A name (`mimic-iv-core`) stands for a ready schema, a YAML file that comes with mare: a clone reads `schemas/` at the root of the
+repository, a wheel `mare/_schemas`. So a name works wherever a path does.
 """
 
 from __future__ import annotations
@@ -91,9 +94,7 @@ def read_source(source: str | Path) -> tuple[str, str]:
         return _TEXT, source
     path = Path(source)
     if not is_there(path) or not path.is_file():
-        from .ready import find
-
-        path = find(str(source)) or _refuse(path)
+        path = ready_file(str(source)) or _refuse(path)
     try:
         return str(source), path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -113,18 +114,16 @@ def _semantic_faults(schema: Schema) -> list[Fault]:
 
 def _refuse(path: Path) -> Path:
     """Say what there is instead: files beside it, and the ready schemas."""
-    from .ready import names
-
     if not is_path(path):
         fault = Fault((), f"there is no such schema: {NOT_SHOWN}", "The schema comes first; a source is given with --from")
         raise SchemaError(f"{fault.what}. {fault.remedy}.", (fault,))
     folder = path if path.is_dir() else path.parent
     beside = sorted(str(p) for p in folder.glob("*.y*ml") if p.is_file()) if folder.is_dir() else []
-    choices = [*beside, *names()]
+    choices = [*beside, *ready_names()]
     close = get_close_matches(str(path), choices, n=1, cutoff=0.75)
     hint = f"Did you mean {close[0]}? " if close else ""
     files = f"Schemas in {folder}: {', '.join(beside) or 'none'}. "
-    ready = f"Ready schemas: {', '.join(names()) or 'none'}. "
+    ready = f"Ready schemas: {', '.join(ready_names()) or 'none'}. "
     what = f"{path} is a folder, not a schema" if path.is_dir() else f"there is no schema {path}"
     fault = Fault((), what, f"{hint}{files}{ready}`mare init SOURCE -o FILE` drafts one")
     raise SchemaError(f"{fault.what}. {fault.remedy}.", (fault,))
@@ -136,3 +135,52 @@ def nearest_line(lines: Mapping[Location, int], path: Location) -> int | None:
         if path[:end] in lines:
             return lines[path[:end]]
     return None
+
+
+JSON_SCHEMA = "mare.schema.json"
+"""The file beside them that tells editors the language."""
+
+
+@dataclass(frozen=True)
+class ReadySchema:
+    """One line of `mare schemas`."""
+
+    name: str
+    """What to write instead of a path."""
+    summary: str
+    """The first line of its description."""
+    entity: str
+    """Whom it protects."""
+    tables: int
+    """How many tables it fills or keeps; the ignored ones do not count."""
+
+
+def ready_folder() -> Path:
+    """Where the ready schemas lie: inside the package when installed from a wheel, beside it in a clone."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "_schemas"
+    return installed if installed.is_dir() else package.parent / "schemas"
+
+
+def ready_names() -> tuple[str, ...]:
+    """The names of all ready schemas, sorted."""
+    return tuple(sorted(path.stem for path in ready_folder().glob("*.yaml")))
+
+
+def ready_file(name: str) -> Path | None:
+    """The file of the ready schema with this name; None when there is none. A path is never mistaken for a name."""
+    return ready_folder() / f"{name}.yaml" if name in ready_names() else None
+
+
+def ready_schemas() -> tuple[ReadySchema, ...]:
+    """What `mare schemas` lists, sorted by name."""
+    described = {name: load_schema(ready_folder() / f"{name}.yaml") for name in ready_names()}
+    return tuple(
+        ReadySchema(
+            name=name,
+            summary=(schema.description or "").strip().partition("\n")[0],
+            entity=schema.entity_name or "",
+            tables=sum(not table.ignore for table in schema.tables.values()),
+        )
+        for name, schema in described.items()
+    )

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .columns import Code, Column, Listed
-from .faults import Fault, Path
+from .faults import CUT_DOWN, Fault, Path, did_you_mean, listed
 from .layout import Layout
 from .reflection import LeftOut, ReflectedColumn, ReflectedForeignKey, ReflectedTable, Reflection
 from .schema import Schema, Table
-from .wording import CUT_DOWN, did_you_mean, listed
 
 _NO_RIGHT = "no right to read"
 """How every source begins to say that it was refused."""

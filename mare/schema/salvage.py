@@ -14,12 +14,11 @@ from typing import cast, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from .faults import Fault, Path
+from .faults import Fault, Path, closest
 from .links import Parent, Relationship
 from .schema import EntityByColumn, Schema, Table
 from .strict import written_fields
 from .structure import faults_of
-from .wording import closest
 from .yaml_nodes import Plain
 
 _ROUNDS = 8

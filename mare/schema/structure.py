@@ -12,11 +12,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from .columns import Column
-from .faults import Fault, Path
+from .faults import Fault, Path, closest, did_you_mean
 from .links import Parent, Reference
 from .schema import Schema, Table
 from .strict import Names, written_fields
-from .wording import closest, did_you_mean
 from .yaml_nodes import Plain
 
 _EXPECTED = {

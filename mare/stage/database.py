@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 from mare.errors import SourceError, is_a_stop
-from mare.leftovers import hold_folder
+from mare.files import hold_folder
 
 
 @contextmanager

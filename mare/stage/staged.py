@@ -22,11 +22,10 @@ from mare.errors import InternalError
 from mare.graph.groups import ColumnGroup
 from mare.graph.modelled import presence
 from mare.relational.coding import Links, Uncoded, code_rows, points_above, points_linked, read_rows, told_rooms
-from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, seen_columns
+from mare.relational.placing import STRANGER, Index, Placed, PlacedTables, context_codes, first_rows, rows_above, seen_columns
 from mare.relational.relations import Ranked, Stepped, TableRelations, Words, back_codes, paces_along, rank_codes, run_codes
-from mare.relational.sharing import context_codes, first_rows, rows_above
 from mare.relational.unrolling import Unrolling
-from mare.schema.sameness import Shared
+from mare.schema.layout import Shared
 
 from .lookups import add_to_vocabulary, find_keys, find_rows
 from .needs import Link

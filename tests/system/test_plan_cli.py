@@ -12,7 +12,7 @@ from unittest import mock
 
 import pytest
 
-from mare.schema.ready import names
+from mare.schema.loading import ready_names
 from tests.command_line import Done
 from tests.command_line import mare as within
 
@@ -116,7 +116,7 @@ def test_a_narrow_page_drops_numbers_and_never_names(options: list[str], tmp_pat
         assert any(group["name"] in line and ("fine" in line or "noisy" in line or "drowns" in line) for line in lines)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ready_names())
 def test_every_ready_schema_can_be_planned(name: str, tmp_path: Path) -> None:
     done = mare("plan", name, "--epsilon", "2", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

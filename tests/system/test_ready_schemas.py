@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mare.schema.ready import find, folder, names
+from mare.schema.loading import ready_file, ready_folder, ready_names
 from tests.command_line import mare
 from tests.published_tables import as_csv_folder, as_sqlite
 
@@ -28,19 +28,19 @@ SQL_MODELS = {
 def test_the_list_names_every_ready_schema_and_whom_it_protects() -> None:
     done = mare("schemas")
     assert done.returncode == 0, done.stderr
-    for name in names():
+    for name in ready_names():
         assert name in done.stdout
     assert "uniquepid" in done.stdout
 
 
 def test_the_list_as_json() -> None:
     listed = json.loads(mare("schemas", "--json").stdout)
-    assert [one["name"] for one in listed] == list(names())
+    assert [one["name"] for one in listed] == list(ready_names())
     assert {"name", "summary", "entity", "tables"} == set(listed[0])
 
 
 def test_a_printed_schema_is_the_file_with_its_comments(tmp_path: Path) -> None:
-    path = find("synthea-csv")
+    path = ready_file("synthea-csv")
     assert path is not None
     copy = tmp_path / "mine.yaml"
     with copy.open("wb") as out:
@@ -56,13 +56,13 @@ def test_an_unknown_name_is_one_message_that_lists_the_names() -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ready_names())
 def test_check_takes_the_name(name: str) -> None:
     done = mare("check", name)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", ["medonc", *(pytest.param(n, marks=pytest.mark.slow) for n in names() if n != "medonc")])
+@pytest.mark.parametrize("name", ["medonc", *(pytest.param(n, marks=pytest.mark.slow) for n in ready_names() if n != "medonc")])
 def test_plan_takes_the_name(name: str) -> None:
     done = mare("plan", name, "--epsilon", "2", "--delta", "1e-9", "--json")
     assert done.returncode == 0, done.stderr
@@ -115,20 +115,20 @@ def test_a_built_wheel_holds_them(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = {Path(name).stem for name in archive.namelist() if name.startswith("mare/_schemas/") and name.endswith(".yaml")}
         archive.extractall(tmp_path / "installed")
-    assert held == set(names())
-    script = "from mare.schema.ready import folder, names; print(folder().parent.parent.name, *names())"
+    assert held == set(ready_names())
+    script = "from mare.schema.loading import ready_folder, ready_names; print(ready_folder().parent.parent.name, *ready_names())"
     listed = subprocess.run(
         [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tmp_path / 'installed')!r}); {script}"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
-    assert listed == ["installed", *names()]
+    assert listed == ["installed", *ready_names()]
 
 
 def test_the_language_is_printed_for_editors() -> None:
     printed = mare("schemas", "--json-schema").stdout
-    assert json.loads(printed) == json.loads((folder() / "mare.schema.json").read_text(encoding="utf-8"))
+    assert json.loads(printed) == json.loads((ready_folder() / "mare.schema.json").read_text(encoding="utf-8"))
     refused = mare("schemas", "medonc", "--json-schema")
     assert refused.returncode == 2
     assert "of the language, not of one schema" in " ".join(refused.stderr.replace("│", "").split())

@@ -16,8 +16,7 @@ import pytest
 import mare
 from mare.schema import Schema
 from mare.schema.columns import Date, Datetime
-from mare.schema.loading import load_schema
-from mare.schema.ready import names
+from mare.schema.loading import load_schema, ready_names
 from tests.command_line import mare as command
 from tests.datasets import dataset
 from tests.integrity import faults
@@ -108,7 +107,7 @@ def stored(value: object, column: PublishedColumn, form: str | None) -> object:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ready_names())
 def test_a_ready_schema_is_fitted_and_sampled(name: str, tmp_path: Path) -> None:
     schema = load_schema(name)
     source, release = source_of(name, schema, tmp_path), tmp_path / "r.mare"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from examples.hospital import simulate_hospital
-from mare import leftovers
+from mare import files
 from mare.cli.progress import FitProgress
 from mare.release import load_release
 from tests.command_line import mare
@@ -53,7 +53,7 @@ def stop_while_learning(patch: pytest.MonkeyPatch, number: signal.Signals) -> No
 
 def stop_while_removing(patch: pytest.MonkeyPatch, number: signal.Signals) -> list[Path]:
     """Another signal as each temporary thing is about to be removed. The list fills with those things."""
-    remove, begun = leftovers._remove, list[Path]()
+    remove, begun = files._remove, list[Path]()
 
     def removed(path: Path) -> None:
         begun.append(path)
@@ -61,7 +61,7 @@ def stop_while_removing(patch: pytest.MonkeyPatch, number: signal.Signals) -> li
             signal.raise_signal(number)
         remove(path)
 
-    patch.setattr(leftovers, "_remove", removed)
+    patch.setattr(files, "_remove", removed)
     return begun
 
 
@@ -97,9 +97,9 @@ def test_a_second_signal_does_not_cut_the_clearing_short(
 
 _INSISTING = """
 import signal, sys
-from mare import leftovers
+from mare import files
 from mare.cli.progress import FitProgress
-tell, remove = FitProgress.tell, leftovers._remove
+tell, remove = FitProgress.tell, files._remove
 def told(self, what):
     tell(self, what)
     if what == "learning domains":
@@ -109,7 +109,7 @@ def removed(path):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
     remove(path)
-FitProgress.tell, leftovers._remove = told, removed
+FitProgress.tell, files._remove = told, removed
 from mare.cli import main
 main()
 """

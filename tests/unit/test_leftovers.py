@@ -13,14 +13,14 @@ from unittest import mock
 
 import pytest
 
-from mare.leftovers import Held, discard_own, hold_file, hold_folder, sweep
+from mare.files import Held, discard_own, hold_file, hold_folder, sweep
 from tests.conftest import ROOT
 
 _HOLDER = """
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from mare.leftovers import hold_file, hold_folder
+from mare.files import hold_file, hold_folder
 hold = {"folder": hold_folder, "file": hold_file}[sys.argv[2]]
 held = hold(Path(sys.argv[1]), ".out.", ".tmp")
 if sys.argv[2] == "folder":

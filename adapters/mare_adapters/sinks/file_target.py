@@ -19,8 +19,7 @@ from typing import ClassVar, Self
 import pyarrow as pa
 
 from mare.errors import SinkError
-from mare.files import sync_folder
-from mare.leftovers import hold_folder
+from mare.files import hold_folder, sync_folder
 from mare.ports import Place, SinkTable
 from mare.schema.reflection import ReflectedTable
 from mare.whereabouts import file_place

@@ -24,26 +24,26 @@ def schemas(
     ] = False,
 ) -> None:
     """List the ready schemas, or print one of them. A name works wherever a path does."""
-    from mare.schema.ready import JSON_SCHEMA, find, folder, names
+    from mare.schema.loading import JSON_SCHEMA, ready_file, ready_folder, ready_names
 
     if json_schema:
         if name is not None:
             raise typer.BadParameter("the JSON Schema is of the language, not of one schema. Leave out the name.")
-        print_utf8((folder() / JSON_SCHEMA).read_text(encoding="utf-8"))
+        print_utf8((ready_folder() / JSON_SCHEMA).read_text(encoding="utf-8"))
         return
     if name is None:
         _list(as_json)
         return
     if as_json:
         raise typer.BadParameter("a schema is printed as YAML, with its comments. Leave out --json, or leave out the name.")
-    path = find(name)
+    path = ready_file(name)
     if path is None:
-        raise SchemaError(f"there is no ready schema {name!r}. There are: {', '.join(names())}.")
+        raise SchemaError(f"there is no ready schema {name!r}. There are: {', '.join(ready_names())}.")
     print_utf8(path.read_text(encoding="utf-8"))
 
 
 def _list(as_json: bool) -> None:
-    from mare.schema.ready import ready_schemas
+    from mare.schema.loading import ready_schemas
 
     ready = ready_schemas()
     if as_json:

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 
 from mare.errors import SchemaError
 from mare.schema.columns import Column
-from mare.schema.faults import Fault, describe
+from mare.schema.faults import Fault, describe, listed, unsettled
 from mare.schema.layout import Layout
 from mare.schema.schema import Schema
 from mare.schema.structure import members_of
-from mare.schema.wording import listed, unsettled
 
 from . import anchors, determined, keys, links, ownership, sameness, tables
 

@@ -8,11 +8,10 @@ from datetime import date
 from typing import TypeGuard
 
 from mare.schema.columns import Column, Ordinal
-from mare.schema.faults import Fault, Path
+from mare.schema.faults import Fault, Path, listed, no_column, unsettled
 from mare.schema.layout import Layout
 from mare.schema.moments import is_more, parse_span
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor, FirstValue
-from mare.schema.wording import listed, no_column, unsettled
 
 
 def find(layout: Layout) -> Iterator[Fault]:

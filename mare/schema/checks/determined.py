@@ -13,11 +13,10 @@ from mare.schema.condition_grammar import Condition, comparisons_in, parse_condi
 from mare.schema.conditions import cannot_be_asked, never
 from mare.schema.determined import DatePart, Determined, Elapsed, Formula, Lookup, tested_anchor
 from mare.schema.expressions import FUNCTIONS, Expression, parse_expression
-from mare.schema.faults import Fault, Path
+from mare.schema.faults import Fault, Path, listed, no_column, no_table
 from mare.schema.layout import Layout
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.strict import Value
-from mare.schema.wording import listed, no_column, no_table
 
 from .anchors import resolve
 

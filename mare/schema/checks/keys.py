@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterator
 from math import prod
 
 from mare.schema.columns import Column, Identifier, Ordinal, Position, Text
-from mare.schema.faults import Fault, Path
+from mare.schema.faults import Fault, Path, listed, no_column, unsettled
 from mare.schema.layout import Layout
 from mare.schema.relative import PREVIOUS_ROW
-from mare.schema.wording import listed, no_column, unsettled
 
 _WAYS = (
     "Add an identifier, a position within the parent, or a strictly increasing time (`after: previous.…`, `strict: true`) "

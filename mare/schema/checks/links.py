@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from mare.schema.columns import Identifier, Position
 from mare.schema.condition_grammar import NotACondition, comparisons_in, parse_condition
 from mare.schema.conditions import cannot_be_asked
-from mare.schema.faults import Fault, Path
+from mare.schema.faults import Fault, Path, listed, no_column, no_table, unsettled
 from mare.schema.layout import Layout
 from mare.schema.links import EarlierReference, OtherEntityReference, Parent, PublicReference, Reference, SameEntityReference
-from mare.schema.wording import listed, no_column, no_table, unsettled
 
 
 def find(layout: Layout) -> Iterator[Fault]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mare.schema.columns import Identifier
-from mare.schema.faults import Fault
+from mare.schema.faults import Fault, listed, no_table, unsettled
 from mare.schema.layout import Layout
 from mare.schema.schema import EntityByColumn
-from mare.schema.wording import listed, no_table, unsettled
 
 _OPEN = "no path joins it to the entity"
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mare.schema.columns import Column, Drift, Integer, Ordinal
-from mare.schema.faults import Fault, Path
-from mare.schema.layout import Layout
-from mare.schema.sameness import ENTITY, PARENT, named_above
-from mare.schema.wording import did_you_mean, listed
+from mare.schema.faults import Fault, Path, did_you_mean, listed
+from mare.schema.layout import ENTITY, PARENT, Layout, named_above
 
 from .anchors import anchor_path, resolve
 

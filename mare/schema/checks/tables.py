@@ -11,9 +11,8 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from mare.schema.columns.column import repeated
-from mare.schema.faults import Fault, Path
+from mare.schema.faults import Fault, Path, listed, no_table
 from mare.schema.layout import Layout
-from mare.schema.wording import listed, no_table
 
 
 def find_names(layout: Layout) -> Iterator[Fault]:

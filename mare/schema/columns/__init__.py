@@ -9,8 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .boolean import Boolean
-from .category import DEFAULT_MAX_VALUES, Category, Listed, Rest
+from .category import DEFAULT_MAX_VALUES, Boolean, Category, Listed, Rest
 from .code import Code, CodeFile, Hierarchy
 from .column import AnyColumn, LearnedDomain, Raw
 from .number import Drift, Integer, Number, NumericRange, Quantity

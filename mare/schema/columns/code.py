@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from mare.schema.faults import Fault, Path
+from mare.schema.faults import Fault, Path, listed, no_column, no_table, unsettled
 from mare.schema.reflection import StorageKind
 from mare.schema.strict import Strict, Value
-from mare.schema.wording import listed, no_column, no_table, unsettled
 
 from .category import DEFAULT_MAX_VALUES, Listed, Rest, most_listed, values_faults
 from .column import LearnedDomain

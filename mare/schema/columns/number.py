@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from mare.schema.faults import Fault, Path
+from mare.schema.faults import Fault, Path, listed, no_column, unsettled
 from mare.schema.reflection import StorageKind
 from mare.schema.strict import Names, Strict, Value
-from mare.schema.wording import listed, no_column, unsettled
 
 from .category import Listed
 from .column import Raw

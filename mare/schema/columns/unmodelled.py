@@ -6,10 +6,9 @@ import string
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from mare.schema.faults import Fault, Path
+from mare.schema.faults import Fault, Path, no_column
 from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare.schema.strict import Names
-from mare.schema.wording import no_column
 
 from .column import WORDS, AnyColumn, Clash, Raw
 from .number import whole_sql

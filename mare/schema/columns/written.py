@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from mare.schema.faults import Fault, Path
+from mare.schema.faults import Fault, Path, listed
 from mare.schema.strict import Strict, Value
-from mare.schema.wording import listed
 
 from .ticks import PLAIN, NumberForm
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import date
 from typing import cast
 
-from mare.schema.ready import JSON_SCHEMA
+from mare.schema.loading import JSON_SCHEMA
 from mare.schema.yaml_nodes import Plain
 from mare.schema.yaml_writing import inline, scalar
 

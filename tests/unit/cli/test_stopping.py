@@ -15,7 +15,7 @@ import pytest
 from mare.cli import stopping
 from mare.cli.stopping import stoppable
 from mare.errors import SourceError
-from mare.leftovers import hold_folder
+from mare.files import hold_folder
 
 pytestmark = pytest.mark.usefixtures("signals_as_at_a_terminal")
 

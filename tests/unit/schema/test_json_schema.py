@@ -13,7 +13,7 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from mare.schema import Schema
-from mare.schema.ready import JSON_SCHEMA, folder, names
+from mare.schema.loading import JSON_SCHEMA, ready_folder, ready_names
 from mare.schema.yaml_nodes import Plain, read_nodes
 from mare.schema.yaml_writing import dump_schema
 from tests.json_schema import json_schema, json_schema_text, main
@@ -39,7 +39,7 @@ def _texts(value: Plain) -> Any:
 
 
 def test_the_file_is_up_to_date() -> None:
-    written = (folder() / JSON_SCHEMA).read_text(encoding="utf-8")
+    written = (ready_folder() / JSON_SCHEMA).read_text(encoding="utf-8")
     assert written == json_schema_text(), "run: make schema"
 
 
@@ -51,9 +51,9 @@ def test_it_is_itself_valid() -> None:
     Draft202012Validator.check_schema(json_schema())
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ready_names())
 def test_ready_schemas_are_valid(name: str) -> None:
-    text = (folder() / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (ready_folder() / f"{name}.yaml").read_text(encoding="utf-8")
     assert [error.message for error in validator().iter_errors(as_editors_see(text))] == []
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from mare.schema import EntityByColumn, Schema
-from mare.schema.loading import load_document, load_schema
-from mare.schema.ready import ReadySchema, find, folder, names, ready_schemas
+from mare.schema.loading import ReadySchema, load_document, load_schema, ready_file, ready_folder, ready_names, ready_schemas
 from tests.published_tables import published
 
 NAMES = ("eicu-core", "fhir-r4", "medonc", "mimic-iii", "mimic-iv-core", "mimic-iv-icu", "omop-cdm-5.4", "synthea-csv")
@@ -27,7 +26,7 @@ PUBLISHED = {
 
 def header(name: str) -> str:
     """The comment that a ready schema opens with."""
-    path = find(name)
+    path = ready_file(name)
     assert path is not None
     lines = path.read_text(encoding="utf-8").splitlines()
     end = next(i for i, line in enumerate(lines) if not line.startswith("#"))
@@ -55,12 +54,12 @@ def listed() -> tuple[ReadySchema, ...]:
 
 
 def test_those_of_the_issues_are_there() -> None:
-    assert names() == NAMES
+    assert ready_names() == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_leads_to_its_file(name: str) -> None:
-    assert find(name) == folder() / f"{name}.yaml"
+    assert ready_file(name) == ready_folder() / f"{name}.yaml"
     assert load_schema(name).name == name
 
 
@@ -68,7 +67,7 @@ def test_a_name_leads_to_its_file(name: str) -> None:
     "not_a_name", ["", "mimic", "mimic-iv-core.yaml", "schemas/medonc.yaml", "../schemas/medonc", "mare.schema"]
 )
 def test_a_path_or_an_unknown_name_is_not_found(not_a_name: str) -> None:
-    assert find(not_a_name) is None
+    assert ready_file(not_a_name) is None
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -84,7 +83,7 @@ def test_the_opening_comment_says(name: str, heading: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_was_taken_from_data(name: str) -> None:
-    path = find(name)
+    path = ready_file(name)
     assert path is not None
     assert "peeked" not in path.read_text(encoding="utf-8")
 
@@ -156,11 +155,11 @@ def test_the_guide_has_a_section_and_a_command_for_each(name: str) -> None:
 
 def test_a_wheel_reads_its_own_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Installed from a wheel the schemas lie in `mare/_schemas`, and the repository is not there."""
-    from mare.schema import ready
+    from mare.schema import loading
 
     package = tmp_path / "site-packages" / "mare"
     (package / "_schemas").mkdir(parents=True)
     (package / "_schemas" / "mine.yaml").write_text("mare: 1\n")
-    monkeypatch.setattr(ready, "__file__", str(package / "schema" / "ready.py"))
-    assert ready.names() == ("mine",)
-    assert ready.find("mine") == package / "_schemas" / "mine.yaml"
+    monkeypatch.setattr(loading, "__file__", str(package / "schema" / "loading.py"))
+    assert ready_names() == ("mine",)
+    assert ready_file("mine") == package / "_schemas" / "mine.yaml"
