@@ -26,10 +26,8 @@ from mare.schema.columns.ticks import TimeTicks, WholeTicks
 from mare.schema.determined import Determined, Elapsed, Lookup
 from mare.schema.relative import SAME_ROW, Anchor
 
-from .formulas import Formulas
-from .shaping import shaped
-from .storing import as_text, numbered, take
-from .totals import quantities_of, total
+from .formulas import Formulas, quantities_of, total
+from .storing import as_text, numbered, shaped, take
 
 if TYPE_CHECKING:
     from .writing import ChunkValues

@@ -2,19 +2,32 @@
 
 A date may be kept as the text 31.12.2150, a boolean as Y, a number among which `> 89` stands as text. What comes out has the
 source's kind, so a target with its types takes it.
+
+`shaped`: worked-out values as a column may hold them, in its own type, precision and bounds, and NULL only where it may be.
+
+`within_width`: a synthetic value never breaks out of its stored type, so that a release that was paid for can always be
+written. A bound that was learned under much noise, or declared too far, may lie beyond a `smallint`, a `numeric(5, 2)` or a
+TIMESTAMP of MySQL, which ends in 2038. Such a value becomes the last one that the type holds, and a text is cut off. Where a
+type ends, the source told when it was reflected (`ReflectedColumn.lowest`). Keys are left alone: moved together, they would no
+longer be keys.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mare.codec.category import canonical
 from mare.codec.parsing import by_distinct, formatted, is_text, numbers, whole_numbers
-from mare.schema.columns import AnyColumn
+from mare.codec.ticks import null_mask
+from mare.schema.columns import AnyColumn, Column, Quantity, Text
 from mare.schema.columns.category import TRUE_WORDS
-from mare.schema.reflection import ReflectedColumn
+from mare.schema.columns.ticks import WholeTicks
+from mare.schema.reflection import Bound, ReflectedColumn, ReflectedTable
 
 _WHOLE_FLOATS = 2.0**53
 _LAST_US = (2**63 - 1) // 1000 - 1
@@ -118,3 +131,92 @@ def numbered(values: pa.Array) -> NDArray[np.int64]:
     """Equal values as equal numbers; NULL is the last."""
     coded = values.dictionary_encode()
     return np.asarray(coded.indices.fill_null(len(coded.dictionary)), dtype=np.int64)
+
+
+def shaped(values: pa.Array, column: Column) -> pa.Array:
+    """What comes out of a column whose values were worked out."""
+    return _never_null(_shaped(values, column), column)
+
+
+def _shaped(values: pa.Array, column: Column) -> pa.Array:
+    """In the column's own type, precision and bounds."""
+    kind = values.type
+    if isinstance(column, Quantity) and (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        for bound, pick in ((column.min, pc.max_element_wise), (column.max, pc.min_element_wise)):
+            if bound is not None and not column.anchors:
+                values = pick(values, float(bound), skip_nulls=False)
+        doubles, ticks = values.cast(pa.float64()), column.ticks()
+        if isinstance(ticks, WholeTicks):
+            return pc.round_to_multiple(doubles, float(ticks.step)).cast(pa.int64(), safe=False)
+        return doubles if column.decimals is None else _rounded(doubles, column.decimals)
+    if column.has_day and pa.types.is_timestamp(kind) and not column.has_clock:
+        return pc.floor_temporal(values, unit="day").cast(pa.date32())
+    if column.has_day and pa.types.is_date(kind) and column.has_clock:
+        return values.cast(pa.timestamp("us"))
+    return as_text(values) if isinstance(column, Text) else values
+
+
+def _rounded(doubles: pa.Array, decimals: int) -> pa.Array:
+    """The doubles that are nearest to numbers of so many decimals: what adds up in decimals adds up here. (Arrow's own rounding
+    leaves 724.9300000000001 as it is.)"""
+    nulls = null_mask(doubles)
+    values = np.asarray(doubles.fill_null(0.0), dtype=np.float64)
+    scale = 10.0**decimals
+    kept = np.abs(values) * scale < 2.0**53
+    nearest = np.rint(np.where(kept, values, 0.0) * scale) / scale
+    return pa.array(np.where(kept, nearest, values), mask=nulls)
+
+
+def _never_null(values: pa.Array, column: Column) -> pa.Array:
+    """A column that is not nullable never comes out NULL, whatever it was worked out from."""
+    if column.nullable or not values.null_count:
+        return values
+    instead = column.instead_of_null
+    return pc.fill_null(values, pa.scalar(canonical(instead) if is_text(values) else instead, type=values.type))
+
+
+def within_width(values: pa.Array, column: ReflectedColumn, table: ReflectedTable) -> pa.Array:
+    """The values, none beyond what the column can hold."""
+    if column.name in _linked(table):
+        return values
+    if column.kind == "string" and column.max_length is not None:
+        return _within_length(values, column.max_length)
+    low, high = _ends(column)
+    if low is None or high is None:
+        return values
+    if column.kind == "datetime" and pa.types.is_timestamp(values.type):
+        first, last = (pa.scalar(end, pa.timestamp("us")).cast(values.type) for end in (low, high))
+    elif column.kind != "datetime" and pa.types.is_integer(values.type):
+        first, last = (pa.scalar(int(end), pa.int64()) for end in (low, high))  # type: ignore[arg-type]
+    elif column.kind != "datetime" and pa.types.is_floating(values.type):
+        first, last = (pa.scalar(end, pa.float64()) for end in (low, high))
+    else:
+        return values
+    return pc.max_element_wise(pc.min_element_wise(values.cast(first.type), last, skip_nulls=False), first, skip_nulls=False)
+
+
+def _within_length(values: pa.Array, letters: int) -> pa.Array:
+    """Texts, cut to the length of their column: what a template makes of a row may be longer."""
+    texts = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
+    if not pa.types.is_string(texts.type) or (pc.max(pc.utf8_length(texts)).as_py() or 0) <= letters:
+        return values
+    return pc.utf8_slice_codeunits(texts, 0, letters)
+
+
+@cache
+def _ends(column: ReflectedColumn) -> tuple[Bound, Bound] | tuple[None, None]:
+    """The least and the greatest value that the column holds, where its kind goes further."""
+    if column.kind == "number" and column.digits is not None and column.precision is not None and column.digits <= 15:
+        # Below the type's own end by one last digit, so that no rounding on the way reaches beyond it.
+        most = (10**column.digits - 2) / 10**column.precision
+        return (0.0 if column.lowest == 0 else -most), most
+    if column.kind not in ("integer", "datetime") or column.lowest is None or column.highest is None:
+        return None, None
+    return column.lowest, column.highest
+
+
+@cache
+def _linked(table: ReflectedTable) -> frozenset[str]:
+    """Columns that name rows."""
+    foreign = (column for key in table.foreign_keys for column in key.columns)
+    return frozenset([*table.key, *foreign, *(column for unique in table.uniques for column in unique)])

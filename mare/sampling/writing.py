@@ -36,8 +36,7 @@ from .given import GivenTables
 from .identifiers import fresh_purpose, fresh_values, person_purpose
 from .linking import find_places, given_to_owned
 from .other_entities import Everyone
-from .storing import as_stored, as_text, take
-from .widths import within_width
+from .storing import as_stored, as_text, take, within_width
 
 _NOTHING = {"json": "{}", "uuid": "00000000-0000-0000-0000-000000000000"}
 

@@ -7,7 +7,7 @@ from datetime import datetime
 import pyarrow as pa
 import pytest
 
-from mare.sampling.widths import within_width
+from mare.sampling.storing import within_width
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 
