@@ -39,7 +39,8 @@ _DECLARED = re.compile(r"\((\d+)\s*,\s*\d+\)")
 _MOST_DIGITS = 4
 """Before the point: a type with more says nothing, it is only wide enough for everything."""
 _UNITS: Mapping[str, int | Fraction] = {
-    "minutes": Fraction(1, 1440), "hours": Fraction(1, 24), "day": 1, "days": 1, "visitday": 1, "week": 7, "weeks": 7,
+    "second": Fraction(1, 86400), "minute": Fraction(1, 1440), "minutes": Fraction(1, 1440), "hour": Fraction(1, 24),
+    "hours": Fraction(1, 24), "day": 1, "days": 1, "visitday": 1, "week": 7, "weeks": 7,
     "month": 28, "months": 28, "years": 365,
 }  # fmt: skip
 """Days in what a column counts, the shortest of them."""

@@ -200,7 +200,7 @@ TOPICS: Mapping[str, str] = {
     "owned": "made anew with whoever refers to it",
     "pools": "pools: made-up rows that are referred to at random; are their numbers plausible?",
     "caps": "max_rows are round guesses: more rows are cut, and the noise grows with them",
-    "orders": "no column gives an order, so these rows are drawn without looking at each other; name the one that does",
+    "orders": "no column says which row comes first: taken in the order of their key, or drawn without looking at each other",
     "per entity": "max_per_entity is a guess: by the caps alone, one entity could have many more rows",
     "nulls": "rows where this is NULL are dropped, if there are any; what to write then stands there",
     "keys": "keys guessed from names, since the source declares none",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mare.schema.reflection import ReflectedColumn
+from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .column_types import draft_column
 from .drafted import Note, RoleGuess, review
@@ -17,7 +17,19 @@ from .families import Family
 from .people import is_being, is_birth, is_death, is_once, personal_traits
 from .survey import Survey
 from .time_order import intervals, twins
-from .words import is_age, is_at_school, is_elapsed, is_end, is_grade, is_position, is_round, is_time, numbers_lines, words
+from .words import (
+    is_age,
+    is_at_school,
+    is_clock_unit,
+    is_elapsed,
+    is_end,
+    is_grade,
+    is_position,
+    is_round,
+    is_time,
+    numbers_lines,
+    words,
+)
 
 _ITEMS = (
     "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",
@@ -71,11 +83,13 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         return Relationship("independent", ONE, "by its name, at most once for each of them")
     order = order_column(survey, table, parent)
     item = item_column(survey, table)
+    many = EVENTS if _is_event(table) else CHILDREN
+    # Thirty tests at each of many visits: a cap that leaves the last visit alone tells nothing of a course.
+    measured = None if item is None else MEASURED if family.depth == 1 else EVENTS
     if order is not None:
         seldom = family.depth == 1 and any(word in table.casefold() for word in _SELDOM)
-        often = item is not None or any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and _is_event(table))
-        # Thirty tests at each of many visits: a cap that leaves the last visit alone tells nothing of a course.
-        cap = MEASURED if item is not None and family.depth == 1 else EVENTS if often else FEW if seldom else CHILDREN
+        often = any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and _is_event(table))
+        cap = measured or (EVENTS if often else FEW if seldom else CHILDREN)
         # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
         ties = (item,) if item is not None and item != order else ()
         return Relationship("sequential", cap, f"rows follow each other by {order}", (order, *ties), history_by=item)
@@ -88,11 +102,18 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
     public = _public_order(survey, table, parent, roles)
     if public is not None:
         why = f"rows are taken in the order of {public}, so that each looks at those before it"
-        return Relationship("sequential", EVENTS if _is_event(table) else CHILDREN, why, (public,))
+        return Relationship("sequential", many, why, (public,))
     above = family.ancestors[0]
-    alone = f"no column gives an order: rows of one {above} are drawn without looking at each other"
-    doubt = review(f"{alone}; name the column that orders them (type: sequential, order_by: …)", "orders", f"of one {above}")
-    return Relationship("independent", EVENTS if _is_event(table) else CHILDREN, "", notes=(doubt,))
+    alone = "no column says which row comes first"
+    own = survey.keys[table]
+    if len(own) == 1 and not set(own) & linked_names(survey, table, parent):
+        # Rows of one parent are alike, whatever comes first: in any order, each can look at the one before.
+        taken = f"{alone}: they are taken in the order of their key, {own[0]}, so that each looks at those before it"
+        doubt = review(f"{taken}; is there a better one?", "orders", own[0])
+        return Relationship("sequential", measured or many, "", own, history_by=item, notes=(doubt,))
+    drawn = f"{alone}: rows of one {above} are drawn without looking at each other"
+    doubt = review(f"{drawn}; name the column that orders them (type: sequential, order_by: …)", "orders", f"of one {above}")
+    return Relationship("independent", measured or many, "", notes=(doubt,))
 
 
 def item_column(survey: Survey, table: str) -> str | None:
@@ -140,8 +161,7 @@ _STORED = ("store", "enter", "verif", "updat", "creat", "modif", "load", "insert
 def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | None:
     """A part of the key, a time, a number in the sequence; None where nothing gives an order."""
     described = survey.table(table)
-    linked = {name for link in survey.links_of(table) for name in link.columns} | set(parent)
-    linked |= set(twins(described))
+    linked = linked_names(survey, table, parent) | set(twins(described))
     free = [column for column in described.columns if column.name not in linked and not column.generated]
     orders = [column for column in free if _orders(survey, table, column) and not _is_fact(table, column)]
     ranked = sorted((_rank(column), i, column.name) for i, column in enumerate(orders) if _may_order(survey, table, column))
@@ -155,6 +175,11 @@ def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | N
         if parts and (key == survey.keys[table] or not dated or parts[0].kind in _TIME_KINDS):
             return parts[0].name
     return ranked[0][2] if ranked else None
+
+
+def linked_names(survey: Survey, table: str, parent: tuple[str, ...]) -> set[str]:
+    """The columns that lead elsewhere."""
+    return {name for link in survey.links_of(table) for name in link.columns} | set(parent)
 
 
 def tells_apart(survey: Survey, table: str, columns: tuple[str, ...]) -> bool:
@@ -174,12 +199,24 @@ def _goes_on(survey: Survey, table: str, name: str) -> bool:
     """A number that grows from row to row: time that has passed, a year, a round of a survey, a grade of a pupil, an age."""
     if is_grade(name):
         return is_at_school((table, *(link.target for link in survey.links_of(table))))
-    # An age that stands above too is the one that somebody had once.
-    above = [held for link in survey.links_of(table) if (held := survey.reflection.table(link.target)) is not None]
-    aged = _is_own_age(name) and not is_being(table) and all(held.column(name) is None for held in above)
     begins = any(name == start for start, _ in intervals(survey.table(table)))
     # A time alone: a `prothrombin_time` is a value.
-    return is_elapsed(name) or is_round(name) or aged or begins or words(name) in (("time",), ("t",))
+    named = is_elapsed(name) or is_round(name) or words(name) in (("time",), ("t",))
+    return named or begins or is_age_of_row(survey, table, name) or _is_clock_alone(survey.table(table), name)
+
+
+def is_age_of_row(survey: Survey, table: str, name: str) -> bool:
+    """How old somebody was when the row was written, which grows from row to row. An age that stands above too is the one that
+    they had once; a child of theirs has its own."""
+    above = [held for link in survey.links_of(table) if (held := survey.reflection.table(link.target)) is not None]
+    return _is_own_age(name) and not is_being(table) and all(held.column(name) is None for held in above)
+
+
+def _is_clock_alone(table: ReflectedTable, name: str) -> bool:
+    """`minute`, where nothing tells of which hour or day: since something began."""
+    others = [column for column in table.columns if column.name != name]
+    timed = any(c.kind in _TIME_KINDS or is_time(c.name) or is_elapsed(c.name) or is_clock_unit(c.name) for c in others)
+    return is_clock_unit(name) and not timed
 
 
 def _is_own_age(name: str) -> bool:

@@ -12,7 +12,16 @@ from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGue
 from .families import Family, draft_references, guessed
 from .keys import BARE
 from .people import fake_kind, is_contact, is_free_text, names_person, personal_traits
-from .relationships import EVENTS, Relationship, guess_relationship, item_column, order_column, tells_apart, value_columns
+from .relationships import (
+    EVENTS,
+    Relationship,
+    guess_relationship,
+    is_age_of_row,
+    item_column,
+    order_column,
+    tells_apart,
+    value_columns,
+)
 from .repeats import with_repeats
 from .survey import Survey
 from .time_order import (
@@ -25,7 +34,18 @@ from .time_order import (
     start_of,
     unordered_times,
 )
-from .words import counts_visits, id_stem, is_beside_calendar, is_money, is_position, is_time, is_vocabulary, numbers_lines, words
+from .words import (
+    counts_visits,
+    id_stem,
+    is_beside_calendar,
+    is_money,
+    is_position,
+    is_round,
+    is_time,
+    is_vocabulary,
+    numbers_lines,
+    words,
+)
 
 LARGE, MANY = 500, 100
 """More rows of one entity than this, of events or of other lists, are capped: caps multiply down the tree, and the noise with
@@ -290,13 +310,18 @@ def _times(
     strict = order is not None and tells_apart(survey, table, (*parent.columns, order))
     above = _time_above(survey, family, table)
     times, happens = relative_times(described, order, family.depth, survey.facts, above, strict), order
-    if order is not None and counts_visits(order):
-        # Numbered by the source: their dates go on with the numbers.
-        day = order_column(survey, table, (*parent.columns, order))
-        dated = relative_times(described, day, family.depth, survey.facts, above) if day is not None else {}
-        happens = day
-        if day is not None and day not in times and day in dated:
-            times[day] = dated[day]
+    along = []
+    if order is not None and (counts_visits(order) or is_round(order)):
+        # Numbered by the source: their times go on with the numbers.
+        happens = order_column(survey, table, (*parent.columns, order))
+        along = [happens] if happens is not None else []
+    if order is not None and (told := described.column(order)) is not None:
+        # Whoever it is about grows older by as much as time has passed: beside dates, full years follow them (`repeats`).
+        aged = [column for column in described.columns if is_age_of_row(survey, table, column.name)]
+        along += [c.name for c in aged if c.kind != "integer" or told.kind not in ("date", "datetime")]
+    for name in along:
+        if name not in times and name in (dated := relative_times(described, name, family.depth, survey.facts, above)):
+            times[name] = dated[name]
     first = order_column(survey, table, parent.columns) if order is None else None
     if above is not None and first is not None and first not in times:
         times[first] = after_above(above, survey.facts)

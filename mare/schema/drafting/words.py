@@ -312,6 +312,11 @@ def is_elapsed(column: str) -> bool:
     return named and not _LASTS & set(parts)
 
 
+def is_clock_unit(column: str) -> bool:
+    """`hour`, `icu_minute`: of a day, or since something began."""
+    return words(column)[-1:] in (("hour",), ("minute",), ("second",)) and not _LASTS & set(words(column))
+
+
 _LASTS = as_set("duration length los term experience tenure supply gestational")
 """How long something took or goes on, not when it was."""
 

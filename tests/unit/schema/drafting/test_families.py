@@ -102,11 +102,11 @@ def test_a_self_reference_in_a_sequence_leads_to_an_earlier_row() -> None:
     assert drafted(PATIENTS, orders).tables["orders"].references["replaces"].kind == "earlier"
 
 
-def test_a_self_reference_without_an_order_is_left_null() -> None:
+def test_a_self_reference_of_rows_in_the_order_of_their_key_leads_to_an_earlier_one() -> None:
     things = table(
         "things", "id integer, pid integer, twin integer?", key="id", refers={"pid": "patients.subject_id", "twin": "things.id"}
     )
-    assert drafted(PATIENTS, things).tables["things"].references["twin"].kind == "broken"
+    assert drafted(PATIENTS, things).tables["things"].references["twin"].kind == "earlier"
 
 
 def test_a_circle_through_the_entity_is_broken_in_the_entity() -> None:

@@ -88,7 +88,7 @@ def test_a_grade_orders_the_rows_of_a_pupil_and_not_those_of_a_tumour() -> None:
     tumours = table("tumours", "id integer, subject_id integer, grade integer, size number", key="id", refers=TO_PATIENT)
     parent = drafted(PATIENTS, tumours).tables["tumours"].parent
     assert parent is not None
-    assert parent.type == "independent"
+    assert parent.order_by == ("id",)
 
 
 def test_people_with_a_survival_time_are_told_from_their_visits() -> None:
@@ -106,22 +106,24 @@ def test_a_number_that_is_a_fact_orders_nothing(columns: str) -> None:
     things = table("things", f"id integer, subject_id integer, {columns}", key="id", refers=TO_PATIENT)
     parent = drafted(PATIENTS, things).tables["things"].parent
     assert parent is not None
-    assert parent.type == "independent"
+    assert parent.order_by == ("id",)
 
 
 def test_an_age_that_stands_above_is_the_one_that_somebody_had_once() -> None:
     people = table("people", "id integer, age integer", key="id")
     rows = table("rows", "rid integer, id integer, age integer, x string", key="rid", refers={"id": "people.id"})
-    parent = drafted(people, rows).tables["rows"].parent
-    assert parent is not None
-    assert parent.type == "independent"
+    described = drafted(people, rows).tables["rows"]
+    assert described.parent is not None
+    assert described.parent.order_by == ("rid",)
+    assert described.columns["age"].after is None  # type: ignore[union-attr]
 
 
 def test_children_have_ages_and_no_order() -> None:
     children = table("children", "id integer, subject_id integer, age integer", key="id", refers=TO_PATIENT)
-    parent = drafted(PATIENTS, children).tables["children"].parent
-    assert parent is not None
-    assert parent.type == "independent"
+    described = drafted(PATIENTS, children).tables["children"]
+    assert described.parent is not None
+    assert described.parent.order_by == ("id",)
+    assert described.columns["age"].after is None  # type: ignore[union-attr]
 
 
 def test_an_order_that_nobody_knows_the_bounds_of_begins_within_a_made_up_range() -> None:
@@ -141,9 +143,59 @@ def test_bounds_that_the_source_declares_are_those_of_the_sequence() -> None:
     assert (column.min, column.max, column.after, column.first) == (0, 3, "previous.grade", FirstValue(min=0, max=3))
 
 
-def test_rows_without_an_order_are_asked_about() -> None:
+def test_rows_that_nothing_orders_are_taken_in_the_order_of_their_key() -> None:
+    """Rows of one parent are alike: drawn without looking at each other, an age would be another in each of them."""
     lines = table("purchases", "id integer, subject_id integer, price number", key="id", refers=TO_PATIENT)
+    parent = drafted(PATIENTS, lines).tables["purchases"].parent
+    assert parent is not None
+    assert (parent.type, parent.order_by) == ("sequential", ("id",))
     comment = comment_on(written(PATIENTS, lines), "parent:")
-    assert "REVIEW: no column gives an order" in comment
+    assert "REVIEW: no column says which row comes first: they are taken in the order of their key, id" in comment
+
+
+@pytest.mark.parametrize("key", ["", "subject_id+label"])
+def test_rows_without_an_order_and_a_key_of_their_own_are_asked_about(key: str) -> None:
+    lines = table("purchases", "label string, subject_id integer, price number", key=key, refers=TO_PATIENT)
+    parent = drafted(PATIENTS, lines).tables["purchases"].parent
+    assert parent is not None
+    assert parent.type == "independent"
+    comment = comment_on(written(PATIENTS, lines), "parent:")
+    assert "REVIEW: no column says which row comes first" in comment
     assert "rows of one patients are drawn without looking at each other; name the column that orders them" in comment
     assert "order_by" in comment
+
+
+@pytest.mark.parametrize("name", ["minute", "icu_hour"])
+def test_a_unit_of_the_clock_alone_counts_from_some_beginning(name: str) -> None:
+    rows = table("rows", f"id integer, subject_id integer, {name} integer, value number", key="id", refers=TO_PATIENT)
+    described = drafted(PATIENTS, rows, facts=SIX_YEARS).tables["rows"]
+    assert described.parent is not None
+    assert described.parent.order_by == (name,)
+    assert described.columns[name].after == f"previous.{name}"  # type: ignore[union-attr]
+
+
+def test_an_hour_beside_a_day_orders_nothing() -> None:
+    rows = table("rows", "id integer, subject_id integer, day date, hour integer", key="id", refers=TO_PATIENT)
+    described = drafted(PATIENTS, rows, facts=SIX_YEARS).tables["rows"]
+    assert described.parent is not None
+    assert described.parent.order_by == ("day",)
+    assert described.columns["hour"].after is None  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("columns", ["visit integer, days integer", "period integer, time number", "wave integer"])
+def test_ages_and_times_go_on_with_the_number_of_the_visit(columns: str) -> None:
+    """Nobody is 75 at the second visit and 67 at the third."""
+    order, *times = (column.split()[0] for column in columns.split(", "))
+    visits = table("exams", f"subject_id integer, {columns}, age integer", key=f"subject_id+{order}", refers=TO_PATIENT)
+    described = drafted(PATIENTS, visits, facts=SIX_YEARS).tables["exams"]
+    assert described.parent is not None
+    assert described.parent.order_by == (order,)
+    for name in (*times, "age"):
+        assert described.columns[name].after == f"previous.{name}"  # type: ignore[union-attr]
+
+
+def test_what_is_measured_keeps_its_large_cap_without_an_order() -> None:
+    rows = table("labs", "id integer, subject_id integer, test string, value number", key="id", refers=TO_PATIENT)
+    parent = drafted(PATIENTS, rows).tables["labs"].parent
+    assert parent is not None
+    assert (parent.order_by, parent.history_by, parent.max_rows) == (("id",), ("test",), 500)

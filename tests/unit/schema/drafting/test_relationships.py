@@ -91,16 +91,15 @@ def test_so_are_rows_with_a_key_of_their_own_and_more_columns() -> None:
         ("birth_date date, visit_date date", "visit_date"),
         ("year integer, x string", "year"),
         ("year integer, days integer", "days"),
-        ("model_year integer, x string", None),
-        ("x string, y number", None),
+        ("model_year integer, x string", "id"),
+        ("x string, y number", "id"),
     ],
 )
-def test_the_order_column_is_when_the_row_begins(columns: str, order: str | None) -> None:
+def test_the_order_column_is_when_the_row_begins(columns: str, order: str) -> None:
     events = table("things", f"id integer, hadm_id integer, {columns}", key="id", refers=TO_ADMISSION)
     parent = drafted(PATIENTS, ADMISSIONS, events).tables["things"].parent
     assert parent is not None
-    assert parent.order_by == (None if order is None else (order,))
-    assert parent.type == ("independent" if order is None else "sequential")
+    assert (parent.type, parent.order_by) == ("sequential", (order,))
 
 
 def test_an_order_in_the_key_beats_a_time() -> None:
