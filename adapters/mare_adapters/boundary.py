@@ -7,10 +7,15 @@ not decode). So its text is never passed on: the cause is told from its code (`D
 from __future__ import annotations
 
 import errno
+import sqlite3
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+from sqlalchemy.exc import SQLAlchemyError
 
 from mare.errors import MareError, MissingExtra, SinkError, SourceError, is_a_stop
 from mare.secrecy import raise_alone
@@ -146,12 +151,6 @@ def _stops() -> Iterator[None]:
 
 def _foreign_errors() -> tuple[type[Exception], ...]:
     """What a driver or an engine raises. Anything else is a bug of mare's and shows where it is."""
-    import sqlite3
-
-    import duckdb
-    import pyarrow as pa
-    from sqlalchemy.exc import SQLAlchemyError
-
     # A driver that was never loaded raises nothing.
     drivers = [sys.modules[name].Error for name in ("psycopg", "pymysql") if name in sys.modules]
     return (SQLAlchemyError, sqlite3.Error, duckdb.Error, pa.ArrowException, OSError, UnicodeError, OverflowError, *drivers)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
+from mare.schema.reflection import Check, ColumnOrder, ReflectedColumn, ReflectedTable
 from mare_adapters.sources.check_grammar import Unreadable, parse
 from mare_adapters.sources.checks import apply_checks
 from mare_adapters.sources.statements import named_checks
@@ -32,7 +32,7 @@ TABLE = ReflectedTable(
 
 def told(text: str) -> dict[str, tuple[object, ...]]:
     """(values, min, max, nullable) of each column that a check changes; it must be understood wholly."""
-    table = apply_checks(TABLE, [text])
+    table = apply_checks(TABLE, [Check(text)])
     assert table.unread_checks == ()
     return {
         after.name: (after.values, after.min, after.max, after.nullable)
@@ -104,7 +104,7 @@ def test_bounds_and_values(text: str, wanted: dict[str, tuple[object, ...]]) -> 
     ],
 )
 def test_the_order_of_two_columns(text: str, order: ColumnOrder) -> None:
-    table = apply_checks(TABLE, [text])
+    table = apply_checks(TABLE, [Check(text)])
     assert (table.orders, table.unread_checks, table.columns) == ((order,), (), TABLE.columns)
 
 
@@ -164,7 +164,7 @@ def test_the_order_of_two_columns(text: str, order: ColumnOrder) -> None:
     ],
 )
 def test_what_is_not_understood_changes_nothing_and_is_kept_as_written(text: str) -> None:
-    table = apply_checks(TABLE, [text])
+    table = apply_checks(TABLE, [Check(text)])
     assert table.columns == TABLE.columns
     assert table.orders == ()
     assert table.unread_checks == (text,)
@@ -172,13 +172,13 @@ def test_what_is_not_understood_changes_nothing_and_is_kept_as_written(text: str
 
 def test_of_a_check_understood_in_part_the_bounds_hold_and_the_text_is_kept() -> None:
     text = "age >= 18 AND length(sex) < 5"
-    table = apply_checks(TABLE, [text])
+    table = apply_checks(TABLE, [Check(text)])
     assert table.columns[0].min == 18
     assert table.unread_checks == (text,)
 
 
 def test_an_open_bound_of_a_number_without_decimals_is_taken_closed_and_kept() -> None:
-    table = apply_checks(TABLE, ["x > 0"])
+    table = apply_checks(TABLE, [Check("x > 0")])
     assert (table.columns[3].min, table.unread_checks) == (0, ("x > 0",))
 
 
@@ -193,10 +193,10 @@ def test_checks_are_found_in_a_create_statement() -> None:
 def test_no_text_breaks_the_parser(text: str) -> None:
     with suppress(Unreadable):
         parse(text)
-    apply_checks(TABLE, [text])
+    apply_checks(TABLE, [Check(text)])
 
 
 @given(st.integers(-1000, 1000), st.integers(-1000, 1000))
 def test_bounds_of_whole_numbers_say_what_the_check_says(low: int, high: int) -> None:
-    column = apply_checks(TABLE, [f"age > {low} AND age <= {high}"]).columns[0]
+    column = apply_checks(TABLE, [Check(f"age > {low} AND age <= {high}")]).columns[0]
     assert (column.min, column.max) == (low + 1, high)

@@ -19,10 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
+from sqlalchemy import URL, ColumnElement, Connection, Engine, Inspector, Text, cast, create_engine
+from sqlalchemy.pool import NullPool
+from sqlalchemy.types import TypeEngine
 
 from mare.errors import SinkError, SourceError
 from mare.ports import Place, Sink, Source
-from mare.schema.reflection import Bound, LeftOut, ReflectedColumn, StorageKind
+from mare.schema.reflection import Bound, Check, LeftOut, ReflectedColumn, StorageKind
 from mare.whereabouts import file_place
 from mare_adapters.boundary import cause_in_words
 from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables, whole_number_ends
@@ -31,9 +34,6 @@ from mare_adapters.sources.columnar import Unread
 from mare_adapters.sources.table_source import Asked, Question
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection, Engine, Inspector
-    from sqlalchemy.types import TypeEngine
-
     from mare_adapters.locations import SqlLocation
 
 GROUP = "mare.dialects"
@@ -57,7 +57,8 @@ class Dialect:
     is_file: ClassVar[bool] = False
     """Whether a database is a file: its location is a path, without a user, a host and a password."""
     words: ClassVar[Mapping[StorageKind, str]] = {}
-    """The type that a column of each kind gets in a target of this family, where the source's own word is not to be had."""
+    """The type that a column of each kind gets in a target of this family, where the source's own word is not to be had; what is
+    not listed is a string."""
     whole_number_bytes: ClassVar[Mapping[str, int]] = {}
     """The whole numbers that are narrower than 64 bits, in the family's words, lower case."""
 
@@ -73,9 +74,6 @@ class Dialect:
 
     def engine(self, location: SqlLocation) -> Engine:
         """SQLAlchemy's engine for the location: one connection at a time, and values never in a log. A file is only read."""
-        from sqlalchemy import URL, create_engine
-        from sqlalchemy.pool import NullPool
-
         url = URL.create(
             location.driver,
             username=location.user or None,
@@ -104,7 +102,7 @@ class Dialect:
         tables = []
         for table in reflect_tables(inspector, stored, self.kind_of):
             checks = inspector.get_check_constraints(table.name)
-            tables.append(apply_checks(table, [str(check["sqltext"]) for check in checks]))
+            tables.append(apply_checks(table, [Check(str(check["sqltext"])) for check in checks]))
         left_out += left_out_references(inspector, stored)
         return Catalogue(tables, stored, left_out)
 
@@ -124,8 +122,6 @@ class Dialect:
 
     def expression(self, stored: ColumnElement[object], column: ReflectedColumn) -> ColumnElement[object]:
         """How a column is asked for. What has no type of its own in Arrow is asked for as text."""
-        from sqlalchemy import Text, cast
-
         return cast(stored, Text) if column.kind in ("other", "json") else stored
 
     def key_form(self, asked: Asked) -> str:

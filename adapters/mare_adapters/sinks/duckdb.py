@@ -46,8 +46,6 @@ _WORDS: dict[StorageKind, str] = {
     "uuid": "UUID",
     "binary": "BLOB",
     "json": "JSON",
-    "other": "VARCHAR",
-    "unknown": "VARCHAR",
 }
 
 

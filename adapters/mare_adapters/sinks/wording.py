@@ -138,7 +138,7 @@ def _own_checks(table: ReflectedTable) -> tuple[list[Check], ReflectedTable]:
     for check in table.checks:
         if not is_harmless(check.text, columns, table.dialect):
             continue
-        told = apply_checks(bare, [check.text])
+        told = apply_checks(bare, [check])
         says = [column for column in told.columns if (column.values, column.min, column.max) != (None, None, None)]
         kept = all(_implied(column, table.column(column.name)) for column in says)
         if told.unread_checks or not kept or not set(told.orders) <= set(table.orders) or not (says or told.orders):
@@ -227,7 +227,7 @@ def sized(column: ReflectedColumn, words: Mapping[StorageKind, str], decimal: st
         return f"{decimal}({size[0]}, {size[1]})"
     if column.kind == "string" and column.max_length is not None and column.max_length <= longest:
         return f"{text}({column.max_length})"
-    return words[column.kind]
+    return words.get(column.kind) or words["string"]
 
 
 def changed_types(

@@ -13,7 +13,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+
+from sqlalchemy import Inspector
+from sqlalchemy import types as t
+from sqlalchemy.engine.interfaces import ReflectedColumn as SqlColumn
+from sqlalchemy.engine.interfaces import (
+    ReflectedForeignKeyConstraint,
+    ReflectedPrimaryKeyConstraint,
+    ReflectedUniqueConstraint,
+)
+from sqlalchemy.engine.interfaces import ReflectedIndex as SqlIndex
+from sqlalchemy.exc import SAWarning
+from sqlalchemy.types import TypeEngine
 
 from mare.schema.reflection import (
     Counting,
@@ -25,18 +36,7 @@ from mare.schema.reflection import (
     StorageKind,
 )
 
-if TYPE_CHECKING:
-    from sqlalchemy import Inspector
-    from sqlalchemy.engine.interfaces import ReflectedColumn as SqlColumn
-    from sqlalchemy.engine.interfaces import (
-        ReflectedForeignKeyConstraint,
-        ReflectedPrimaryKeyConstraint,
-        ReflectedUniqueConstraint,
-    )
-    from sqlalchemy.engine.interfaces import ReflectedIndex as SqlIndex
-    from sqlalchemy.types import TypeEngine
-
-    KindOf = Callable[[TypeEngine[object]], StorageKind | None]
+KindOf = Callable[[TypeEngine[object]], StorageKind | None]
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,6 @@ def left_out_references(inspector: Inspector, stored: Sequence[StoredTable]) -> 
 @contextmanager
 def unknown_types_allowed() -> Iterator[None]:
     """SQLAlchemy warns of types that it does not know. They become `other`, which says the same where people look."""
-    from sqlalchemy.exc import SAWarning
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SAWarning)
         yield
@@ -266,8 +264,6 @@ def _comments(inspector: Inspector, schema: str | None, names: Sequence[str]) ->
 
 
 def _column(column: SqlColumn, key: Sequence[str], own_kind: KindOf) -> ReflectedColumn:
-    from sqlalchemy import types as t
-
     stored = column["type"]
     while (under := getattr(stored, "data_type", None)) is not None:  # a domain, and the domains below it
         stored = under
@@ -301,8 +297,6 @@ def _counter(column: SqlColumn) -> Counting | None:
 
 def kind_of(stored: TypeEngine[object]) -> StorageKind:
     """The kind of one of SQLAlchemy's generic types, and of what derives from them."""
-    from sqlalchemy import types as t
-
     if isinstance(stored, t.Numeric) and stored.precision is not None and stored.scale == 0 and not isinstance(stored, t.Float):
         return "integer"
     simple: tuple[tuple[type | tuple[type, ...], StorageKind], ...] = (
@@ -325,8 +319,6 @@ def kind_of(stored: TypeEngine[object]) -> StorageKind:
 
 def _digits_of(stored: TypeEngine[object]) -> tuple[int | None, int | None]:
     """(all digits, decimals) of a numeric type that declares them."""
-    from sqlalchemy import types as t
-
     if isinstance(stored, t.Numeric) and not isinstance(stored, t.Float) and stored.precision is not None:
         return int(stored.precision), int(stored.scale or 0)
     return None, None

@@ -7,11 +7,10 @@ that is to keep the constraint cannot be promised that every synthetic row passe
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from itertools import zip_longest
 
 from mare.schema.reflection import Bound, Check, ColumnOrder, ReflectedColumn, ReflectedTable
 from mare.schema.strict import Value
@@ -30,34 +29,29 @@ class _Facts:
     whole: bool = True
 
 
-def apply_checks(table: ReflectedTable, texts: Sequence[str], names: Sequence[str] = ()) -> ReflectedTable:
-    """The table with what these checks say; those not wholly understood are added to its unread ones. ``names`` are theirs."""
+def apply_checks(table: ReflectedTable, checks: Iterable[Check]) -> ReflectedTable:
+    """The table with what these checks say; those not wholly understood are added to its unread ones."""
     columns = {column.name: column for column in table.columns}
     orders, unread, whole = list(table.orders), list(table.unread_checks), list(table.checks)
-    for text, name in zip_longest(texts, names, fillvalue=""):
+    for check in checks:
         facts = _Facts(dict(columns))
         try:
-            _read(parse(text), facts)
+            _read(parse(check.text), facts)
         except (Unreadable, RecursionError):
-            unread.append(text)
+            unread.append(check.text)
             continue
         columns = facts.columns
         orders += [order for order in facts.orders if order not in orders]
         if facts.whole:
-            whole.append(Check(text, name))
+            whole.append(check)
         else:
-            unread.append(text)
+            unread.append(check.text)
     return replace(table, columns=tuple(columns.values()), orders=tuple(orders), unread_checks=tuple(unread), checks=tuple(whole))
 
 
-def apply_named(table: ReflectedTable, checks: Sequence[Check]) -> ReflectedTable:
-    """The same for checks that come with their names."""
-    return apply_checks(table, [check.text for check in checks], [check.name for check in checks])
-
-
-def apply_domain(column: ReflectedColumn, texts: Sequence[str]) -> tuple[ReflectedColumn, tuple[str, ...]]:
+def apply_domain(column: ReflectedColumn, checks: Iterable[Check]) -> tuple[ReflectedColumn, tuple[str, ...]]:
     """A column of a PostgreSQL domain, whose checks call it VALUE; and the checks that were not understood."""
-    told = apply_checks(ReflectedTable("", (replace(column, name="VALUE"),)), texts)
+    told = apply_checks(ReflectedTable("", (replace(column, name="VALUE"),)), checks)
     return replace(told.columns[0], name=column.name), told.unread_checks
 
 

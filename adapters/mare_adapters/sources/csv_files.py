@@ -31,6 +31,8 @@ from mare.errors import SourceError
 from mare.schema.reflection import ReflectedColumn
 from mare_adapters.letters import letters
 
+from .arrow_kinds import texts_of
+
 _SEPARATORS = ",;\t|"
 _HEADER_LIMIT = 1 << 20
 _BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
@@ -250,8 +252,6 @@ def _open_quote(path: Path) -> SourceError:
 
 
 def _texts(column: pa.Array) -> pa.Array:
-    from .arrow_kinds import texts_of
-
     try:
         return texts_of(column.cast(pa.string()))
     except pa.ArrowException:

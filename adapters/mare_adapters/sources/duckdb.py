@@ -17,6 +17,7 @@ import duckdb
 from mare.errors import SourceError
 from mare.ports import Place
 from mare.schema.reflection import (
+    Check,
     Counting,
     LeftOut,
     Peek,
@@ -216,7 +217,7 @@ def _table(
         elif kind == "UNIQUE":
             uniques.append(part)
         elif kind == "CHECK":
-            checks.append(str(text))
+            checks.append(Check(str(text)))
         elif kind == "FOREIGN KEY":
             label = labels.get((str(at.schema), str(target)), str(target))
             foreign.append(ReflectedForeignKey(part, label, _names(references), str(name)))

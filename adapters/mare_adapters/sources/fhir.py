@@ -31,7 +31,8 @@ from mare.errors import SourceError
 from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare_adapters.letters import lettered
 
-from .columnar import Unread, record_batches
+from .arrow_kinds import reflected_field
+from .columnar import Unread, arrow_type, record_batches
 
 Json = object
 """As `json.loads` gives it: nothing is known of its shape."""
@@ -298,9 +299,6 @@ RESOURCES: Mapping[str, tuple[str, Mapping[str, Field]]] = {
 
 def columns_of(resource: str) -> tuple[ReflectedColumn, ...]:
     """As a catalogue would have them. Nothing in them comes from a file."""
-    from .arrow_kinds import reflected_field
-    from .columnar import arrow_type
-
     kinds = {name: field.kind for name, field in RESOURCES[resource][1].items()}
     return tuple(reflected_field(pa.field(name, arrow_type(ReflectedColumn(name, kind)))) for name, kind in kinds.items())
 

@@ -78,8 +78,6 @@ class Mysql(Dialect):
         "uuid": "CHAR(36)",
         "binary": "LONGBLOB",
         "json": "JSON",
-        "other": "LONGTEXT",
-        "unknown": "LONGTEXT",
     }
     whole_number_bytes: ClassVar[dict[str, int]] = {"tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4}
 

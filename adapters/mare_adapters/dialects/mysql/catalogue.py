@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Inspector
@@ -14,13 +13,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import quoted_name
 
 from mare.schema.reflection import Check, LeftOut, ReflectedColumn, ReflectedIndex, ReflectedTable
-from mare_adapters.sources.catalogue import Catalogue, StoredTable, left_out_references, reflect_tables
-from mare_adapters.sources.checks import apply_named
+from mare_adapters.sources.catalogue import Catalogue, KindOf, StoredTable, left_out_references, reflect_tables
+from mare_adapters.sources.checks import apply_checks
 from mare_adapters.sources.statements import named_checks
 from mare_adapters.sources.table_source import EXACT
-
-if TYPE_CHECKING:
-    from mare_adapters.sources.catalogue import KindOf
 
 COLLATION = re.compile(r"[A-Za-z0-9]+_[A-Za-z0-9_]+")
 """The name of one that mare can ask for."""
@@ -178,7 +174,7 @@ def _in_own_words(table: ReflectedTable, words: dict[str, str], checks: list[Che
     # MariaDB stores JSON as text with this check.
     documents = {match[1].replace("``", "`") for check in checks if (match := _JSON.fullmatch(check.text))}
     columns = tuple(_own_column(column, words[column.name], document=column.name in documents) for column in table.columns)
-    return apply_named(replace(table, columns=columns), [check for check in checks if not _JSON.fullmatch(check.text)])
+    return apply_checks(replace(table, columns=columns), [check for check in checks if not _JSON.fullmatch(check.text)])
 
 
 def _own_column(column: ReflectedColumn, words: str, *, document: bool) -> ReflectedColumn:

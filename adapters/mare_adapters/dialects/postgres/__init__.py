@@ -88,8 +88,6 @@ class Postgres(Dialect):
         "uuid": "uuid",
         "binary": "bytea",
         "json": "jsonb",
-        "other": "text",
-        "unknown": "text",
     }
     whole_number_bytes: ClassVar[dict[str, int]] = {"smallint": 2, "integer": 4}
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Inspector, text
@@ -21,6 +21,7 @@ from sqlalchemy.dialects.postgresql.base import PGInspector, ReflectedDomain
 from mare.schema.reflection import Check, Counting, LeftOut, ReflectedColumn, ReflectedIndex, ReflectedTable, StoredDomain
 from mare_adapters.sources.catalogue import (
     Catalogue,
+    KindOf,
     StoredTable,
     labelled,
     left_out_references,
@@ -28,13 +29,9 @@ from mare_adapters.sources.catalogue import (
     without_columns,
 )
 from mare_adapters.sources.check_grammar import Unreadable, tokens
-from mare_adapters.sources.checks import apply_domain, apply_named
+from mare_adapters.sources.checks import apply_checks, apply_domain
 from mare_adapters.sources.statements import bare_name
 from mare_adapters.sources.table_source import EXACT
-
-if TYPE_CHECKING:
-    from mare_adapters.sources.catalogue import KindOf
-
 
 CITEXT = "citext"
 
@@ -164,7 +161,7 @@ def reflect_postgres(connection: Connection, inspector: Inspector, schemas: Sequ
             namespace=str(at.schema) if len(schemas) > 1 else "",
         )
         checks = inspector.get_check_constraints(at.name, at.schema)
-        table = apply_named(table, [Check(str(check["sqltext"]), str(check["name"] or "")) for check in checks])
+        table = apply_checks(table, [Check(str(check["sqltext"]), str(check["name"] or "")) for check in checks])
         hidden = [column for column, attribute in columns.items() if not attribute.readable]
         left_out += [LeftOut(f"{at.label}.{column}", "no right to read this column") for column in hidden]
         tables.append(without_columns(table, hidden))
@@ -277,13 +274,13 @@ def _with_domains(
         named, depth = list[StoredDomain](), 0
         while isinstance(domain, DOMAIN):
             told = domains.get((domain.schema, str(domain.name)))
-            checks = [] if told is None else told["constraints"]
-            described, texts = apply_domain(described, [str(check["check"]) for check in checks])
+            listed = [] if told is None else told["constraints"]
+            checks = tuple(Check(str(check["check"]), str(check["name"] or "")) for check in listed)
+            described, texts = apply_domain(described, checks)
             unread += [f"{column.name} of domain {domain.name}: {text}" for text in texts]
             if told is not None:
                 if not texts:
-                    own = tuple(Check(str(check["check"]), str(check["name"] or "")) for check in checks)
-                    named.append(StoredDomain(str(domain.name), column.sql_type, own, not told["nullable"]))
+                    named.append(StoredDomain(str(domain.name), column.sql_type, checks, not told["nullable"]))
                 if described.default is None and told["default"] is not None:
                     described = replace(described, default=str(told["default"]))
             depth += 1

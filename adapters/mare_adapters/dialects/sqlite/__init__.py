@@ -24,7 +24,7 @@ from mare_adapters.dialects import Ask, Dialect
 from mare_adapters.engine import quoted
 from mare_adapters.letters import letters
 from mare_adapters.sources.catalogue import Catalogue, StoredTable, actions_of, left_out_references, reflect_tables
-from mare_adapters.sources.checks import apply_named
+from mare_adapters.sources.checks import apply_checks
 from mare_adapters.sources.statements import constraint_names, generated_columns, index_definition, named_checks
 from mare_adapters.sources.table_source import EXACT, Asked
 
@@ -81,8 +81,6 @@ class Sqlite(Dialect):
         "uuid": "UUID",
         "binary": "BLOB",
         "json": "JSON TEXT",  # TEXT keeps SQLite from turning '1.0' into a number
-        "other": "TEXT",
-        "unknown": "TEXT",
     }
 
     def sink(self, location: str | Path, *, replace: bool = False) -> Sink:
@@ -117,7 +115,7 @@ class Sqlite(Dialect):
                 stored.append(StoredTable(name, None, name))
         special = _special_indexes(connection)
         tables = [
-            apply_named(
+            apply_checks(
                 _with_computed_uniques(connection, _with_declared_types(connection, table, made[table.name])),
                 named_checks(made[table.name]),
             )
