@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,9 @@ class KeyChoice:
     finds_strangers: bool = False
     """Whether keys that the public table lacks may be found too."""
     spreads: bool = False
-    """Whether the rest is drawn among the keys that were not chosen."""
+    """Whether the rest may be drawn among the keys that were not chosen."""
+    its_own: bool = False
+    """Whether any key of the table may be meant: nothing else refers to it, or the schema says which rows are meant."""
 
     @property
     def name(self) -> str:
@@ -88,25 +91,32 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
                 most = declared.max_values or (DEFAULT_MAX_VALUES if declared.learn else len(words.vocabulary))
                 if declared.learn or most < len(words.vocabulary):
                     alone = declared.learn and len(words.vocabulary.columns) == 1
-                    spreads = declared.rest is not None and declared.max_values is None
-                    spreads = spreads and _is_its_own(schema, name, reference, declared)
+                    spreads = declared.rest is not None and declared.max_values is None and not _scales(schema, name, reference)
+                    its_own = declared.where is not None or _refers_alone(schema, declared)
                     keys, exactly = len(words.vocabulary), not declared.learn
-                    wanted.append(KeyChoice(name, reference, keys, most, exactly, declared.nullable, alone, spreads))
+                    wanted.append(KeyChoice(name, reference, keys, most, exactly, declared.nullable, alone, spreads, its_own))
     return wanted
 
 
-def _is_its_own(schema: Schema, table: str, name: str, reference: PublicReference) -> bool:
-    """Whether any key of the public table may come out: nothing else refers to it, or the schema says which rows are meant. A
-    table of all concepts holds drugs and races alike. A number's scale depends on keys that were counted."""
+def _refers_alone(schema: Schema, reference: PublicReference) -> bool:
+    """Whether nothing else refers to the table."""
     links = [link for described in schema.tables.values() for link in described.references.values()]
     others = sum(isinstance(link, PublicReference) and link.table == reference.table for link in links)
-    others += sum(link is not None and link.via == reference.table for link in map(schema.parent, schema.tables))
+    return others + sum(link is not None and link.via == reference.table for link in map(schema.parent, schema.tables)) == 1
+
+
+def _scales(schema: Schema, table: str, name: str) -> bool:
+    """Whether the scale of a number depends on the key: then it was counted, or nothing is known of its numbers."""
     scaled = {item for column in schema.tables[table].columns.values() for item in getattr(column, "by", None) or ()}
-    return (others == 1 or reference.where is not None) and not scaled & {name, *schema.tables[table].reference_columns(name)}
+    return bool(scaled & {name, *schema.tables[table].reference_columns(name)})
 
 
 KNOWN = 2.0
 """Deviations above which the count of a key that was not chosen tells how frequent it is."""
+TOGETHER = 3.0
+"""Deviations above which keys that were not chosen are known to occur."""
+HALF_OF_THEM = 2.0
+"""One over the part of the other keys that has to be in use, for any of them to come out."""
 UNCLEAR = 20
 """Keys that are kept where none stands clear of the noise."""
 
@@ -139,6 +149,7 @@ def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, R
         lacking = strangers > clear_of_noise(1) * answer.rows_deviation and strangers > STRANGE * together
         # The rest of a table that lacks many keys is mostly what it lacks: it is drawn again among those that were chosen.
         spreads = choice.spreads and not lacking
+        spreads = spreads and (choice.its_own or _are_in_use(np.delete(counts, clear), answer.rows_deviation))
         # Something has to be there to refer to: those that were counted most, be it noise. One alone would look like knowledge.
         found = np.sort(clear if len(clear) or choice.nullable or spreads else order[:UNCLEAR])
         keys[choice.name] = tuple(int(key) for key in found)
@@ -157,6 +168,21 @@ def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, R
         elif spreads:
             others[choice.name] = LearnedValues((), within=(_of_the_others(counts, found, answer.rows_deviation),))
     return ChosenKeys(keys, weights, tuple(doubts), strange, others)
+
+
+def _are_in_use(counts: NDArray[np.float64], deviation: float) -> bool:
+    """Whether most keys that were not chosen occur, as the districts do that people live and work in. Of a table of all concepts
+    each reference means a few: drugs and races stand there alike.
+
+    Were u of the m keys equally frequent, the squares of their counts would add up to T²/u, and to mσ² more by the noise: that
+    tells u, where it stands clear of the noise of these squares.
+    """
+    m, together = len(counts), float(counts.sum())
+    if together <= TOGETHER * deviation * sqrt(m):
+        return False
+    squares = float((counts * counts).sum()) - m * deviation**2
+    noise = deviation * sqrt(2 * m * deviation**2 + 4 * max(squares, 0.0))
+    return (squares + noise) * m <= HALF_OF_THEM * together**2
 
 
 def _of_the_others(counts: NDArray[np.float64], found: NDArray[np.intp], deviation: float) -> tuple[float, ...]:
