@@ -61,7 +61,8 @@ def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool)
     if must_exist and not is_there(path):
         hint = "" if is_path(path) else f" ({_GIVE})"
         raise fault(f"{shown(path)} is not there{hint}. Give a URL (postgresql://…), a folder, or a database file that exists.")
-    if not must_exist and _ends_as_a_folder(text):
+    # `run.2/` is a folder, whatever the dot in its name looks like.
+    if not must_exist and text.partition("?format=")[0].endswith(tuple(filter(None, (os.sep, os.altsep)))):
         return "folder"
     if path.suffix:
         return f"suffix-{path.suffix.lstrip('.').lower()}"
@@ -73,20 +74,12 @@ def _entry_name(location: Location, fault: type[MareError], *, must_exist: bool)
     return "folder"
 
 
-def _ends_as_a_folder(text: str) -> bool:
-    """`run.2/` is a folder, whatever the dot in its name looks like."""
-    return text.partition("?format=")[0].endswith(tuple(filter(None, (os.sep, os.altsep))))
-
-
-def _may_be_a_folder(group: str, name: str) -> bool:
-    return group == _SINKS and name.startswith("suffix-")
-
-
 def _adapter(group: str, name: str, fault: type[MareError]) -> Open:
     """What opens a location of this name as a source or a sink, whichever the group is for."""
     points = {**plug_ins(_FAMILIES), **plug_ins(group)}
     if name not in points:
-        hint = " A new folder with a dot in its name is written with a slash at its end." if _may_be_a_folder(group, name) else ""
+        may_be_a_folder = group == _SINKS and name.startswith("suffix-")
+        hint = " A new folder with a dot in its name is written with a slash at its end." if may_be_a_folder else ""
         raise fault(
             f"nothing installed here opens {_described(name)}. Known: "
             f"{', '.join(map(_described, sorted(points))) or 'none'}.{hint}"

@@ -231,10 +231,12 @@ def _by_items(
     if column.anchors:
         raise _Refused("it depends on another column (by) and depends on an anchor too; say one of them")
     by = tuple(_node(schema, table, item) for item in column.by or ())
+    # Public keys, known once the public tables are read.
+    elsewhere = (*schema.tables[table].references, _association(schema, table))
     item_labels: list[Labels] = []
     for item in by:
         codec = codecs.get(item)
-        if isinstance(codec, OpenCodec) or (codec is None and item not in labels and _comes_from_elsewhere(schema, table, item)):
+        if isinstance(codec, OpenCodec) or (codec is None and item not in labels and item in elsewhere):
             return OpenCodec(waits_for=by)
         if not isinstance(codec, ValueCodec) and item not in labels:
             raise _Refused(f"its scale depends on {item!r}, which no model generates")
@@ -249,18 +251,13 @@ def _node(schema: Schema, table: str, column: str) -> str:
         return column
     if parent is not None and column in (parent.column_via or ()):
         return _association(schema, table)
-    return next((name for name in described.references if column in described.reference_columns(name)), column)
+    return described.reference_of(column) or column
 
 
 def _association(schema: Schema, table: str) -> str:
     """What the public key of an association is called; nothing where the table is none."""
     parent = schema.tables[table].parent
     return "" if parent is None else ", ".join(parent.column_via or ())
-
-
-def _comes_from_elsewhere(schema: Schema, table: str, item: str) -> bool:
-    """Whether what tells the items is a public key, known once the public tables are read."""
-    return item in schema.tables[table].references or item == _association(schema, table)
 
 
 def is_kept_as_text(column: AnyColumn) -> bool:
@@ -289,13 +286,10 @@ def _even(codec: ColumnCodec) -> ColumnCodec:
     if isinstance(codec, OrdinalCodec):
         return replace(codec, placed=even_bins(codec.placed))
     if isinstance(codec, RelativeCodec):
-        first = None if codec.first is None else _even_first(codec.first)
+        if (first := codec.first) is not None:
+            lasting = None if first.lasting is None else even_bins(first.lasting)
+            first = replace(first, placed=even_bins(first.placed), lasting=lasting)
         return replace(codec, placed=even_bins(codec.placed), first=first)
     if isinstance(codec, ScaledCodec):
         return replace(codec, items=tuple(replace(item, placed=even_bins(item.placed)) for item in codec.items))
     return codec
-
-
-def _even_first(first: FirstCodec) -> FirstCodec:
-    lasting = None if first.lasting is None else even_bins(first.lasting)
-    return replace(first, placed=even_bins(first.placed), lasting=lasting)

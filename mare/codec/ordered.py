@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mare.schema import Schema
-from mare.schema.caps import link_cap
+from mare.schema.caps import most_children
 from mare.schema.columns import DEFAULT_BINS, PACES, Ordinal, keeps_each
 from mare.schema.columns.ordinal import Ends
 from mare.schema.columns.ticks import open_ticks
@@ -67,7 +67,7 @@ def ordered_codec(
     if column.first is None:
         return RelativeCodec(scale, placed, placing, slots=slots, within=within, rhythm=known.rhythm)
     start = _first(column, column.first, scale, first.bins, anchors, (low, high))
-    lasting = elapsed.bins or _lasting(start, placing, _most_rows(schema, table))
+    lasting = elapsed.bins or _lasting(start, placing, most_children(schema, table))
     pacing = _paces(placing, start) if column.is_paced else None
     start = replace(start, lasting=lasting, pacing=pacing, rhythm=known.rhythm)
     return RelativeCodec(scale, placed, placing, start, slots=slots, within=within, rhythm=known.rhythm)
@@ -153,11 +153,6 @@ def _first(
     low, high = scale.tick(first.min, up=True), scale.tick(first.max)
     placing = Placing(low=ends[0], high=ends[1])
     return FirstCodec(scale, learned or cut(min(low, high), high, None, "linear", most), placing)
-
-
-def _most_rows(schema: Schema, table: str) -> int:
-    cap = link_cap(schema, table)
-    return 1 if cap is None else cap.rows
 
 
 def _lasting(first: FirstCodec, placing: Placing, rows: int) -> OpenBins:

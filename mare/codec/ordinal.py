@@ -14,15 +14,16 @@ from mare.schema.relative import Anchor
 
 from .bins import Bins, OpenBins
 from .rhythm import Rhythm
+from .scales import AnyScale
 from .slots import ORDINARY, Kinds, Reading, Slots, SpecialValues, unreadable
-from .ticks import Ticks, TickScale
+from .ticks import Ticks
 
 
 @dataclass(frozen=True)
 class Binned:
     """The bins of a scale: placed, or still open."""
 
-    scale: TickScale
+    scale: AnyScale
     placed: Bins | OpenBins
     rhythm: Rhythm | None = field(default=None, kw_only=True)
     """Of moments: what hours and days are usual inside of a cell."""

@@ -159,13 +159,10 @@ def formatted(values: pa.Array, form: str | None) -> pa.Array:
     """Dates, moments and times of day as text, by a strftime format or as ISO 8601."""
     if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
         wanted = form or ("%Y-%m-%d" if pa.types.is_date(values.type) else None)
-        if wanted is not None and _directives(wanted) <= _VECTORISED:
+        directives = {after for before, after in pairwise(wanted or "") if before == "%"}
+        if wanted is not None and directives <= _VECTORISED:
             return pc.strftime(values.cast(pa.timestamp("s"), safe=False), format=wanted)
     return by_distinct(values, lambda value: _text(value, form), pa.string())
-
-
-def _directives(form: str) -> set[str]:
-    return {after for before, after in pairwise(form) if before == "%"}
 
 
 def _text(value: date | time, form: str | None) -> str:

@@ -1,7 +1,7 @@
 """Values as ticks and back: one scale for whole numbers, one for decimals, one for everything that is a time.
 
-The column says how long a tick is and which ticks there are (`mare.schema.columns.ticks`); here rows are read and written in
-them.
+The column says how long a tick is and which ticks there are (`mare.schema.columns.ticks`); here rows are read (`to_ticks`, texts
+included: what cannot be read is NULL, never an error) and written in them (`to_values`; `to_texts` where the source stores text).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mare.schema.columns.ticks import AnyTicks, DecimalTicks, TimeTicks, WholeTi
 
 from .learned_domains import LearnedOrder
 from .parsing import clocks, formatted, is_text, moments, numbers, whole_numbers
-from .ticks import DAY_US, FURTHEST, Mask, TickArray, Ticks, TickScale, filled, null_mask
+from .ticks import DAY_US, FURTHEST, Mask, TickArray, Ticks, filled, null_mask
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,13 @@ class TimeScale(TimeTicks):
 AnyScale = WholeScale | DecimalScale | TimeScale
 
 
-def ticks_of_a_day(scale: TickScale) -> int:
+def ticks_of_a_day(scale: AnyScale) -> int:
     """Of a scale of dates or moments; 0 where it counts something else."""
     moments = isinstance(scale, TimeScale) and scale.order == "moment"
     return int(DAY_US / scale.unit) if moments and DAY_US % scale.unit == 0 else 0
 
 
-def ticks_of_a_clock(scale: TickScale) -> int:
+def ticks_of_a_clock(scale: AnyScale) -> int:
     """The same of times of day too."""
     timed = isinstance(scale, TimeScale) and scale.order in ("moment", "clock")
     return int(DAY_US / scale.unit) if timed and DAY_US % scale.unit == 0 else 0

@@ -18,14 +18,15 @@ from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .ordinal import Within
 from .relative import Limits, Placing
-from .ticks import FURTHEST, Mask, Side, Ticks, TickScale, convert_ticks
+from .scales import AnyScale
+from .ticks import FURTHEST, Mask, Side, Ticks, convert_ticks
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
     """A place for each row, in the column's own ticks; ±FURTHEST where there is no value and nothing says where it could be."""
 
-    scale: TickScale
+    scale: AnyScale
     lower: Ticks
     """Nothing that comes after the row is before this."""
     upper: Ticks
@@ -34,7 +35,7 @@ class Points:
     def take(self, index: NDArray[np.int64]) -> Points:
         return Points(self.scale, self.lower[index], self.upper[index])
 
-    def bound(self, side: Side, target: TickScale) -> Ticks:
+    def bound(self, side: Side, target: AnyScale) -> Ticks:
         """The places as ticks of another column, which comes ``after`` or ``before`` them."""
         places = self.lower if side == "after" else self.upper
         return np.where(is_open(places), places, convert_ticks(places, self.scale, target, side))
@@ -46,7 +47,7 @@ def is_open(ticks: Ticks) -> Mask:
     return beyond
 
 
-def standing(scale: TickScale, ticks: Ticks, there: Mask, low: int | None, high: int | None) -> Points:
+def standing(scale: AnyScale, ticks: Ticks, there: Mask, low: int | None, high: int | None) -> Points:
     """The points of a column that depends on nothing; ``low`` and ``high`` are the ends of its domain, where they are known."""
     earliest, latest = -FURTHEST if low is None else low, FURTHEST if high is None else high
     return Points(scale, np.where(there, ticks, earliest), np.where(there, ticks, latest))
@@ -91,7 +92,7 @@ class Siblings:
 
 def limits_of(
     placing: Placing,
-    scale: TickScale,
+    scale: AnyScale,
     points: Mapping[str, Points],
     above: Above,
     siblings: Siblings,
@@ -136,7 +137,7 @@ def limits_of(
     return Limits(low, high, remaining, end), known
 
 
-def interval_of(within: Within | None, scale: TickScale, above: Above, at: Index) -> tuple[Ticks, Ticks] | None:
+def interval_of(within: Within | None, scale: AnyScale, above: Above, at: Index) -> tuple[Ticks, Ticks] | None:
     """The intervals that the references of the rows ``at`` lead to, open where they lead nowhere; None where there are none."""
     if within is None or not set(within.anchors) <= set(above):
         return None
@@ -145,7 +146,7 @@ def interval_of(within: Within | None, scale: TickScale, above: Above, at: Index
 
 
 def standing_place(
-    placing: Placing, scale: TickScale, points: Mapping[str, Points], above: Above, at: Index, furthest: int | None = None
+    placing: Placing, scale: AnyScale, points: Mapping[str, Points], above: Above, at: Index, furthest: int | None = None
 ) -> tuple[Ticks, Ticks]:
     """Where rows stand that have no value of their own: for what comes after them at their anchor, for what comes before them as
     late as they could be. ``furthest`` is the largest distance that was learned, where none is declared."""
@@ -169,7 +170,7 @@ def standing_place(
     return lower, np.maximum(upper, lower)
 
 
-def _bound(side: Side, placing: Placing, scale: TickScale, points: Mapping[str, Points], above: Above, at: Index) -> Ticks | None:
+def _bound(side: Side, placing: Placing, scale: AnyScale, points: Mapping[str, Points], above: Above, at: Index) -> Ticks | None:
     anchor = placing.after if side == "after" else placing.before
     if anchor is None:
         return None

@@ -21,7 +21,8 @@ from mare.schema.strict import Value
 from .bins import Bins
 from .category import canonical
 from .parsing import is_text
-from .ticks import Mask, TickArray, Ticks, TickScale, null_mask
+from .scales import AnyScale
+from .ticks import Mask, TickArray, Ticks, null_mask
 
 ORDINARY, NULL, FIRST_ROW, CLOSING = -1, -2, -3, -4
 """What a row is, other than the number of a special value."""
@@ -101,7 +102,7 @@ class Slots:
 class SpecialValues:
     """Values that are no quantities: found among the values of a scale, and put back among them."""
 
-    scale: TickScale
+    scale: AnyScale
     listed: tuple[Value, ...]
 
     @cached_property

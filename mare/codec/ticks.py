@@ -1,4 +1,4 @@
-"""`TickScale`: an ordered column's values as integer ticks and back. `scales` has one for each way of counting.
+"""Integer ticks: what all ordered values are counted in. `scales` reads and writes them, in each way of counting.
 
 A tick is the smallest step a column can tell apart (a day, a second, 0.01). Working on integers keeps encoding exact and
 makes every bound inclusive without rounding.
@@ -7,8 +7,7 @@ makes every bound inclusive without rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +16,9 @@ from numpy.typing import NDArray
 
 from mare.schema.columns.ticks import DAY_US as DAY_US
 from mare.schema.columns.ticks import FURTHEST as FURTHEST
+
+if TYPE_CHECKING:
+    from .scales import AnyScale
 
 Ticks = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -32,41 +34,7 @@ class TickArray:
     nulls: Mask
 
 
-class TickScale(Protocol):
-    """How the values of a column map to ticks."""
-
-    @property
-    def unit(self) -> Fraction:
-        """Length of a tick: microseconds for what is a time, else the number that it counts."""
-        ...
-
-    @property
-    def whole_days(self) -> bool:
-        """A date stands for all of its day: what happens on that day is neither before nor after it."""
-        ...
-
-    @property
-    def limits(self) -> tuple[int, int]:
-        """The first and the last tick that can be written at all (years 1 to 9999, a whole day, 63 bits)."""
-        ...
-
-    @property
-    def exact(self) -> TickScale:
-        """The finest scale of the same type: special values are compared on it, not after rounding."""
-        ...
-
-    def to_ticks(self, values: pa.Array) -> TickArray:
-        """Ticks of values as the source has them, text included. What cannot be read is NULL: never an error."""
-        ...
-
-    def to_values(self, ticks: Ticks, nulls: Mask) -> pa.Array: ...
-
-    def to_texts(self, ticks: Ticks, nulls: Mask) -> pa.Array:
-        """The values as the source writes them where it stores text."""
-        ...
-
-
-def convert_ticks(ticks: Ticks, source: TickScale, target: TickScale, side: Side) -> Ticks:
+def convert_ticks(ticks: Ticks, source: AnyScale, target: AnyScale, side: Side) -> Ticks:
     """Ticks of one scale as ticks of another, so that a column may be anchored at one of a finer or coarser type.
 
     ``after``: the first tick that is not before the anchor; ``before``: the last that is not after it. So order also holds

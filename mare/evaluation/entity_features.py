@@ -65,7 +65,7 @@ def _columns(schema: Schema, table: str) -> Iterator[str]:
     """What a model makes, and the keys of public things that rows are about (drugs, laboratory items)."""
     described = schema.tables[table]
     for name, column in described.columns.items():
-        if column.modelled and column.determined is None:
+        if column.is_drawn:
             yield name
     link = schema.parent(table)
     for name in (link.column_via or ()) if link is not None else ():

@@ -319,7 +319,7 @@ def whole_tables(schema: Schema) -> tuple[TableNeeds, ...]:
     for table in known:
         if table.held_by is None:
             described = schema.tables[table.name]
-            for columns in (described.key or (), *described.unique):
+            for columns in described.unique_sets:
                 keys[table.name] += [column for column in columns if column not in keys[table.name]]
             if described.pool is None:
                 links = (*table.links, *_further_links(schema, table, keys))

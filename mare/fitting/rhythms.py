@@ -10,8 +10,7 @@ from typing import Literal
 import numpy as np
 
 from mare.codec.rhythm import HOURS, Rhythm, grains_of, rhythm_of
-from mare.codec.scales import ticks_of_a_clock, ticks_of_a_day
-from mare.codec.ticks import TickScale
+from mare.codec.scales import AnyScale, ticks_of_a_clock, ticks_of_a_day
 from mare.privacy.grids import Grid
 
 from .coarse_to_fine import Ask, evenly, looked_at
@@ -31,19 +30,19 @@ _FIRST: Mapping[str, Grid] = {
 """Quarters of the day; days that most people work on, and the others."""
 
 
-def share_of(scale: TickScale) -> float:
+def share_of(scale: AnyScale) -> float:
     """What looking for a rhythm costs, of a column with this scale."""
     return sum(SHARE[clock] for clock in _clocks(scale))
 
 
-def learned_rhythm(asks: Callable[[Clock], Ask], scale: TickScale) -> Rhythm | None:
+def learned_rhythm(asks: Callable[[Clock], Ask], scale: AnyScale) -> Rhythm | None:
     """What is usual. ``asks``: whom to ask."""
     clocks, a_day = _clocks(scale), ticks_of_a_clock(scale)
     hours, days = (_usual(asks(clock), clock) if clock in clocks else () for clock in ("hours", "days"))
     return rhythm_of(hours, days, a_day, _grains(asks("grains"), a_day) if "grains" in clocks else ()) if clocks else None
 
 
-def _clocks(scale: TickScale) -> tuple[Clock, ...]:
+def _clocks(scale: AnyScale) -> tuple[Clock, ...]:
     """Dates have no hours, times of day no days and hours that their bins tell; what is no time has nothing."""
     a_day, a_clock = ticks_of_a_day(scale), ticks_of_a_clock(scale)
     moments: tuple[Clock, ...] = () if a_day == 0 else ("days",) if a_day % HOURS else ("hours", "days")

@@ -15,12 +15,11 @@ import networkx as nx
 
 from mare.errors import SchemaError
 from mare.schema import Schema
-from mare.schema.caps import link_cap, link_memory
+from mare.schema.caps import link_cap
 from mare.schema.checks import find_graph_faults
 from mare.schema.columns import Code
 from mare.schema.faults import describe
 from mare.schema.layout import Layout
-from mare.schema.links import Relationship
 
 TableRole = Literal["entity", "private", "owned", "pool", "public"]
 """Exactly one per table. Ignored tables are not in the graph."""
@@ -54,10 +53,6 @@ class TableEdge:
     kind: EdgeKind
     name: str
     """The reference's name, or the column(s) of the foreign key."""
-    relationship: Relationship | None = None
-    """Of a parent edge: how siblings are correlated."""
-    memory: int = 0
-    """Of a parent edge: the Markov order, 0 for what is not a sequence."""
     cap: int | None = None
     """How many rows the owning row may have through this edge. None: not bounded here, or not a matter of ownership."""
     nullable: bool = False
@@ -173,8 +168,7 @@ def _edges(schema: Schema, node: TableNode) -> Iterator[TableEdge]:
     name, table, link = node.name, schema.tables[node.name], schema.parent(node.name)
     if link is not None and link.table is not None and node.role == "private":
         cap, columns = link_cap(schema, name), ", ".join(schema.parent_columns(name))
-        memory = link_memory(schema, name)
-        yield TableEdge(name, link.table, "parent", columns, link.type, memory, cap.rows if cap is not None else None)
+        yield TableEdge(name, link.table, "parent", columns, cap.rows if cap is not None else None)
         if link.via is not None and link.type == "associative":
             yield TableEdge(name, link.via, "via", ", ".join(link.column_via or ()))
         yield from (TableEdge(name, sibling, "sees", sibling) for sibling in table.sees)

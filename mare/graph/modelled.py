@@ -122,7 +122,7 @@ def _values(schema: Schema, name: str, table: Table, link: Parent | None) -> dic
     values = {
         column: GroupColumn(column, "value", column)
         for column, kind in table.columns.items()
-        if column not in taken and kind.determined is None and kind.modelled and kind.same_for is None
+        if column not in taken and kind.is_drawn and kind.same_for is None
     }
     for column, kind in table.columns.items():
         if (

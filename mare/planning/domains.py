@@ -14,10 +14,9 @@ from mare.errors import InternalError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn, HistoryColumn, Part
 from mare.schema import Parent, Schema, Table
-from mare.schema.caps import link_cap
+from mare.schema.caps import most_children
 from mare.schema.columns import DEFAULT_BINS, DEFAULT_MAX_VALUES, PACES, ROOMS, Code, Identifier, Listed, Ordinal
 from mare.schema.faults import Fault, Path
-from mare.schema.relative import PREVIOUS_ROW
 
 from .sensitivity import RowBound
 
@@ -58,15 +57,11 @@ class _Sizes:
             raise InternalError(f"table {table!r} has a context but no parent")
         return link
 
-    def cap(self, table: str) -> int:
-        cap = link_cap(self.schema, table)
-        return 1 if cap is None else cap.rows
-
     def of(self, group: ColumnGroup, column: GroupColumn) -> int:
         """Codes of one group column."""
         table = group.table
         if column.role == "count":
-            return self.cap(table) + 1
+            return most_children(self.schema, table) + 1
         if column.role == "ends":
             return 2
         if column.role == "exists":
@@ -99,7 +94,7 @@ class _Sizes:
         if size is None:
             return self.fault(path, "nothing says how many values it may have", "Write values or bounds, or learn: true")
         # the first row of a sequence has no gap from the row before: a code of its own
-        return size + int(isinstance(column, Ordinal) and _follows_previous(column))
+        return size + int(isinstance(column, Ordinal) and column.follows_previous)
 
     def _first(self, table: str, name: str) -> int:
         column = self.schema.tables[table].columns[name]
@@ -164,9 +159,9 @@ class _Sizes:
 
     def free(self, table: str, name: str) -> int:
         if name == "position":
-            return min(POSITIONS, self.cap(table))
+            return min(POSITIONS, most_children(self.schema, table))
         if name == "remaining":
-            return remaining_size(self.cap(table) - 1)
+            return remaining_size(most_children(self.schema, table) - 1)
         if name == "reference":
             return len(self.dag.owners(table))
         if name in _elapsed(self.schema.tables[table]):
@@ -257,10 +252,6 @@ def _above_orphans(sizes: _Sizes, table: str, ancestor: str) -> bool:
                 seen.add(edge.owner)
                 waiting.append(edge.owner)
     return False
-
-
-def _follows_previous(column: Ordinal) -> bool:
-    return column.first is not None or any(anchor.scope == PREVIOUS_ROW for anchor in column.anchors.values())
 
 
 def is_learned(schema: Schema, table: str, name: str) -> bool:

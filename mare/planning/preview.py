@@ -21,7 +21,7 @@ from mare.privacy.allocation import AllocationRule, GroupDemand, allocate
 from mare.privacy.budget import Budget
 from mare.privacy.conversion import rho_from_budget, scale_from_epsilon, sigma_from_rho, sqrt_up
 from mare.schema import Schema
-from mare.schema.caps import link_cap
+from mare.schema.caps import most_children
 
 from .plan import GroupPreview, Phases, PlannedGroup, Verdict
 from .sensitivity import RowBound
@@ -52,9 +52,8 @@ def _per_entity(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound])
     for table, bound in bounds.items():
         above = [means[edge.owner] for edge in dag.owners(table)]
         if dag.node(table).role == "private":
-            cap = link_cap(schema, table)
             # Between one child and the cap, on a log scale: caps are set generously.
-            means[table] = min(above[0] * sqrt(cap.rows if cap else 1), bound.rows)
+            means[table] = min(above[0] * sqrt(most_children(schema, table)), bound.rows)
         else:
             means[table] = sum(above) if above else 1.0
     return means
@@ -92,8 +91,8 @@ def assume_rows(schema: Schema, dag: DatasetDag, bounds: Mapping[str, RowBound],
 
 def _kept(schema: Schema, dag: DatasetDag, table: str, bound: RowBound, entities: float, rows: Mapping[str, float]) -> float:
     """The most rows that truncation can leave, given the rows of the owners."""
-    cap = link_cap(schema, table) if dag.node(table).role == "private" else None
-    return min(entities * bound.rows, sum(rows[edge.owner] for edge in dag.owners(table)) * (1 if cap is None else cap.rows))
+    each = most_children(schema, table) if dag.node(table).role == "private" else 1
+    return min(entities * bound.rows, sum(rows[edge.owner] for edge in dag.owners(table)) * each)
 
 
 def _entities(schema: Schema, means: Mapping[str, float], asked: int | None, assumptions: list[str]) -> tuple[float, float]:

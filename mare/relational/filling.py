@@ -159,9 +159,8 @@ def _references(schema: Schema, table: str, filled: dict[str, Filling], refused:
 
 def _random_keys(schema: Schema, table: str, filled: dict[str, Filling], refused: list[str]) -> None:
     """Rows whose key is drawn at random may have to go when keys come out alike: then nobody can refer to them at random."""
-    described = schema.table(table)
-    keys = [described.key, *described.unique] if described.key else [*described.unique]
-    drawn = [key for key in keys if any(isinstance(f := filled.get(c), Linked) and f.way == "other_entity" for c in key)]
+    random = {name for name, filling in filled.items() if isinstance(filling, Linked) and filling.way == "other_entity"}
+    drawn = [key for key in schema.table(table).unique_sets if random & set(key)]
     if all(any(isinstance(filled.get(c), Fresh) for c in key) for key in drawn):
         return
     for name, other in schema.tables.items():
@@ -227,9 +226,8 @@ class Distinct:
 
 def distinct_sets(schema: Schema, table: str) -> tuple[Distinct, ...]:
     """The sets of a table that need care."""
-    described = schema.tables[table]
-    keys = [described.key, *described.unique] if described.key else [*described.unique]
-    return tuple(distinct for names in dict.fromkeys(keys) if (distinct := _set(schema, table, names)) is not None)
+    sets = dict.fromkeys(schema.tables[table].unique_sets)
+    return tuple(distinct for names in sets if (distinct := _set(schema, table, names)) is not None)
 
 
 def _set(schema: Schema, table: str, names: tuple[str, ...]) -> Distinct | None:
@@ -252,9 +250,8 @@ def _set(schema: Schema, table: str, names: tuple[str, ...]) -> Distinct | None:
         return None
     drawn = []
     for name in rest:
-        reference = next((r for r in described.references if name in described.reference_columns(r)), None)
+        reference = described.reference_of(name)
         at_random = reference is not None and described.references[reference].kind in ("pool", "other_entity")
-        modelled = None if at_random else reference or name
-        drawn.append(modelled)
+        drawn.append(None if at_random else reference or name)
     known = tuple(dict.fromkeys(name for name in drawn if name is not None))
     return Distinct(tuple(rest), known, None not in drawn)

@@ -279,6 +279,5 @@ def _left_null(
 def _is_key(schema: Schema, reflection: Reflection, table: str, columns: Sequence[str]) -> bool:
     """Whether these stored columns are a key there, or unique: only then a foreign key may refer to them."""
     described, source = schema.tables[table], _source_table(reflection, table)
-    keys = [described.key, *described.unique] if described.key else [*described.unique]
-    stored = [{c.name for c in map(source.column, key) if c is not None} for key in keys]
+    stored = [{c.name for c in map(source.column, key) if c is not None} for key in described.unique_sets]
     return set(columns) in stored

@@ -53,7 +53,7 @@ def _uses(release: Release, pool: str, entities: int, sizes: Mapping[str, int]) 
         columns = [c for label, link in table.references.items() if link.table == pool for c in table.reference_columns(label)]
         if not columns:
             continue
-        if any(set(columns) & set(names) for names in (table.key or (), *table.unique)):
+        if any(set(columns) & set(names) for names in table.unique_sets):
             return None  # rows are told apart by it, so that a row less may be one too few
         rows = [
             settled.rows for settled in release.plan.groups if settled.group.table == name and settled.group.part != "context"

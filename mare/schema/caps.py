@@ -30,8 +30,7 @@ def link_cap(schema: Schema, table: str) -> Cap | None:
     if link is None:
         raise InternalError(f"table {table!r} has no parent, so its link has no cap")
     foreign = set(link.column or ())
-    uniques = [described.key, *described.unique] if described.key else [*described.unique]
-    caps = [Cap(1, "key = foreign key")] if any(foreign >= set(names) for names in uniques) else []
+    caps = [Cap(1, "key = foreign key")] if any(foreign >= set(names) for names in described.unique_sets) else []
     if link.max_rows is not None:
         caps.append(Cap(link.max_rows, "max_rows"))
     if link.type == "associative":
@@ -39,6 +38,12 @@ def link_cap(schema: Schema, table: str) -> Cap | None:
     if not caps and link.max_per_entity is not None:
         caps.append(Cap(link.max_per_entity, "max_per_entity"))
     return min(caps, key=lambda cap: cap.rows, default=None)
+
+
+def most_children(schema: Schema, table: str) -> int:
+    """How many rows that is under one row of the parent; one where the schema leaves it open."""
+    cap = link_cap(schema, table)
+    return 1 if cap is None else cap.rows
 
 
 def link_memory(schema: Schema, table: str) -> int:

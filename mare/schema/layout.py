@@ -136,7 +136,7 @@ class Layout:
     def reference_of(self, table: str, column: str) -> Reference | None:
         """The reference that this column is part of."""
         here = self.schema.tables[table]
-        return next((here.references[r] for r in here.references if column in here.reference_columns(r)), None)
+        return None if (name := here.reference_of(column)) is None else here.references[name]
 
     def tells_items_apart(self, table: str, column: str, *kinds: str) -> bool:
         """Whether a column says what a row is about: one of a list, the key of an association, a reference of these kinds."""
@@ -147,8 +147,7 @@ class Layout:
 
     def is_unique(self, table: str, columns: Sequence[str]) -> bool:
         """Whether the schema says that these columns name at most one row: they hold its key, or one of its `unique` sets."""
-        here = self.schema.tables[table]
-        return any(set(names) <= set(columns) for names in (here.key or (), *here.unique) if names)
+        return any(set(names) <= set(columns) for names in self.schema.tables[table].unique_sets)
 
     def is_sequence(self, table: str) -> bool:
         link = self.link(table)

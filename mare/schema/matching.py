@@ -206,7 +206,7 @@ def _values(path: Path, described: Column, stored: ReflectedColumn) -> Iterator[
 
 
 def _nulls(path: Path, described: Column, stored: ReflectedColumn, in_key: bool) -> Iterator[Fault]:
-    if described.determined is not None or not (described.modelled and described.settled):
+    if not (described.is_drawn and described.settled):
         return
     if described.nullable and not stored.nullable:
         what = "it may come out NULL, but the source does not allow NULL there"
@@ -259,7 +259,7 @@ def _modelled(layout: Layout, name: str, link: ReflectedForeignKey, target: str)
         return
     folded, linked = _folded(link.columns), frozenset[str]().union(*_linked(layout, name))
     for column, described in table.columns.items():
-        if column.casefold() in folded - linked and _is_modelled(described):
+        if column.casefold() in folded - linked and described.is_drawn and described.settled:
             what = f"{column} is a foreign key to {target}, but is modelled as a {described.type}: keys of rows are never learned"
             written = f"`{column}: {{table: {target}, kind: …}}`"
             remedy = f"Remove it from columns and write a reference: {written}, {_kinds(layout, name, target)}"
@@ -289,10 +289,6 @@ def _linked(layout: Layout, name: str) -> list[frozenset[str]]:
     table = layout.schema.tables[name]
     links = (layout.foreign_key(name), layout.via_columns(name), *map(table.reference_columns, table.references))
     return [_folded(columns) for columns in links]
-
-
-def _is_modelled(described: Column) -> bool:
-    return described.determined is None and described.modelled and described.settled
 
 
 def _kinds(layout: Layout, name: str, target: str) -> str:

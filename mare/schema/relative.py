@@ -86,6 +86,11 @@ class Relative(Strict):
     """Never equal to the anchor either. A strict order makes a key of it."""
 
     @property
+    def follows_previous(self) -> bool:
+        """Whether it depends on the row before it in the sequence."""
+        return self.first is not None or any(anchor.scope == PREVIOUS_ROW for anchor in self.anchors.values())
+
+    @property
     def anchors(self) -> dict[str, Anchor]:
         """Field name → parsed anchor, for every anchor that is written."""
         written: dict[str, str | None] = {"after": self.after, "before": self.before, "around": self.around}

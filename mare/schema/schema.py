@@ -112,6 +112,15 @@ class Table(Strict):
         """The columns of this table that make up the named reference."""
         return self.references[name].columns or (name,)
 
+    def reference_of(self, column: str) -> str | None:
+        """The name of the reference that this column is part of."""
+        return next((name for name in self.references if column in self.reference_columns(name)), None)
+
+    @property
+    def unique_sets(self) -> tuple[tuple[str, ...], ...]:
+        """Sets of columns that no two rows share: the key, and what else is unique."""
+        return tuple(names for names in (self.key or (), *self.unique) if names)
+
 
 class EntityByColumn(Strict):
     """An entity that no table holds: rows of `table` with the same value of `by` belong together."""

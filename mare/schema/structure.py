@@ -104,7 +104,8 @@ def _value_fault(path: Path, name: str, noun: type[BaseModel] | None, last: str,
     for detail in details:
         if detail["type"] in ("greater_than_equal", "less_than_equal"):
             return Fault(path, f"{name} is {_shown(detail['input'])}", f"Allowed: {_bounds(noun, last)}. {_about(noun, last)}")
-    if [d["type"] for d in details] == ["tuple_type"] and noun is not None and _is_names(noun, last):
+    field = None if noun is None else written_fields(noun).get(last)
+    if [d["type"] for d in details] == ["tuple_type"] and field is not None and field.annotation in (Names, Names | None):
         details = [{**details[0], "type": "names"}]
     wanted = [_EXPECTED.get(str(d["type"]).partition("_")[0], str(d["msg"])) for d in details]
     words = " or ".join(dict.fromkeys(wanted))
@@ -134,10 +135,6 @@ def _bounds(noun: type[BaseModel] | None, field: str) -> str:
     low = next((c.ge for c in constraints if hasattr(c, "ge")), None)
     high = next((c.le for c in constraints if hasattr(c, "le")), None)
     return f"{low} to {high}" if high is not None else f"{low} or more"
-
-
-def _is_names(noun: type[BaseModel], field: str) -> bool:
-    return field in written_fields(noun) and written_fields(noun)[field].annotation in (Names, Names | None)
 
 
 def _tag_fault(path: Path, detail: ErrorDetails) -> Fault:

@@ -94,9 +94,10 @@ def init(
 
 def _asked(facts: PublicFacts, draft: Draft) -> PublicFacts:
     """On a terminal, what was not said is asked for; no answer leaves it open. A pipe is never asked."""
-    if not _is_terminal():
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return facts
-    if facts.between is None and _has_dates(draft):
+    dated = any(entry.fields["type"] in ("date", "datetime") for table in draft.tables for entry in table.columns)
+    if facts.between is None and dated:
         typer.echo("Between which days was the data collected? It bounds every date. Enter leaves it open.", err=True)
         first = _prompted("  first day, as in 2019-01-01", date.fromisoformat)
         last = _prompted("  last day", date.fromisoformat) if first is not None else None
@@ -105,10 +106,6 @@ def _asked(facts: PublicFacts, draft: Draft) -> PublicFacts:
         count = _prompted(f"About how many {draft.entity.node} are there, if that is public? Enter leaves it open", int)
         facts = facts if count is None else replace(facts, entities=count)
     return facts
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _prompted(question: str, read: Callable[[str], Answer]) -> Answer | None:
@@ -120,10 +117,6 @@ def _prompted(question: str, read: Callable[[str], Answer]) -> Answer | None:
             return read(answer)
         except ValueError:
             typer.echo(f"  {answer} cannot be read.", err=True)
-
-
-def _has_dates(draft: Draft) -> bool:
-    return any(entry.fields["type"] in ("date", "datetime") for table in draft.tables for entry in table.columns)
 
 
 def _peeks(

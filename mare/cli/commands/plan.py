@@ -96,13 +96,9 @@ def _compare(console: Console, plans: Sequence[Plan], label: str) -> None:
         console.print(table)
     legend = ["error: what noise alone is expected to add to the largest cross-tab of the group (total-variation distance)"]
     _say(console, "How to read it", [*legend, "fine: rows per cell are at least 4 times the noise; drowns: below the noise"])
-    _say(console, "Warnings", _said_by_all(plans), style="bold yellow")
-
-
-def _said_by_all(plans: Sequence[Plan]) -> list[str]:
-    """What no budget and no size mends; the rest stands in the page of each plan alone."""
+    # What no budget and no size mends; the rest stands in the page of each plan alone.
     common = set.intersection(*({str(warned) for warned in made.warnings} for made in plans))
-    return [str(warned) for warned in plans[0].warnings if str(warned) in common]
+    _say(console, "Warnings", [str(warned) for warned in made.warnings if str(warned) in common], style="bold yellow")
 
 
 def _show(console: Console, made: Plan, label: str, details: bool) -> None:

@@ -1,7 +1,6 @@
 """The graphs of a schema drawn: as text for a terminal, and as one picture (SVG). Reads no data.
 
-summary (what they say, in few words) ─► text
-                                      ─► boxes (measured) ─► picture (placed, with the lines between them) ─► svg
+text (what they say, in few words) ─► boxes (measured) ─► picture (placed, with the lines between them) ─► svg
 """
 
 from .svg import Shade, draw_svg

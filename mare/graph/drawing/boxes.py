@@ -13,7 +13,7 @@ from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup, GroupColumn
 from mare.schema import Schema
 
-from .summary import reference_words, relationship
+from .text import reference_words, relationship
 
 TABLE_WIDTH = 310.0
 PAD = 10.0

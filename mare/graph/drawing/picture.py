@@ -17,7 +17,7 @@ from mare.graph.pdag import column_groups
 from mare.schema import Schema
 
 from .boxes import TABLE_WIDTH, TableBox, table_box, wrapped
-from .summary import relationship, tree_children, used_by, wire_words
+from .text import relationship, tree_children, used_by, wire_words
 
 LANE = 9.0
 Interval = tuple[float, float]

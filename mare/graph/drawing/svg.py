@@ -16,7 +16,7 @@ from mare.schema import Schema
 
 from .boxes import LINE, LOOP_ROOM, PAD, SMALL_LINE, GroupBox, cut
 from .picture import ASIDE_WIDTH, HEADING, LEGEND, MARGIN, ROW, TOP, Picture, Placed, Route, lay_out, legend_height
-from .summary import counted, glances
+from .text import counted, glances
 
 _SANS = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
 _MONO = "'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace"

@@ -101,7 +101,8 @@ def counts_up(column: str, described: Column | None, key: Collection[str]) -> bo
 def _too_few(layout: Layout, name: str, rest: list[str], known: dict[str, Column | None]) -> str | None:
     """Modelled parts are drawn again within the parent until they differ: their domain has to hold that many rows."""
     cap, via = layout.row_cap(name), layout.via_columns(name)
-    drawn = [c for c in rest if c not in via and _is_drawn(known.get(c))]
+    # What is not described is a reference that is modelled.
+    drawn = [c for c in rest if c not in via and ((described := known.get(c)) is None or described.is_drawn)]
     if not drawn:
         return f"{listed(rest)} may repeat within the parent, and no part of it can be drawn again"
     sizes = [None if described is None else described.distinct_values for described in map(known.get, drawn)]
@@ -109,8 +110,3 @@ def _too_few(layout: Layout, name: str, rest: list[str], known: dict[str, Column
         return None
     values = prod(size for size in sizes if size is not None)
     return f"{listed(drawn)} has {values} values, but a parent row may have {cap} rows" if values < cap else None
-
-
-def _is_drawn(described: Column | None) -> bool:
-    """A modelled value, or a reference that is modelled (None)."""
-    return described is None or (described.determined is None and described.modelled)

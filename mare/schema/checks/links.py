@@ -159,7 +159,7 @@ def _association(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
         described = tables[name].columns.get(column)
         if described is None and column not in tables[name].references:
             yield no_column((*here, "derived", i), column, name, tables[name].columns)
-        elif described is not None and (described.determined is not None or not described.modelled):
+        elif described is not None and not described.is_drawn:
             yield Fault((*here, "derived", i), f"{column} is not modelled", "Name a modelled column, or remove it here")
     large = link.vocabulary
     if large is not None and (large.rest == "hierarchy") != (large.hierarchy is not None):
@@ -368,7 +368,7 @@ def _not_unique(layout: Layout, table: str, columns: Sequence[str], path: Path) 
         return  # a public table need not describe its keys
     if role != "public" and not set(columns) <= known.keys():
         return  # told already
-    sets = [f"[{', '.join(names)}]" for names in (here.key or (), *here.unique) if names]
+    sets = [f"[{', '.join(names)}]" for names in here.unique_sets]
     what = f"{', '.join(columns)} does not tell rows of {table} apart, so one row here would refer to several there"
     declare = f"declare it under tables.{table} if it is: `unique: [[{', '.join(columns)}]]`"
     yield Fault(path, what, f"Refer to what is unique there ({listed(sets)}), or {declare}")

@@ -51,14 +51,14 @@ def _place(layout: Layout, table: str, column: str, described: Column, same_for:
 def _drawn_once(layout: Layout, table: str, column: str, described: Column, path: Path) -> Iterator[Fault]:
     """What else is said of it would have it drawn row by row."""
     here, link = layout.schema.tables[table], layout.link(table)
-    if described.determined is not None or not described.modelled:
+    if not described.is_drawn:
         yield Fault(path, f"{column} is not drawn at all, so it is not drawn once", "Remove it")
     if isinstance(described, Ordinal) and (described.anchors or described.depends_on_items):
         what = f"{column} depends on other values of its row, so it is another one in each"
         yield Fault(path, what, "Give it bounds of its own (min and max, or learn), or remove it")
-    keys = [key for key in (here.key, *here.unique) if key and column in key]
+    keyed = any(column in names for names in here.unique_sets)
     ordered = link is not None and column in (link.order_by or ())
-    if keys or ordered:
+    if keyed or ordered:
         what = f"{column} {'orders the rows' if ordered else 'is part of a key'}, so it differs between them"
         yield Fault(path, what, "Remove it")
     if link is not None and column in (*link.derived, *(link.history_by or ())):

@@ -87,6 +87,11 @@ class AnyColumn(Strict):
         """What is wrong with its own declaration."""
         return iter(())
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether a model draws its values."""
+        return self.modelled and self.determined is None
+
     # ---- the plan: sizes that follow from the declaration, hence are public
 
     @property

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mare.graph.drawing.summary import glances
-from mare.graph.drawing.text import draw_text
+from mare.graph.drawing.text import draw_text, glances
 from mare.graph.groups import HistoryColumn
 from tests.unit.graph.examples import child, columns, schema, section_iv
 
