@@ -14,11 +14,14 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from textwrap import wrap
 
 from mare.errors import SchemaError
 
+from .checks import find_faults
 from .faults import describe, listed
 from .loading import JSON_SCHEMA, load_document, ready_folder, ready_names
+from .matching import unmentioned_columns
 from .reflection import LeftOut, ReflectedTable, Reflection
 from .structure import build_schema
 from .yaml_nodes import Plain, read_nodes
@@ -101,14 +104,10 @@ def _header(label: str, reflection: Reflection, cut: Cut) -> Iterator[str]:
     yield f"# {label}, cut down by `mare init --like` to what {reflection.label} has."
     yield f"# {reflection.what_was_read}"
     for line in cut.told:
-        yield from (f"# - {part}" if n == 0 else f"#   {part}" for n, part in enumerate(_wrapped(line)))
+        yield from wrap(
+            line, _WIDTH, initial_indent="# - ", subsequent_indent="#   ", break_long_words=False, break_on_hyphens=False
+        )
     yield "#"
-
-
-def _wrapped(line: str) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(line, _WIDTH - 4, break_long_words=False, break_on_hyphens=False)
 
 
 def _by_reason(left_out: Sequence[LeftOut]) -> list[str]:
@@ -265,8 +264,6 @@ class _Cutter:
 
     def drop_what_depends(self) -> None:
         """Columns that are said in terms of what is gone: found as the faults that their schema would have."""
-        from .checks import find_faults
-
         while True:
             schema, faults = build_schema(self.cut.data)
             faults = [*faults, *(find_faults(schema) if schema is not None else ())]
@@ -293,8 +290,6 @@ class _Cutter:
     # ------------------------------------------------------------------ beyond the schema
 
     def ignore_the_rest(self) -> None:
-        from .matching import unmentioned_columns
-
         schema, _ = build_schema(self.cut.data)
         assert schema is not None
         for name, stored in self.named.items():

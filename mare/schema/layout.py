@@ -14,7 +14,7 @@ from typing import Literal
 from .caps import link_cap
 from .columns import Column, Drift, Integer, Listed
 from .faults import Path
-from .links import Parent, Reference
+from .links import Reference
 from .schema import Schema, Table
 
 Role = Literal["ignored", "public", "pool", "entity", "private", "owned", "open"]
@@ -40,7 +40,7 @@ class Layout:
             return "pool"
         if self.schema.entity == name:
             return "entity"
-        if self.link(name) is not None:
+        if self.schema.parent(name) is not None:
             return "private"
         return "owned" if name in self.owners else "open"
 
@@ -66,17 +66,9 @@ class Layout:
             for column, described in table.columns.items():
                 yield name, column, described, ("tables", name, "columns", column)
 
-    def link(self, table: str) -> Parent | None:
-        """The link to the parent; the table of an entity by column has one even where nothing is written."""
-        return self.schema.parent(table)
-
     def parent_name(self, table: str) -> str | None:
         """The parent's name: a table, or the entity by column."""
         return self.schema.parent_name(table) if table in self.schema.tables else None
-
-    def foreign_key(self, table: str) -> tuple[str, ...]:
-        """The columns that refer to the parent."""
-        return self.schema.parent_columns(table)
 
     def children(self, table: str) -> tuple[str, ...]:
         """The tables that name this one as their parent."""
@@ -119,14 +111,14 @@ class Layout:
         return tuple(above)
 
     def via_columns(self, table: str) -> tuple[str, ...]:
-        link = self.link(table)
+        link = self.schema.parent(table)
         return link.column_via or () if link is not None and link.type == "associative" else ()
 
     def columns(self, table: str) -> dict[str, Column | None]:
         """Every column that a table is known to have; None where it is a key or foreign key that needs no description."""
         here = self.schema.tables[table]
         names: dict[str, Column | None] = dict(here.columns)
-        for name in [*(here.key or ()), *self.foreign_key(table), *self.via_columns(table)]:
+        for name in [*(here.key or ()), *self.schema.parent_columns(table), *self.via_columns(table)]:
             names.setdefault(name, None)
         for reference in here.references:
             for name in here.reference_columns(reference):
@@ -150,12 +142,12 @@ class Layout:
         return any(set(names) <= set(columns) for names in self.schema.tables[table].unique_sets)
 
     def is_sequence(self, table: str) -> bool:
-        link = self.link(table)
+        link = self.schema.parent(table)
         return link is not None and link.type == "sequential"
 
     def row_cap(self, table: str) -> int | None:
         """The most rows that a parent row may have, as far as the schema says."""
-        cap = None if self.link(table) is None else link_cap(self.schema, table)
+        cap = None if self.schema.parent(table) is None else link_cap(self.schema, table)
         return None if cap is None else cap.rows
 
 

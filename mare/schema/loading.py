@@ -16,6 +16,7 @@ from pathlib import Path
 from mare.errors import SchemaError
 from mare.secrecy import NOT_SHOWN, is_path, is_there
 
+from .checks import find_faults
 from .faults import Fault, describe
 from .faults import Path as Location
 from .salvage import salvage
@@ -81,9 +82,9 @@ def examine(source: str | Path) -> Examination:
     known = {fault.path for fault in nodes.faults}
     faults = [*nodes.faults, *(f for f in faults if f.path not in known)]
     if schema is not None and not nodes.faults:
-        faults += _semantic_faults(schema)
+        faults += find_faults(schema)
     elif (rest := salvage(nodes.data, faults)).schema is not None:
-        faults += [fault for fault in _semantic_faults(rest.schema) if rest.is_told(fault)]
+        faults += [fault for fault in find_faults(rest.schema) if rest.is_told(fault)]
     placed = tuple(f if f.line is not None else f.at(nearest_line(nodes.lines, f.path)) for f in faults)
     return Examination(schema, label, text, placed, nodes.lines)
 
@@ -104,12 +105,6 @@ def read_source(source: str | Path) -> tuple[str, str]:
     except OSError as error:
         fault = Fault((), f"the file cannot be read ({error.strerror})", "Give yourself the right to read it")
         raise SchemaError(describe([fault], str(source)), (fault,)) from None
-
-
-def _semantic_faults(schema: Schema) -> list[Fault]:
-    from .checks import find_faults
-
-    return list(find_faults(schema))
 
 
 def _refuse(path: Path) -> Path:

@@ -287,7 +287,7 @@ def _unmodelled(layout: Layout, name: str, link: ReflectedForeignKey, target: st
 def _linked(layout: Layout, name: str) -> list[frozenset[str]]:
     """The columns of each link that the schema describes."""
     table = layout.schema.tables[name]
-    links = (layout.foreign_key(name), layout.via_columns(name), *map(table.reference_columns, table.references))
+    links = (layout.schema.parent_columns(name), layout.via_columns(name), *map(table.reference_columns, table.references))
     return [_folded(columns) for columns in links]
 
 
@@ -305,7 +305,7 @@ def _parent_declared(layout: Layout, name: str, stored: ReflectedTable, reflecti
     target = reflection.table(parent) if parent is not None and layout.roles[name] == "private" else None
     if target is None or not any(table.foreign_keys for table in reflection):
         return
-    columns = _folded(layout.foreign_key(name))
+    columns = _folded(layout.schema.parent_columns(name))
     links = [link for link in stored.foreign_keys if link.table.casefold() == target.name.casefold()]
     if not any(_folded(link.columns) == columns for link in links):
         what = f"the source declares no foreign key from {stored.name} to {target.name}"
@@ -317,10 +317,10 @@ def _joined(layout: Layout, name: str, stored: ReflectedTable, reflection: Refle
     """Columns that the schema joins: text never equals a number, so every row would be without its parent."""
     tables = layout.schema.tables
     joins: list[tuple[Path, tuple[str, ...], str, tuple[str, ...]]] = []
-    link, parent = layout.link(name), layout.parent_name(name)
+    link, parent = layout.schema.parent(name), layout.parent_name(name)
     if link is not None and parent in tables:
         there = link.references or tables[parent].key or ()
-        joins.append((("tables", name, "parent", "column"), layout.foreign_key(name), parent, there))
+        joins.append((("tables", name, "parent", "column"), layout.schema.parent_columns(name), parent, there))
     for label, reference in tables[name].references.items():
         if reference.table in tables and reference.kind != "broken":
             there = reference.column or tables[reference.table].key or ()

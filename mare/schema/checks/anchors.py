@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import TypeGuard
 
 from mare.schema.columns import Column, Ordinal
 from mare.schema.faults import Fault, Path, listed, no_column, unsettled
@@ -90,7 +89,7 @@ def _where_null(described: Ordinal, field: str, anchor: Anchor, other: Ordinal, 
     if field == "around" and (described.min is None or described.max is None):
         what, remedy = f"{anchor} may be NULL, and nothing says where the value may lie then", "Write `min:` and `max:` here"
         yield unsettled((*path[:4], "min"), what, f"{remedy}, or `calendar: {{min: …, max: …}}` for the whole file")
-    if not two_sided(described):
+    if both_ends(described) is None:
         return
     if field in ("before", "during.1"):
         alone = other.max is not None or (other.within is not None and (other.after is not None or other.during is not None))
@@ -103,15 +102,19 @@ def _where_null(described: Ordinal, field: str, anchor: Anchor, other: Ordinal, 
 
 
 def _room(layout: Layout) -> Iterator[Fault]:
-    """Between two anchors there has to be room: nothing may let the second lie before the first."""
-    for table, column in sorted(crossing(layout)):
-        described, begin, end = _between(layout, table, column)
-        field = "before" if isinstance(described, Ordinal) and described.before else "during"
-        path: Path = ("tables", table, "columns", column, field)
-        anchors = [Anchor.parse(text) for text in (begin, end) if text is not None]
-        if any(isinstance(resolve(layout, table, anchor, path), Fault) for anchor in anchors) or Anchor("", column) in anchors:
+    """Between two anchors there has to be room: nothing may let the second lie before the first, for all that the schema says."""
+    waiting = {(t, c): ends for t, c, described, _ in layout.described_columns if (ends := both_ends(described)) is not None}
+    roomy: frozenset[tuple[str, str]] = frozenset()
+    while proven := {place for place, ends in waiting.items() if KnownOrder(layout, place[0], roomy).never_after(*ends)}:
+        roomy |= proven
+        waiting = {place: ends for place, ends in waiting.items() if place not in proven}
+    for (table, column), (begin, end) in sorted(waiting.items(), key=lambda item: item[0]):
+        described = layout.schema.tables[table].columns[column]
+        path: Path = ("tables", table, "columns", column, "before" if getattr(described, "before", None) else "during")
+        if any(isinstance(resolve(layout, table, anchor, path), Fault) for anchor in (begin, end)):
             continue  # told already
-        if any(anchored is not None and not anchored.settled for anchored in (_described(layout, table, a) for a in anchors)):
+        anchored = [_described(layout, table, anchor) for anchor in (begin, end)]
+        if Anchor("", column) in (begin, end) or any(other is not None and not other.settled for other in anchored):
             continue
         what = f"nothing says that {begin} is never after {end}, so there may be no room between them"
         remedy = f"Tie the two where they are described: {begin} with `before:` {end}, or {end} with `after:` {begin}"
@@ -200,35 +203,12 @@ Value = tuple[str, str]
 """Whose row (`""`, `previous` or a table above) and which column of it."""
 
 
-def crossing(layout: Layout) -> frozenset[tuple[str, str]]:
-    """The (table, column) pairs whose two anchors may stand in the wrong order, for all that the schema says."""
-    waiting = {(table, column) for table, column, described, _ in layout.described_columns if two_sided(described)}
-    roomy: frozenset[tuple[str, str]] = frozenset()
-    while proven := {place for place in waiting if _has_room(layout, *place, roomy)}:
-        roomy |= proven
-        waiting -= proven
-    return frozenset(waiting)
-
-
-def two_sided(described: object) -> TypeGuard[Ordinal]:
-    """Whether a value lies between two anchors."""
-    return isinstance(described, Ordinal) and described.determined is None and None not in ends(described)
-
-
-def ends(described: Ordinal) -> tuple[str | None, str | None]:
-    """The two anchors, as written."""
-    return described.during or (described.after, described.before)
-
-
-def _between(layout: Layout, table: str, column: str) -> tuple[Column, str | None, str | None]:
-    described = layout.schema.tables[table].columns[column]
-    return described, *(ends(described) if two_sided(described) else (None, None))
-
-
-def _has_room(layout: Layout, table: str, column: str, roomy: frozenset[tuple[str, str]]) -> bool:
-    _, begin, end = _between(layout, table, column)
-    known = KnownOrder(layout, table, roomy)
-    return begin is None or end is None or known.never_after(Anchor.parse(begin), Anchor.parse(end))
+def both_ends(described: object) -> tuple[Anchor, Anchor] | None:
+    """The two anchors that a value lies between, where it has two."""
+    if not isinstance(described, Ordinal) or described.determined is not None:
+        return None
+    begin, end = described.during or (described.after, described.before)
+    return None if begin is None or end is None else (Anchor.parse(begin), Anchor.parse(end))
 
 
 @dataclass(frozen=True)
@@ -290,7 +270,7 @@ class KnownOrder:
                 yield other, here
             elif field in ("before", "during.1"):
                 # Where two anchors cross, a value keeps to the first. The row before is taken to be in order: by induction.
-                if not two_sided(described) or whose == PREVIOUS_ROW or (table, column) in self.roomy:
+                if both_ends(described) is None or whose == PREVIOUS_ROW or (table, column) in self.roomy:
                     yield here, other
             elif field == "first.after" and self._climbs(table, column, described):
                 yield other, here

@@ -43,7 +43,7 @@ def _column(layout: Layout, table: str, column: str, described: Column, how: Det
         yield from _elapsed(layout, table, described, how.elapsed, (*path, "elapsed"))
     if (total := how.total) is not None:
         yield from _total(layout, table, described, *total, (*path, total[0]))
-    link = layout.link(table)
+    link = layout.schema.parent(table)
     if link is not None and column in (link.order_by or ()) and _waits(layout, table, how):
         what = f"{column} is worked out once the rows stand in their order, so it cannot order them"
         yield Fault(("tables", table, "parent", "order_by"), what, "Name a date, time, number or position that is modelled")

@@ -54,7 +54,7 @@ def _columns(layout: Layout, name: str, key: tuple[str, ...], here: Path) -> Ite
 
 def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | None:
     """Why these columns may repeat; None when they cannot, or when it cannot be told yet."""
-    key, foreign = set(columns), set(layout.foreign_key(name))
+    key, foreign = set(columns), set(layout.schema.parent_columns(name))
     known = layout.columns(name)
     if any(described is not None and not described.settled for described in map(known.get, columns)) or not columns:
         return None
@@ -66,7 +66,7 @@ def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | No
         return None
     if within_parent and any(counts_up(c, known.get(c), key) for c in rest):
         return None
-    link = layout.link(name)
+    link = layout.schema.parent(name)
     via = set(layout.via_columns(name))
     if within_parent and link is not None and via and via <= key and link.multiplicity == 1:
         return None
@@ -78,11 +78,11 @@ def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | No
 def _is_identifier(layout: Layout, name: str, column: str, described: Column | None) -> bool:
     """Made anew for every row: an identifier, a key column that is nothing else, or the key of a row of one's own."""
     if described is not None:
-        return _is_made_anew(described) and column not in layout.foreign_key(name)
+        return _is_made_anew(described) and column not in layout.schema.parent_columns(name)
     reference = layout.reference_of(name, column)
     if reference is not None:
         return reference.kind == "owned"
-    return column not in layout.foreign_key(name) and column not in layout.via_columns(name)
+    return column not in layout.schema.parent_columns(name) and column not in layout.via_columns(name)
 
 
 def _is_made_anew(described: Column) -> bool:

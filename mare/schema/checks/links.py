@@ -15,7 +15,7 @@ from mare.schema.links import EarlierReference, OtherEntityReference, Parent, Pu
 
 def find(layout: Layout) -> Iterator[Fault]:
     for name, role in layout.roles.items():
-        link = layout.link(name)
+        link = layout.schema.parent(name)
         if role != "private" or link is None:
             continue
         yield from _foreign_key(layout, name, link)
@@ -28,11 +28,11 @@ def find(layout: Layout) -> Iterator[Fault]:
 def _foreign_key(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
     table, here = layout.schema.tables[name], ("tables", name, "parent")
     above = layout.schema.tables.get(link.table or "")
-    if not layout.foreign_key(name):
+    if not layout.schema.parent_columns(name):
         guess = ", ".join(above.key) if above is not None and above.key else "…"
         yield unsettled((*here, "column"), "nothing says which column refers to the parent", f"Write `column: {guess}`")
     entity = layout.schema.by_column(name)
-    for column in layout.foreign_key(name):
+    for column in layout.schema.parent_columns(name):
         described = None if entity is not None and column == entity.by else table.columns.get(column)
         if described is not None and not isinstance(described, Identifier):
             what = f"{column} refers to the parent and is filled in from it, so it is no {described.type} to be modelled"
@@ -123,7 +123,7 @@ def _caps(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
     if cap is None:
         remedy = "Write `max_rows: 10`, or what fits: rows beyond it are cut, and the noise grows with it"
         yield unsettled((*here, "max_rows"), f"nothing says how many rows of {name} one parent row may have", remedy)
-    foreign = set(layout.foreign_key(name))
+    foreign = set(layout.schema.parent_columns(name))
     if table.key and foreign and set(table.key) <= foreign and (link.max_rows or 1) > 1:
         what = f"the key is the foreign key, so a parent row has at most one row here, not {link.max_rows}"
         yield Fault((*here, "max_rows"), what, "Remove `max_rows`, or add a column to the key")
@@ -153,7 +153,7 @@ def _association(layout: Layout, name: str, link: Parent) -> Iterator[Fault]:
         if described is not None and not isinstance(described, Identifier):
             what = f"{column} refers to {link.via}: its domain is that table's key, so it is no {described.type}"
             yield Fault(("tables", name, "columns", column), what, "Remove it from columns")
-        if column in layout.foreign_key(name):
+        if column in layout.schema.parent_columns(name):
             yield Fault((*here, "column_via"), f"{column} also refers to the parent", "Name the column of the public table's key")
     for i, column in enumerate(link.derived):
         described = tables[name].columns.get(column)
@@ -218,7 +218,7 @@ def _columns(layout: Layout, name: str, reference: str, path: Path) -> Iterator[
         if described is not None and not isinstance(described, Identifier):
             what = f"{column} is a reference to {link.table}, so it is no {described.type} of its own"
             yield Fault(("tables", name, "columns", column), what, f"Remove it from columns, or remove the reference {reference}")
-    if set(columns) <= set(layout.foreign_key(name)) and layout.link(name) is not None:
+    if set(columns) <= set(layout.schema.parent_columns(name)) and layout.schema.parent(name) is not None:
         what = f"{listed(columns)} already refers to the parent"
         yield Fault(path, what, "Remove this reference: the foreign key to the parent is filled in by itself")
     for other in table.references:

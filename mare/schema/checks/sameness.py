@@ -35,7 +35,7 @@ def _place(layout: Layout, table: str, column: str, described: Column, same_for:
         return
     chain = (table, *above)
     holder = chain[chain.index(home) - 1]
-    link = layout.link(holder)
+    link = layout.schema.parent(holder)
     if layout.roles.get(holder) != "private" or link is None:
         what = f"{holder} is owned by {home}, so nothing says once for each of them what is the same"
         yield Fault(path, what, "Remove it")
@@ -50,7 +50,7 @@ def _place(layout: Layout, table: str, column: str, described: Column, same_for:
 
 def _drawn_once(layout: Layout, table: str, column: str, described: Column, path: Path) -> Iterator[Fault]:
     """What else is said of it would have it drawn row by row."""
-    here, link = layout.schema.tables[table], layout.link(table)
+    here, link = layout.schema.tables[table], layout.schema.parent(table)
     if not described.is_drawn:
         yield Fault(path, f"{column} is not drawn at all, so it is not drawn once", "Remove it")
     if isinstance(described, Ordinal) and (described.anchors or described.depends_on_items):

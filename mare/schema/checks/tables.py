@@ -37,7 +37,7 @@ def find_names(layout: Layout) -> Iterator[Fault]:
             **dict.fromkeys(table.columns, "columns"),
             **{c: f"references.{r}" for r in table.references for c in table.reference_columns(r)},
             **dict.fromkeys(table.key or (), "key"),
-            **dict.fromkeys(layout.foreign_key(name), "parent.column"),
+            **dict.fromkeys(layout.schema.parent_columns(name), "parent.column"),
             **dict.fromkeys(layout.via_columns(name), "parent.column_via"),
         }
         for i, column in enumerate(table.ignore_columns):

@@ -40,7 +40,7 @@ class Position(AnyColumn):
     staged_type: ClassVar[str] = "BIGINT"
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
-        if layout.link(table) is None:
+        if layout.schema.parent(table) is None:
             remedy = "Describe it as an identifier (`generate: sequence`), or give the table a parent"
             yield Fault((*path, "type"), f"{table} has no parent to count its rows within", remedy)
         known = layout.columns(table)
@@ -78,7 +78,7 @@ class Identifier(AnyColumn):
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
         here = (*path, "pattern")
-        link = layout.link(table)
+        link = layout.schema.parent(table)
         if self.runs and (link is None or link.type != "sequential"):
             what = "only rows of a sequence follow each other"
             yield Fault((*path, "runs"), what, "Write type: sequential and order_by under `parent:`, or no `runs:`")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from textwrap import wrap
 from typing import cast
 
 from mare.schema.loading import JSON_SCHEMA
@@ -123,11 +124,7 @@ def _with_comments(line: str, comments: Sequence[str], indent: int) -> Iterator[
 
 
 def _wrapped(text: str, indent: int) -> Iterator[str]:
-    import textwrap
-
-    yield from textwrap.wrap(
-        _printable(text), WIDTH - indent - 2, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
+    yield from wrap(_printable(text), WIDTH - indent - 2, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _text(note: Note) -> str:

@@ -68,7 +68,7 @@ def test_an_entity_by_column_is_the_parent_of_its_table() -> None:
     schema = Schema.model_validate({"mare": 1, "entity": {"table": "a", "by": "who"}, "tables": {"a": {}}})
     layout = Layout(schema)
     assert layout.parent_name("a") == "who"
-    assert layout.foreign_key("a") == ("who",)
+    assert layout.schema.parent_columns("a") == ("who",)
     assert layout.roles == {"a": "private"}
 
 
