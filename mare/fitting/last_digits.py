@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from mare.codec import Bins
-from mare.codec.roundness import KINDS, ZERO, roundness, steps_up_to
+from mare.codec.bins import KINDS, ZERO, roundness, steps_up_to
 from mare.privacy.fine_histograms import FineHistogram, Numbers
 from mare.privacy.grids import Grid
 

@@ -8,12 +8,13 @@ where an identifier or a reference to a pool or to a row of one's own may be NUL
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from mare.errors import SchemaError
 from mare.schema import Fault, Parent, Schema, Table
-from mare.schema.columns import Identifier, Ordinal
-from mare.schema.conditions import ending_by_codes
+from mare.schema.columns import Identifier, Listed, Ordinal
+from mare.schema.condition_grammar import IsNull, comparisons_in, parse_condition
 from mare.schema.faults import describe
 from mare.schema.layout import shared_columns
 from mare.schema.links import Reference
@@ -164,9 +165,20 @@ def _context(schema: Schema, name: str, table: Table, link: Parent | None) -> tu
         for name, column in table.columns.items()
         if isinstance(column, Relative) and column.first is not None and column.determined is None
     ]
-    known = {column: kind for column, kind in table.columns.items() if column in _values(schema, name, table, link)}
-    ends = [GroupColumn("ends", "ends")] if ending_by_codes(known, None if table.ends is None else table.ends.when) else []
+    ends = [GroupColumn("ends", "ends")] if _ends_by_codes(table, _values(schema, name, table, link)) else []
     return (count, *ends, *firsts, *shared)
+
+
+def _ends_by_codes(table: Table, values: Collection[str]) -> bool:
+    """Whether the codes of rows tell which ends their sequence; not where values have to come out first, or nothing ends it."""
+    if table.ends is None:
+        return False
+    for test in comparisons_in(parse_condition(table.ends.when)):
+        kind = table.columns[test.column] if test.column in values and test.column in table.columns else None
+        by_null = isinstance(test, IsNull) and isinstance(kind, Ordinal) and not kind.depends_on_items
+        if kind is None or not (isinstance(kind, Listed) or by_null):
+            return False
+    return True
 
 
 def _unrolled(schema: Schema, table: Table, link: Parent, count: GroupColumn) -> tuple[GroupColumn, ...]:

@@ -30,7 +30,6 @@ from mare.schema.condition_grammar import (
     comparisons_in,
     parse_condition,
 )
-from mare.schema.conditions import has_order
 from mare.schema.relative import SAME_ROW
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def _settled(condition: Condition, table: str, known: Mapping[str, AnyColumn], c
             return IsNull(_column_name(column, table, known))
         case Comparison(column, operator, value):
             name = _column_name(column, table, known)
-            if operator not in ("=", "!=") and not has_order(known[name]):
+            if operator not in ("=", "!=") and not known[name].has_order:
                 raise PlanError(f"--where: {table}.{name} has no order, so {operator} cannot be asked. Use = != or in.")
             _check_value(value, f"{table}.{name}", known[name], codec.columns.get(name))
             return Comparison(name, operator, value)

@@ -12,7 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+if TYPE_CHECKING:
+    from .columns import AnyColumn
 
 Value = str | int | float | bool
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -184,7 +187,10 @@ class _Parser:
         return token == "true"
 
 
-def comparisons_in(condition: Condition) -> Iterator[Comparison | Among | IsNull]:
+Test = Comparison | Among | IsNull
+
+
+def comparisons_in(condition: Condition) -> Iterator[Test]:
     """The tests that a condition is made of, in the order in which they are written."""
     match condition:
         case Not(part):
@@ -194,3 +200,15 @@ def comparisons_in(condition: Condition) -> Iterator[Comparison | Among | IsNull
                 yield from comparisons_in(part)
         case _:
             yield condition
+
+
+def cannot_be_asked(test: Test, described: AnyColumn) -> tuple[str, str] | None:
+    """Why a test makes no sense for a column, and what to write instead; None where it does."""
+    if isinstance(test, IsNull):
+        return None
+    if isinstance(test, Comparison) and test.operator not in ("=", "!=") and not described.has_order:
+        return f"{test.column} has no order, so {test.operator} cannot be asked", "Use = != or in"
+    for value in (test.value,) if isinstance(test, Comparison) else test.values:
+        if (why := described.never(value)) is not None:
+            return f"{test.column} {why}", "Compare it with a value that it can have"
+    return None

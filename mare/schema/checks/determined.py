@@ -9,8 +9,7 @@ from itertools import pairwise
 
 from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
 from mare.schema.columns.category import canonical
-from mare.schema.condition_grammar import Condition, comparisons_in, parse_condition
-from mare.schema.conditions import cannot_be_asked, never
+from mare.schema.condition_grammar import Condition, cannot_be_asked, comparisons_in, parse_condition
 from mare.schema.determined import DatePart, Determined, Elapsed, Formula, Lookup, tested_anchor
 from mare.schema.expressions import FUNCTIONS, Expression, parse_expression
 from mare.schema.faults import Fault, Path, listed, no_column, no_table
@@ -268,7 +267,7 @@ def _no_constant(value: Value, described: AnyColumn) -> str | None:
             return f"is a {described.type}, which has no constants here"
     elif not isinstance(described, Listed) and described.type != "text":
         return f"is a {described.type}, which has no constants"
-    return never(value, described)
+    return described.never(value)
 
 
 def _expression(layout: Layout, table: str, column: str, described: Column, text: str, path: Path) -> Iterator[Fault]:

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from mare.schema.columns import Identifier, Position
-from mare.schema.condition_grammar import NotACondition, comparisons_in, parse_condition
-from mare.schema.conditions import cannot_be_asked
+from mare.schema.condition_grammar import NotACondition, cannot_be_asked, comparisons_in, parse_condition
 from mare.schema.faults import Fault, Path, listed, no_column, no_table, unsettled
 from mare.schema.layout import Layout
 from mare.schema.links import EarlierReference, OtherEntityReference, Parent, PublicReference, Reference, SameEntityReference

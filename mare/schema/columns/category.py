@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mare.schema.faults import Fault, Path, unsettled
+from mare.schema.faults import Fault, Path, listed, unsettled
 from mare.schema.reflection import ReflectedColumn, StorageKind
 from mare.schema.strict import Strict, Value
 
@@ -97,6 +97,14 @@ class Listed(WrittenWord, AnyColumn):
         """The value that a word of a condition stands for; None where it can be none."""
         return value
 
+    def never(self, value: Value) -> str | None:
+        meant = self.meant(value)
+        if meant is None:
+            return f"is true or false; {value!r} is neither"
+        known = None if self.possible is None else [canonical(v) for v in self.possible]
+        unknown = known is not None and canonical(meant) not in known
+        return f"is never {value!r}. Its values are: {listed(known or ())}" if unknown else None
+
     @property
     def possible(self) -> tuple[Value, ...] | None:
         extra = () if self.outside is None or self.outside in (self.listed or ()) else (self.outside,)
@@ -158,6 +166,10 @@ class Category(LearnedDomain, Rest, Listed):
         # Of a learned list, what it does not hold is a code of its own.
         extra = self.learn if self.values is None else self.outside is not None and self.outside not in self.values
         return most_listed(self.values, self.max_values) + extra + self.nullable
+
+    @property
+    def has_order(self) -> bool:
+        return bool(self.values) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in self.values or ())
 
     @property
     def listed(self) -> tuple[Value, ...] | None:

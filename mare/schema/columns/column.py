@@ -114,6 +114,17 @@ class AnyColumn(Strict):
         """How many different values it can have, where the schema says: more than its codes, where these are bins."""
         return self.most_codes
 
+    # ---- conditions on it: what may be asked
+
+    @property
+    def has_order(self) -> bool:
+        """Whether more and less mean anything in it."""
+        return False
+
+    def never(self, value: Value) -> str | None:
+        """Why it never has a value, as far as the schema says."""
+        return None
+
     # ---- the source and the target: what is stored
 
     def clash(self, stored: ReflectedColumn) -> Clash | None:

@@ -14,7 +14,7 @@ from mare.schema.strict import Value
 
 from .column import AnyColumn, LearnedDomain, repeated
 from .ticks import AnyTicks
-from .written import Written
+from .written import Written, canonical
 
 if TYPE_CHECKING:
     from mare.schema.layout import Layout
@@ -200,6 +200,20 @@ class Ordinal(LearnedDomain, Written, AnyColumn, Relative):
         if not self.anchors:
             remedy = "Write `scale: linear`, or say `after:` which other time it is a distance from"
             yield Fault((*path, "scale"), "a logarithmic scale is for distances, not for points in time", remedy)
+
+    # ---- conditions
+
+    @property
+    def has_order(self) -> bool:
+        return True
+
+    def never(self, value: Value) -> str | None:
+        if canonical(value) not in map(canonical, self.specials):
+            try:
+                self.compared(value)
+            except ValueError as words:
+                return f"{words}; {value!r} is none"
+        return None
 
     # ---- what is stored and what comes out
 

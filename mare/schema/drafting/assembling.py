@@ -19,10 +19,9 @@ from mare.schema.structure import build_schema
 
 from .draft_text import gathered, plain_draft
 from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, PublicFacts, review
-from .entity import guess_entity, with_nothing_below
+from .entity import guess_entity, guess_roles, with_nothing_below
 from .families import Family, guess_families, with_doubted_links
 from .peeking import Peeks, peeked_kinds, with_marked_structure, with_peeks
-from .roles import guess_roles
 from .survey import Link, Survey, take_survey
 from .tables import draft_member, draft_outsider
 

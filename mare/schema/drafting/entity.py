@@ -1,4 +1,5 @@
-"""Whose privacy is protected? By name, by reach (who leads to it), by what its columns describe."""
+"""Whose privacy is protected? By name, by reach (who leads to it), by what its columns describe. And what each other table is:
+below the entity, owned by it, a pool of staff, a public vocabulary, or nobody knows yet."""
 
 from __future__ import annotations
 
@@ -10,10 +11,20 @@ from mare.schema.reflection import ReflectedTable
 
 from .drafted import EntityGuess, RoleGuess, review
 from .keys import KEYLIKE, named_column
-from .people import describes_held, is_held, is_staff, is_sure, names_person, person_rank, personal_traits
-from .roles import tables_below
-from .survey import Survey
-from .words import id_stem, is_time, is_vocabulary, names_stay
+from .people import (
+    describes_held,
+    is_held,
+    is_owned,
+    is_place,
+    is_staff,
+    is_sure,
+    names_person,
+    names_staff,
+    person_rank,
+    personal_traits,
+)
+from .survey import Link, Survey
+from .words import id_stem, is_money, is_time, is_vocabulary, names_stay
 
 _CONVINCING_REACH = 0.5
 """An unnamed table must be what at least this part of the others lead to."""
@@ -129,9 +140,9 @@ def _unnamed(survey: Survey) -> EntityGuess:
 
 def _is_code_table(survey: Survey, table: ReflectedTable) -> bool:
     """A code and what it means: it leads nowhere, and tells neither when nor of whom."""
+    told = _is_dated(table) or personal_traits(c.name for c in table.columns)
     leads = any(not link.is_self for link in survey.links_of(table.name))
-    told = any(c.kind in ("date", "datetime") or is_time(c.name) for c in table.columns)
-    return not (leads or told or personal_traits(c.name for c in table.columns)) and len(table.columns) <= _CODE_COLUMNS
+    return not (leads or told) and len(table.columns) <= _CODE_COLUMNS
 
 
 def with_nothing_below(survey: Survey, entity: EntityGuess, roles: Mapping[str, RoleGuess]) -> EntityGuess:
@@ -165,7 +176,7 @@ def _person_column(survey: Survey) -> EntityGuess | None:
     if not shared:
         return None
     # Where they are told apart by what happened to them: a table that describes them need not hold all.
-    table, by = max(shared, key=lambda pair: (_happens(pair[0]), len(pair[0].columns), -shared.index(pair)))
+    table, by = max(shared, key=lambda pair: (_is_dated(pair[0]), len(pair[0].columns), -shared.index(pair)))
     holders = sum(name == by for _, name in shared)
     doubt = review(f"each {by} is protected as a whole, and whoever is in none is not: is it whom the data is about?")
     return EntityGuess(
@@ -173,9 +184,100 @@ def _person_column(survey: Survey) -> EntityGuess | None:
     )
 
 
-def _happens(table: ReflectedTable) -> bool:
+def _is_dated(table: ReflectedTable) -> bool:
     return any(column.kind in ("date", "datetime") or is_time(column.name) for column in table.columns)
 
 
 def _led(count: int) -> str:
     return "no other table leads to it" if count == 0 else f"{count} other table{'s lead' if count > 1 else ' leads'} to it"
+
+
+def guess_roles(survey: Survey, entity: EntityGuess) -> dict[str, RoleGuess]:
+    """A role for every table. Only a definite sign makes a table public: a public table is copied verbatim."""
+    roles: dict[str, RoleGuess] = {}
+    if entity.node is not None:
+        roles[entity.node] = RoleGuess("entity", entity.why)
+        for name, why in tables_below(survey, entity.node).items():
+            roles.setdefault(name, RoleGuess("private", why))
+    private = set(roles)
+    used = _used_by(survey, private)
+    for table in survey.reflection:
+        if table.name not in roles:
+            roles[table.name] = _outside(survey, table.name, used.get(table.name), private, entity)
+    for name in [name for name, guess in roles.items() if guess.role == "public" and _is_keyed_by_people(survey, name, roles)]:
+        roles[name] = RoleGuess("unsettled", "its key leads to rows that are made up")
+    return roles
+
+
+def _is_keyed_by_people(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> bool:
+    """Whether its rows are told apart by whom they are about: without that column nothing is left of them."""
+    key = set(survey.keys[table])
+    return any(key & set(link.columns) and roles[link.target].role in ("pool", "owned") for link in survey.links_of(table))
+
+
+def tables_below(survey: Survey, node: str) -> dict[str, str]:
+    """Every table with a path up to the entity: its rows are about somebody."""
+    why: dict[str, str] = {}
+    queue = [node]
+    while queue:
+        target = queue.pop(0)
+        for link in survey.links_to(target):
+            if link.table != node and link.table not in why:
+                why[link.table] = f"{', '.join(link.columns)} leads to {target}"
+                queue.append(link.table)
+    return why
+
+
+def _used_by(survey: Survey, private: set[str]) -> dict[str, Link]:
+    """Tables that private ones point to, directly or through each other → the first link that does."""
+    first_links: dict[str, Link] = {}
+    queue = sorted(private)
+    while queue:
+        for link in survey.links_of(queue.pop(0)):
+            if link.target not in private and link.target not in first_links:
+                first_links[link.target] = link
+                queue.append(link.target)
+    return first_links
+
+
+def _outside(survey: Survey, table: str, used: Link | None, private: set[str], entity: EntityGuess) -> RoleGuess:
+    if is_staff(table):
+        return RoleGuess("pool", "its name says staff: fresh rows instead of real people")
+    if done := next((link.label for link in survey.links_to(table) if any(map(names_staff, link.columns))), None):
+        return RoleGuess("pool", f"{done} says who did it: fresh rows instead of real people")
+    traits = personal_traits(c.name for c in survey.table(table).columns)
+    users = {link.table for link in survey.links_to(table)}
+    if used is not None and users == {used.table} and used.table in private and survey.keys[table]:
+        if is_owned(table):
+            return RoleGuess("owned", f"{used.table} refers to it, and its name says that each row belongs to somebody")
+        if entity.table is not None and is_held(entity.table) and person_rank(table) is not None:
+            return RoleGuess("owned", f"{used.table} joins them with {entity.table}: one {table} for each of its rows")
+    if used is not None and _is_shared(survey, table, private):
+        return RoleGuess("pool", f"{used.table} refers to it, and what hangs on it is about people: nothing of it is copied")
+    if used is not None and traits and is_place(table, (c.name for c in survey.table(table).columns)):
+        return RoleGuess("public", f"{used.table} refers to it, and its name says places")
+    if used is not None and (traits or is_owned(table)):
+        # Fresh rows are safe whoever these people are; copying or learning them would not be.
+        sign = f"{', '.join(traits[:3])} describe people" if traits else "its name says that it is about people"
+        return RoleGuess("pool", f"{used.table} refers to it, and {sign}, but nothing leads from it to the entity")
+    if traits:
+        return RoleGuess("unsettled", f"nothing leads from it to the entity, but {', '.join(traits[:3])} describe people")
+    if person_rank(table) is not None:
+        told = "nothing leads from it to the entity, but it is called after people"
+        return RoleGuess("pool", f"{used.table} refers to it; {told}") if used is not None else RoleGuess("unsettled", told)
+    if is_vocabulary(table):
+        return RoleGuess("public", "its name says vocabulary, and nothing leads from it to the entity")
+    if used is not None:
+        return RoleGuess("public", f"{used.table} refers to it, and nothing leads from it to the entity")
+    return RoleGuess("unsettled", "nothing leads from it to the entity, and no table of the entity refers to it")
+
+
+def _is_shared(survey: Survey, table: str, private: set[str]) -> bool:
+    """What people hold, or what sums of money are booked on: copying it would copy facts about them."""
+    booked = [survey.table(link.table) for link in survey.links_to(table) if link.table not in private]
+    return is_held(table) or any(_is_booking(other) for other in booked)
+
+
+def _is_booking(table: ReflectedTable) -> bool:
+    money = [column for column in table.columns if is_money(column.name)]
+    return _is_dated(table) and any(column.kind in ("integer", "number", "unknown") for column in money)

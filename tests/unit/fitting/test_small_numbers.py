@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mare.codec import LearnedOrder, OpenBins
-from mare.codec.roundness import ZERO, roundness
+from mare.codec.bins import ZERO, roundness
 from mare.fitting import FitOptions, run_fit
 from mare.fitting.bin_placing import each_value, learned_order, open_grid, seen_values, vague_ends
 from mare.fitting.last_digits import round_grid, step_of
