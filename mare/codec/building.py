@@ -191,7 +191,8 @@ def _listed(column: Listed, learned: object) -> ColumnCodec:
             return OpenCodec(most=column.most_values)
         # Noise may have left nothing of a list; then everything is the rest.
         if outside is None:
-            return CategoryCodec(learned.values, column.nullable, None, (), True, column.redraws, learned.counts)
+            of_list = (learned.values, column.nullable, None, (), True, column.redraws, learned.counts)
+            return CategoryCodec(*of_list, learned.others, learned.other_counts)
         values = learned.values if outside in learned.values else (*learned.values, outside)
     return CategoryCodec(values, column.nullable, outside, tuple(column.spellings.items()))
 

@@ -3,9 +3,10 @@
     listed values ─ **the rest** ─ NULL
 
 Of a learned list the rest is one code of its own: it is measured and modelled as any other, and is never a listed value's. When
-rows are written, it is drawn again among the listed ones (`Redrawn`), or becomes NULL. A list that the schema declares is a
-promise of whoever wrote it, and has no such code: a value outside becomes `rest`, where that is a word, else NULL; where there
-is no NULL either, any of the values, spread by what else the row holds, so that none of them gains all of it.
+rows are written, it is drawn again (`Redrawn`) among values that are known but have no code, or else among the listed ones; or it
+becomes NULL. A list that the schema declares is a promise of whoever wrote it, and has no such code: a value outside becomes
+`rest`, where that is a word, else NULL; where there is no NULL either, any of the values, spread by what else the row holds, so
+that none of them gains all of it.
 
 Codes of a large vocabulary are many: rare ones share a place with their kin, and come back as one of them. The hierarchy tells
 which codes are alike: prefixes of the code, or columns of the public vocabulary. Its levels are public, so models may count codes
@@ -81,9 +82,13 @@ class CategoryCodec:
     """Whether the rest is drawn again; else it is NULL."""
     weights: tuple[float, ...] = ()
     """How frequent the values are, where it was learned."""
+    others: tuple[Value, ...] = ()
+    """Values that the list does not hold, and that the rest is drawn among."""
+    other_weights: tuple[float, ...] = ()
 
     @property
     def size(self) -> int:
+        """Of what models see. Codes from here on are those of the others: rows are written with them."""
         return len(self.values) + self.has_rest + self.nullable
 
     @property
@@ -94,7 +99,11 @@ class CategoryCodec:
     @property
     def rest(self) -> Redrawn | None:
         """What is drawn again when rows are written."""
-        return Redrawn(len(self.values), self.weights) if self.has_rest and self.redraws and self.values else None
+        if not self.has_rest or not self.redraws or not self.values:
+            return None
+        if self.others:
+            return Redrawn(len(self.values), self.other_weights, range(self.size, self.size + len(self.others)))
+        return Redrawn(len(self.values), self.weights)
 
     def encode(self, values: pa.Array) -> CodeArray:
         return self.listing(values).codes
@@ -113,7 +122,9 @@ class CategoryCodec:
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
         """A rest that nothing was known to draw from is NULL; where there is no NULL, a text without a letter."""
         rest = [] if not self.has_rest else [None if self.nullable else ""]
-        return pa.array([*uniform(self.values), *rest, None]).take(pa.array(np.minimum(codes.astype(np.int64), self.size)))
+        known, null = uniform((*self.values, *self.others)), [None] * self.nullable
+        every = pa.array([*known[: len(self.values)], *rest, *null, *known[len(self.values) :], None])
+        return every.take(pa.array(np.minimum(codes.astype(np.int64), len(every) - 1)))
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,10 @@ class LearnedValues:
     """Columns of the vocabulary, coarse to fine: of each value and each group, what it is called there."""
     within: tuple[tuple[float, ...], ...] = ()
     """Of each group, how frequent its codes are, as far as that is known; nothing where it is not."""
+    others: tuple[str, ...] = ()
+    """Values of a category that are known and have no place of their own: what the rest is drawn among."""
+    other_counts: tuple[float, ...] = ()
+    """How frequent these are, noisily."""
 
 
 @dataclass(frozen=True)

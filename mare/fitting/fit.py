@@ -177,7 +177,8 @@ def run_fit(plan: Plan, source: Location | Source | object, options: FitOptions)
                     door.drop_rest(name, links.unrolling)
             columns = {name: tuple(codec.columns) for name, codec in unsettled.items()}
             learning_share = unit_share * weight + (spare if weight else 0.0)
-            learning = Learning(schema, columns, door, bounds, learning_share, codes, related, sizes.rows_each, len(asked))
+            measured = sizes.rows_each, sizes.entities
+            learning = Learning(schema, columns, door, bounds, learning_share, codes, related, *measured, len(asked))
             coded = learning.run()
             learned = {**keys_learned, **learning.learned}
             settled = settle(

@@ -33,7 +33,7 @@ from mare.planning.sensitivity import RowBound
 from mare.privacy.learner import Learner
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema
-from mare.schema.columns import Ordinal
+from mare.schema.columns import Category, Ordinal
 from mare.schema.layout import shared_columns
 from mare.stage_door import Measure, StageDoor
 
@@ -61,7 +61,7 @@ from .code_lists import CodeList
 from .item_scales import ItemColumn, Looks, earlier_looks, learn_item_bins, learn_item_bounds
 from .range_doubts import doubt_of_items, doubts_of_ends, doubts_of_range
 from .tapering import tapered
-from .vocabularies import doubt_of_list, learn_codes, learn_values
+from .vocabularies import MOST_LISTED, Room, doubt_of_list, learn_codes, learn_values
 from .weighing import weighed
 
 BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.5, 1.0, 0.3, 4.0, 1.0, 2.0
@@ -90,6 +90,8 @@ class Learning:
     """How references are coded: the scale of a number may depend on one."""
     rows_each: Mapping[str, int] = field(default_factory=dict)
     """By table, how many rows an entity has on average: noisy."""
+    entities: int = 1
+    """Noisily."""
     other_lists: int = 0
     """Lists beside those of columns that share the δ for learning."""
     learned: dict[str, LearnedDomain] = field(default_factory=dict)
@@ -126,10 +128,23 @@ class Learning:
                 values, doubts = learn_codes(self.door, table, name, self.codes[at], codec.most, rows, share)
             else:
                 each = self.rows_each.get(self._told_by(table, name), 1)
-                values = learn_values(self.door, table, name, codec.most, rows, each, share, lists)
-                doubts = doubt_of_list(at, values, codec.most)
+                room = self._room(table, name)
+                values = learn_values(self.door, table, name, codec.most, rows, each, share, lists, room)
+                doubts = doubt_of_list(at, values, codec.most if room is None else MOST_LISTED)
             self.learned[at] = values
             self.doubts += doubts
+
+    def _room(self, table: str, name: str) -> Room | None:
+        """Of a category whose values nobody has limited, and whose rest is drawn again. What tells rows apart, and what the scale
+        of a number depends on, has to be listed."""
+        described, declared = self.schema.tables[table], self.schema.tables[table].columns[name]
+        needed = {column for columns in (described.key or (), *described.unique) for column in columns}
+        needed |= {item for column in described.columns.values() for item in getattr(column, "by", None) or ()}
+        if not isinstance(declared, Category) or not declared.is_unlimited or name in needed:
+            return None
+        link = self.schema.parent(table)
+        follows = link is not None and link.type == "sequential"
+        return Room(self.entities, follows) if declared.redraws and declared.outside is None else None
 
     def _orders(self, share: float) -> None:
         """Bounds first; then everything is read again, in the ticks that it has from now on, and bins are placed."""

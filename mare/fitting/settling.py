@@ -23,7 +23,7 @@ from mare.relational.placing import seen_columns
 from mare.relational.relations import SAME, Relations, TableRelations
 from mare.release import SettledGroup, SettledPlan
 from mare.schema import Schema
-from mare.schema.columns import Date, Datetime, Identifier, Ordinal
+from mare.schema.columns import MOST_PLACES, Category, Date, Datetime, Identifier, Ordinal
 from mare.stage_door import TableNeeds
 
 from .noisy_sizes import Sizes
@@ -117,20 +117,28 @@ def settled_domains(
     related: Relations,
     lengths: Mapping[str, float] | None = None,
 ) -> dict[str, tuple[Domain, Domain]]:
-    """Columns and history of every group; each within the plan's upper bound. ``lengths`` are how many rows a parent has on
+    """Columns and history of every group; each within the plan's upper bound, but for learned lists that noise leaves more room
+    than a plan knows of. ``lengths`` are how many rows a parent has on
     average, by table: noisy."""
     columns = {g.name: Domain.of(_columns(g, coded, caps[g.group.table], related)) for g in plan.groups}
     nodes: dict[Node, int] = {}
     bounds: dict[Node, int] = {}
     for g in plan.groups:
+        unlimited = {c.name for c in g.group.columns if _is_unlimited(plan.schema, g.group.table, c)}
         for name, size in zip(columns[g.name].names, columns[g.name].sizes, strict=True):
-            if name not in g.columns or size > g.columns.size(name):
+            if name not in g.columns or size > g.columns.size(name) + MOST_PLACES * (name in unlimited):
                 raise _beyond(g, name, size, g.columns)
             nodes[g.group.table, g.group.part, name] = size
         for name, size in zip(g.columns.names, g.columns.sizes, strict=True):
             bounds[g.group.table, g.group.part, name] = size
     free = {table: _free_sizes(codec, (lengths or {}).get(table)) for table, codec in coded.items()}
     return {g.name: (columns[g.name], _history(g, nodes, bounds, free)) for g in plan.groups}
+
+
+def _is_unlimited(schema: Schema, table: str, column: GroupColumn) -> bool:
+    described = schema.tables.get(column.table or table)
+    declared = None if described is None else described.columns.get(column.column or "")
+    return isinstance(declared, Category) and declared.is_unlimited
 
 
 def _columns(planned: PlannedGroup, coded: Mapping[str, TableCodec], cap: int, related: Relations) -> list[tuple[str, int]]:

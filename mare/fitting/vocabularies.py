@@ -8,6 +8,8 @@ of them the private rows use is a matter of noisy counts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,12 +20,14 @@ from mare.codec.parsing import NO_LETTER, count_undecoded, marked
 from mare.domain import Marginal
 from mare.errors import PlanError, SourceError
 from mare.planning import Warned
+from mare.planning.preview import CLEAR_OF_NOISE
 from mare.ports import Source, compared
 from mare.privacy.curator import Clip, NoisyCounts
 from mare.privacy.learner import MOST_PER_ENTITY
 from mare.relational.public import PublicTable, PublicTables, Texts, Vocabulary, in_order, text
 from mare.relational.relations import Words, relations
 from mare.schema import Schema
+from mare.schema.columns import DEFAULT_MAX_VALUES, MOST_PLACES
 from mare.schema.faults import CUT_DOWN
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 from mare.stage_door import CODE, StageDoor, TableNeeds
@@ -148,17 +152,47 @@ def stage_vocabularies(tables: tuple[TableNeeds, ...], schema: Schema, public: P
     return vocabularies
 
 
+@dataclass(frozen=True)
+class Room:
+    """For a list whose length nobody has said: how many values there are codes for."""
+
+    entities: int
+    """Noisily."""
+    follows: bool
+    """Whether rows look at the row before: then a list is counted with itself, not only with what is short."""
+
+    def places(self, deviation: float) -> int:
+        """As many as can be counted together with another column while the mean cell stays clear of the noise."""
+        cells = self.entities / (CLEAR_OF_NOISE * deviation)
+        return int(min(max(DEFAULT_MAX_VALUES, sqrt(cells) if self.follows else cells / _PARTNER), MOST_PLACES))
+
+
+_PARTNER = 10
+"""Codes of what a list is counted together with, as a rule."""
+MOST_LISTED = 10_000
+"""Values that are told of a column, with codes of their own or without."""
+
+
 def learn_values(
-    door: StageDoor, table: str, name: str, most: int, most_rows: int, rows_each: int, share: float, lists: int
+    door: StageDoor,
+    table: str,
+    name: str,
+    most: int,
+    most_rows: int,
+    rows_each: int,
+    share: float,
+    lists: int,
+    room: Room | None = None,
 ) -> LearnedValues:
-    """The values of a column that nobody has listed, most frequent first, ``most`` at most. ``rows_each`` is how many rows an
-    entity has on average, ``lists`` how many columns share the δ for learning."""
+    """The values of a column that nobody has listed, most frequent first, ``most`` at most; or, where there is ``room``, all that
+    stand clear of the noise. ``rows_each`` is how many rows an entity has on average, ``lists`` how many columns share the δ."""
     learner = door.unlisted(table, name, most_rows, share, 1 / lists)
-    categories = learner.categories(most, per_entity=named_values(rows_each, most_rows))
-    order = np.argsort(-categories.counts, kind="stable")
-    return LearnedValues(
-        tuple(categories.values[place] for place in order), counts=tuple(float(categories.counts[place]) for place in order)
-    )
+    found = learner.categories(most if room is None else MOST_LISTED, per_entity=named_values(rows_each, most_rows))
+    order = np.argsort(-found.counts, kind="stable")
+    values, counts = tuple(found.values[place] for place in order), tuple(float(found.counts[place]) for place in order)
+    places = len(values) if room is None else room.places(found.scale)
+    rest = tuple(float(f"{count:.3g}") for count in counts[places:])
+    return LearnedValues(values[:places], counts=counts[:places], others=values[places:], other_counts=rest)
 
 
 def learn_codes(

@@ -311,7 +311,11 @@ def _orders(learned: LearnedDomain | None) -> tuple[LearnedOrder, ...]:
 def _unlisted(learned: LearnedValues, looks: list[Charge], margin: Margin) -> Iterator[tuple[str, float]]:
     """Of a learned list: the rest, and codes that share a place."""
     listed, places = len(learned.values), len(learned.values) + len(learned.shared)
-    yield NOT_LISTED, float(margin.fractions[places : places + 1].sum())
+    rest, others = float(margin.fractions[places : places + 1].sum()), sum(learned.other_counts)
+    known = others / max(1.0, others + sum(learned.counts))
+    yield NOT_LISTED, max(0.0, rest - known)
+    # Each of the others stands clear of the noise: what is off in how frequent it is, is a small part of it.
+    yield WITHIN, min(rest, known) * MEAN_NOISE / 2 * len(learned.others) / max(1.0, others)
     if learned.shared and looks:
         yield WITHIN, min(float(margin.fractions[listed:places].sum()), _look_error(looks[-1], sum(learned.counts)))
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .category import DEFAULT_MAX_VALUES, Boolean, Category, Listed, Rest
+from .category import DEFAULT_MAX_VALUES, MOST_PLACES, Boolean, Category, Listed, Rest
 from .code import Code, CodeFile, Hierarchy
 from .column import AnyColumn, LearnedDomain, Raw
 from .number import Drift, Integer, Number, NumericRange, Quantity
@@ -25,8 +25,8 @@ Column = Annotated[
 """A column of a table: `type` says which of these it is."""
 
 __all__ = [
-    "DEFAULT_BINS", "DEFAULT_MAX_VALUES", "PACES", "ROOMS", "AnyColumn", "Boolean", "Category", "Code", "CodeFile", "Column",
-    "Date", "Datetime", "Drift", "Duration", "Hierarchy", "Identifier", "Integer", "LearnedDomain", "Listed", "Number",
+    "DEFAULT_BINS", "DEFAULT_MAX_VALUES", "MOST_PLACES", "PACES", "ROOMS", "AnyColumn", "Boolean", "Category", "Code", "CodeFile",
+    "Column", "Date", "Datetime", "Drift", "Duration", "Hierarchy", "Identifier", "Integer", "LearnedDomain", "Listed", "Number",
     "NumericRange", "Ordinal", "Position", "Quantity", "Raw", "Resolution", "Rest", "Text", "Time", "TimeColumn", "Unknown",
     "Written", "WrittenNumber", "WrittenWord", "keeps_each",
 ]  # fmt: skip

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_VALUES = 100
 """How many values a learned domain may have when the schema does not say."""
+MOST_PLACES = 1000
+"""Of a learned category whose values nobody has limited: more than those above have a code of their own as far as the noise
+leaves room, but never more than these."""
 REDRAW = "redraw"
 """What becomes of the rest unless the schema says otherwise."""
 
@@ -139,7 +142,7 @@ class Category(LearnedDomain, Rest, Listed):
     values: tuple[Value, ...] | None = None
     """All allowed values."""
     max_values: int | None = Field(None, ge=1)
-    """With `learn`: keep at most this many values."""
+    """With `learn`: keep at most this many values. Left out, values beyond 100 are kept as the noise leaves room."""
 
     fits: ClassVar[tuple[StorageKind, ...]] = ("boolean", "integer", "number", "string", "uuid")
 
@@ -158,6 +161,11 @@ class Category(LearnedDomain, Rest, Listed):
     @property
     def is_learned(self) -> bool:
         return self.learn and self.values is None
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether its list is learned, and nobody has said how long it may be."""
+        return self.is_learned and self.max_values is None
 
     @property
     def most_codes(self) -> int | None:
