@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from .evaluation import INTERNAL, KINDS, Broken, BrokenKind, ColumnFidelity, Evaluation, PairKind, excess
 
 _SHOWN = 5
-LAWS = "orders, equal columns, ties of columns, sums and NULLs that go together"
+LAWS = "orders, equal columns, ties of columns, sums, NULLs that go together and shared ids"
 _WORDS = ("close", "fair", "poor", "no better than shuffled columns")
 FAIR = 0.15
 """The distance beyond chance from which on it is poor."""
