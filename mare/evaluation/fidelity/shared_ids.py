@@ -90,7 +90,7 @@ def _is_of_one(sample: Held, held: Held) -> bool:
 
 
 def _apart(mine: Column, theirs: Column, side: Side) -> Found:
-    (ids, others), (whose, owners) = (zip(*((side.column(*c), side.entity[c[0]]) for c in (mine, theirs)), strict=True))
+    (ids, others), (whose, owners) = zip(*((side.column(*c), side.entity[c[0]]) for c in (mine, theirs)), strict=True)
     there = np.asarray(ids.is_valid()) & (whose >= 0)
     found = matched([ids, pa.array(whose)], [others, pa.array(owners)]) >= 0
     return int(np.count_nonzero(there & ~found)), int(np.count_nonzero(there))
