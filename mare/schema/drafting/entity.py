@@ -142,8 +142,8 @@ def _unnamed(survey: Survey) -> EntityGuess:
 
 
 def _alone(survey: Survey, table: ReflectedTable) -> EntityGuess:
-    """The only table there is. Whoever an id names has several rows, where nobody says or sees that no two have the same: to protect
-    each row would protect them less than is said."""
+    """The only table there is. Whoever an id names has several rows, where nobody says or sees that no two have the same:
+    to protect each row would protect them less than is said."""
     unique = {survey.keys[table.name], *table.uniques}
     free = [c.name for c in table.columns if c.kind in KEYLIKE and (c.name,) not in unique]
     seen = {name: survey.repeats.get((table.name, name)) for name in free}
@@ -154,7 +154,8 @@ def _alone(survey: Survey, table: ReflectedTable) -> EntityGuess:
         return EntityGuess(table.name, f"it is the only table, and its {by} {told}", by=by)
     if survey.keys[table.name] or any(names_person(name) or numbers_people(name) for name in free):
         return EntityGuess(table.name, "it is the only table, and nobody has two rows by its key or id")
-    doubt = review(f"each row is protected by itself: if somebody has several, name what tells people apart: --entity {table.name}.COLUMN")
+    how = f"if somebody has several, name what tells people apart: --entity {table.name}.COLUMN"
+    doubt = review(f"each row is protected by itself: {how}")
     return EntityGuess(table.name, "it is the only table: one row must be one person", doubts=(doubt,))
 
 

@@ -240,12 +240,12 @@ def numbers_lines(column: str) -> bool:
 
 
 def counts_rows(column: str) -> bool:
-    """The number of a row that whatever wrote the file has put there, and nobody measured: `rownames` of R, `Unnamed: 0` of pandas,
-    the first column without a name."""
+    """The number of a row that whatever wrote the file has put there, and nobody measured: `rownames` of R, `Unnamed: 0` of
+    pandas."""
     return words(column) in _ROW_COUNTERS
 
 
-_ROW_COUNTERS = (("rownames",), ("rowname",), ("row", "names"), ("row", "name"), ("unnamed", "0"), ("column", "0"), ("rowid",))
+_ROW_COUNTERS = (("rownames",), ("rowname",), ("row", "names"), ("row", "name"), ("unnamed", "0"), ("rowid",))
 
 
 def counts_visits(column: str) -> bool:
