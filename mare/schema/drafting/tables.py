@@ -17,6 +17,7 @@ from .relationships import (
     Relationship,
     guess_relationship,
     is_age_of_row,
+    is_event,
     item_column,
     order_column,
     tells_apart,
@@ -312,7 +313,7 @@ def _times(
     above = _time_above(survey, family, table)
     times, happens = relative_times(described, order, family.depth, survey.facts, above, strict), order
     along = []
-    if order is not None and (counts_visits(order) or is_round(order)):
+    if order is not None and (counts_visits(order) or is_round(order) or (is_position(order) and is_event(table))):
         # Numbered by the source: their times go on with the numbers.
         happens = order_column(survey, table, (*parent.columns, order))
         along = [happens] if happens is not None else []

@@ -283,6 +283,11 @@ def is_before_calendar(column: str) -> bool:
     return any(word.startswith(_BEFORE) for word in words(column))
 
 
+def is_stored(column: str) -> bool:
+    """When a record was last written: after it was made, whatever else happened, and before anybody looked at it."""
+    return any(word.startswith(("updat", "modif")) for word in words(column))
+
+
 def is_end(column: str) -> bool:
     """When something ended, was given back or called off; `valid_from` is none."""
     parts = words(column)
