@@ -14,7 +14,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 from .bounds import known_bounds
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
 from .people import fake_kind, is_code, is_free_text, is_number_of, names_person
-from .words import id_stem, is_beside_calendar, is_elapsed, is_flag, is_position, is_surely_flag, is_time, words
+from .words import counts_rows, id_stem, is_beside_calendar, is_elapsed, is_flag, is_position, is_surely_flag, is_time, words
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("icd", (1, 3)),
@@ -51,6 +51,8 @@ def draft_column(column: ReflectedColumn, facts: PublicFacts, *, unique: bool = 
     """A column that is neither a foreign key nor a key by itself. ``unique``: no two rows may have the same value."""
     if column.values is not None and column.kind in ("integer", "number", "string"):
         fields, notes = dict[str, FieldValue](type="category", values=tuple(column.values)), list[Note]()
+    elif counts_rows(column.name):
+        return Entry(column.name, {"type": "identifier", **_generated(column)}, (Note("counts the rows of the file: made anew"),))
     else:
         fields, notes = _KINDS.get(column.kind, _opaque)(column)
     if unique and column.kind in ("integer", "string", "uuid") and column.values is None:

@@ -49,6 +49,8 @@ def guess_keys(
         keys[table.name] = _declared(table)
         if not keys[table.name]:
             keys[table.name], reason = _by_name(table, reflection, shared)
+            if len(keys[table.name]) == 1 and repeats.get((table.name, keys[table.name][0])):
+                keys[table.name], reason = (), ""  # seen in several rows
             people_once = person_rank(table.name) is not None
             if not keys[table.name] and by is not None and table == named:
                 if not repeats.get((table.name, by.name), not people_once):

@@ -83,12 +83,12 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         return Relationship("independent", ONE, "by its name, at most once for each of them")
     order = order_column(survey, table, parent)
     item = item_column(survey, table)
-    many = EVENTS if _is_event(table) else CHILDREN
+    many = EVENTS if is_event(table) else CHILDREN
     # Thirty tests at each of many visits: a cap that leaves the last visit alone tells nothing of a course.
     measured = None if item is None else MEASURED if family.depth == 1 else EVENTS
     if order is not None:
         seldom = family.depth == 1 and any(word in table.casefold() for word in _SELDOM)
-        often = any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and _is_event(table))
+        often = any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and is_event(table))
         cap = measured or (EVENTS if often else FEW if seldom else CHILDREN)
         # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
         ties = (item,) if item is not None and item != order else ()
@@ -143,7 +143,8 @@ def _public_order(survey: Survey, table: str, parent: tuple[str, ...], roles: Ma
     return keyed[0].columns[0] if len(keyed) == 1 and not keyed[0].nullable and keyed[0].columns[0] not in parent else None
 
 
-def _is_event(table: str) -> bool:
+def is_event(table: str) -> bool:
+    """Whether its rows are small events, one after another: transactions, measurements."""
     folded = table.casefold()
     return any(
         word in folded

@@ -11,12 +11,13 @@ from .column_types import code_meant, draft_column, draft_key_part, draft_pool_c
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
-from .people import fake_kind, is_contact, is_free_text, names_person, personal_traits
+from .people import fake_kind, is_contact, is_free_text, names_person, numbers_people, personal_traits
 from .relationships import (
     EVENTS,
     Relationship,
     guess_relationship,
     is_age_of_row,
+    is_event,
     item_column,
     order_column,
     tells_apart,
@@ -250,6 +251,7 @@ def draft_columns(
     item = item_column(survey, table) if relationship is not None else None
     described = survey.table(table)
     alone = {names[0] for names in described.uniques if len(names) == 1}
+    alone |= {c.name for c in described.columns if numbers_people(c.name) and survey.repeats.get((table, c.name)) is False}
     sequential = relationship is not None and relationship.type == "sequential"
     entries: list[Entry] = []
     for column in free_columns(survey, table):
@@ -311,7 +313,7 @@ def _times(
     above = _time_above(survey, family, table)
     times, happens = relative_times(described, order, family.depth, survey.facts, above, strict), order
     along = []
-    if order is not None and (counts_visits(order) or is_round(order)):
+    if order is not None and (counts_visits(order) or is_round(order) or (is_position(order) and is_event(table))):
         # Numbered by the source: their times go on with the numbers.
         happens = order_column(survey, table, (*parent.columns, order))
         along = [happens] if happens is not None else []

@@ -239,6 +239,15 @@ def numbers_lines(column: str) -> bool:
     return is_position(column) or (id_stem(column) or "").endswith(("item", "line", "row", "detail", "entry"))
 
 
+def counts_rows(column: str) -> bool:
+    """The number of a row that whatever wrote the file has put there, and nobody measured: `rownames` of R, `Unnamed: 0` of
+    pandas."""
+    return words(column) in _ROW_COUNTERS
+
+
+_ROW_COUNTERS = (("rownames",), ("rowname",), ("row", "names"), ("row", "name"), ("unnamed", "0"), ("rowid",))
+
+
 def counts_visits(column: str) -> bool:
     """A number that goes on with time: `visit_no`, `cycle`; a line of an invoice has no time of its own."""
     return is_position(column) and bool(set(words(column)) & (_NUMBERED - {"line", "row", "item"}))
@@ -272,6 +281,11 @@ _BEFORE = ("hire", "hiring", "founded", "since", "stock", "manufactur", "built",
 def is_before_calendar(column: str) -> bool:
     """A date that may well lie before what the data is about, and hardly after it: when somebody was hired."""
     return any(word.startswith(_BEFORE) for word in words(column))
+
+
+def is_stored(column: str) -> bool:
+    """When a record was last written: after it was made, whatever else happened, and before anybody looked at it."""
+    return any(word.startswith(("updat", "modif")) for word in words(column))
 
 
 def is_end(column: str) -> bool:
