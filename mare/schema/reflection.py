@@ -187,6 +187,13 @@ class LeftOut:
     reason: str
 
 
+_INFERRED = (
+    "Types are as pandas found them in all values (whole numbers or not): one person's value may have decided one, so let each "
+    "be what is known of such data."
+)
+"""A schema is public, and a fit forgets such types; a draft has nothing else to go by."""
+
+
 @dataclass(frozen=True)
 class Reflection:
     """A whole source. ``label`` names it for people and holds no password."""
@@ -200,9 +207,12 @@ class Reflection:
     @property
     def what_was_read(self) -> str:
         """What a draft has looked at, for people."""
+        read = "No value was read."
         if self.by_headers:
-            return "Of CSV files, rows below the header were compared with it, to see that it is none; no value was kept."
-        return "No value was read."
+            read = "Of CSV files, rows below the header were compared with it, to see that it is none; no value was kept."
+        if any(column.inferred for table in self for column in table.columns):
+            return f"{read} {_INFERRED}"
+        return read
 
     def __iter__(self) -> Iterator[ReflectedTable]:
         return iter(self.tables)
