@@ -131,8 +131,9 @@ def _peeks(
         types = list(untyped(reflection))
         for number, place in enumerate(types):
             tell(number, len(types))
-            peeked = opened.peek(*place, max_values=1)
-            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading, repeats=peeked.repeats)
+            peeked = opened.peek(*place, max_values=_MAX_VALUES)
+            few = peeked.values is not None
+            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading, repeats=peeked.repeats, few=few)
         open_domains = list(undeclared(make_draft(reflection, blind.facts, entity, peeks))) if domains else []
         for number, place in enumerate(open_domains):
             tell(number, len(open_domains))

@@ -24,6 +24,7 @@ from .words import (
     is_elapsed,
     is_end,
     is_grade,
+    is_place,
     is_position,
     is_round,
     is_time,
@@ -247,12 +248,13 @@ def _may_order(survey: Survey, table: str, column: ReflectedColumn) -> bool:
 
 
 def _rank(column: ReflectedColumn) -> tuple[int, bool, bool, bool]:
-    """Smaller is better: what happened before its number, its number before when it ended or was stored; then what is never NULL,
-    what says that it begins something, and the finer of two."""
+    """Smaller is better: what happened before its number, a number or a year before a place, which may be any fact, and all
+    before an end or what was stored; then what is never NULL, what says that it begins something, and the finer of two."""
     folded = column.name.casefold()
     time = column.kind in _TIME_KINDS or is_time(column.name)
     stored = any(word.startswith(_STORED) for word in words(column.name))
-    group = 4 if _is_own_age(column.name) else 3 if is_end(column.name) else 2 if stored else 0 if time else 1
+    later = 5 if _is_own_age(column.name) else 4 if is_end(column.name) else 3 if stored else None
+    group = later if later is not None else 0 if time else 2 if is_place(column.name) else 1
     # A date next to a moment is the coarser of the two, and orders fewer rows; so is a year beside days.
     coarse = column.kind == "date" or folded.endswith("date") or is_round(column.name) or is_grade(column.name)
     return group, column.nullable, not any(word in folded for word in _STARTS), coarse
