@@ -144,7 +144,7 @@ def _coded(sides: Sides, feature: Feature) -> _Coded:
 def _compared(feature: Feature, bins: Bins, codes: Mapping[SetName, Codes], held: Mapping[SetName, Values]) -> ColumnFidelity:
     counts = {name: np.bincount(coded, minlength=bins.size).astype(np.int64) for name, coded in codes.items()}
     others: list[SetName] = [name for name in held if name != "real"]
-    shape, rare, different = {name: 1.0 for name in others}, dict[SetName, float](), dict[SetName, float]()
+    shape, rare, different = dict.fromkeys(others, 1.0), dict[SetName, float](), dict[SetName, float]()
     chance = by_chance(counts["real"], int(counts.get("synthetic", counts["real"]).sum()))
     if all(values.numbers is not None for values in held.values()):
         shape = {name: 1 - ks_distance(held["real"], held[name]) for name in others}
