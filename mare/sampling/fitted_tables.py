@@ -47,56 +47,22 @@ class Chunk:
         return {name: placed.rows for name, placed in self.placed.tables.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class FittedTables:
-    """A release, ready to generate: models loaded, codecs built."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Decoder:
+    """How the codes of a chunk become values: what generating and writing share."""
 
-    plan: SettledPlan
-    tables: tuple[str, ...]
-    """Owners before what they own; the entity first."""
-    owners: Mapping[str, tuple[str, ...]]
+    order: tuple[str, ...]
+    """The tables, owners before what they own; the entity first, though no table may hold it."""
+    codecs: Mapping[str, TableCodec]
+    related: Relations
     owned_by: Mapping[str, tuple[tuple[str, str], ...]]
     """Of tables that references own: the (table, reference) pairs."""
-    codecs: Mapping[str, TableCodec]
-    models: Mapping[str, FittedModel]
-    related: Relations
-    caps: Mapping[str, int]
-    """Rows that a parent row of a table may have."""
-    entity_caps: Mapping[str, int]
-    """Rows that an entity may have in a table in all."""
-    distinct: Mapping[str, tuple[Distinct, ...]]
-    ordered_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ordered_by: Mapping[str, tuple[str, ...]]
     """Of sequences, the columns that order them."""
-    never_empty: frozenset[str] = frozenset()
-    """Tables that every entity has a row in: it is by such a row that an entity by column is known."""
     given: GivenTables | None = None
     """Rows that are not drawn, because the user gives them."""
 
-    def keeps_apart(self, table: str, wanted: Distinct) -> bool:
-        """Whether codes alone tell the rows of a parent apart. Otherwise the values are, once they are decoded."""
-        return wanted.by_model and all(self._is_exact(table, name) for name in wanted.drawn)
-
-    def _is_exact(self, table: str, name: str) -> bool:
-        if table in self.related and isinstance(self.related[table].reference(name), Stepped):
-            return False  # so many rows back from here is another row than so many back from there
-        codec = self.codecs[table].columns.get(name)
-        if isinstance(codec, OrdinalCodec):
-            return codec.bins.count == codec.bins.high - codec.bins.low + 1
-        return not isinstance(codec, RelativeCodec | ScaledCodec | CodeCodec)
-
-
-@dataclass(frozen=True, eq=False)
-class Decoder:
-    """How the codes of a chunk become values."""
-
-    codecs: Mapping[str, TableCodec]
-    related: Relations
-    ordered_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of sequences, the columns that order them."""
-    given: GivenTables | None = None
-    """Rows that the user gives."""
-
-    def table(self, chunk: Chunk, table: str) -> DecodedTable:
+    def decoded(self, chunk: Chunk, table: str) -> DecodedTable:
         """What the models generated, or the user gave, as values."""
         if table not in chunk.decoded and self.given is not None and table in chunk.given:
             chunk.decoded[table] = self.given.decoded(table, chunk.given[table])
@@ -114,14 +80,42 @@ class Decoder:
         rows that references lead to."""
         placed, linked = chunk.placed.tables[codec.table], self.linked(chunk, codec)
         to_come = points_to_come(codec, self.related.get(codec.table, TableRelations()), linked, placed.parent)
-        return {**points_above(codec, chunk.placed, lambda table: self.table(chunk, table).points), **linked, **to_come}
+        return {**points_above(codec, chunk.placed, lambda table: self.decoded(chunk, table).points), **linked, **to_come}
 
     def linked(self, chunk: Chunk, codec: TableCodec, rows: Index | None = None) -> Above:
         """Where the intervals are that these rows refer to, or all."""
         placed = chunk.placed.tables[codec.table]
         targets = placed.targets if rows is None else {name: places[rows] for name, places in placed.targets.items()}
         count = placed.rows if rows is None else len(rows)
-        return points_linked(codec, targets, count, lambda table: self.table(chunk, table).points)
+        return points_linked(codec, targets, count, lambda table: self.decoded(chunk, table).points)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTables(Decoder):
+    """A release, ready to generate: models loaded, codecs built."""
+
+    plan: SettledPlan
+    owners: Mapping[str, tuple[str, ...]]
+    models: Mapping[str, FittedModel]
+    caps: Mapping[str, int]
+    """Rows that a parent row of a table may have."""
+    entity_caps: Mapping[str, int]
+    """Rows that an entity may have in a table in all."""
+    distinct: Mapping[str, tuple[Distinct, ...]]
+    never_empty: frozenset[str]
+    """Tables that every entity has a row in: it is by such a row that an entity by column is known."""
+
+    def keeps_apart(self, table: str, wanted: Distinct) -> bool:
+        """Whether codes alone tell the rows of a parent apart. Otherwise the values are, once they are decoded."""
+        return wanted.by_model and all(self._is_exact(table, name) for name in wanted.drawn)
+
+    def _is_exact(self, table: str, name: str) -> bool:
+        if table in self.related and isinstance(self.related[table].reference(name), Stepped):
+            return False  # so many rows back from here is another row than so many back from there
+        codec = self.codecs[table].columns.get(name)
+        if isinstance(codec, OrdinalCodec):
+            return codec.bins.count == codec.bins.high - codec.bins.low + 1
+        return not isinstance(codec, RelativeCodec | ScaledCodec | CodeCodec)
 
 
 def decoding_draws(chunk: Chunk, table: str) -> np.random.Generator:

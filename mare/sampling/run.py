@@ -81,7 +81,7 @@ class Run:
         return kept
 
     def whose(self, table: str, index: Index) -> Index:
-        return self.placed.climb(index, table, self.made.tables[0])
+        return self.placed.climb(index, table, self.made.order[0])
 
     def sample(self, settled: SettledGroup, rows: Index, label: str) -> Codes:
         """What the model of a group draws for these rows, under a name for the occasion."""
@@ -91,12 +91,12 @@ class Run:
         if draws_row_by_row(model):
             keys = self.keys[space][rows]
             # What stands once for an entity decides how much there will be of everything else: no noise that can be spared.
-            if space == self.made.tables[0]:
+            if space == self.made.order[0]:
                 size = even_bits(self.made.plan.entities)
                 return ask(model, history, EvenDraws(keys, self.entities[rows], purpose_of(purpose), self.seed, size))
             return ask(model, history, RowDraws(keys, purpose_of(purpose)))
         entities = self.entities[self.whose(space, rows)]
-        if self.some and group.table == self.made.tables[0]:
+        if self.some and group.table == self.made.order[0]:
             return ask_whole_blocks(model, history, self.seed, purpose, entities)
         return ask_by_block(model, history, self.seed, purpose, entities)
 
@@ -129,7 +129,7 @@ class Run:
 
     def crowd(self, table: str) -> Crowd:
         if table not in self.crowds:
-            self.crowds[table] = Crowd.of(self.placed, table, self.made.tables[0])
+            self.crowds[table] = Crowd.of(self.placed, table, self.made.order[0])
         return self.crowds[table]
 
     def reached(self, table: str, name: str, index: Index) -> Index:
