@@ -21,9 +21,8 @@ from mare.relational.relations import Ranked, Stepped, Words
 from mare.release import SettledGroup
 from mare.schema.condition_grammar import comparisons_in
 
-from .ending import EndOfSequences
+from .ending import EndOfSequences, Pacing, usual_gap
 from .fitted_tables import Chunk, FittedTables, decoding_draws
-from .pacing import Pacing, usual_gap
 from .possible_codes import REDRAWS, choice_of, keep_apart
 from .redrawing import redraw_rest, redraw_rows
 from .run import OWN_PARTS, Coded, Run, by_position, make_room

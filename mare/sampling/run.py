@@ -148,11 +148,11 @@ class Run:
         """The rows that the references of these rows lead to, now that their codes are drawn."""
         for name, reference in self.ranked(table).items():
             entity, crowd, reached = self.whose(table, index), self.crowd(reference.table), self.reached(table, name, index)
-            found = rank_targets(codes[name][index], reference, crowd, entity, reached)
-            targets[name][index] = found
+            places = rank_targets(codes[name][index], reference, crowd, entity, reached)
+            targets[name][index] = places
             if reference.onward:
                 ranks = self.onward.setdefault((table, name), np.zeros(self.tables[table].rows, dtype=np.int64))
-                ranks[index] = np.where(found < 0, reached, found - crowd.first[entity])
+                ranks[index] = np.where(places < 0, reached, places - crowd.first[entity])
 
     def group(self, table: str, part: Part) -> SettledGroup | None:
         return next((g for g in self.made.plan.groups if (g.group.table, g.group.part) == (table, part)), None)
