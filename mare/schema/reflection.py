@@ -125,6 +125,8 @@ class ColumnOrder:
     before: str
     after: str
     strict: bool = False
+    seen: bool = False
+    """No CHECK says so: all rows that were looked at do."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +231,20 @@ class Reflection:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """What was seen of a column beside the others of its table, in all rows. Data, not catalogue."""
+
+    same: bool = False
+    """It is the same in all rows of a person, of whom many have several, and not in all rows there are."""
+    missing: bool = False
+    """Many rows have no value of it."""
+    repeats: str | None = None
+    """It holds what this earlier column holds."""
+    follows: str | None = None
+    """It is never less than this other column, though it often would be if the two stood in different rows."""
+
+
+@dataclass(frozen=True)
 class Peek:
     """What was read from one column's values, on the user's explicit request. Data, not catalogue."""
 
@@ -240,3 +256,6 @@ class Peek:
     """How its texts are written, where that has to be said: fields of the schema (`format`, `decimal`, `nulls`)."""
     repeats: bool | None = None
     """Whether a value stands in two rows, or is missing in one: then it is no key. None: not looked at."""
+    few: bool = False
+    """Whether there are but a few different values, in whatever number of rows: an id of these is a code."""
+    compared: Compared = Compared()

@@ -8,13 +8,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import date
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .bounds import known_bounds
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
-from .people import fake_kind, is_code, is_free_text, is_number_of, names_person
-from .words import counts_rows, id_stem, is_beside_calendar, is_elapsed, is_flag, is_position, is_surely_flag, is_time, words
+from .people import fake_kind, is_birth, is_code, is_free_text, is_number_of, names_person
+from .words import (
+    counts_rows,
+    id_stem,
+    is_before_calendar,
+    is_beside_calendar,
+    is_elapsed,
+    is_flag,
+    is_position,
+    is_surely_flag,
+    is_time,
+    words,
+)
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("icd", (1, 3)),
@@ -124,12 +136,19 @@ def draft_pool_column(column: ReflectedColumn, facts: PublicFacts) -> Entry:
     kind = entry.fields["type"]
     if kind == "text":
         return Entry(entry.name, entry.fields, tuple(_made_up(column)))
-    settled = declared or "min" in entry.fields or kind in ("identifier", "boolean", "unknown", "time", "position")
+    grown_up = is_birth(column.name) and not declared
+    settled = (
+        declared or ("min" in entry.fields and not grown_up) or kind in ("identifier", "boolean", "unknown", "time", "position")
+    )
     if settled and "learn" not in entry.fields:
         return entry
     fields: dict[str, FieldValue]
     if kind in ("date", "datetime"):
         first, last = facts.calendar
+        if grown_up:
+            first, last = _years_before(first, _OLDEST), _years_before(first, _HIRED + _GROWN_UP)
+        elif is_before_calendar(column.name):
+            first = _years_before(first, _HIRED)
         fields = {"type": kind, "min": first, "max": last}
     elif column.kind in ("integer", "number"):
         low, high = (0, 100) if column.min is None or column.max is None else (column.min, column.max)
@@ -141,6 +160,15 @@ def draft_pool_column(column: ReflectedColumn, facts: PublicFacts) -> Entry:
     if column.nullable:
         fields["nullable"] = True
     return Entry(column.name, fields, (made_up,))
+
+
+_GROWN_UP, _HIRED, _OLDEST = 20, 5, 60
+"""Made-up people are at work: born so many years before they were hired, hired at most so many before the data begins, and then
+none is older than the last."""
+
+
+def _years_before(day: date, years: int) -> date:
+    return day.replace(year=max(1, day.year - years), day=min(day.day, 28))
 
 
 def _plainly(**fields: FieldValue) -> _Kind:

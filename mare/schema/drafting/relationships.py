@@ -24,6 +24,7 @@ from .words import (
     is_elapsed,
     is_end,
     is_grade,
+    is_place,
     is_position,
     is_round,
     is_time,
@@ -163,7 +164,7 @@ def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | N
     """A part of the key, a time, a number in the sequence; None where nothing gives an order."""
     described = survey.table(table)
     linked = linked_names(survey, table, parent) | set(twins(described))
-    free = [column for column in described.columns if column.name not in linked and not column.generated]
+    free = [c for c in described.columns if c.name not in linked and not (c.generated or survey.seen(table, c.name).same)]
     orders = [column for column in free if _orders(survey, table, column) and not _is_fact(table, column)]
     ranked = sorted((_rank(column), i, column.name) for i, column in enumerate(orders) if _may_order(survey, table, column))
     dated = bool(ranked) and ranked[0][0][0] == 0
@@ -241,18 +242,21 @@ def _is_fact(table: str, column: ReflectedColumn) -> bool:
 
 def _may_order(survey: Survey, table: str, column: ReflectedColumn) -> bool:
     """An end orders rows where every row has one (a list of discharges); where nobody tells, if rows have not even an id."""
+    if survey.seen(table, column.name).missing:
+        return False
     if not is_end(column.name):
         return True
     return not column.nullable if survey.tells_nullability else not survey.keys[table]
 
 
 def _rank(column: ReflectedColumn) -> tuple[int, bool, bool, bool]:
-    """Smaller is better: what happened before its number, its number before when it ended or was stored; then what is never NULL,
-    what says that it begins something, and the finer of two."""
+    """Smaller is better: what happened before its number, a number or a year before a place, which may be any fact, and all
+    before an end or what was stored; then what is never NULL, what says that it begins something, and the finer of two."""
     folded = column.name.casefold()
     time = column.kind in _TIME_KINDS or is_time(column.name)
     stored = any(word.startswith(_STORED) for word in words(column.name))
-    group = 4 if _is_own_age(column.name) else 3 if is_end(column.name) else 2 if stored else 0 if time else 1
+    later = 5 if _is_own_age(column.name) else 4 if is_end(column.name) else 3 if stored else None
+    group = later if later is not None else 0 if time else 2 if is_place(column.name) else 1
     # A date next to a moment is the coarser of the two, and orders fewer rows; so is a year beside days.
     coarse = column.kind == "date" or folded.endswith("date") or is_round(column.name) or is_grade(column.name)
     return group, column.nullable, not any(word in folded for word in _STARTS), coarse

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
 
 from .bounds import MADE_UP, sequence_bounds
 from .drafted import Fields, FieldValue, Note, PublicFacts, review
@@ -45,7 +45,7 @@ _MOVES = ("transfer", "movement", "bed", "ward")
 
 def intervals(table: ReflectedTable) -> tuple[tuple[str, str], ...]:
     """Pairs of columns, start and end, by a CHECK that orders them or by their names."""
-    pairs = [(order.before, order.after) for order in table.orders]
+    pairs = [(order.before, order.after) for order in table.orders if not order.seen]
     ends = {end for _, end in pairs}
     times = [*_moments(table), *(column for column in table.columns if _counts_time(column))]
     for start in times:
@@ -72,7 +72,7 @@ def relative_times(
     ``strict`` where the order is a part of the key, so that no two rows may be equal.
     """
     tied: Tied = {}
-    declared = {(rule.before, rule.after): rule.strict for rule in table.orders}
+    declared = {(rule.before, rule.after): rule.strict for rule in table.orders if not rule.seen}
     pairs = intervals(table)
     for start, end in pairs:
         if is_birth(start) and (start, end) not in declared:
@@ -81,6 +81,9 @@ def relative_times(
     following = _in_sequence(table, order, pairs, depth, above, strict, facts) if order is not None else None
     if order is not None and order not in tied and following is not None:
         tied[order] = following
+    for rule in table.orders:
+        if rule.seen:
+            tied |= _as_seen(table, rule, order, tied, depth, facts)
     moments = [*_moments(table), *(column for column in table.columns if is_year(column))]
     for column in moments:
         earlier = earlier_in_row(moments, column, order) if column.name not in (*tied, order) else None
@@ -93,6 +96,23 @@ def relative_times(
     for twin in twins(table).values():
         tied[twin.name] = (twin.fields, (Note(f"the day of {twin.of}, by its name" if twin.is_day else f"within {twin.of}"),))
     return tied
+
+
+def _as_seen(table: ReflectedTable, rule: ColumnOrder, order: str | None, tied: Tied, depth: int, facts: PublicFacts) -> Tied:
+    """What was never less than another in all rows that were looked at, where names tie it to nothing. When the row itself
+    happens follows the row before, so what it follows in its own is before it."""
+    sides = ("before", rule.before, rule.after) if rule.after == order else ("after", rule.after, rule.before)
+    side, column, anchor = sides
+    if column in tied or column == order or _leads_to(tied, anchor, column):
+        return {}
+    fields, _ = _after(table, anchor, column, None, depth, facts, lasting=True)
+    others = {name: value for name, value in fields.items() if name != "after"}
+    note = Note(
+        f"never {'after' if side == 'before' else 'before'} {anchor} in all rows that were looked at: by its meaning?",
+        True,
+        "times",
+    )
+    return {column: ({side: anchor, **others}, (note,))}
 
 
 def unordered_times(table: ReflectedTable, happens: str | None, tied: Tied, facts: PublicFacts) -> Tied:
@@ -112,7 +132,7 @@ def unordered_times(table: ReflectedTable, happens: str | None, tied: Tied, fact
 def _leads_to(tied: Tied, start: str, column: str) -> bool:
     """Whether a date depends on a column, through any number of others: two cannot follow each other."""
     while start in tied and start != column:
-        start = str(tied[start][0].get("after", ""))
+        start = str(tied[start][0].get("after", tied[start][0].get("before", "")))
     return start == column
 
 

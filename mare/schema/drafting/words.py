@@ -234,6 +234,15 @@ def is_position(column: str) -> bool:
     )
 
 
+def is_place(column: str) -> bool:
+    """`rank`, `field_position`: it may number rows, or be a fact like any other (the place of a team, of a player)."""
+    parts = set(words(column))
+    return is_position(column) and not parts & {"seq", "sequence"} and bool(parts & _PLACES)
+
+
+_PLACES = as_set("position pos rank index idx ordinal")
+
+
 def numbers_lines(column: str) -> bool:
     """What a part of a key beside the parent's counts: `item_id` of an order. Elsewhere it may name anything."""
     return is_position(column) or (id_stem(column) or "").endswith(("item", "line", "row", "detail", "entry"))

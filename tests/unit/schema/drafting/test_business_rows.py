@@ -92,3 +92,20 @@ def test_what_is_numbered_as_it_is_booked_goes_on_with_its_number() -> None:
 
     assert booked("point_transactions").after == "previous.booked_on"
     assert booked("preferences").after is None
+
+
+def test_made_up_staff_is_grown_up_and_leaves_after_it_came() -> None:
+    bills = table(
+        "bills", "bill_id integer, guest_id integer, clerk_id integer, issued_on date", key="bill_id",
+        refers={"guest_id": "guests", "clerk_id": "staff"},
+    )  # fmt: skip
+    staff = table("staff", "clerk_id integer, birth_date date, hired_on date, left_on date?", key="clerk_id")
+    born, hired, left = (drafted(GUESTS, bills, staff, facts=SIX_YEARS).tables["staff"].columns[name]
+                         for name in ("birth_date", "hired_on", "left_on"))  # fmt: skip
+    assert isinstance(born, Date)
+    assert isinstance(hired, Date)
+    assert isinstance(left, Date)
+    assert (hired.min, left.after, left.nullable) == (date(2014, 1, 1), "hired_on", True)
+    assert born.max is not None
+    assert hired.min is not None
+    assert born.max.year + 18 < hired.min.year
