@@ -75,10 +75,10 @@ class Side:
     """Tables (`labs`) and columns (`labs.value`) that this side does not have."""
     unread: dict[str, int] = field(default_factory=dict)
     """By column (`labs.value`), values that say nothing its type can hold, and are NULL here."""
-    notes: tuple[str, ...] = ()
-    """What could not be read, in words."""
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What could not be read or compared, in words; and of which tables and columns."""
     refers: dict[tuple[str, str], Referred] = field(default_factory=dict)
-    """By table and reference (`labs`, `itemid`), where each row leads."""
+    """By table and reference (`labs`, `itemid`), where each row leads. None to other people: that is never learned."""
     _words: dict[tuple[str, str], tuple[NDArray[np.int32], tuple[str, ...]]] = field(default_factory=dict, init=False, repr=False)
     _moments: dict[tuple[str, str], tuple[Rows, NDArray[np.bool_]]] = field(default_factory=dict, init=False, repr=False)
     _ancestors: dict[str, dict[str, NDArray[np.int32]]] = field(default_factory=dict, init=False, repr=False)

@@ -17,6 +17,7 @@ from .bounds import known_bounds
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
 from .people import fake_kind, fake_place, is_birth, is_code, is_free_text, is_number_of, names_person
 from .words import (
+    counts_rows,
     id_stem,
     is_before_calendar,
     is_beside_calendar,
@@ -63,6 +64,8 @@ def draft_column(column: ReflectedColumn, facts: PublicFacts, *, unique: bool = 
     """A column that is neither a foreign key nor a key by itself. ``unique``: no two rows may have the same value."""
     if column.values is not None and column.kind in ("integer", "number", "string"):
         fields, notes = dict[str, FieldValue](type="category", values=tuple(column.values)), list[Note]()
+    elif counts_rows(column.name):
+        return Entry(column.name, {"type": "identifier", **_generated(column)}, (Note("counts the rows of the file: made anew"),))
     else:
         fields, notes = _KINDS.get(column.kind, _opaque)(column)
     if unique and column.kind in ("integer", "string", "uuid") and column.values is None:

@@ -49,7 +49,7 @@ def guess_keys(
         keys[table.name] = _declared(table)
         if not keys[table.name]:
             keys[table.name], reason = _by_name(table, reflection, shared)
-            if any(repeats.get((table.name, name)) for name in keys[table.name]) and len(keys[table.name]) == 1:
+            if len(keys[table.name]) == 1 and repeats.get((table.name, keys[table.name][0])):
                 keys[table.name], reason = _with_those_before(table, keys[table.name][0])
             people_once = person_rank(table.name) is not None
             if not keys[table.name] and by is not None and table == named:

@@ -185,6 +185,14 @@ def names_person(column: str) -> bool:
     )
 
 
+_PEOPLE_NUMBERED = as_set("id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno")
+
+
+def numbers_people(column: str) -> bool:
+    """What people are told apart by in a table of their own, though its name may mean anything: `id`, `pid`, `case_id`."""
+    return "".join(words(column)) in _PEOPLE_NUMBERED
+
+
 def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
     """The columns that describe a person: evidence for who the entity is."""
     return tuple(name for name in columns if PERSONAL_TRAITS & {*words(name), "".join(words(name))} or is_birth(name))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
@@ -99,6 +99,8 @@ class Survey:
     """How dates are written that are stored as text."""
     tells_nullability: bool
     """False where every column may be NULL: a folder of files does not tell."""
+    repeats: Repeats = field(default_factory=dict)
+    """What was looked at on request: whether the values of a column stand in several rows."""
 
     def table(self, name: str) -> ReflectedTable:
         table = self.reflection.table(name)
@@ -143,7 +145,8 @@ def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None =
         for link in links
     )
     own = {names[name]: key for name, key in keys.items()}
-    return Survey(reflection, own, back, {names[name]: why for name, why in reasons.items()}, facts, formats, tells)
+    why = {names[name]: reason for name, reason in reasons.items()}
+    return Survey(reflection, own, back, why, facts, formats, tells, repeats or {})
 
 
 def _names(reflection: Reflection) -> dict[str, str]:

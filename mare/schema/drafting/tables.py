@@ -11,7 +11,7 @@ from .column_types import code_meant, draft_column, draft_key_part, draft_pool_c
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
-from .people import fake_kind, is_birth, is_contact, is_free_text, names_person, personal_traits
+from .people import fake_kind, is_birth, is_contact, is_free_text, names_person, numbers_people, personal_traits
 from .relationships import (
     EVENTS,
     Relationship,
@@ -256,6 +256,7 @@ def draft_columns(
     item = item_column(survey, table) if relationship is not None else None
     described = survey.table(table)
     alone = {names[0] for names in described.uniques if len(names) == 1}
+    alone |= {c.name for c in described.columns if numbers_people(c.name) and survey.repeats.get((table, c.name)) is False}
     sequential = relationship is not None and relationship.type == "sequential"
     entries: list[Entry] = []
     for column in free_columns(survey, table):

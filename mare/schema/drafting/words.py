@@ -248,6 +248,15 @@ def numbers_lines(column: str) -> bool:
     return is_position(column) or (id_stem(column) or "").endswith(("item", "line", "row", "detail", "entry"))
 
 
+def counts_rows(column: str) -> bool:
+    """The number of a row that whatever wrote the file has put there, and nobody measured: `rownames` of R, `Unnamed: 0` of
+    pandas."""
+    return words(column) in _ROW_COUNTERS
+
+
+_ROW_COUNTERS = (("rownames",), ("rowname",), ("row", "names"), ("row", "name"), ("unnamed", "0"), ("rowid",))
+
+
 def counts_visits(column: str) -> bool:
     """A number that goes on with time: `visit_no`, `cycle`; a line of an invoice has no time of its own."""
     return is_position(column) and bool(set(words(column)) & (_NUMBERED - {"line", "row", "item"}))

@@ -15,7 +15,7 @@ from mare.evaluation.fidelity.distances import (
     ks_distance,
     normalised_kl,
     tvd,
-    word_distance,
+    word_counts,
 )
 from mare.evaluation.fidelity.features import Values
 
@@ -82,7 +82,9 @@ def test_words_are_compared_by_what_they_say_not_by_their_places() -> None:
     real = Values(words=np.array([0, 0, 1, -1], dtype=np.int32), dictionary=("a", "b"))
     other = Values(words=np.array([0, 1, 2], dtype=np.int32), dictionary=("b", "a", "new"))
     # a: 2/3 against 1/3; b: 1/3 each; new: 0 against 1/3
-    assert word_distance(real, other) == pytest.approx(1 / 3)
+    words, counts = word_counts([real, other])
+    assert sorted(words) == sorted({*real.dictionary, *other.dictionary})
+    assert tvd(*counts) == pytest.approx(1 / 3)
 
 
 def test_correlations_are_those_of_pandas_row_by_row_where_both_are_there() -> None:
