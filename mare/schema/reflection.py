@@ -243,6 +243,10 @@ class Compared:
     """It holds what this earlier column holds."""
     follows: str | None = None
     """It is never less than this other column, though it often would be if the two stood in different rows."""
+    copies: str | None = None
+    """It holds what this column of the row above holds."""
+    begins: str | None = None
+    """It is never less than this column of the row above."""
 
 
 @dataclass(frozen=True)

@@ -137,8 +137,8 @@ def _peeks(
             few = peeked.values is not None
             peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading, repeats=peeked.repeats, few=few)
         if isinstance(opened, Comparing):
-            for table, columns, by in compared(make_draft(reflection, blind.facts, entity, peeks), types):
-                for column, told in opened.compare(table, columns, by).items():
+            for table, columns, by, above in compared(make_draft(reflection, blind.facts, entity, peeks), types):
+                for column, told in opened.compare(table, columns, by, above).items():
                     peeks[table, column] = replace(peeks[table, column], compared=told)
         open_domains = list(undeclared(make_draft(reflection, blind.facts, entity, peeks))) if domains else []
         for number, place in enumerate(open_domains):
