@@ -33,7 +33,7 @@ _ATTACKS = {
     "membership": "Was she in the data? Of two people, the one nearer to a synthetic one is said to have been.",
     "distance to the closest record": "Are there copies? How many synthetic people are nearer to a real one than to one of the "
     "hold-out.",
-    "singling out": "Is there one and only one? A statement that is true of one synthetic person is said to be true of one real one.",
+    "singling out": "Is there one and only one? What is true of one synthetic person is said to be true of one real person.",
     "linkability": "Two parties know half of the columns each: do both halves lead to the same synthetic person?",
     "inference": "All is known but one column: the nearest synthetic person tells it.",
     "gcap": "An acquaintance knows a few columns: synthetic people who agree in them tell a further one.",
