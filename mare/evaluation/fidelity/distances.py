@@ -60,6 +60,8 @@ def by_chance(real: Counts, rows: int) -> float:
 
 _AT_ONCE = 1 << 13
 """Rows of a few columns that a processor's cache holds."""
+
+
 def ks_distance(real: Values, other: Values) -> float:
     """Kolmogorov-Smirnov: the largest distance of the two distribution functions; NULL left out."""
     a, b = real.ranked, other.ranked.known
