@@ -76,8 +76,11 @@ class Comparing(Protocol):
     """A source that tells which columns of a table go together in all rows. For whoever drafts a schema and asks for it, never in
     a fit."""
 
-    def compare(self, table: str, columns: Sequence[str], by: str | None) -> Mapping[str, Compared]:
-        """By column. ``by``: the column that tells people apart, where they have several rows there."""
+    def compare(
+        self, table: str, columns: Sequence[str], by: str | None, above: tuple[str, str] | None = None
+    ) -> Mapping[str, Compared]:
+        """By column. ``by``: the column that says whose a row is, where several may be somebody's; ``above``: the table and the
+        column there that it refers to."""
         ...
 
 

@@ -149,7 +149,8 @@ class ReflectedTable:
     """The CHECKs that values, bounds and orders follow from."""
     special_indexes: tuple[ReflectedIndex, ...] = ()
     computed: tuple[tuple[int, ReflectedColumn], ...] = ()
-    """Of a table that comes out: generated columns, which nobody writes, and how many columns stand before each."""
+    """Of a table that comes out: columns that nobody writes, generated ones and those that the schema leaves empty, and how many
+    columns stand before each."""
     left_out: tuple[str, ...] = ()
     """Of a table that comes out: what the source has there and it has not, because of the schema. In words."""
     verbatim: bool = False
@@ -242,6 +243,10 @@ class Compared:
     """It holds what this earlier column holds."""
     follows: str | None = None
     """It is never less than this other column, though it often would be if the two stood in different rows."""
+    copies: str | None = None
+    """It holds what this column of the row above holds."""
+    begins: str | None = None
+    """It is never less than this column of the row above."""
 
 
 @dataclass(frozen=True)

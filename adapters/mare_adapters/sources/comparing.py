@@ -33,26 +33,83 @@ _CELLS = 20_000_000
 _Numbers = npt.NDArray[np.float64]
 
 
-def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None) -> Mapping[str, Compared]:
-    """What is seen of each column; nothing of ``by``, which tells people apart."""
+Above = tuple[Iterable[pa.RecordBatch], str]
+"""The rows of the table above, and the column there that ``by`` refers to."""
+
+
+def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Above | None = None) -> Mapping[str, Compared]:
+    """What is seen of each column; nothing of ``by``, which tells apart whom rows belong to."""
     with open_duckdb() as memory:
-        left = _CELLS
-        for number, batch in enumerate(batches):
-            memory.register("stored", pa.Table.from_batches([batch]))
-            memory.execute("INSERT INTO met SELECT * FROM stored" if number else "CREATE TABLE met AS SELECT * FROM stored")
-            memory.unregister("stored")
-            left -= batch.num_rows * batch.num_columns
-            if left <= 0:
-                break
-        names = [str(row[0]) for row in memory.execute("DESCRIBE met").fetchall() if row[0] != by]
+        _load(memory, "met", batches)
+        names = _names(memory, "met", by)
         same = set() if by is None else _the_same(memory, names, by)
         repeated = _repeated(memory, names)
         counted = ", ".join(f"count({quoted(name)}) < {_FILLED} * count(*)" for name in names) or "NULL"
         missing = dict(zip(names, memory.execute(f"SELECT {counted} FROM met").fetchall()[0], strict=False))
-        numbers = _read(memory, names, "TRY_CAST({} AS DOUBLE)")
-        times = _read(memory, [n for n in names if n not in numbers], "epoch(TRY_CAST({} AS TIMESTAMP))")
-        follows = _follows(numbers, repeated, _EQUAL) | _follows(times, repeated, 0.0)
-    return {name: Compared(name in same, missing[name], repeated.get(name), follows.get(name)) for name in names}
+        written = {quoted(name): name for name in names}
+        numbers = _read(memory, list(written), "TRY_CAST({} AS DOUBLE)", "FROM met")
+        times = _read(memory, [c for c in written if c not in numbers], "epoch(TRY_CAST({} AS TIMESTAMP))", "FROM met")
+        follows = {
+            name: before
+            for read, alike in ((numbers, _EQUAL), (times, 0.0))
+            for name, before in _follows({written[column]: v for column, v in read.items()}, repeated, alike).items()
+        }
+        copies: dict[str, str] = {}
+        begins: dict[str, str] = {}
+        if above is not None and by is not None:
+            _load(memory, "above", above[0])
+            copies, begins = _compared_above(memory, names, by, above[1])
+    return {
+        name: Compared(name in same, missing[name], repeated.get(name), follows.get(name), copies.get(name), begins.get(name))
+        for name in names
+    }
+
+
+def _load(memory: duckdb.DuckDBPyConnection, table: str, batches: Iterable[pa.RecordBatch]) -> None:
+    left = _CELLS
+    for number, batch in enumerate(batches):
+        memory.register("stored", pa.Table.from_batches([batch]))
+        memory.execute(f"INSERT INTO {table} SELECT * FROM stored" if number else f"CREATE TABLE {table} AS SELECT * FROM stored")
+        memory.unregister("stored")
+        left -= batch.num_rows * batch.num_columns
+        if left <= 0:
+            break
+
+
+def _names(memory: duckdb.DuckDBPyConnection, table: str, without: str | None) -> list[str]:
+    return [str(row[0]) for row in memory.execute(f"DESCRIBE {table}").fetchall() if row[0] != without]
+
+
+def _compared_above(
+    memory: duckdb.DuckDBPyConnection, names: Sequence[str], by: str, key: str
+) -> tuple[dict[str, str], dict[str, str]]:
+    """By column, the one of the row above that it is a copy of, and the nearest that it is never before."""
+    held = _names(memory, "above", key)
+    joined = f"FROM met JOIN above ON met.{quoted(by)} = above.{quoted(key)}"
+    columns = [*(f"met.{quoted(name)}" for name in names), *(f"above.{quoted(name)}" for name in held)]
+    prints = ", ".join(f"count(DISTINCT {c}), count({c}), sum(hash(concat(met.rowid, ':', {c})))" for c in columns)
+    flat = memory.execute(f"SELECT {prints} {joined}").fetchall()[0] if columns else ()
+    told = list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
+    copies = {}
+    for name, here in zip(names, told, strict=False):
+        alike = [other for other, there in zip(held, told[len(names) :], strict=True) if here == there and here[1] >= _FEWEST]
+        # What is one value everywhere is the same as much else: then its name tells.
+        alike = sorted((other for other in alike if here[0] > 1 or other == name), key=lambda other: other != name)
+        if alike:
+            copies[name] = alike[0]
+    moments = [
+        _read(memory, columns, "epoch(TRY_CAST({} AS TIMESTAMP))", joined)
+        for columns in ([f"met.{quoted(name)}" for name in names], [f"above.{quoted(name)}" for name in held])
+    ]
+    begins = {}
+    for name in names:
+        own = moments[0].get(f"met.{quoted(name)}")
+        if own is None or name in copies:
+            continue
+        near = {o: gap for o, there in moments[1].items() if (gap := _gap(there, own, 0.0)) is not None}
+        if near:
+            begins[name] = next(other for other in held if f"above.{quoted(other)}" == min(near, key=lambda o: near[o]))
+    return copies, begins
 
 
 def _the_same(memory: duckdb.DuckDBPyConnection, names: Sequence[str], by: str) -> set[str]:
@@ -83,16 +140,15 @@ def _repeated(memory: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[s
     return repeated
 
 
-def _read(memory: duckdb.DuckDBPyConnection, names: Sequence[str], cast: str) -> dict[str, _Numbers]:
+def _read(memory: duckdb.DuckDBPyConnection, columns: Sequence[str], cast: str, rows: str) -> dict[str, _Numbers]:
     """Columns of which (nearly) all values read so."""
     read = {}
-    for name in names:
-        query = f"SELECT count({quoted(name)}), count({cast.format(quoted(name))}) FROM met"
-        filled, fits = memory.execute(query).fetchall()[0]
+    for column in columns:
+        filled, fits = memory.execute(f"SELECT count({column}), count({cast.format(column)}) {rows}").fetchall()[0]
         if filled >= _FEWEST and fits >= _FILLED * filled:
-            column = memory.execute(f"SELECT {cast.format(quoted(name))} AS v FROM met").fetchnumpy()["v"]
-            read[name] = np.ma.filled(np.ma.asarray(column, dtype=np.float64), np.nan)
-    return {name: values for name, values in read.items() if len(np.unique(values[~np.isnan(values)])) >= _DISTINCT}
+            values = memory.execute(f"SELECT {cast.format(column)} AS v {rows}").fetchnumpy()["v"]
+            read[column] = np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan)
+    return {column: values for column, values in read.items() if len(np.unique(values[~np.isnan(values)])) >= _DISTINCT}
 
 
 def _follows(read: Mapping[str, _Numbers], repeated: Mapping[str, str], alike: float) -> dict[str, str]:

@@ -120,11 +120,19 @@ class TableSource(ABC, Generic[T]):
         with reading(self._at, f"table {table}"):
             return self._peek(reflected, wanted[0], max_values)
 
-    def compare(self, table: str, columns: Sequence[str], by: str | None) -> Mapping[str, Compared]:
-        reflected = find_table(self.reflect(), table)
+    def compare(
+        self, table: str, columns: Sequence[str], by: str | None, above: tuple[str, str] | None = None
+    ) -> Mapping[str, Compared]:
+        def rows(table: str, names: Sequence[str]) -> Batches:
+            reflected = find_table(self.reflect(), table)
+            return self._batches(reflected, find_columns(self.reflect(), reflected, names), names)
+
         names = [*columns, *(() if by is None or by in columns else (by,))]
         with reading(self._at, f"table {table}"):
-            return compare_columns(self._batches(reflected, find_columns(self.reflect(), reflected, names), names), by)
+            if above is None:
+                return compare_columns(rows(table, names), by)
+            whole = [column.name for column in find_table(self.reflect(), above[0]).columns]
+            return compare_columns(rows(table, names), by, (rows(above[0], whole), above[1]))
 
     def _peek(self, table: ReflectedTable, column: ReflectedColumn, max_values: int) -> Peek:
         return peek_batches(self._batches(table, [column], [column.name]), column.kind, max_values)

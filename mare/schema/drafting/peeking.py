@@ -34,16 +34,27 @@ def undeclared(draft: Draft) -> Iterator[tuple[str, str]]:
                 yield table.name, entry.name
 
 
-def compared(draft: Draft, untyped: Iterable[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, ...], str | None]]:
-    """Tables of people whose columns are looked at beside each other, those columns, and what tells people apart there."""
+Beside = tuple[str, tuple[str, ...], str | None, tuple[str, str] | None]
+"""A table of people, its columns that are looked at beside each other, the one that says whose a row is, and what that refers to
+in the table above."""
+
+
+def compared(draft: Draft, untyped: Iterable[tuple[str, str]]) -> Iterator[Beside]:
+    """Whatever is worth a look beside other columns."""
+    tables = {table.name: table for table in draft.tables}
     for table in draft.tables:
         columns = tuple(column for name, column in untyped if name == table.name)
-        parent = table.parent.fields if table.parent is not None else {}
-        if not columns or table.role not in ("entity", "private") or parent.get("table") not in (None, draft.entity.node):
+        if not columns or table.role not in ("entity", "private"):
             continue
-        by = parent.get("column", draft.entity.by) if table.parent is not None else None
-        if by is None or isinstance(by, str):
-            yield table.name, columns, by
+        if table.parent is None:
+            yield table.name, columns, None, None
+            continue
+        by, name = table.parent.fields.get("column", draft.entity.by), table.parent.fields.get("table")
+        above = tables.get(str(name))
+        key = table.parent.fields.get("references", above.key if above is not None else ())
+        key = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+        if isinstance(by, str):
+            yield table.name, columns, by, (str(name), key) if above is not None and isinstance(key, str) else None
 
 
 def peeked_kinds(reflection: Reflection, peeks: Peeks) -> Reflection:

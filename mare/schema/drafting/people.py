@@ -200,13 +200,13 @@ def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
 
 def is_birth(column: str) -> bool:
     """When somebody was born, or a part of that date."""
-    parts = words(column.rpartition(".")[2])
+    parts = words(column)
     return bool(set(parts) & _BIRTHS) or any(part.startswith(_BIRTH_STEMS) for part in parts)
 
 
 def is_death(column: str) -> bool:
     """When somebody died."""
-    parts = words(column.rpartition(".")[2])
+    parts = words(column)
     return bool(set(parts) & _DEATHS) or any(part.startswith(_DEATH_STEMS) for part in parts)
 
 
@@ -251,6 +251,19 @@ def fake_kind(column: str) -> FakeKind | None:
     """What is made up in place of such a text, where its name tells."""
     parts = {*words(column), "".join(words(column))}
     return next((kind for named, kind in _FAKES if parts & named), None)
+
+
+def fake_place(column: str) -> FakeKind | None:
+    """The same of a table that is made up as a whole: where it is, and what a firm is called."""
+    parts = {*words(column), "".join(words(column))}
+    return next((kind for named, kind in _FAKE_PLACES if parts & named), None) or fake_kind(column)
+
+
+_FAKE_PLACES: tuple[tuple[frozenset[str], FakeKind], ...] = (
+    (as_set("company firm firma employer business entreprise empresa azienda ditta bedrijf"), "company"),
+    (as_set("postcode postal zip zipcode plz cap codigopostal"), "postcode"),
+    (as_set("city town ville ort stadt ciudad citta stad by"), "city"),
+)
 
 
 def is_free_text(column: str) -> bool:

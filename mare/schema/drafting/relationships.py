@@ -35,12 +35,13 @@ from .words import (
 _ITEMS = (
     "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",
     "attribute", "measure", "metric", "sensor", "channel", "question", "indicator", "vital_sign", "vital", "sign", "component",
-    "marker", "assay",
+    "marker", "assay", "messgrosse", "analyt", "merkmal", "parametre", "parametro", "untersuchung", "examen", "esame", "bepaling",
 )  # fmt: skip
 _MEASURES = (
     "value", "valuenum", "value_as_number", "result", "result_value", "labresult", "amount", "val", "reading", "measured_value",
     "numeric_value", "value_numeric", "value_num", "score", "level", "result_numeric",
-    "original_value", "standard_value", "standard_result",
+    "original_value", "standard_value", "standard_result", "wert", "messwert", "ergebnis", "valeur", "resultat", "valor",
+    "resultado", "valore", "risultato", "waarde", "uitslag",
 )  # fmt: skip
 _LIMITS = (
     "range_low", "range_high", "original_range_low", "original_range_high", "ref_range_lower", "ref_range_upper", "normal_low",

@@ -41,12 +41,13 @@ def with_repeats(survey: Survey, table: str, entry: Entry, family: Family | None
     """The same column, with what its name tells of other rows, or what was seen of them."""
     seen = survey.seen(table, entry.name)
     order = relationship.order_by[0] if relationship is not None and relationship.order_by else None
-    if seen.repeats is not None and entry.name != order and entry.name not in survey.keys[table]:
-        return _copied(entry, seen.repeats, "holds the same in all rows that were looked at")
-    if seen.same and family is not None and family.depth == 1:
-        above = _said_above(survey, entry.name, family.ancestors)
-        why = "the same in all rows of one of them, as far as was looked at"
-        return _copied(entry, above, why) if above is not None else _the_same(entry, why)
+    if entry.name != order and entry.name not in survey.keys[table]:
+        if seen.copies is not None and family is not None:
+            return _copied(entry, f"{family.ancestors[0]}.{seen.copies}", "as there, in all rows that were looked at")
+        if seen.repeats is not None:
+            return _copied(entry, seen.repeats, "holds the same in all rows that were looked at")
+        if seen.same and family is not None:
+            return _the_same(entry, "entity" if family.depth == 1 else "parent")
     if family is not None and relationship is not None and relationship.max_rows > 1:
         if entry.name not in survey.keys[table]:
             entry = _fact(survey, table, entry, family, relationship)
@@ -87,7 +88,7 @@ def _copied(entry: Entry, of: str, why: str) -> Entry:
     return Entry(entry.name, kept).with_fields({"determined": {"copy_of": of}}).with_notes(review(why, "facts"))
 
 
-def _the_same(entry: Entry, why: str) -> Entry:
+def _the_same(entry: Entry, whose: str) -> Entry:
     """Drawn once for a person, by itself: what it follows in one row it need not follow in another."""
     if entry.fields["type"] not in _DRAWN:
         return entry
@@ -95,7 +96,11 @@ def _the_same(entry: Entry, why: str) -> Entry:
     if len(alone.fields) < len(entry.fields) and entry.fields["type"] in ("integer", "number") and "min" not in alone.fields:
         alone = alone.with_fields({"learn": True})
     notes = tuple(note for note in entry.notes if note.topic != "times")
-    return Entry(entry.name, alone.fields, notes).with_fields({"same_for": "entity"}).with_notes(review(why, "facts"))
+    return (
+        Entry(entry.name, alone.fields, notes)
+        .with_fields({"same_for": whose})
+        .with_notes(review("the same in all rows of one of them, as far as was looked at", "facts"))
+    )
 
 
 _TIES = ("after", "before", "during", "around", "within", "first", "strict", "scale", "drift")

@@ -321,7 +321,9 @@ def _times(
         return {**times, **unordered_times(described, order, times, survey.facts)}
     # No two rows may be equal where the order alone tells them apart: two vaccines are given on one day.
     strict = order is not None and tells_apart(survey, table, (*parent.columns, order))
-    above = _time_above(survey, family, table)
+    happening = order or order_column(survey, table, parent.columns)
+    begins = survey.seen(table, happening).begins if happening is not None else None
+    above = f"parent.{begins}" if begins is not None else _time_above(survey, family, table)
     times, happens = relative_times(described, order, family.depth, survey.facts, above, strict), order
     along = []
     if order is not None and (counts_visits(order) or is_round(order) or (is_position(order) and is_event(table))):

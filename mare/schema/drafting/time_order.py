@@ -229,7 +229,7 @@ def _in_sequence(
     notes = [Note(f"the first row lies within the calendar; gaps are cut at {gap}")]
     if above is not None:
         near = gap if above.startswith("parent.") else _longest_gap(facts, 1)
-        reach = "120y" if is_birth(above) else near
+        reach = "120y" if is_birth(above.partition(".")[2]) else near
         fields["first"] = {"after": above, "within": reach}
         notes = [review(f"gaps are cut at {gap}; the first row is taken to follow {above}, within {reach}", "times")]
     end = next((end for start, end in pairs if start == order), None)
@@ -240,7 +240,7 @@ def _in_sequence(
 
 def after_above(above: str, facts: PublicFacts) -> tuple[Fields, tuple[Note, ...]]:
     """The time of a row that stands alone under its parent: a death after a birth."""
-    reach = "120y" if is_birth(above) else _longest_gap(facts, 1)
+    reach = "120y" if is_birth(above.partition(".")[2]) else _longest_gap(facts, 1)
     return {"after": above, "within": reach}, (review(f"taken to follow {above}, within {reach}", "times"),)
 
 

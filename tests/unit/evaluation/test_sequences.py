@@ -49,7 +49,9 @@ def test_kaplan_meier_against_every_moment_of_many_who_leave_early(unit: float) 
     moments, happened = np.unique(duration[observed], return_counts=True)
     at_risk = (duration[:, None] >= moments).sum(axis=0)
     curve = np.r_[1.0, np.cumprod(1 - happened / at_risk)]
-    assert kaplan_meier(duration, observed, times) == pytest.approx(curve[np.searchsorted(moments, times, side="right")], abs=1e-9)
+    assert kaplan_meier(duration, observed, times) == pytest.approx(
+        curve[np.searchsorted(moments, times, side="right")], abs=1e-9
+    )
 
 
 def test_the_time_to_an_event_is_that_of_its_first_or_the_last_row_of_who_never_met_it() -> None:

@@ -3,11 +3,12 @@ one after another."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
-from mare.schema.columns import Date, Datetime
+from mare.schema.columns import Date, Datetime, Text
 from tests.reflections import SIX_YEARS, comment_on, drafted, table, written
 
 GUESTS = table("guests", "guest_id integer, city string", key="guest_id")
@@ -109,3 +110,30 @@ def test_made_up_staff_is_grown_up_and_leaves_after_it_came() -> None:
     assert born.max is not None
     assert hired.min is not None
     assert born.max.year + 18 < hired.min.year
+
+
+def test_what_can_be_made_up_here_is_not_left_empty() -> None:
+    known = replace(SIX_YEARS, fakes=True)
+    people = table(
+        "guests",
+        "guest_id integer, last_name string, company_name string, phone string, fax string?, notes string?, city string",
+        key="guest_id", fax={"max_length": 10},
+    )  # fmt: skip
+    bills = table(
+        "bills", "bill_id integer, guest_id integer, clerk_id integer, issued_on date", key="bill_id",
+        refers={"guest_id": "guests", "clerk_id": "staff"},
+    )  # fmt: skip
+    staff = table(
+        "staff", "clerk_id integer, name string, city string, postal_code string, nickname_of_desk string", key="clerk_id"
+    )
+    schema = drafted(people, bills, staff, facts=known)
+
+    def made_up(name: str) -> dict[str, str | None]:
+        return {column: getattr(described, "fake", None) for column, described in schema.tables[name].columns.items()}
+
+    assert made_up("guests") == {
+        "last_name": "last_name", "company_name": "company", "phone": "phone", "fax": None, "notes": None, "city": None,
+    }  # fmt: skip
+    assert made_up("staff") == {"name": "name", "city": "city", "postal_code": "postcode", "nickname_of_desk": None}
+    assert isinstance(drafted(people, facts=SIX_YEARS).tables["guests"].columns["last_name"], Text)
+    assert getattr(drafted(people, facts=SIX_YEARS).tables["guests"].columns["last_name"], "fake", None) is None

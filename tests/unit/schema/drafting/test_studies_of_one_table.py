@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mare.schema import EntityByColumn
@@ -105,3 +107,19 @@ def test_a_date_that_most_rows_lack_orders_no_rows() -> None:
     held = drafted(study(columns), peeks=looked(columns, begun=Compared(missing=True))).tables["study"]
     assert held.parent is not None
     assert held.parent.order_by == ("visit_no",)
+
+
+def test_rows_begin_with_the_date_above_that_they_were_seen_never_to_precede() -> None:
+    people = table("patients", "patient_id unknown?, born unknown?, screened unknown?")
+    visits = table("visits", "patient_id unknown?, seen unknown?, site unknown?")
+    kinds = {"patient_id": "string", "born": "date", "screened": "date", "seen": "date", "site": "string"}
+    peeks = {
+        (held.name, c.name): Peek(kind=kinds[c.name], repeats=(held.name, c.name) != ("patients", "patient_id"))  # type: ignore[arg-type]
+        for held in (people, visits)
+        for c in held.columns
+    }
+    peeks["visits", "seen"] = replace(peeks["visits", "seen"], compared=Compared(begins="screened"))
+    peeks["visits", "site"] = replace(peeks["visits", "site"], compared=Compared(same=True))
+    held = drafted(people, visits, peeks=peeks, facts=SIX_YEARS).tables["visits"].columns
+    assert held["seen"].first.after == "parent.screened"  # type: ignore[union-attr]
+    assert held["site"].same_for == "entity"
