@@ -134,7 +134,7 @@ class Side:
             if pa.types.is_null(held.type):
                 return np.full(len(held), -1, dtype=np.int32), ()
             coded = held.dictionary_encode()
-            indices = np.asarray(coded.indices.fill_null(-1), dtype=np.int32)
+            indices = np.asarray(coded.indices.fill_null(-1) if held.null_count else coded.indices, dtype=np.int32)
             self._words[table, column] = indices, tuple(coded.dictionary.cast(pa.string()).to_pylist())
         return self._words[table, column]
 

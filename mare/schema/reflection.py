@@ -125,6 +125,8 @@ class ColumnOrder:
     before: str
     after: str
     strict: bool = False
+    seen: bool = False
+    """No CHECK says so: all rows that were looked at do."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,13 @@ class LeftOut:
     reason: str
 
 
+_INFERRED = (
+    "Types are as pandas found them in all values (whole numbers or not): one person's value may have decided one, so let each "
+    "be what is known of such data."
+)
+"""A schema is public, and a fit forgets such types; a draft has nothing else to go by."""
+
+
 @dataclass(frozen=True)
 class Reflection:
     """A whole source. ``label`` names it for people and holds no password."""
@@ -201,9 +210,12 @@ class Reflection:
     @property
     def what_was_read(self) -> str:
         """What a draft has looked at, for people."""
+        read = "No value was read."
         if self.by_headers:
-            return "Of CSV files, rows below the header were compared with it, to see that it is none; no value was kept."
-        return "No value was read."
+            read = "Of CSV files, rows below the header were compared with it, to see that it is none; no value was kept."
+        if any(column.inferred for table in self for column in table.columns):
+            return f"{read} {_INFERRED}"
+        return read
 
     def __iter__(self) -> Iterator[ReflectedTable]:
         return iter(self.tables)
@@ -220,6 +232,24 @@ class Reflection:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """What was seen of a column beside the others of its table, in all rows. Data, not catalogue."""
+
+    same: bool = False
+    """It is the same in all rows of a person, of whom many have several, and not in all rows there are."""
+    missing: bool = False
+    """Many rows have no value of it."""
+    repeats: str | None = None
+    """It holds what this earlier column holds."""
+    follows: str | None = None
+    """It is never less than this other column, though it often would be if the two stood in different rows."""
+    copies: str | None = None
+    """It holds what this column of the row above holds."""
+    begins: str | None = None
+    """It is never less than this column of the row above."""
+
+
+@dataclass(frozen=True)
 class Peek:
     """What was read from one column's values, on the user's explicit request. Data, not catalogue."""
 
@@ -233,3 +263,4 @@ class Peek:
     """Whether a value stands in two rows, or is missing in one: then it is no key. None: not looked at."""
     few: bool = False
     """Whether there are but a few different values, in whatever number of rows: an id of these is a code."""
+    compared: Compared = Compared()

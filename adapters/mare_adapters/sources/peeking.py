@@ -45,7 +45,12 @@ _NEARLY_ALL, _MOST_WORDS = 0.9, 5
 """So much of a column tells what it is, where the rest are a few words."""
 _FEW = 20
 """Numbers among which a word is one of a list."""
-_NOTHING = frozenset(("n/a", "na", "nan", "null", "none", "nil", "-", "--", "?", ".", "unknown", "missing"))
+_NOTHING = frozenset(
+    (
+        "n/a", "na", "nan", "null", "none", "nil", "-", "--", "?", ".", "unknown", "missing", "nd", "n.d.", "n.a.", "k.a.",
+        "k. a.", "ka", "keine angabe", "unbekannt", "inconnu", "desconocido", "sconosciuto", "onbekend", "ukjent", "ukendt",
+    )
+)  # fmt: skip
 
 Told = tuple[StorageKind, str, Mapping[str, str | tuple[str, ...]]]
 """A kind, the expression that is of it, and what says how it is written."""

@@ -124,7 +124,8 @@ def _peeks(
     opened: Source, blind: Draft, reflection: Reflection, entity: str | None, *, domains: bool
 ) -> dict[tuple[str, str], Peek]:
     """Types first, because what is drafted as a category depends on them; then the domains of what would be learned."""
-    from mare.schema.drafting import make_draft, undeclared, untyped
+    from mare.ports import Comparing
+    from mare.schema.drafting import compared, make_draft, undeclared, untyped
     from mare.schema.reflection import Peek
 
     peeks: dict[tuple[str, str], Peek] = {}
@@ -135,6 +136,10 @@ def _peeks(
             peeked = opened.peek(*place, max_values=_MAX_VALUES)
             few = peeked.values is not None
             peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading, repeats=peeked.repeats, few=few)
+        if isinstance(opened, Comparing):
+            for table, columns, by, above in compared(make_draft(reflection, blind.facts, entity, peeks), types):
+                for column, told in opened.compare(table, columns, by, above).items():
+                    peeks[table, column] = replace(peeks[table, column], compared=told)
         open_domains = list(undeclared(make_draft(reflection, blind.facts, entity, peeks))) if domains else []
         for number, place in enumerate(open_domains):
             tell(number, len(open_domains))

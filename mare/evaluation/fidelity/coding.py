@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 
@@ -144,22 +144,7 @@ def _coded(sides: Sides, feature: Feature) -> _Coded:
 def _compared(feature: Feature, bins: Bins, codes: Mapping[SetName, Codes], held: Mapping[SetName, Values]) -> ColumnFidelity:
     counts = {name: np.bincount(coded, minlength=bins.size).astype(np.int64) for name, coded in codes.items()}
     others: list[SetName] = [name for name in held if name != "real"]
-    shape, rare, different = {name: 1.0 for name in others}, dict[SetName, float](), dict[SetName, float]()
-    chance = by_chance(counts["real"], int(counts.get("synthetic", counts["real"]).sum()))
-    if all(values.numbers is not None for values in held.values()):
-        shape = {name: 1 - ks_distance(held["real"], held[name]) for name in others}
-    else:
-        words, by_word = word_counts(list(held.values()))
-        each = dict(zip(held, by_word, strict=True))
-        shape = {name: 1 - tvd(each["real"], each[name]) for name in others}
-        if feature.kind == "category" and np.count_nonzero(each["real"]) > MOST_WORDS:
-            apart = _finer(words, each, bins, counts)
-            rare = {name: tvd(apart["real"], apart[name]) for name in others}
-            chance = by_chance(apart["real"], int(apart.get("synthetic", apart["real"]).sum()))
-            different = {name: float(np.count_nonzero(held)) for name, held in each.items()}
-            if "synthetic" in each:
-                different["shuffled"] = as_different(each["real"], int(each["synthetic"].sum()))
-    return ColumnFidelity(
+    column = ColumnFidelity(
         table=feature.table,
         name=feature.name,
         kind=feature.kind,
@@ -167,20 +152,32 @@ def _compared(feature: Feature, bins: Bins, codes: Mapping[SetName, Codes], held
         labels=bins.labels,
         counts=counts,
         tvd={name: tvd(counts["real"], counts[name]) for name in others},
-        shape=shape,
-        chance=chance,
+        shape={},
+        chance=_chance(counts),
         part="linked" if feature.linked else "row",
-        rare=rare,
-        different=different,
     )
+    if all(values.numbers is not None for values in held.values()):
+        return replace(column, shape={name: 1 - ks_distance(held["real"], held[name]) for name in others})
+    words, counted = word_counts(list(held.values()))
+    each: dict[SetName, Counts] = dict(zip(held, counted, strict=True))
+    column = replace(column, shape={name: 1 - tvd(each["real"], each[name]) for name in others})
+    return column if np.count_nonzero(each["real"]) <= MOST_WORDS else _finer(column, words, each)
 
 
-def _finer(
-    words: Sequence[str], each: Mapping[SetName, Counts], bins: Bins, counts: Mapping[SetName, Counts]
-) -> dict[SetName, Counts]:
-    """Histograms with a bin for each value that a few real rows have; what is rarer, or new, shares one, and NULL has one."""
-    alone = (each["real"] >= OF_ITS_OWN) | np.array([word in bins.words for word in words])
-    return {name: np.r_[held[alone], held[~alone].sum(), counts[name][-1]] for name, held in each.items()}
+def _finer(column: ColumnFidelity, words: Sequence[str], each: Mapping[SetName, Counts]) -> ColumnFidelity:
+    """With a bin for each value that a few real rows have; what is rarer, or new, shares one, and NULL has one."""
+    common = set(column.labels)
+    alone = (each["real"] >= OF_ITS_OWN) | np.array([word in common for word in words])
+    apart = {name: np.r_[held[alone], held[~alone].sum(), column.counts[name][-1]] for name, held in each.items()}
+    different: dict[SetName, float] = {name: float(np.count_nonzero(held)) for name, held in each.items()}
+    if "synthetic" in each:
+        different["shuffled"] = as_different(each["real"], int(each["synthetic"].sum()))
+    rare = {name: tvd(apart["real"], apart[name]) for name in column.tvd}
+    return replace(column, rare=rare, chance=_chance(apart), different=different)
+
+
+def _chance(counts: Mapping[SetName, Counts]) -> float:
+    return by_chance(counts["real"], int(counts.get("synthetic", counts["real"]).sum()))
 
 
 def hashed_values(held: Values, column: str) -> Hashes:

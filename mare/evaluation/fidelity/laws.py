@@ -151,9 +151,13 @@ def parted(
         others, both = others[at], there & known[at] & (at >= 0)
     else:
         return 0, 0, 0
-    if any(isinstance(side.schema.tables[table].columns[name], Date) for table, name in (mine, theirs)):
-        held, others = held // DAY_US, others // DAY_US
-    less, more = (int(np.count_nonzero(which & both)) for which in (held < others, held > others))
+    days = [isinstance(side.schema.tables[table].columns[name], Date) for table, name in (mine, theirs)]
+    smaller, larger = held < others, held > others
+    if days == [True, False]:  # a date is midnight, and what is after it begins a day later
+        smaller = held + DAY_US <= others
+    elif days == [False, True]:
+        larger = held >= others + DAY_US
+    less, more = (int(np.count_nonzero(which & both)) for which in (smaller, larger))
     return less, more, int(np.count_nonzero(both))
 
 

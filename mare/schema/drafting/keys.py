@@ -9,6 +9,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
 from .people import describes_held, is_free_text, names_person, person_rank, personal_traits
 from .words import (
+    counts_rows,
     id_stem,
     is_code_ending,
     is_common,
@@ -51,6 +52,8 @@ def guess_keys(
             keys[table.name], reason = _by_name(table, reflection, shared)
             if len(keys[table.name]) == 1 and repeats.get((table.name, keys[table.name][0])):
                 keys[table.name], reason = _with_those_before(table, keys[table.name][0])
+            if not keys[table.name]:
+                keys[table.name], reason = _seen_once(table, reflection, repeats)
             people_once = person_rank(table.name) is not None
             if not keys[table.name] and by is not None and table == named:
                 if not repeats.get((table.name, by.name), not people_once):
@@ -121,6 +124,17 @@ def named_column(reflection: Reflection, said: str) -> tuple[ReflectedTable | No
     return holder, holder.column(column) if holder is not None else None
 
 
+def _seen_once(table: ReflectedTable, reflection: Reflection, repeats: Repeats) -> tuple[tuple[str, ...], str]:
+    """What was seen to differ in all rows here, and not in those of another table that has it too, whatever it is called:
+    there it says which of these rows is meant (`Pat-Nr`, `Fallnummer`)."""
+    for column in table.columns:
+        if repeats.get((table.name, column.name)) is not False or column.kind not in KEYLIKE or _holds_values(column.name):
+            continue
+        if any(repeats.get((other.name, held.name)) for other in reflection if (held := other.column(column.name)) is not None):
+            return (column.name,), "no two rows have the same, and rows of other tables do; the source declares no key"
+    return (), ""
+
+
 def _describes(table: ReflectedTable, of: str) -> bool:
     """`campaign_descriptions`, of what `campaign_id` names."""
     own = stem(table.name)
@@ -154,7 +168,11 @@ def _shared_by_others(table: ReflectedTable, reflection: Reflection, repeats: Re
 
 def _tells_more(column: str) -> bool:
     """Whether a name says what a column holds: a text, a time, a trait, a number. Two tables may hold that of anybody."""
-    known = is_free_text(column) or is_time(column) or is_elapsed(column) or is_position(column) or is_flag(column)
+    return is_position(column) or _holds_values(column)
+
+
+def _holds_values(column: str) -> bool:
+    known = is_free_text(column) or is_time(column) or is_elapsed(column) or is_flag(column) or counts_rows(column)
     return bool(known or is_round(column) or personal_traits((column,)) or is_common(column))
 
 

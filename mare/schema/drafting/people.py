@@ -200,13 +200,13 @@ def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
 
 def is_birth(column: str) -> bool:
     """When somebody was born, or a part of that date."""
-    parts = words(column.rpartition(".")[2])
+    parts = words(column)
     return bool(set(parts) & _BIRTHS) or any(part.startswith(_BIRTH_STEMS) for part in parts)
 
 
 def is_death(column: str) -> bool:
     """When somebody died."""
-    parts = words(column.rpartition(".")[2])
+    parts = words(column)
     return bool(set(parts) & _DEATHS) or any(part.startswith(_DEATH_STEMS) for part in parts)
 
 

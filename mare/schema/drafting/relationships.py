@@ -35,12 +35,13 @@ from .words import (
 _ITEMS = (
     "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",
     "attribute", "measure", "metric", "sensor", "channel", "question", "indicator", "vital_sign", "vital", "sign", "component",
-    "marker", "assay",
+    "marker", "assay", "messgrosse", "analyt", "merkmal", "parametre", "parametro", "untersuchung", "examen", "esame", "bepaling",
 )  # fmt: skip
 _MEASURES = (
     "value", "valuenum", "value_as_number", "result", "result_value", "labresult", "amount", "val", "reading", "measured_value",
     "numeric_value", "value_numeric", "value_num", "score", "level", "result_numeric",
-    "original_value", "standard_value", "standard_result",
+    "original_value", "standard_value", "standard_result", "wert", "messwert", "ergebnis", "valeur", "resultat", "valor",
+    "resultado", "valore", "risultato", "waarde", "uitslag",
 )  # fmt: skip
 _LIMITS = (
     "range_low", "range_high", "original_range_low", "original_range_high", "ref_range_lower", "ref_range_upper", "normal_low",
@@ -164,7 +165,7 @@ def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | N
     """A part of the key, a time, a number in the sequence; None where nothing gives an order."""
     described = survey.table(table)
     linked = linked_names(survey, table, parent) | set(twins(described))
-    free = [column for column in described.columns if column.name not in linked and not column.generated]
+    free = [c for c in described.columns if c.name not in linked and not (c.generated or survey.seen(table, c.name).same)]
     orders = [column for column in free if _orders(survey, table, column) and not _is_fact(table, column)]
     ranked = sorted((_rank(column), i, column.name) for i, column in enumerate(orders) if _may_order(survey, table, column))
     dated = bool(ranked) and ranked[0][0][0] == 0
@@ -242,6 +243,8 @@ def _is_fact(table: str, column: ReflectedColumn) -> bool:
 
 def _may_order(survey: Survey, table: str, column: ReflectedColumn) -> bool:
     """An end orders rows where every row has one (a list of discharges); where nobody tells, if rows have not even an id."""
+    if survey.seen(table, column.name).missing:
+        return False
     if not is_end(column.name):
         return True
     return not column.nullable if survey.tells_nullability else not survey.keys[table]

@@ -39,7 +39,16 @@ _RATES = as_set("rate pct percent percentage code class id number count")
 
 
 def with_repeats(survey: Survey, table: str, entry: Entry, family: Family | None, relationship: Relationship | None) -> Entry:
-    """The same column, with what its name tells of other rows."""
+    """The same column, with what its name tells of other rows, or what was seen of them."""
+    seen = survey.seen(table, entry.name)
+    order = relationship.order_by[0] if relationship is not None and relationship.order_by else None
+    if entry.name != order and entry.name not in survey.keys[table]:
+        if seen.copies is not None and family is not None:
+            return _copied(entry, f"{family.ancestors[0]}.{seen.copies}", "as there, in all rows that were looked at")
+        if seen.repeats is not None:
+            return _copied(entry, seen.repeats, "holds the same in all rows that were looked at")
+        if seen.same and family is not None:
+            return _the_same(entry, "entity" if family.depth == 1 else "parent")
     if family is not None and relationship is not None and relationship.max_rows > 1:
         if entry.name not in survey.keys[table]:
             entry = _fact(survey, table, entry, family, relationship)
@@ -68,10 +77,34 @@ def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship
     if above is None and whose is None:
         return entry
     if above is not None:
-        kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
-        note = review("the same as there, by its name?", "facts")
-        return Entry(entry.name, kept).with_fields({"determined": {"copy_of": above}}).with_notes(note)
+        return _copied(entry, above, "the same as there, by its name?")
     return entry.with_fields({"same_for": str(whose)}).with_notes(review("never changes for one person, by its name?", "facts"))
+
+
+def _copied(entry: Entry, of: str, why: str) -> Entry:
+    """A copy of a column of the same row, or of one above. What has no values of its own stays as it is."""
+    if entry.fields["type"] not in _DRAWN:
+        return entry
+    kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
+    return Entry(entry.name, kept).with_fields({"determined": {"copy_of": of}}).with_notes(review(why, "facts"))
+
+
+def _the_same(entry: Entry, whose: str) -> Entry:
+    """Drawn once for a person, by itself: what it follows in one row it need not follow in another."""
+    if entry.fields["type"] not in _DRAWN:
+        return entry
+    alone = entry.without(*_TIES)
+    if len(alone.fields) < len(entry.fields) and entry.fields["type"] in ("integer", "number") and "min" not in alone.fields:
+        alone = alone.with_fields({"learn": True})
+    notes = tuple(note for note in entry.notes if note.topic != "times")
+    return (
+        Entry(entry.name, alone.fields, notes)
+        .with_fields({"same_for": whose})
+        .with_notes(review("the same in all rows of one of them, as far as was looked at", "facts"))
+    )
+
+
+_TIES = ("after", "before", "during", "around", "within", "first", "strict", "scale", "drift")
 
 
 def _somebody_above(survey: Survey, table: str, family: Family) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
+from mare.schema.reflection import Compared, ReflectedColumn, ReflectedTable, Reflection
 
 from .drafted import PublicFacts
 from .keys import BARE, Repeats, guess_keys, referred_to, without_prefix
@@ -101,6 +101,8 @@ class Survey:
     """False where every column may be NULL: a folder of files does not tell."""
     repeats: Repeats = field(default_factory=dict)
     """What was looked at on request: whether the values of a column stand in several rows."""
+    compared: Mapping[tuple[str, str], Compared] = field(default_factory=dict)
+    """The same, of a column beside the others of its table."""
 
     def table(self, name: str) -> ReflectedTable:
         table = self.reflection.table(name)
@@ -120,11 +122,21 @@ class Survey:
         """Whether the columns of the link may, as far as they say."""
         return _nullable(self.table(link.table), link.columns, self.keys)
 
+    def seen(self, table: str, column: str) -> Compared:
+        """What was seen of a column beside the others, if it was looked at."""
+        return self.compared.get((table, column), Compared())
+
     def with_links(self, links: tuple[Link, ...]) -> Survey:
         return replace(self, links=links)
 
 
-def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None = None, repeats: Repeats | None = None) -> Survey:
+def take_survey(
+    reflection: Reflection,
+    facts: PublicFacts,
+    people: str | None = None,
+    repeats: Repeats | None = None,
+    compared: Mapping[tuple[str, str], Compared] | None = None,
+) -> Survey:
     """Keys first, then the links that refer to them. ``people``: the table that was said to hold them, or a column of it."""
     reflection, formats = read_text_dates(reflection)
     names = _names(reflection)
@@ -146,7 +158,7 @@ def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None =
     )
     own = {names[name]: key for name, key in keys.items()}
     why = {names[name]: reason for name, reason in reasons.items()}
-    return Survey(reflection, own, back, why, facts, formats, tells, repeats or {})
+    return Survey(reflection, own, back, why, facts, formats, tells, repeats or {}, compared or {})
 
 
 def _names(reflection: Reflection) -> dict[str, str]:

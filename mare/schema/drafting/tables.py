@@ -36,6 +36,7 @@ from .time_order import (
     unordered_times,
 )
 from .words import (
+    counts_rows,
     counts_visits,
     id_stem,
     is_beside_calendar,
@@ -269,7 +270,10 @@ def draft_columns(
             notes = (Note(f"what {meant} means, by its name"),) if meant is not None else ()
             may_be_missing = {"nullable": True} if column.nullable else {}
             entry = Entry(entry.name, {"type": "category", "learn": True, **may_be_missing}, notes)
-        if sequential and entry.fields["type"] == "identifier" and not _tells_apart(survey, table, column.name):
+        shared = entry.fields["type"] == "identifier" and not (
+            _tells_apart(survey, table, column.name) or counts_rows(column.name)
+        )
+        if sequential and shared:
             entry = shared_in_runs(entry)
         if column.name in times:
             entry = _tied(entry, *times[column.name])
@@ -310,12 +314,16 @@ def _times(
     survey: Survey, table: str, family: Family | None, order: str | None
 ) -> dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]:
     parent, described = family.parent if family is not None else None, survey.table(table)
+    # What is the same for a person is drawn beside all of their rows: it ties no time of one of them.
+    described = replace(described, columns=tuple(c for c in described.columns if not survey.seen(table, c.name).same))
     if family is None or parent is None:
         times = relative_times(described, order, 0, survey.facts)
         return {**times, **unordered_times(described, order, times, survey.facts)}
     # No two rows may be equal where the order alone tells them apart: two vaccines are given on one day.
     strict = order is not None and tells_apart(survey, table, (*parent.columns, order))
-    above = _time_above(survey, family, table)
+    happening = order or order_column(survey, table, parent.columns)
+    begins = survey.seen(table, happening).begins if happening is not None else None
+    above = f"parent.{begins}" if begins is not None else _time_above(survey, family, table)
     times, happens = relative_times(described, order, family.depth, survey.facts, above, strict), order
     along = []
     if order is not None and (counts_visits(order) or is_round(order) or (is_position(order) and is_event(table))):

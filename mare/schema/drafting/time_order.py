@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
-from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
 
 from .bounds import MADE_UP, sequence_bounds
 from .drafted import Fields, FieldValue, Note, PublicFacts, review
@@ -66,7 +66,7 @@ _MOVES = ("transfer", "movement", "bed", "ward")
 
 def intervals(table: ReflectedTable) -> tuple[tuple[str, str], ...]:
     """Pairs of columns, start and end, by a CHECK that orders them or by their names."""
-    pairs = [(order.before, order.after) for order in table.orders]
+    pairs = [(order.before, order.after) for order in table.orders if not order.seen]
     ends = {end for _, end in pairs}
     guests = any(counts_nights(column.name) for column in table.columns)
     times = [*_moments(table), *(column for column in table.columns if _counts_time(column))]
@@ -99,7 +99,7 @@ def relative_times(
     ``strict`` where the order is a part of the key, so that no two rows may be equal.
     """
     tied: Tied = {}
-    declared = {(rule.before, rule.after): rule.strict for rule in table.orders}
+    declared = {(rule.before, rule.after): rule.strict for rule in table.orders if not rule.seen}
     pairs = intervals(table)
     for start, end in pairs:
         if is_birth(start) and (start, end) not in declared:
@@ -108,6 +108,9 @@ def relative_times(
     following = _in_sequence(table, order, pairs, depth, above, strict, facts) if order is not None else None
     if order is not None and order not in tied and following is not None:
         tied[order] = following
+    for rule in table.orders:
+        if rule.seen:
+            tied |= _as_seen(table, rule, order, tied, depth, facts)
     moments = [*_moments(table), *(column for column in table.columns if is_year(column))]
     for column in moments:
         earlier = earlier_in_row(moments, column, order) if column.name not in (*tied, order) else None
@@ -131,6 +134,23 @@ def _record(table: ReflectedTable) -> str | None:
     return next((c.name for c in _moments(table) if not c.nullable and is_made(c.name)), None)
 
 
+def _as_seen(table: ReflectedTable, rule: ColumnOrder, order: str | None, tied: Tied, depth: int, facts: PublicFacts) -> Tied:
+    """What was never less than another in all rows that were looked at, where names tie it to nothing. When the row itself
+    happens follows the row before, so what it follows in its own is before it."""
+    sides = ("before", rule.before, rule.after) if rule.after == order else ("after", rule.after, rule.before)
+    side, column, anchor = sides
+    if column in tied or column == order or _leads_to(tied, anchor, column):
+        return {}
+    fields, _ = _after(table, anchor, column, None, depth, facts, lasting=True)
+    others = {name: value for name, value in fields.items() if name != "after"}
+    note = Note(
+        f"never {'after' if side == 'before' else 'before'} {anchor} in all rows that were looked at: by its meaning?",
+        True,
+        "times",
+    )
+    return {column: ({side: anchor, **others}, (note,))}
+
+
 def unordered_times(table: ReflectedTable, happens: str | None, tied: Tied, facts: PublicFacts) -> Tied:
     """The times of a row whose order nothing tells: each near the one that the row ``happens`` at, before or after it. Drawn each
     on its own they would be days apart (a flight's planned and real departure)."""
@@ -148,7 +168,7 @@ def unordered_times(table: ReflectedTable, happens: str | None, tied: Tied, fact
 def _leads_to(tied: Tied, start: str, column: str) -> bool:
     """Whether a date depends on a column, through any number of others: two cannot follow each other."""
     while start in tied and start != column:
-        start = str(tied[start][0].get("after", ""))
+        start = str(tied[start][0].get("after", tied[start][0].get("before", "")))
     return start == column
 
 
@@ -245,7 +265,7 @@ def _in_sequence(
     notes = [Note(f"the first row lies within the calendar; gaps are cut at {gap}")]
     if above is not None:
         near = gap if above.startswith("parent.") else _longest_gap(facts, 1)
-        reach = "120y" if is_birth(above) else near
+        reach = "120y" if is_birth(above.partition(".")[2]) else near
         fields["first"] = {"after": above, "within": reach}
         notes = [review(f"gaps are cut at {gap}; the first row is taken to follow {above}, within {reach}", "times")]
     end = next((end for start, end in pairs if start == order), None)
@@ -256,7 +276,7 @@ def _in_sequence(
 
 def after_above(above: str, facts: PublicFacts) -> tuple[Fields, tuple[Note, ...]]:
     """The time of a row that stands alone under its parent: a death after a birth."""
-    reach = "120y" if is_birth(above) else _longest_gap(facts, 1)
+    reach = "120y" if is_birth(above.partition(".")[2]) else _longest_gap(facts, 1)
     return {"after": above, "within": reach}, (review(f"taken to follow {above}, within {reach}", "times"),)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mare.schema import EntityByColumn
-from mare.schema.reflection import Peek
-from tests.reflections import drafted, table, written
+from mare.schema.reflection import Compared, Peek, ReflectedTable
+from tests.reflections import SIX_YEARS, drafted, table, written
 
 VISITS = table("panel", "rownames unknown?, id unknown?, sex unknown?, occasion unknown?, weight unknown?")
 
@@ -53,3 +55,71 @@ def test_where_nothing_names_people_it_is_asked_whether_each_row_is_one() -> Non
 def test_what_counts_the_rows_of_a_file_is_made_anew_and_not_measured(name: str) -> None:
     schema = drafted(table("wages", f"{name} integer?, wage number?"))
     assert schema.tables["wages"].columns[name].type == "identifier"
+
+
+def looked(columns: str, **compared: Compared) -> dict[tuple[str, str], Peek]:
+    """Types that were looked up, with what was seen of some columns beside the others."""
+    typed = [column.strip().rsplit(" ", 1) for column in columns.split(",")]
+    return {
+        ("study", name): Peek(kind=kind, repeats=True, compared=compared.get(name, Compared()))  # type: ignore[arg-type]
+        for name, kind in typed
+    }
+
+
+def study(columns: str) -> ReflectedTable:
+    return table("study", ", ".join(f"{column.strip().rsplit(' ', 1)[0]} unknown?" for column in columns.split(",")))
+
+
+def test_a_time_that_was_seen_never_to_be_less_than_another_follows_it() -> None:
+    columns = "rtime integer, recur integer, dtime integer, death integer"
+    held = drafted(study(columns), peeks=looked(columns, dtime=Compared(follows="rtime"))).tables["study"].columns
+    assert held["dtime"].after == "rtime"  # type: ignore[union-attr]
+    assert held["dtime"].peeked
+
+
+def test_what_is_the_same_for_a_person_is_drawn_once_and_orders_nothing() -> None:
+    columns = "id integer, randomised date, treatment string, seen date, weight number"
+    peeks = looked(columns, randomised=Compared(same=True), treatment=Compared(same=True))
+    held = drafted(study(columns), peeks=peeks).tables["study"]
+    assert held.parent is not None
+    assert held.parent.order_by == ("seen",)
+    assert {name for name, column in held.columns.items() if column.same_for == "entity"} == {"randomised", "treatment"}
+
+
+def test_what_repeats_another_column_is_a_copy_of_it() -> None:
+    columns = "id integer, seen date, term string, decoded string"
+    held = drafted(study(columns), peeks=looked(columns, decoded=Compared(repeats="term"))).tables["study"].columns
+    assert held["decoded"].determined is not None
+    assert held["decoded"].determined.copy_of == "term"
+
+
+def test_a_row_happens_when_its_order_says_and_what_comes_before_it_is_tied_to_that() -> None:
+    columns = "id integer, reported date, begun date, term string"
+    peeks = looked(columns, reported=Compared(follows="begun"))
+    held = drafted(study(columns), peeks=peeks, facts=SIX_YEARS).tables["study"]
+    assert held.parent is not None
+    assert held.parent.order_by == ("reported",)
+    assert held.columns["begun"].before == "reported"  # type: ignore[union-attr]
+
+
+def test_a_date_that_most_rows_lack_orders_no_rows() -> None:
+    columns = "id integer, begun date, visit_no integer"
+    held = drafted(study(columns), peeks=looked(columns, begun=Compared(missing=True))).tables["study"]
+    assert held.parent is not None
+    assert held.parent.order_by == ("visit_no",)
+
+
+def test_rows_begin_with_the_date_above_that_they_were_seen_never_to_precede() -> None:
+    people = table("patients", "patient_id unknown?, born unknown?, screened unknown?")
+    visits = table("visits", "patient_id unknown?, seen unknown?, site unknown?")
+    kinds = {"patient_id": "string", "born": "date", "screened": "date", "seen": "date", "site": "string"}
+    peeks = {
+        (held.name, c.name): Peek(kind=kinds[c.name], repeats=(held.name, c.name) != ("patients", "patient_id"))  # type: ignore[arg-type]
+        for held in (people, visits)
+        for c in held.columns
+    }
+    peeks["visits", "seen"] = replace(peeks["visits", "seen"], compared=Compared(begins="screened"))
+    peeks["visits", "site"] = replace(peeks["visits", "site"], compared=Compared(same=True))
+    held = drafted(people, visits, peeks=peeks, facts=SIX_YEARS).tables["visits"].columns
+    assert held["seen"].first.after == "parent.screened"  # type: ignore[union-attr]
+    assert held["site"].same_for == "entity"
