@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from .evaluation import INTERNAL, KINDS, Broken, BrokenKind, ColumnFidelity, Evaluation, PairKind, excess
+from .evaluation import FEWEST_ROWS, INTERNAL, KINDS, Broken, BrokenKind, ColumnFidelity, Evaluation, PairKind, excess
 
 _SHOWN = 5
-LAWS = "orders, equal columns, ties of columns, sums and NULLs that go together"
+_NAMED = 8
+"""Columns of a note."""
+LAWS = "orders, equal columns, ties of columns, sums, NULLs that go together and shared ids"
 _WORDS = ("close", "fair", "poor", "no better than shuffled columns")
 FAIR = 0.15
 """The distance beyond chance from which on it is poor."""
@@ -21,7 +23,7 @@ def verdict(evaluation: Evaluation) -> str:
     parts += [f"WARNING: {warning}" for warning in evaluation.warnings]
     parts += ["", *_closeness(evaluation), "", *_worst(evaluation), "", *_rest(evaluation)]
     parts += [line for part in evaluation.parts.values() for line in ("", *part.words())]
-    parts += [f"Note: {note}" for note in evaluation.notes]
+    parts += [f"Note: {note.told(_NAMED)}" for note in evaluation.notes]
     parts += [f"({INTERNAL})"]
     return "\n".join(parts)
 
@@ -93,29 +95,34 @@ def _beside(evaluation: Evaluation, distances: object) -> str:
 
 def far_by_table(evaluation: Evaluation) -> dict[str, float]:
     """Of each table that has pairs, how far they are off on average."""
-    tables: dict[str, list[float]] = {}
+    tables, small = dict[str, list[float]](), evaluation.small
     for pair in evaluation.pairs:
-        tables.setdefault(pair.table, []).append(pair.excess)
+        if pair.table not in small:
+            tables.setdefault(pair.table, []).append(pair.excess)
     return {table: sum(held) / len(held) for table, held in tables.items()}
 
 
 def _worst(evaluation: Evaluation) -> Iterator[str]:
     than = f"distance beyond {'that of the hold-out' if 'holdout' in evaluation.sets else 'chance'}"
     by_table = sorted(((distance, table) for table, distance in far_by_table(evaluation).items()), reverse=True)
+    if small := sorted(evaluation.small):
+        yield f"Too few real rows (below {FEWEST_ROWS}) to be judged, and in no mean: {', '.join(small)}"
     if len(by_table) > 1:
         listed = ", ".join(f"{table} {distance:.3f}" for distance, table in by_table[:_SHOWN])
         yield f"Tables by their pairs, worst first ({than}): {listed}"
     yield f"Columns, worst first{' (' + than + ')' if 'holdout' in evaluation.sets else ''}:"
     for column in evaluation.worst_columns(_SHOWN):
         card = f" (the card says: {column.card})" if column.card else ""
-        yield f"  {excess(column.tvd):.3f}  {column.table}.{column.name}{card}"
+        yield f"  {excess(column.distance):.3f}  {column.table}.{column.name}{card}"
     yield f"Pairs, worst first ({than}):"
-    for pair in evaluation.worst_pairs(_SHOWN):
+    for pair in evaluation.telling_pairs(_SHOWN):
         close = pair.closeness["synthetic"]
         yield f"  {pair.excess:.3f}  {pair.name} (V {pair.v:.2f}, here {close.v:.2f})"
 
 
 def _rest(evaluation: Evaluation) -> Iterator[str]:
+    for column in evaluation.lacking_values()[:_SHOWN]:
+        yield lacking(column)
     for length in evaluation.lengths:
         if (off := excess(length.tvd)) > 0.1:
             per = "row of " + length.per if length.per != "entity" else "entity"
@@ -140,6 +147,11 @@ def _rest(evaluation: Evaluation) -> Iterator[str]:
     yield f"Entities that equal a real one in every row: {copied['synthetic']:,}{beside}"
     for answer in evaluation.answers:
         yield f"Question: {answer.name}: {answer.told}"
+
+
+def lacking(column: ColumnFidelity) -> str:
+    made, expected = column.different["synthetic"], column.different["shuffled"]
+    return f"{column.table}.{column.name} has {made:,.0f} different values; as many real rows have {expected:,.0f}"
 
 
 def _listed(title: str, found: Sequence[Broken], told: Callable[[Broken], str]) -> Iterator[str]:

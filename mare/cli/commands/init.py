@@ -62,6 +62,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
 ) -> None:
     """Draft a schema from a database or a folder, with a comment next to everything that a person should review."""
+    from mare.installed import has_fakes
     from mare.schema.cutting import resembled
     from mare.schema.drafting import PublicFacts, make_draft, write_draft
     from mare.schema_verbs import refuse_headers
@@ -73,7 +74,7 @@ def init(
             raise typer.BadParameter("--like takes the schema as it is: leave out --entity, --peek and --peek-types.")
         _cut(source, like, output, days, entities)
         return
-    facts = PublicFacts(date.today(), days, entities)
+    facts = PublicFacts(date.today(), days, entities, has_fakes())
     with open_source(source) as opened:
         with wait_bar("reading the catalogue"):
             reflection = opened.reflect()
@@ -132,8 +133,9 @@ def _peeks(
         types = list(untyped(reflection))
         for number, place in enumerate(types):
             tell(number, len(types))
-            peeked = opened.peek(*place, max_values=1)
-            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading, repeats=peeked.repeats)
+            peeked = opened.peek(*place, max_values=_MAX_VALUES)
+            few = peeked.values is not None
+            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading, repeats=peeked.repeats, few=few)
         if isinstance(opened, Comparing):
             for table, columns, by, above in compared(make_draft(reflection, blind.facts, entity, peeks), types):
                 for column, told in opened.compare(table, columns, by, above).items():

@@ -68,16 +68,14 @@ def common_bins(real: Values) -> Bins:
     edges = single = None
     labels: list[str] = []
     if real.numbers is not None:
-        ascending = real.ascending
-        different = ascending[np.r_[True, np.diff(ascending) > 0]] if len(ascending) else ascending
-        if len(different) > QUANTILES:
-            edges = np.unique(np.quantile(ascending, np.linspace(0, 1, QUANTILES + 1)[1:-1]))
+        single = real.ranked.different(QUANTILES)
+        if single is None:
+            edges = np.unique(real.ranked.quantiles(np.linspace(0, 1, QUANTILES + 1)[1:-1]))
             shown = [f"{edge:.6g}" for edge in edges]
             middle = [f"{low} to {high}" for low, high in pairwise(shown)]
             labels += [f"below {shown[0]}", *middle, f"{shown[-1]} and more"]
         else:
-            single = different
-            labels += [f"{value:.6g}" for value in different]
+            labels += [f"{value:.6g}" for value in single]
     listed = _most_common(real)
     words = {word: len(labels) + place for place, word in enumerate(listed)}
     rest = [] if edges is not None and not words else ["other"]

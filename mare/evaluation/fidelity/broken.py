@@ -277,4 +277,5 @@ def _ends(numbers: Numbers | None) -> tuple[float, float] | None:
 
 def _used(held: Values) -> Iterable[str]:
     assert held.words is not None
-    return (held.dictionary[place] for place in np.unique(held.words[held.words >= 0]))
+    counts = np.bincount(held.words[held.words >= 0], minlength=len(held.dictionary))
+    return (word for word, count in zip(held.dictionary, counts, strict=True) if count)

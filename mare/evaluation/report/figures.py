@@ -132,7 +132,7 @@ class _Packer:
             int(column.paired),
             edges_and_words(column.labels),
             [packed_histogram(column.counts[name]) for name in self.shown],
-            round(excess(column.tvd), 3),
+            round(excess(column.distance), 3),
             column.card,
         ]
 

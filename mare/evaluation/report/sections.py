@@ -12,7 +12,7 @@ from mare.evaluation.rates import Rate
 from mare.evaluation.risk.assess import Risk
 from mare.evaluation.risk.attacks import AGAINST_A_COIN, AGAINST_GUESSING, AGAINST_HOLDOUT, Attack
 from mare.evaluation.utility.assess import Utility
-from mare.evaluation.verdict import LAWS, far_by_table, grade, graded, looked_at, unlawful
+from mare.evaluation.verdict import LAWS, far_by_table, grade, graded, lacking, looked_at, unlawful
 from mare.verdicts.shell import table
 
 Mood = Literal["trust", "coarse", "no"]
@@ -46,6 +46,8 @@ def summary(evaluation: Evaluation) -> Iterator[Said]:
             word, share = graded(evaluation, kind)
             part = "" if share is None else f": {min(1.0, max(0.0, share)):.0%} of it is left"
             yield _MOODS.get(word, "no"), f"{_SUBJECTS[kind]} {_SHARES.get(word, 'is lost')}{part}."
+    for column in evaluation.lacking_values()[:1]:
+        yield "coarse", f"Rare values are missing: {lacking(column)}."
     yield from _rows(evaluation)
     yield from _calendar(evaluation)
     yield _soundness(evaluation)
@@ -66,7 +68,7 @@ def _single(evaluation: Evaluation) -> Said:
     beside = "" if best is None else f" (other real people: {best:.1%})"
     word = grade(None, distance - (best or 0.0))
     worst = next(iter(evaluation.worst_columns(1)), None)
-    worst_of_all = "" if worst is None else f"; most, {worst.tvd['synthetic']:.1%}, in {worst.table}.{worst.name}"
+    worst_of_all = "" if worst is None else f"; most, {worst.distance['synthetic']:.1%}, in {worst.table}.{worst.name}"
     spread = {"close": "are spread as the real ones", "fair": "are spread nearly as the real ones"}
     found = spread.get(word, "are spread otherwise than the real ones")
     return _MOODS.get(word, "no"), (
@@ -160,7 +162,7 @@ def _columns(evaluation: Evaluation) -> str:
     rows = [
         [
             f"{c.table}.{c.name}",
-            *(_figure(c.tvd.get(name)) for name in _sets(evaluation)),
+            *(_figure(c.distance.get(name)) for name in _sets(evaluation)),
             f"{c.shape['synthetic']:.3f}",
             *([c.card] if told else []),
         ]
@@ -177,7 +179,7 @@ def _sets(evaluation: Evaluation) -> list[SetName]:
 def _pairs(evaluation: Evaluation) -> str:
     rows = [
         [pair.name, f"{pair.excess:.3f}", f"{pair.v:.2f}", f"{pair.closeness['synthetic'].v:.2f}"]
-        for pair in evaluation.worst_pairs(_SHOWN)
+        for pair in evaluation.telling_pairs(_SHOWN)
     ]
     than = "the hold-out" if "holdout" in evaluation.sets else "chance"
     return table(["pair", f"distance beyond {than}", "Cramér's V, real", "V, synthetic"], rows, (1, 2, 3))
@@ -227,7 +229,7 @@ def _first(rows: Sequence[Sequence[object]]) -> str:
 
 
 def _notes(evaluation: Evaluation) -> str:
-    notes = "".join(f"<li>{escape(note)}</li>" for note in evaluation.notes)
+    notes = "".join(f"<li>{escape(note.told())}</li>" for note in evaluation.notes)
     return f"<h2>What could not be read or compared</h2>\n<ul>{notes}</ul>\n" if notes else ""
 
 
@@ -357,6 +359,6 @@ def worst_tables(evaluation: Evaluation) -> list[str]:
     """Names, worst first: by the mean of their pairs, those without by their columns."""
     far: dict[str, list[float]] = {name: [] for name in evaluation.rows}
     for column in evaluation.columns:
-        far[column.table].append(excess(column.tvd))
+        far[column.table].append(excess(column.distance))
     means = {name: sum(held) / len(held) if held else 0.0 for name, held in far.items()} | far_by_table(evaluation)
     return sorted(means, key=lambda name: -means[name])

@@ -65,7 +65,7 @@ def _guess(survey: Survey, asked: str | None) -> EntityGuess:
 
 def _held_by(survey: Survey, people: str) -> tuple[str, str] | None:
     """What people hold together, joined with them by a table between (an account with two holders), and everything that is about
-    them hangs on: then it is what can be protected as a whole."""
+    them depends on: then it is what can be protected as a whole."""
     below = set(tables_below(survey, people))
     for link in survey.links_to(people):
         for other in survey.links_of(link.table):
@@ -274,7 +274,7 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str], e
         if entity.table is not None and is_held(entity.table) and person_rank(table) is not None:
             return RoleGuess("owned", f"{used.table} joins them with {entity.table}: one {table} for each of its rows")
     if used is not None and _is_shared(survey, table, private):
-        return RoleGuess("pool", f"{used.table} refers to it, and what hangs on it is about people: nothing of it is copied")
+        return RoleGuess("pool", f"{used.table} refers to it, and what depends on it is about people: nothing of it is copied")
     if used is not None and traits and is_place(table, (c.name for c in survey.table(table).columns)):
         return RoleGuess("public", f"{used.table} refers to it, and its name says places")
     if used is not None and (traits or is_owned(table)):

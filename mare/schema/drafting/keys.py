@@ -51,7 +51,7 @@ def guess_keys(
         if not keys[table.name]:
             keys[table.name], reason = _by_name(table, reflection, shared)
             if len(keys[table.name]) == 1 and repeats.get((table.name, keys[table.name][0])):
-                keys[table.name], reason = (), ""  # seen in several rows
+                keys[table.name], reason = _with_those_before(table, keys[table.name][0])
             if not keys[table.name]:
                 keys[table.name], reason = _seen_once(table, reflection, repeats)
             people_once = person_rank(table.name) is not None
@@ -105,6 +105,16 @@ def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, st
     if _is_prefixed_id(first, table) and _holders(reflection, first.name) > 1:
         return (first.name,), "it begins with the table's name, and other tables share it; the source declares no key"
     return (), ""
+
+
+def _with_those_before(table: ReflectedTable, column: str) -> tuple[tuple[str, ...], str]:
+    """An id that was seen to repeat is a key together with the ids and years that the table begins with, if it does: a team of a
+    season."""
+    names = [each.name for each in table.columns]
+    before = names[: names.index(column)]
+    if not before or not all(id_stem(name) or is_round(name) for name in before):
+        return (), ""
+    return (*before, column), f"{column} was seen to repeat, so what stands before it belongs to it; the source declares no key"
 
 
 def named_column(reflection: Reflection, said: str) -> tuple[ReflectedTable | None, ReflectedColumn | None]:

@@ -3,7 +3,7 @@ has reviewed it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
@@ -12,6 +12,7 @@ from mare.schema.reflection import Bound, ColumnOrder, Compared, Peek, Reflected
 
 from .drafted import Draft, DraftedTable, Entry, Fields, FieldValue, review, written_days
 from .people import names_person
+from .words import words
 
 Peeks = Mapping[tuple[str, str], Peek]
 """What was read from columns, by table and column."""
@@ -87,12 +88,13 @@ def with_peeks(
         return list(tables), ""
     kind: Literal["types", "domains"] = "types"
     filled = []
+    codes = {words(column) for (_, column), peek in peeks.items() if peek.values or (peek.few and peek.repeats)}
     for table in tables:
         entries = []
         for entry in table.columns:
             peek = peeks.get((table.name, entry.name))
             if peek is not None:
-                entry = _coded(entry, peek)
+                entry = _coded(entry, peek, codes)
                 domain = _domain(entry, peek)
                 column = next((t.column(entry.name) for t in reflection if t.name == table.name), None)
                 guessed_type = column is not None and column.kind == "unknown" and entry.fields["type"] != "unknown"
@@ -105,9 +107,10 @@ def with_peeks(
     return filled, kind
 
 
-def _coded(entry: Entry, peek: Peek) -> Entry:
-    """An id of which there are only a few is a code, unless it names people."""
-    if entry.fields["type"] != "identifier" or not peek.values or names_person(entry.name):
+def _coded(entry: Entry, peek: Peek, codes: Collection[tuple[str, ...]]) -> Entry:
+    """An id of which there are only a few, again and again, is a code, here and wherever else it repeats; not one of people."""
+    known = peek.values or (peek.repeats and words(entry.name) in codes)
+    if entry.fields["type"] != "identifier" or not known or names_person(entry.name):
         return entry
     nullable = {"nullable": True} if "nullable" in entry.fields else {}
     return Entry(

@@ -253,6 +253,19 @@ def fake_kind(column: str) -> FakeKind | None:
     return next((kind for named, kind in _FAKES if parts & named), None)
 
 
+def fake_place(column: str) -> FakeKind | None:
+    """The same of a table that is made up as a whole: where it is, and what a firm is called."""
+    parts = {*words(column), "".join(words(column))}
+    return next((kind for named, kind in _FAKE_PLACES if parts & named), None) or fake_kind(column)
+
+
+_FAKE_PLACES: tuple[tuple[frozenset[str], FakeKind], ...] = (
+    (as_set("company firm firma employer business entreprise empresa azienda ditta bedrijf"), "company"),
+    (as_set("postcode postal zip zipcode plz cap codigopostal"), "postcode"),
+    (as_set("city town ville ort stadt ciudad citta stad by"), "city"),
+)
+
+
 def is_free_text(column: str) -> bool:
     """Text that people write, or that names them. The name of a thing (`drug_name`) is a category."""
     parts = {singular(word) for word in words(column)} | set(words(column)) | {"".join(words(column))}

@@ -24,6 +24,7 @@ from .words import (
     is_elapsed,
     is_end,
     is_grade,
+    is_place,
     is_position,
     is_round,
     is_time,
@@ -84,12 +85,12 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         return Relationship("independent", ONE, "by its name, at most once for each of them")
     order = order_column(survey, table, parent)
     item = item_column(survey, table)
-    many = EVENTS if _is_event(table) else CHILDREN
+    many = EVENTS if is_event(table) else CHILDREN
     # Thirty tests at each of many visits: a cap that leaves the last visit alone tells nothing of a course.
     measured = None if item is None else MEASURED if family.depth == 1 else EVENTS
     if order is not None:
         seldom = family.depth == 1 and any(word in table.casefold() for word in _SELDOM)
-        often = any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and _is_event(table))
+        often = any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and is_event(table))
         cap = measured or (EVENTS if often else FEW if seldom else CHILDREN)
         # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
         ties = (item,) if item is not None and item != order else ()
@@ -144,7 +145,8 @@ def _public_order(survey: Survey, table: str, parent: tuple[str, ...], roles: Ma
     return keyed[0].columns[0] if len(keyed) == 1 and not keyed[0].nullable and keyed[0].columns[0] not in parent else None
 
 
-def _is_event(table: str) -> bool:
+def is_event(table: str) -> bool:
+    """Whether its rows are small events, one after another: transactions, measurements."""
     folded = table.casefold()
     return any(
         word in folded
@@ -249,12 +251,13 @@ def _may_order(survey: Survey, table: str, column: ReflectedColumn) -> bool:
 
 
 def _rank(column: ReflectedColumn) -> tuple[int, bool, bool, bool]:
-    """Smaller is better: what happened before its number, its number before when it ended or was stored; then what is never NULL,
-    what says that it begins something, and the finer of two."""
+    """Smaller is better: what happened before its number, a number or a year before a place, which may be any fact, and all
+    before an end or what was stored; then what is never NULL, what says that it begins something, and the finer of two."""
     folded = column.name.casefold()
     time = column.kind in _TIME_KINDS or is_time(column.name)
     stored = any(word.startswith(_STORED) for word in words(column.name))
-    group = 4 if _is_own_age(column.name) else 3 if is_end(column.name) else 2 if stored else 0 if time else 1
+    later = 5 if _is_own_age(column.name) else 4 if is_end(column.name) else 3 if stored else None
+    group = later if later is not None else 0 if time else 2 if is_place(column.name) else 1
     # A date next to a moment is the coarser of the two, and orders fewer rows; so is a year beside days.
     coarse = column.kind == "date" or folded.endswith("date") or is_round(column.name) or is_grade(column.name)
     return group, column.nullable, not any(word in folded for word in _STARTS), coarse

@@ -1,9 +1,12 @@
 """Columns that say again what is known elsewhere, by their names: a fact about the person in every row, a running value, a total.
 
-A fact is proposed in the draft itself, for it changes from row to row otherwise; what a column adds up is a remark.
+A fact is proposed in the draft itself, for it changes from row to row otherwise, and so is what the columns of one row come to;
+what other rows add up to is a remark.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from .drafted import Entry, FieldValue, review
 from .families import Family
@@ -20,9 +23,18 @@ _OWN_NAMES = tuple((*before, name) for before in ((), ("call",), ("nick",), ("pe
 """What visits are not called by."""
 _DRAWN = ("category", "boolean", "integer", "number", "date", "datetime")
 _RUNNING = frozenset(("balance", "cumulative", "running", "cum"))
-_AMOUNTS = ("amount", "amt", "charge", "cost")
+_AMOUNTS = ("amount", "amt", "charge", "cost", "points")
 _TOTALS = frozenset(("total", "sum"))
 _COUNTS = frozenset(("n", "num", "count", "number"))
+_QUANTITIES = as_set("quantity qty quantities menge quantite cantidad quantita antal aantal")
+_PRICES = as_set("price preis prix precio prezzo prijs pris unitprice einzelpreis")
+_NETS = as_set("net netto subtotal nett")
+_TAXES = as_set("tax vat mwst ust iva tva gst btw moms")
+_GROSS = as_set("total gross brutto grandtotal totaal totale")
+_LINES = as_set("line item row position extended ext")
+_MONEY = as_set("amount amt sum cost charge fee discount rebate shipping freight surcharge deposit tip refund credit payable due")
+_RATES = as_set("rate pct percent percentage code class id number count")
+"""Words of what is no amount, whatever it is a rate of."""
 
 
 def with_repeats(survey: Survey, table: str, entry: Entry, family: Family | None, relationship: Relationship | None) -> Entry:
@@ -41,7 +53,7 @@ def with_repeats(survey: Survey, table: str, entry: Entry, family: Family | None
             entry = _fact(survey, table, entry, family, relationship)
         if relationship.type == "sequential":
             entry = _running(survey, table, entry)
-    return _total(survey, table, entry)
+    return _total(survey, table, _sum_of_row(survey, table, entry))
 
 
 def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship: Relationship) -> Entry:
@@ -144,6 +156,37 @@ def _running(survey: Survey, table: str, entry: Entry) -> Entry:
     how = f'{{expression: "previous.{entry.name} + {amount}", first: {amount}}}'
     signs = f"if(type = 'debit', -{amount}, {amount}) tells signs apart"
     return entry.with_notes(review(f"goes on from row to row? determined: {how}; {signs}", "worked out"))
+
+
+def _sum_of_row(survey: Survey, table: str, entry: Entry) -> Entry:
+    """What a row comes to: price times quantity, net and tax. Only where no other amount of the row may be part of it, and every
+    part is known where the result is: drawn each on its own, they would never add up."""
+    numbers = {c.name: words(c.name) for c in survey.table(table).columns if c.kind in ("integer", "number")}
+    money = {name: said for name, said in numbers.items() if not _RATES & set(said)}
+    if entry.fields["type"] not in ("integer", "number") or "determined" in entry.fields or entry.name not in money:
+        return entry
+    own = set(money.pop(entry.name))
+    nets, taxes, others = (_said(money, about) for about in (_NETS, _TAXES, _MONEY | _GROSS))
+    quantities, prices = _said(numbers, _QUANTITIES), _said(money, _PRICES)
+    total = bool(own & _GROSS) or own == {"grand", "total"}
+    formula, parts = "", [*nets, *taxes]
+    if total and not own & (_NETS | _TAXES) and len(nets) == len(taxes) == 1 and set(others) <= set(parts):
+        formula = " + ".join(parts)
+    extended = bool(own & _LINES and own & {"total", "amount", "sum"}) or own >= {"extended", "price"} or own == {"total"}
+    if extended and len(quantities) == len(prices) == 1 and not (nets or taxes or others):
+        parts = [*quantities, *prices]
+        formula = " * ".join(parts)
+    missing = any(c.nullable for c in survey.table(table).columns if c.name in parts) and "nullable" not in entry.fields
+    if not formula or missing or not all(part.isidentifier() for part in parts):
+        return entry
+    kept = {name: value for name, value in entry.fields.items() if name in ("type", "precision", "nullable")}
+    note = review("by their names", "worked out")
+    return Entry(entry.name, kept).with_fields({"determined": {"expression": formula}}).with_notes(note)
+
+
+def _said(columns: Mapping[str, tuple[str, ...]], about: frozenset[str]) -> list[str]:
+    """The columns whose names have one of these words."""
+    return [name for name, said in columns.items() if about & {*said, "".join(said)}]
 
 
 def _total(survey: Survey, table: str, entry: Entry) -> Entry:

@@ -11,12 +11,13 @@ from .column_types import code_meant, draft_column, draft_key_part, draft_pool_c
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
-from .people import fake_kind, is_contact, is_free_text, names_person, numbers_people, personal_traits
+from .people import fake_kind, is_birth, is_contact, is_free_text, names_person, numbers_people, personal_traits
 from .relationships import (
     EVENTS,
     Relationship,
     guess_relationship,
     is_age_of_row,
+    is_event,
     item_column,
     order_column,
     tells_apart,
@@ -40,6 +41,7 @@ from .words import (
     id_stem,
     is_beside_calendar,
     is_money,
+    is_place,
     is_position,
     is_round,
     is_time,
@@ -85,7 +87,11 @@ def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[
             Note(guess.why),
             review(f"{_POOL_ROWS} made-up rows are referred to at random; how many are plausible?", "pools"),
         )
-        made = (draft_pool_column(column, survey.facts) for column in free_columns(survey, table))
+        # They are as made up as the rest, but nobody leaves before they came.
+        tied = relative_times(survey.table(table), None, 1, survey.facts)
+        times = {name: to for name, to in tied.items() if "after" in to[0] and not is_birth(str(to[0]["after"]))}
+        made = [draft_pool_column(column, survey.facts) for column in free_columns(survey, table)]
+        made = [_tied(entry, *times[entry.name]) if entry.name in times else entry for entry in made]
         entries = (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in made))
         return _table(survey, table, "pool", entries, references, notes=made_up, pool=_POOL_ROWS)
     columns = draft_columns(survey, table, roles, None, None)
@@ -255,7 +261,7 @@ def draft_columns(
     sequential = relationship is not None and relationship.type == "sequential"
     entries: list[Entry] = []
     for column in free_columns(survey, table):
-        if relationship is not None and column.kind == "integer" and _is_position(survey, table, column.name):
+        if relationship is not None and column.kind == "integer" and _is_position(survey, table, column.name, order):
             entry = _position(column, survey.keys[table], order, next((e.name for e in entries if "runs" in e.fields), None))
         else:
             entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
@@ -322,10 +328,10 @@ def _times(
     above = f"parent.{begins}" if begins is not None else _time_above(survey, family, table)
     times, happens = relative_times(described, order, family.depth, survey.facts, above, strict), order
     along = []
-    if order is not None and (counts_visits(order) or is_round(order)):
+    if order is not None and (counts_visits(order) or is_round(order) or (is_position(order) and is_event(table))):
         # Numbered by the source: their times go on with the numbers.
         happens = order_column(survey, table, (*parent.columns, order))
-        along = [happens] if happens is not None else []
+        along = [happens] if happens is not None and not is_place(happens) else []
     if order is not None and (told := described.column(order)) is not None:
         # Whoever it is about grows older by as much as time has passed: beside dates, full years follow them (`repeats`).
         aged = [column for column in described.columns if is_age_of_row(survey, table, column.name)]
@@ -371,8 +377,11 @@ def _time_above(survey: Survey, family: Family, below: str) -> str | None:
     return None
 
 
-def _is_position(survey: Survey, table: str, column: str) -> bool:
+def _is_position(survey: Survey, table: str, column: str, order: str | None) -> bool:
+    """Its number among the rows of one parent. A `rank` is one where it orders them, or where nothing else does."""
     key = survey.keys[table]
+    if is_place(column) and order not in (None, column) and column not in key:
+        return False
     return is_position(column) or (len(key) > 1 and column in key and numbers_lines(column))
 
 

@@ -16,7 +16,7 @@ from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
 from .bounds import MADE_UP, sequence_bounds
 from .drafted import Fields, FieldValue, Note, PublicFacts, review
 from .people import is_birth, is_death
-from .words import is_before_calendar, is_beside_calendar, is_elapsed, is_end, is_money, is_open_end, is_time, words
+from .words import is_before_calendar, is_beside_calendar, is_elapsed, is_end, is_money, is_open_end, is_stored, is_time, words
 
 _PAIRS = (
     ("start", "end"), ("start", "stop"), ("start", "finish"), ("begin", "end"), ("admit", "disch"), ("admit", "discharge"),
@@ -167,16 +167,20 @@ def _after(
     if not numeric:
         life = is_birth(start)
         beside = is_beside_calendar(end)
-        future = _FUTURE if beside and not is_before_calendar(end) else 0
-        lasting |= any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
+        future = _FUTURE if beside and not is_before_calendar(end) and not is_stored(end) else 0
+        lasting |= is_stored(end) or any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
         lasting |= column is not None and endures(table.name, column, depth)
         near = f"{future}y" if future else "365d" if depth <= 2 else "30d"
         # Where the start is NULL, its own anchor stands for it: the birth, long before the calendar.
-        born = life or (lasting and depth == 0 and any(is_birth(other.name) for other in table.columns))
+        begun = table.column(start)
+        open_start = begun is None or begun.nullable
+        born = life or (lasting and depth == 0 and open_start and any(is_birth(other.name) for other in table.columns))
         fields["within"] = "120y" if born else _longest_life(facts, future) if lasting else near
         if beside:
             last = facts.calendar[1]
             fields["max"] = date(last.year + future, last.month, min(last.day, 28)) if future else last
+            if is_stored(end):  # before somebody looked at the database
+                fields["max"] = max(last, facts.today)
         if beside and life:
             fields["min"] = facts.births[0]
         if not life and column is not None and column.kind == "datetime":
@@ -372,9 +376,10 @@ _BEGINNINGS = (
     "apertura", "iscri", "entrada", "abertura", "ricovero", "opname", "inschrijv", "indlag", "innleg", "inskriv", "przyjec",
 )  # fmt: skip
 """Words of a person's dates that what happens to them hardly precedes."""
+_MADE = ("creat", "insert", "erstellt", "angelegt")
+"""Words of when a record was made, which is before it was last changed."""
 _FIRST = ("first", "debut", "hire", "erst", "premier", "primer", "primo", "prima", "eerste")
 """Words of what precedes the last of its kind, and not everything else."""
-_STORED = ("updat", "modif")
 _DISEASE = (
     "treat", "therap", "chemo", "radiother", "radiat", "regimen", "relaps", "recurr", "remission", "progression", "metasta",
     "behandl", "traitement", "tratam", "trattam",
@@ -390,6 +395,9 @@ def earlier_in_row(moments: Sequence[ReflectedColumn], column: ReflectedColumn, 
     others = [other for other in others if is_year(other) or {other.kind, column.kind} <= _DAYS]
     births = [other.name for other in others if is_birth(other.name)]
     first = births[0] if births else None
+    made = [other.name for other in others if any(word.startswith(_MADE) for word in words(other.name))]
+    if is_stored(column.name) and made:
+        return made[0]
     if is_late(column.name):
         begins = [name for name in (_nearest_beginning(moments, others, column), first) if name is not None]
         starts = [o.name for o in others if o.name == order and not is_late(o.name) and not is_birth(o.name)]
@@ -411,7 +419,7 @@ def is_late(name: str) -> bool:
 
 def begins_record(name: str) -> bool:
     """Whether a person's date is one that a record of them begins with: `enrolled`, not `enrolment_end`."""
-    late = is_end(name) or is_death(name) or any(word.startswith(_STORED) for word in words(name))
+    late = is_end(name) or is_death(name) or is_stored(name)
     return not late and (words(name) == ("date",) or any(word in _joined(name) for word in _BEGINNINGS))
 
 
