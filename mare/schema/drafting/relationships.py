@@ -165,7 +165,7 @@ def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | N
     """A part of the key, a time, a number in the sequence; None where nothing gives an order."""
     described = survey.table(table)
     linked = linked_names(survey, table, parent) | set(twins(described))
-    free = [c for c in described.columns if c.name not in linked and not (c.generated or survey.seen(table, c.name).same)]
+    free = [c for c in described.columns if c.name not in linked and not (c.generated or survey.is_fact(table, c.name))]
     orders = [column for column in free if _orders(survey, table, column) and not _is_fact(table, column)]
     ranked = sorted((_rank(column), i, column.name) for i, column in enumerate(orders) if _may_order(survey, table, column))
     dated = bool(ranked) and ranked[0][0][0] == 0
