@@ -203,7 +203,8 @@ def _public(
         doubt = "if one of them is a number, it may be an aggregate over people"
         notes.append(review(f"{doubt}: {', '.join(untyped)}", "aggregates", ", ".join(untyped)))
     own = survey.keys[table]
-    referred = tuple(dict.fromkeys(link.references for link in survey.links_to(table) if link.references not in ((), own)))
+    others = (link.references for link in survey.links_to(table) if not set(link.references) <= set(own))
+    referred = tuple(dict.fromkeys(others))
     if undeclared := [", ".join(columns) for columns in referred if columns not in described.uniques]:
         notes.append(review(f"others refer to {', '.join(undeclared)}: is it unique?", "keys", ", ".join(undeclared)))
     private = [link for link in survey.links_of(table) if roles[link.target].role in ("pool", "owned")]
@@ -430,7 +431,8 @@ def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, Rol
         for link in survey.links_of(table):
             target = survey.reflection.table(link.target) if roles[link.target].role == "public" else None
             source = target.column(entry.name) if target is not None else None
-            if len(link.columns) == 1 and source is not None and source.name not in survey.keys[link.target]:
+            one_row = not link.references or not set(link.references) < set(survey.keys.get(link.target, ()))
+            if len(link.columns) == 1 and one_row and source is not None and source.name not in survey.keys[link.target]:
                 lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
                 note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}", "worked out")
                 return Entry(entry.name, entry.fields, (note,))
