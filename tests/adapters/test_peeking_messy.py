@@ -64,3 +64,8 @@ def test_numbers_that_are_all_whole_are_integers_however_they_are_written() -> N
     """A column of whole numbers with NULLs, written by pandas."""
     assert told(["28.0", "-3.0", None, "120.0"]).kind == "integer"
     assert told(["28.0", "-3.5"]).kind == "number"
+
+
+def test_words_that_duckdb_takes_for_days_are_words() -> None:
+    peek = peek_batches([pa.record_batch({"x": pa.array(["epoch"] * 30)})], "unknown", 3)
+    assert peek.kind == "string"

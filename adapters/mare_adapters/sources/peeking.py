@@ -167,7 +167,9 @@ def _messy_days(connection: duckdb.DuckDBPyConnection, relation: str, column: st
 
 
 def _day(column: str, formats: Sequence[str]) -> str:
-    tried = [f"try_strptime(trim({column}), '{form}')" for form in formats]
+    # DuckDB reads words as days, too (epoch, infinity), whatever the format.
+    digits = f"CASE WHEN regexp_matches({column}, '[0-9]') THEN trim({column}) END"
+    tried = [f"try_strptime({digits}, '{form}')" for form in formats]
     return f"CAST(coalesce({', '.join([*tried, 'NULL::TIMESTAMP'])}) AS DATE)"
 
 

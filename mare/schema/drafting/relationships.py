@@ -51,9 +51,10 @@ _LIMITS = (
 
 _OFTEN = (
     "trans", "payment", "rental", "reading", "movement", "attendance", "booking", "purchase", "sale", "click", "vital",
-    "occurrence", "exposure",
+    "occurrence", "exposure", "medic", "prescri",
 )  # fmt: skip
-"""Words of what one person has many of."""
+_OFTEN_IN_TRIALS = ("ae", "ce", "cm", "ec", "ex", "pr")
+"""Words of what one person has many of, and domains of SDTM: events and what was given, at every visit anew."""
 _SELDOM = ("admission", "stay", "hospital", "surger", "pregnan", "loan", "contract", "polic", "enrol", "card", "period")
 """Words of what one person has a few of."""
 MEASURED, EVENTS, CHILDREN, FEW, ONE = 500, 100, 20, 10, 1
@@ -90,7 +91,11 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
     measured = None if item is None else MEASURED if family.depth == 1 else EVENTS
     if order is not None:
         seldom = family.depth == 1 and any(word in table.casefold() for word in _SELDOM)
-        often = any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and is_event(table))
+        often = (
+            any(word in table.casefold() for word in _OFTEN)
+            or table.casefold() in _OFTEN_IN_TRIALS
+            or (family.depth > 1 and is_event(table))
+        )
         cap = measured or (EVENTS if often else FEW if seldom else CHILDREN)
         # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
         ties = (item,) if item is not None and item != order else ()
@@ -148,7 +153,7 @@ def _public_order(survey: Survey, table: str, parent: tuple[str, ...], roles: Ma
 def is_event(table: str) -> bool:
     """Whether its rows are small events, one after another: transactions, measurements."""
     folded = table.casefold()
-    return any(
+    return folded in _OFTEN_IN_TRIALS or any(
         word in folded
         for word in ("event", "measurement", "observation", "lab", "vital", "chart", "log", "result", "emar", *_OFTEN)
     )
