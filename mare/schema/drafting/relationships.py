@@ -18,6 +18,7 @@ from .people import is_being, is_birth, is_death, is_once, personal_traits
 from .survey import Survey
 from .time_order import intervals, twins
 from .words import (
+    counts_rows,
     is_age,
     is_at_school,
     is_clock_unit,
@@ -112,10 +113,12 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         return Relationship("sequential", many, why, (public,))
     above = family.ancestors[0]
     alone = "no column says which row comes first"
-    own = survey.keys[table]
-    if len(own) == 1 and not set(own) & linked_names(survey, table, parent):
+    own, linked = survey.keys[table], linked_names(survey, table, parent)
+    counted = tuple(c.name for c in survey.table(table).columns if c.kind == "integer" and counts_rows(c.name))[:1]
+    if counted or (len(own) == 1 and not set(own) & linked):
         # Rows of one parent are alike, whatever comes first: in any order, each can look at the one before.
-        taken = f"{alone}: they are taken in the order of their key, {own[0]}, so that each looks at those before it"
+        own, what = (counted, "the file") if counted else (own, "their key")
+        taken = f"{alone}: they are taken in the order of {what}, {own[0]}, so that each looks at those before it"
         doubt = review(f"{taken}; is there a better one?", "orders", own[0])
         return Relationship("sequential", measured or many, "", own, history_by=item, notes=(doubt,))
     drawn = f"{alone}: rows of one {above} are drawn without looking at each other"
