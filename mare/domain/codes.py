@@ -41,10 +41,6 @@ class Codes:
     def __getitem__(self, name: str) -> CodeArray:
         return self.columns[name]
 
-    def with_columns(self, more: Mapping[str, CodeArray]) -> Codes:
-        """The same rows with more columns: a model draws one after the other, each looking at those before."""
-        return Codes(self.rows, {**self.columns, **more})
-
     def take(self, index: NDArray[np.integer]) -> Codes:
         """The rows at these positions: how a parent's columns reach its children (a gather)."""
         return Codes(len(index), {name: values[index] for name, values in self.columns.items()})

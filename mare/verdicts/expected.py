@@ -281,8 +281,8 @@ class ExpectedErrors:
         sequence is measured apart; what unrolls a vocabulary once for each key."""
         margins: dict[tuple[str, str], list[tuple[Role, Margin]]] = {}
         for settled in self._release.plan.groups:
-            said = getattr(self._release.model(settled.name), "clarity", None)
-            measured = said.margins if said is not None else _by_the_ledger(self._release, settled)
+            clarity = getattr(self._release.model(settled.name), "clarity", None)
+            measured = clarity.margins if clarity is not None else _by_the_ledger(self._release, settled)
             for part in settled.group.columns:
                 place = (part.table or settled.group.table, part.column or "")
                 unrolled = [name for name in settled.columns if name.rpartition("#")[0] == part.name]

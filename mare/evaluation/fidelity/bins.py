@@ -13,7 +13,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import AT_ONCE, Numbers, Values
+from .features import AT_ONCE, Values
+from .ranks import Numbers
 
 QUANTILES, MOST_WORDS = 20, 40
 _FIRST_DAY, _LAST_DAY, _WEEKS = -719_162, 2_932_896, 60

@@ -23,7 +23,8 @@ from mare.stage.kernel import THREADS
 
 from .bins import MOST_WORDS, Bins, Codes, common_bins
 from .distances import Counts, as_different, by_chance, correlations, ks_distance, tvd, word_counts
-from .features import AT_ONCE, Feature, Numbers, Values, features, linked_features, values
+from .features import AT_ONCE, Feature, Values, features, linked_features, values
+from .ranks import Numbers
 
 Sides = Mapping[SetName, Side]
 """`real` and those that were read beside it."""
