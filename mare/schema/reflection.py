@@ -247,6 +247,8 @@ class Compared:
     """It holds what this column of the row above holds."""
     begins: str | None = None
     """It is never less than this column of the row above."""
+    ends: str | None = None
+    """It is never more than this one."""
 
 
 @dataclass(frozen=True)

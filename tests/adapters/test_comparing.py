@@ -73,10 +73,16 @@ def test_few_rows_say_nothing() -> None:
 def test_what_the_row_above_says_is_a_copy_and_what_never_comes_before_it_follows(rng: np.random.Generator) -> None:
     who = np.repeat(np.arange(ROWS // 3), 3)
     screened = np.datetime64("2020-01-01") + rng.integers(0, 700, ROWS // 3)
-    people = {"id": np.arange(ROWS // 3), "study": ["S1"] * (ROWS // 3), "born": screened - 20000, "screened": screened}
+    people = {
+        "id": np.arange(ROWS // 3),
+        "study": ["S1"] * (ROWS // 3),
+        "born": screened - 20000,
+        "screened": screened,
+        "left": screened + 99,
+    }
     above = pa.table({name: pa.array([str(v) for v in held]) for name, held in people.items()})
     rows = {"who": who, "study": ["S1"] * ROWS, "first": screened[who], "seen": screened[who] + rng.integers(0, 90, ROWS)}
     below = pa.table({name: pa.array([str(v) for v in held]) for name, held in rows.items()})
     told = compare_columns(below.to_batches(), "who", (above.to_batches(), "id"))
     assert {name: column.copies for name, column in told.items()} == {"study": "study", "first": "screened", "seen": None}
-    assert told["seen"].begins == "screened"
+    assert (told["seen"].begins, told["seen"].ends) == ("screened", "left")

@@ -17,9 +17,8 @@ import pyarrow as pa
 from mare.schema.reflection import Compared
 from mare_adapters.engine import open_duckdb, quoted
 
-_FEWEST = 100
-"""Rows, or people with several of them, below which nothing is said: few show anything by chance."""
-_PEOPLE = 20
+_FEWEST, _PEOPLE = 100, 5
+"""Rows, and people with several of them, below which nothing is said: few show anything by chance."""
 _OFTEN = 0.1
 """An order says something where one would be the larger at least so often if the two stood in different rows."""
 _EQUAL = 0.02
@@ -29,6 +28,10 @@ _FILLED = 0.9
 _DISTINCT = 5
 _CELLS = 20_000_000
 """No more is read than this of a table."""
+
+_NUMBER = "TRY_CAST({0} AS DOUBLE)"
+_MOMENT = "epoch(coalesce(TRY_CAST({0} AS TIMESTAMP), try_strptime(CAST({0} AS VARCHAR), '%d.%m.%Y')))"
+"""Forms that can be no other."""
 
 _Numbers = npt.NDArray[np.float64]
 
@@ -47,21 +50,20 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
         counted = ", ".join(f"count({quoted(name)}) < {_FILLED} * count(*)" for name in names) or "NULL"
         missing = dict(zip(names, memory.execute(f"SELECT {counted} FROM met").fetchall()[0], strict=False))
         written = {quoted(name): name for name in names}
-        numbers = _read(memory, list(written), "TRY_CAST({} AS DOUBLE)", "FROM met")
-        times = _read(memory, [c for c in written if c not in numbers], "epoch(TRY_CAST({} AS TIMESTAMP))", "FROM met")
+        numbers = _read(memory, list(written), _NUMBER, "FROM met")
+        times = _read(memory, [c for c in written if c not in numbers], _MOMENT, "FROM met")
         follows = {
             name: before
             for read, alike in ((numbers, _EQUAL), (times, 0.0))
             for name, before in _follows({written[column]: v for column, v in read.items()}, repeated, alike).items()
         }
-        copies: dict[str, str] = {}
-        begins: dict[str, str] = {}
-        if above is not None and by is not None:
-            _load(memory, "above", above[0])
-            copies, begins = _compared_above(memory, names, by, above[1])
+        told = [(name in same, missing[name], repeated.get(name), follows.get(name)) for name in names]
+        if above is None or by is None:
+            return {name: Compared(*seen) for name, seen in zip(names, told, strict=True)}
+        _load(memory, "above", above[0])
+        copies, begins, ends = _compared_above(memory, names, by, above[1])
     return {
-        name: Compared(name in same, missing[name], repeated.get(name), follows.get(name), copies.get(name), begins.get(name))
-        for name in names
+        name: Compared(*seen, copies.get(name), begins.get(name), ends.get(name)) for name, seen in zip(names, told, strict=True)
     }
 
 
@@ -82,8 +84,8 @@ def _names(memory: duckdb.DuckDBPyConnection, table: str, without: str | None) -
 
 def _compared_above(
     memory: duckdb.DuckDBPyConnection, names: Sequence[str], by: str, key: str
-) -> tuple[dict[str, str], dict[str, str]]:
-    """By column, the one of the row above that it is a copy of, and the nearest that it is never before."""
+) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """By column, the one of the row above that it is a copy of, the nearest that it is never before, and never after."""
     held = _names(memory, "above", key)
     joined = f"FROM met JOIN above ON met.{quoted(by)} = above.{quoted(key)}"
     columns = [*(f"met.{quoted(name)}" for name in names), *(f"above.{quoted(name)}" for name in held)]
@@ -98,18 +100,20 @@ def _compared_above(
         if alike:
             copies[name] = alike[0]
     moments = [
-        _read(memory, columns, "epoch(TRY_CAST({} AS TIMESTAMP))", joined)
+        _read(memory, columns, _MOMENT, joined)
         for columns in ([f"met.{quoted(name)}" for name in names], [f"above.{quoted(name)}" for name in held])
     ]
-    begins = {}
+    begins, ends = dict[str, str](), dict[str, str]()
     for name in names:
         own = moments[0].get(f"met.{quoted(name)}")
         if own is None or name in copies:
             continue
-        near = {o: gap for o, there in moments[1].items() if (gap := _gap(there, own, 0.0)) is not None}
-        if near:
-            begins[name] = next(other for other in held if f"above.{quoted(other)}" == min(near, key=lambda o: near[o]))
-    return copies, begins
+        times = {other: moments[1][column] for other in held if (column := f"above.{quoted(other)}") in moments[1]}
+        earlier = {other: gap for other, there in times.items() if (gap := _gap(there, own, 0.0)) is not None}
+        later = {other: gap for other, there in times.items() if (gap := _gap(own, there, 0.0)) is not None}
+        begins |= {name: min(earlier, key=lambda other: earlier[other])} if earlier else {}
+        ends |= {name: min(later, key=lambda other: later[other])} if later else {}
+    return copies, begins, ends
 
 
 def _the_same(memory: duckdb.DuckDBPyConnection, names: Sequence[str], by: str) -> set[str]:
@@ -122,8 +126,11 @@ def _the_same(memory: duckdb.DuckDBPyConnection, names: Sequence[str], by: str) 
     varied = "(min(s{0}) IS DISTINCT FROM max(s{0}) OR count(s{0}) NOT IN (0, count(*)))"
     kept = ", ".join(f"bool_and(d{i} = 0 OR (d{i} = 1 AND f{i} = n)) AND {varied.format(i)}" for i in range(len(names)))
     people = f"SELECT count(*) AS n, {told} FROM met WHERE {quoted(by)} IS NOT NULL GROUP BY {quoted(by)} HAVING n > 1"
-    (count, *holds) = memory.execute(f"SELECT count(*), {kept} FROM ({people})").fetchall()[0] if names else (0,)
-    return {name for name, held in zip(names, holds, strict=True) if held} if count >= _PEOPLE else set()
+    if not names:
+        return set()
+    (count, rows, *holds) = memory.execute(f"SELECT count(*), sum(n), {kept} FROM ({people})").fetchall()[0]
+    enough = count >= _PEOPLE and rows >= _FEWEST
+    return {name for name, held in zip(names, holds, strict=True) if held} if enough else set()
 
 
 def _repeated(memory: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from .people import is_being, is_birth, is_death, is_once, personal_traits
 from .survey import Survey
 from .time_order import intervals, twins
 from .words import (
+    counts_rows,
     is_age,
     is_at_school,
     is_clock_unit,
@@ -51,9 +52,10 @@ _LIMITS = (
 
 _OFTEN = (
     "trans", "payment", "rental", "reading", "movement", "attendance", "booking", "purchase", "sale", "click", "vital",
-    "occurrence", "exposure",
+    "occurrence", "exposure", "medic", "prescri",
 )  # fmt: skip
-"""Words of what one person has many of."""
+_OFTEN_IN_TRIALS = ("ae", "ce", "cm", "ec", "ex", "pr")
+"""Words of what one person has many of, and domains of SDTM: events and what was given, at every visit anew."""
 _SELDOM = ("admission", "stay", "hospital", "surger", "pregnan", "loan", "contract", "polic", "enrol", "card", "period")
 """Words of what one person has a few of."""
 MEASURED, EVENTS, CHILDREN, FEW, ONE = 500, 100, 20, 10, 1
@@ -90,7 +92,11 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
     measured = None if item is None else MEASURED if family.depth == 1 else EVENTS
     if order is not None:
         seldom = family.depth == 1 and any(word in table.casefold() for word in _SELDOM)
-        often = any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and is_event(table))
+        often = (
+            any(word in table.casefold() for word in _OFTEN)
+            or table.casefold() in _OFTEN_IN_TRIALS
+            or (family.depth > 1 and is_event(table))
+        )
         cap = measured or (EVENTS if often else FEW if seldom else CHILDREN)
         # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
         ties = (item,) if item is not None and item != order else ()
@@ -107,10 +113,12 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         return Relationship("sequential", many, why, (public,))
     above = family.ancestors[0]
     alone = "no column says which row comes first"
-    own = survey.keys[table]
-    if len(own) == 1 and not set(own) & linked_names(survey, table, parent):
+    own, linked = survey.keys[table], linked_names(survey, table, parent)
+    counted = tuple(c.name for c in survey.table(table).columns if c.kind == "integer" and counts_rows(c.name))[:1]
+    if counted or (len(own) == 1 and not set(own) & linked):
         # Rows of one parent are alike, whatever comes first: in any order, each can look at the one before.
-        taken = f"{alone}: they are taken in the order of their key, {own[0]}, so that each looks at those before it"
+        own, what = (counted, "the file") if counted else (own, "their key")
+        taken = f"{alone}: they are taken in the order of {what}, {own[0]}, so that each looks at those before it"
         doubt = review(f"{taken}; is there a better one?", "orders", own[0])
         return Relationship("sequential", measured or many, "", own, history_by=item, notes=(doubt,))
     drawn = f"{alone}: rows of one {above} are drawn without looking at each other"
@@ -148,7 +156,7 @@ def _public_order(survey: Survey, table: str, parent: tuple[str, ...], roles: Ma
 def is_event(table: str) -> bool:
     """Whether its rows are small events, one after another: transactions, measurements."""
     folded = table.casefold()
-    return any(
+    return folded in _OFTEN_IN_TRIALS or any(
         word in folded
         for word in ("event", "measurement", "observation", "lab", "vital", "chart", "log", "result", "emar", *_OFTEN)
     )
@@ -165,7 +173,7 @@ def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | N
     """A part of the key, a time, a number in the sequence; None where nothing gives an order."""
     described = survey.table(table)
     linked = linked_names(survey, table, parent) | set(twins(described))
-    free = [c for c in described.columns if c.name not in linked and not (c.generated or survey.seen(table, c.name).same)]
+    free = [c for c in described.columns if c.name not in linked and not (c.generated or survey.is_fact(table, c.name))]
     orders = [column for column in free if _orders(survey, table, column) and not _is_fact(table, column)]
     ranked = sorted((_rank(column), i, column.name) for i, column in enumerate(orders) if _may_order(survey, table, column))
     dated = bool(ranked) and ranked[0][0][0] == 0

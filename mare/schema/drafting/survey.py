@@ -126,6 +126,11 @@ class Survey:
         """What was seen of a column beside the others, if it was looked at."""
         return self.compared.get((table, column), Compared())
 
+    def is_fact(self, table: str, column: str) -> bool:
+        """Whether it was seen to be about whoever the rows belong to: the same in all of them, or what the row above says."""
+        seen = self.seen(table, column)
+        return seen.same or seen.copies is not None
+
     def with_links(self, links: tuple[Link, ...]) -> Survey:
         return replace(self, links=links)
 

@@ -20,7 +20,7 @@ def tied_times(
 ) -> dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]:
     parent, described = family.parent if family is not None else None, survey.table(table)
     # What is the same for a person is drawn beside all of their rows: it ties no time of one of them.
-    described = replace(described, columns=tuple(c for c in described.columns if not survey.seen(table, c.name).same))
+    described = replace(described, columns=tuple(c for c in described.columns if not survey.is_fact(table, c.name)))
     if family is None or parent is None:
         times = relative_times(described, order, 0, survey.facts)
         return {**times, **unordered_times(described, order, times, survey.facts)}
@@ -51,7 +51,8 @@ def tied_times(
         if order is not None and item_column(survey, table) is not None:
             # A panel is taken at one moment, the next one weeks later.
             fields = {**fields, "scale": "log"}
-        death = _death_above(survey, family, table)
+        ends = survey.seen(table, happened.name).ends
+        death = f"parent.{ends}" if ends is not None else _death_above(survey, family, table)
         after = {name: value for name, value in fields.items() if name == "after"}
         times[happened.name] = (fields if death is None else {**after, "before": death, **fields}), notes
     if happened is not None and is_year(happened) and happened.name in times:

@@ -267,7 +267,9 @@ def draft_columns(
         )
         if sequential and shared:
             entry = shared_in_runs(entry)
-        if column.name in times:
+        # Two results of one test may lie in any order, whatever was seen.
+        scaled = item is not None and column.kind in ("integer", "number") and column.name in value_columns(survey, table)
+        if column.name in times and not scaled:
             entry = _tied(entry, *times[column.name])
         told_apart = column.name == order or _tells_apart(survey, table, column.name)
         if (

@@ -123,3 +123,10 @@ def test_rows_begin_with_the_date_above_that_they_were_seen_never_to_precede() -
     held = drafted(people, visits, peeks=peeks, facts=SIX_YEARS).tables["visits"].columns
     assert held["seen"].first.after == "parent.screened"  # type: ignore[union-attr]
     assert held["site"].same_for == "entity"
+
+
+def test_rows_that_nothing_else_orders_are_taken_in_the_order_of_the_file() -> None:
+    rows = table("labels", "rownames integer, patient_id integer, label string")
+    parent = drafted(rows).tables["labels"].parent
+    assert parent is not None
+    assert (parent.type, parent.order_by) == ("sequential", ("rownames",))
