@@ -86,3 +86,10 @@ def test_what_the_row_above_says_is_a_copy_and_what_never_comes_before_it_follow
     told = compare_columns(below.to_batches(), "who", (above.to_batches(), "id"))
     assert {name: column.copies for name, column in told.items()} == {"study": "study", "first": "screened", "seen": None}
     assert (told["seen"].begins, told["seen"].ends) == ("screened", "left")
+
+
+def test_an_infinite_value_is_no_distance_from_another(rng: np.random.Generator) -> None:
+    first = rng.integers(1, 3000, ROWS).astype(float)
+    second = first + rng.integers(0, 9, ROWS)
+    first[3] = second[3] = np.inf
+    assert seen({"first": first, "second": second})["second"] == Compared(follows="first")

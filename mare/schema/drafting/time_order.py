@@ -282,12 +282,18 @@ def after_above(above: str, facts: PublicFacts) -> tuple[Fields, tuple[Note, ...
 
 def death_of(table: ReflectedTable, below: str) -> str | None:
     """When the people of a table died: nothing of theirs is later, but for what is settled then (``below``)."""
-    settled = any(word.startswith(_SETTLED) for word in words(below)) or is_death(below) or is_money(below)
     deaths = [column.name for column in table.columns if column.kind in DAYS and is_death(column.name)]
-    return deaths[0] if deaths and not settled else None
+    return deaths[0] if deaths and not settles(below) else None
 
 
-_SETTLED = ("claim", "bill", "invoice", "payment", "payout", "autops", "estate", "inherit", "cause")
+def settles(table: str) -> bool:
+    """Whether rows may well tell what was done after a death: bills that were paid, honours that were given."""
+    return any(word.startswith(_SETTLED) for word in words(table)) or is_death(table) or is_money(table)
+
+
+_SETTLED = (
+    "claim", "bill", "invoice", "payment", "payout", "autops", "estate", "inherit", "cause", "hall", "honour", "honor",
+)  # fmt: skip
 
 
 def _longest_gap(facts: PublicFacts, depth: int) -> str:
