@@ -86,3 +86,13 @@ def test_what_the_row_above_says_is_a_copy_and_what_never_comes_before_it_follow
     told = compare_columns(below.to_batches(), "who", (above.to_batches(), "id"))
     assert {name: column.copies for name, column in told.items()} == {"study": "study", "first": "screened", "seen": None}
     assert (told["seen"].begins, told["seen"].ends) == ("screened", "left")
+
+
+def test_intervals_that_never_overlap_are_told_and_those_that_do_are_not(rng: np.random.Generator) -> None:
+    who, steps = np.repeat(np.arange(ROWS // 3), 3), rng.integers(1, 90, (ROWS // 3, 3))
+    stop = np.cumsum(steps, axis=1).ravel()
+    start = stop - steps.ravel()
+    told = seen({"who": who, "visit": np.tile([1, 2, 3], ROWS // 3), "start": start, "stop": stop}, by="who")
+    assert (told["start"].apart, told["visit"].counts, told["start"].counts) == ("stop", True, False)
+    assert seen({"who": who, "start": start, "stop": stop + 30}, by="who")["start"].apart is None
+    assert seen({"who": who, "start": start, "again": start}, by="who")["start"].apart is None

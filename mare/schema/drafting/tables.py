@@ -343,8 +343,12 @@ def _times(
     if above is not None and first is not None and first not in times:
         times[first] = after_above(above, survey.facts)
     happened = described.column(order or first or "")
+    if happened is not None and happened.kind in ("integer", "number") and happened.name in times:
+        fields, notes = times[happened.name]
+        times[happened.name] = _apart(fields, happened.name, survey.seen(table, happened.name).apart), notes
     if happened is not None and happened.kind in ("date", "datetime") and happened.name in times:
         fields, notes = times[happened.name]
+        fields = _apart(fields, happened.name, survey.seen(table, happened.name).apart)
         if order is not None and item_column(survey, table) is not None:
             # A panel is taken at one moment, the next one weeks later.
             fields = {**fields, "scale": "log"}
@@ -353,6 +357,12 @@ def _times(
         after = {name: value for name, value in fields.items() if name == "after"}
         times[happened.name] = (fields if death is None else {**after, "before": death, **fields}), notes
     return {**times, **unordered_times(described, happens or first, times, survey.facts)}
+
+
+def _apart(fields: Mapping[str, FieldValue], order: str, end: str | None) -> Mapping[str, FieldValue]:
+    """A row that begins after the last one has ended, where no two were seen to overlap."""
+    apart = end is not None and fields.get("after") == f"previous.{order}"
+    return {**fields, "after": f"previous.{end}"} if apart else fields
 
 
 def _death_above(survey: Survey, family: Family, below: str) -> str | None:
@@ -379,6 +389,8 @@ def _time_above(survey: Survey, family: Family, below: str) -> str | None:
 
 def _is_position(survey: Survey, table: str, column: str, order: str | None) -> bool:
     """Its number among the rows of one parent. A `rank` is one where it orders them, or where nothing else does."""
+    if survey.seen(table, column).counts:
+        return True
     key = survey.keys[table]
     if is_place(column) and order not in (None, column) and column not in key:
         return False
