@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from textwrap import wrap
 
 from .evaluation import FEWEST_ROWS, INTERNAL, KINDS, Broken, BrokenKind, ColumnFidelity, Evaluation, PairKind, excess
 
+_WIDTH = 95
 _SHOWN = 5
 _NAMED = 8
 """Columns of a note."""
@@ -23,7 +25,7 @@ def verdict(evaluation: Evaluation) -> str:
     parts += [f"WARNING: {warning}" for warning in evaluation.warnings]
     parts += [
         "",
-        f"{'. '.join(purposes(evaluation))}.",
+        *(line for purpose in purposes(evaluation) for line in wrap(f"{purpose}.", _WIDTH)),
         "",
         *_closeness(evaluation),
         "",

@@ -8,6 +8,7 @@ and whoever knows the data can say whether it follows from what they mean (nobod
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import duckdb
 import numpy as np
@@ -57,16 +58,19 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
             for read, alike in ((numbers, _EQUAL), (times, 0.0))
             for name, before in _follows({written[column]: v for column, v in read.items()}, repeated, alike).items()
         }
-        told = [(name in same, missing[name], repeated.get(name), follows.get(name)) for name in names]
+        apart, counts = dict[str, str](), set[str]()
         if by is not None:
             apart, counts = _along(memory, by, {written[column]: held for column, held in (numbers | times).items()})
-            told = [(*seen, apart.get(name), name in counts) for name, seen in zip(names, told, strict=True)]
+        seen = {
+            name: Compared(name in same, missing[name], repeated.get(name), follows.get(name), apart.get(name), name in counts)
+            for name in names
+        }
         if above is None or by is None:
-            return {name: Compared(*seen) for name, seen in zip(names, told, strict=True)}
+            return seen
         _load(memory, "above", above[0])
         copies, begins, ends = _compared_above(memory, names, by, above[1])
     return {
-        name: Compared(*seen, copies.get(name), begins.get(name), ends.get(name)) for name, seen in zip(names, told, strict=True)
+        name: replace(told, copies=copies.get(name), begins=begins.get(name), ends=ends.get(name)) for name, told in seen.items()
     }
 
 
