@@ -243,6 +243,10 @@ class Compared:
     """It holds what this earlier column holds."""
     follows: str | None = None
     """It is never less than this other column, though it often would be if the two stood in different rows."""
+    apart: str | None = None
+    """In the rows of a person, in its own order, it is never less than this other column of the row before."""
+    counts: bool = False
+    """It is 1, 2, 3 in the rows of each person, in its own order."""
     copies: str | None = None
     """It holds what this column of the row above holds."""
     begins: str | None = None

@@ -93,3 +93,13 @@ def test_an_infinite_value_is_no_distance_from_another(rng: np.random.Generator)
     second = first + rng.integers(0, 9, ROWS)
     first[3] = second[3] = np.inf
     assert seen({"first": first, "second": second})["second"] == Compared(follows="first")
+
+
+def test_intervals_that_never_overlap_are_told_and_those_that_do_are_not(rng: np.random.Generator) -> None:
+    who, steps = np.repeat(np.arange(ROWS // 3), 3), rng.integers(1, 90, (ROWS // 3, 3))
+    stop = np.cumsum(steps, axis=1).ravel()
+    start = stop - steps.ravel()
+    told = seen({"who": who, "visit": np.tile([1, 2, 3], ROWS // 3), "start": start, "stop": stop}, by="who")
+    assert (told["start"].apart, told["visit"].counts, told["start"].counts) == ("stop", True, False)
+    assert seen({"who": who, "start": start, "stop": stop + 30}, by="who")["start"].apart is None
+    assert seen({"who": who, "start": start, "again": start}, by="who")["start"].apart is None

@@ -25,7 +25,7 @@ _EQUAL = 0.02
 """Of two numbers, so many rows at least hold both alike: columns that have nothing to do with each other hardly do."""
 _FILLED = 0.9
 """Where a column has a value, what it follows has one too in so many rows."""
-_DISTINCT = 5
+_DISTINCT = 3
 _CELLS = 20_000_000
 """No more is read than this of a table."""
 
@@ -58,6 +58,9 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
             for name, before in _follows({written[column]: v for column, v in read.items()}, repeated, alike).items()
         }
         told = [(name in same, missing[name], repeated.get(name), follows.get(name)) for name in names]
+        if by is not None:
+            apart, counts = _along(memory, by, {written[column]: held for column, held in (numbers | times).items()})
+            told = [(*seen, apart.get(name), name in counts) for name, seen in zip(names, told, strict=True)]
         if above is None or by is None:
             return {name: Compared(*seen) for name, seen in zip(names, told, strict=True)}
         _load(memory, "above", above[0])
@@ -180,6 +183,31 @@ def _gap(before: _Numbers, after: _Numbers, alike: float) -> float | None:
         return None
     elsewhere = float(np.searchsorted(np.sort(b), a, side="left").mean()) / len(b)
     return float((b - a).mean()) if elsewhere >= _OFTEN else None
+
+
+def _along(memory: duckdb.DuckDBPyConnection, by: str, read: Mapping[str, _Numbers]) -> tuple[dict[str, str], set[str]]:
+    """Columns that say when rows begin of which none begins before the last one has ended, and the column that says so; and
+    those that count the rows of each person."""
+    whose = memory.execute(f"SELECT dense_rank() OVER (ORDER BY {quoted(by)}) AS w FROM met ORDER BY rowid").fetchnumpy()["w"]
+    apart, counts = dict[str, str](), set[str]()
+    for start, begins in read.items():
+        filled = np.flatnonzero(~np.isnan(begins))
+        rows = filled[np.lexsort((begins[filled], whose[filled]))]
+        before, after = rows[:-1][(same := whose[rows[:-1]] == whose[rows[1:]])], rows[1:][same]
+        if len(rows) == len(whose) and len(before) >= _FEWEST // 2:
+            first = np.setdiff1d(rows, after)
+            if (begins[first] == 1).all() and (begins[after] == begins[before] + 1).all():
+                counts.add(start)
+        for end, ends in read.items():
+            lasts = ends[before] >= begins[before]
+            if start == end or len(before) < _FEWEST // 2 or np.isnan(ends[before]).mean() > 1 - _FILLED:
+                continue
+            known = ~np.isnan(ends[before])
+            # What has no length keeps no distance: the last of a list of moments tells nothing.
+            long = (ends[before] > begins[before])[known].mean() >= 1 - _FILLED
+            if long and lasts[known].all() and (ends[before] <= begins[after])[known].all():
+                apart.setdefault(start, end)
+    return apart, counts
 
 
 def _leads_to(follows: Mapping[str, str], start: str, column: str) -> bool:

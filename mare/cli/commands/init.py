@@ -54,7 +54,8 @@ def init(
     ] = None,
     entities: Annotated[int | None, typer.Option(help="Roughly how many entities there are. If that is public.")] = None,
     peek_types: Annotated[
-        bool, typer.Option("--peek-types", help="Read values to find out types (CSV). Marked `peeked`.")
+        bool,
+        typer.Option("--peek-types", help="Read values to find out types, and what rows show together (CSV). Marked `peeked`."),
     ] = False,
     peek: Annotated[
         bool, typer.Option("--peek", help="Read values to fill in domains. Marked `peeked`; do not hand on.")

@@ -46,6 +46,9 @@ def tied_times(
     if above is not None and first is not None and first not in times:
         times[first] = after_above(above, survey.facts)
     happened = described.column(order or first or "")
+    if happened is not None and happened.name in times:
+        fields, notes = times[happened.name]
+        times[happened.name] = _apart(fields, happened.name, survey.seen(table, happened.name).apart), notes
     if happened is not None and happened.kind in ("date", "datetime") and happened.name in times:
         fields, notes = times[happened.name]
         if order is not None and item_column(survey, table) is not None:
@@ -59,6 +62,12 @@ def tied_times(
         fields, notes = times[happened.name]
         times[happened.name] = {**fields, **_within_a_life(survey, family, table)}, notes
     return {**times, **unordered_times(described, happens or first, times, survey.facts)}
+
+
+def _apart(fields: Mapping[str, FieldValue], order: str, end: str | None) -> Mapping[str, FieldValue]:
+    """A row that begins after the last one has ended, where no two were seen to overlap."""
+    apart = end is not None and fields.get("after") == f"previous.{order}"
+    return {**fields, "after": f"previous.{end}"} if apart else fields
 
 
 def _death_above(survey: Survey, family: Family, below: str) -> str | None:

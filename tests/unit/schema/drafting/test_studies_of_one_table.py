@@ -130,3 +130,10 @@ def test_rows_that_nothing_else_orders_are_taken_in_the_order_of_the_file() -> N
     parent = drafted(rows).tables["labels"].parent
     assert parent is not None
     assert (parent.type, parent.order_by) == ("sequential", ("rownames",))
+
+
+@pytest.mark.parametrize("kind", ["integer", "date"])
+def test_a_row_begins_when_the_last_one_has_ended_where_none_was_seen_to_overlap(kind: str) -> None:
+    columns = f"id integer, tstart {kind}, tstop {kind}, status integer"
+    held = drafted(study(columns), peeks=looked(columns, tstart=Compared(apart="tstop")), facts=SIX_YEARS).tables["study"]
+    assert held.columns["tstart"].after == "previous.tstop"  # type: ignore[union-attr]
