@@ -92,17 +92,23 @@ def choices(schema: Schema, public: PublicTables) -> list[KeyChoice]:
                 if declared.learn or most < len(words.vocabulary):
                     alone = declared.learn and len(words.vocabulary.columns) == 1
                     spreads = declared.rest is not None and declared.max_values is None and not _scales(schema, name, reference)
-                    its_own = declared.where is not None or _refers_alone(schema, declared)
+                    its_own = declared.where is not None or _means_all(schema, name, reference)
                     keys, exactly = len(words.vocabulary), not declared.learn
                     wanted.append(KeyChoice(name, reference, keys, most, exactly, declared.nullable, alone, spreads, its_own))
     return wanted
 
 
-def _refers_alone(schema: Schema, reference: PublicReference) -> bool:
-    """Whether nothing else refers to the table."""
-    links = [link for described in schema.tables.values() for link in described.references.values()]
-    others = sum(isinstance(link, PublicReference) and link.table == reference.table for link in links)
-    return others + sum(link is not None and link.via == reference.table for link in map(schema.parent, schema.tables)) == 1
+def _means_all(schema: Schema, table: str, name: str) -> bool:
+    """Whether any key of the public table may be meant: nothing else refers to it, or only columns that are called alike, as the
+    team is in all that a player does. Of a table of all concepts, each of its columns means a few."""
+    target = schema.tables[table].references[name].table
+    links = [
+        tuple(column.casefold() for column in described.reference_columns(reference))
+        for described in schema.tables.values()
+        for reference, link in described.references.items()
+        if isinstance(link, PublicReference) and link.table == target
+    ]
+    return len(set(links)) == 1 and not any(link is not None and link.via == target for link in map(schema.parent, schema.tables))
 
 
 def _scales(schema: Schema, table: str, name: str) -> bool:

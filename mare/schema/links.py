@@ -117,8 +117,8 @@ class PublicReference(AnyReference):
     """At most this many different keys."""
     rest: Literal["redraw"] | None = "redraw"
     """What becomes of keys that the table does not have, or that were not kept. `redraw`: with `learn` and without
-    `max_values` another key that was not kept, if only this column refers to the table, `where` says which rows are meant, or
-    most keys are in use; else one of the kept keys, in proportion. `null`: NULL."""
+    `max_values` another key that was not kept, if all columns that refer to the table are called alike, `where` says which rows
+    are meant, or most keys are in use; else one of the kept keys, in proportion. `null`: NULL."""
     where: dict[str, OneOrMore] | None = None
     """Only rows of the public table that have these values: `{domain_id: Visit}`, or one of several: `{domain_id: [Visit,
     Type]}`."""
