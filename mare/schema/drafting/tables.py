@@ -352,8 +352,13 @@ def _times(
         if order is not None and item_column(survey, table) is not None:
             # A panel is taken at one moment, the next one weeks later.
             fields = {**fields, "scale": "log"}
-        ends = survey.seen(table, happened.name).ends
-        death = f"parent.{ends}" if ends is not None else _death_above(survey, family, table)
+        if (ends := survey.seen(table, happened.name).ends) is not None:
+            # Where noise makes too many rows for the time there is, to hold them before it costs more than it gives.
+            notes = (
+                *notes,
+                Note(f"never after it in all rows that were looked at: before: parent.{ends} keeps that, at a price"),
+            )
+        death = _death_above(survey, family, table)
         after = {name: value for name, value in fields.items() if name == "after"}
         times[happened.name] = (fields if death is None else {**after, "before": death, **fields}), notes
     return {**times, **unordered_times(described, happens or first, times, survey.facts)}
