@@ -41,6 +41,11 @@ class Codes:
     def __getitem__(self, name: str) -> CodeArray:
         return self.columns[name]
 
+    def with_columns(self, more: Mapping[str, CodeArray]) -> Codes:
+        """The same rows with more columns: for models of one's own, which draw a column after those that it looks at
+        (`examples/own_model`)."""
+        return Codes(self.rows, {**self.columns, **more})
+
     def take(self, index: NDArray[np.integer]) -> Codes:
         """The rows at these positions: how a parent's columns reach its children (a gather)."""
         return Codes(len(index), {name: values[index] for name, values in self.columns.items()})

@@ -202,11 +202,12 @@ def _warnings(coded: Coded) -> list[str]:
                 "looks closer than rows that nobody has seen. Split at the entity: mare split"
             )
     for table in real.tables:
-        for name, side in sides.items():
-            if not len(side.entity[table]) and table not in side.missing:
-                told.append(f"the table {table!r} of the {_WORDS[name]} is empty")
-            elif table in side.missing:
-                told.append(f"the {_WORDS[name]} have no table {table!r}: it counts as empty")
+        told += [
+            f"the {_WORDS[name]} have no table {table!r}: it counts as empty" for name in sides if table in sides[name].missing
+        ]
+        empty = [name for name, side in sides.items() if not len(side.entity[table]) and table not in side.missing]
+        if empty:
+            told.append(f"the table {table!r} of the {' and the '.join(_WORDS[name] for name in empty)} is empty")
     return told
 
 

@@ -21,7 +21,16 @@ def verdict(evaluation: Evaluation) -> str:
     """For a terminal: the warnings, how close it comes, what is worst, what is broken."""
     parts = [f"Evaluation ({INTERNAL})"]
     parts += [f"WARNING: {warning}" for warning in evaluation.warnings]
-    parts += ["", *_closeness(evaluation), "", *_worst(evaluation), "", *_rest(evaluation)]
+    parts += [
+        "",
+        f"{'. '.join(purposes(evaluation))}.",
+        "",
+        *_closeness(evaluation),
+        "",
+        *_worst(evaluation),
+        "",
+        *_rest(evaluation),
+    ]
     parts += [line for part in evaluation.parts.values() for line in ("", *part.words())]
     parts += [f"Note: {note.told(_NAMED)}" for note in evaluation.notes]
     parts += [f"({INTERNAL})"]
@@ -43,7 +52,7 @@ def graded(evaluation: Evaluation, kind: PairKind) -> tuple[str, float | None]:
     beyond = evaluation.means["synthetic"][kind].tvd - _best(evaluation, kind)
     word = grade(share, beyond)
     if not further_off(evaluation, kind):
-        return ("fair" if word == "close" and _beyond_shuffled(evaluation, kind) else word), share
+        return ("fair", None) if word == "close" and _beyond_shuffled(evaluation, kind) else (word, share)
     return max(word, "fair" if beyond < FAIR else "poor", key=_WORDS.index), None
 
 
@@ -83,7 +92,7 @@ def _closeness(evaluation: Evaluation) -> Iterator[str]:
         if share is not None:
             left = f", {min(1.0, max(0.0, share)):.0%} of what columns have to do with each other is left"
         else:
-            left = ", further off than shuffled columns" if further_off(evaluation, kind) else ""
+            left = ", further off than shuffled columns" if distances["synthetic"] > distances["shuffled"] else ""
         yield f"  {'pairs ' + words:<41} {distances['synthetic']:.3f}{_beside(evaluation, distances)}: {word}{left}"
 
 
@@ -161,22 +170,41 @@ def _listed(title: str, found: Sequence[Broken], told: Callable[[Broken], str]) 
         yield f"  … and {len(found) - _SHOWN} more"
 
 
-_LOOKED_AT: dict[BrokenKind, str] = {
-    "reference": "references",
-    "key": "keys",
-    "null": "columns without NULL",
-    "domain": "domains",
-    "order": "declared orders",
-    "same": "shared values",
-    "cap": "caps",
-    "ending": "endings",
+_LOOKED_AT: dict[BrokenKind, tuple[str, str]] = {
+    "reference": ("reference", "references"),
+    "key": ("key", "keys"),
+    "null": ("column without NULL", "columns without NULL"),
+    "domain": ("domain", "domains"),
+    "order": ("declared order", "declared orders"),
+    "same": ("shared value", "shared values"),
+    "cap": ("cap", "caps"),
+    "ending": ("ending", "endings"),
+}
+_PURPOSES: dict[PairKind, str] = {
+    "row": "comparing columns of a row",
+    "ancestor": "relating tables to the ones above",
+    "previous": "courses along time",
+    "sibling": "what rows of one parent share",
+    "linked": "what rows refer to and have beside them",
 }
 
 
 def looked_at(evaluation: Evaluation) -> str:
     """The rules of the schema that the rows were held against."""
-    counted = [f"{n:,} {_LOOKED_AT[kind]}" for kind in _LOOKED_AT if (n := evaluation.looked_at.get(kind, 0))]
+    looked_at = evaluation.looked_at
+    counted = [f"{n:,} {words[n > 1]}" for kind, words in _LOOKED_AT.items() if (n := looked_at.get(kind, 0))]
     return ", ".join(counted) + " were looked at" if counted else "the schema has no rule that rows could break"
+
+
+def purposes(evaluation: Evaluation) -> Iterator[str]:
+    """What it is good for, for what with care, and for what not: the first thing that anybody wants to know."""
+    distance = evaluation.one_way["synthetic"] - evaluation.one_way.get("holdout", 0.0)
+    words = {"single values": grade(None, distance)}
+    words |= {_PURPOSES[kind]: graded(evaluation, kind)[0] for kind in KINDS if kind in evaluation.means["synthetic"]}
+    lists = {"Good for": ("close",), "With care for": ("fair",), "Not for": _WORDS[2:]}
+    for title, grades in lists.items():
+        if named := [purpose for purpose, word in words.items() if word in grades]:
+            yield f"{title} {', '.join(named)}"
 
 
 def unlawful(found: Broken) -> str:

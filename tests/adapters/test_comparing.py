@@ -88,6 +88,13 @@ def test_what_the_row_above_says_is_a_copy_and_what_never_comes_before_it_follow
     assert (told["seen"].begins, told["seen"].ends) == ("screened", "left")
 
 
+def test_an_infinite_value_is_no_distance_from_another(rng: np.random.Generator) -> None:
+    first = rng.integers(1, 3000, ROWS).astype(float)
+    second = first + rng.integers(0, 9, ROWS)
+    first[3] = second[3] = np.inf
+    assert seen({"first": first, "second": second})["second"] == Compared(follows="first")
+
+
 def test_intervals_that_never_overlap_are_told_and_those_that_do_are_not(rng: np.random.Generator) -> None:
     who, steps = np.repeat(np.arange(ROWS // 3), 3), rng.integers(1, 90, (ROWS // 3, 3))
     stop = np.cumsum(steps, axis=1).ravel()

@@ -157,7 +157,8 @@ def _read(memory: duckdb.DuckDBPyConnection, columns: Sequence[str], cast: str, 
         filled, fits = memory.execute(f"SELECT count({column}), count({cast.format(column)}) {rows}").fetchall()[0]
         if filled >= _FEWEST and fits >= _FILLED * filled:
             values = memory.execute(f"SELECT {cast.format(column)} AS v {rows}").fetchnumpy()["v"]
-            read[column] = np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan)
+            plain = np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan)
+            read[column] = np.where(np.isfinite(plain), plain, np.nan)  # an infinite one is no distance from another
     return {column: values for column, values in read.items() if len(np.unique(values[~np.isnan(values)])) >= _DISTINCT}
 
 

@@ -290,10 +290,10 @@ def _opened(path: Path, encoding: str) -> io.BufferedIOBase:
     file = cast(io.BufferedIOBase, gzip.GzipFile(path) if zipped else path.open("rb"))
     if encoding == UTF_8:
         return file
-    said = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     file.seek(0)
     # A mark at its beginning says more of a file than what was said of the whole folder.
-    return file if said else cast(io.BufferedIOBase, codecs.EncodedFile(file, UTF_8, encoding, errors="replace"))
+    return file if marked else cast(io.BufferedIOBase, codecs.EncodedFile(file, UTF_8, encoding, errors="replace"))
 
 
 def _fault(path: Path, error: BaseException) -> SourceError:

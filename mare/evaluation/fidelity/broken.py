@@ -28,8 +28,9 @@ from mare.schema.condition_grammar import parse_condition
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .coding import Sides
-from .features import Feature, Numbers, Values, children_of, values
+from .features import Feature, Values, children_of, values
 from .laws import laws, parted
+from .ranks import Numbers
 from .ties import Found
 
 

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from mare.evaluation.evaluation import ColumnFidelity, SetName
 from mare.evaluation.sides import Side
+from mare.schema.columns import Date, Datetime
 from mare.stage.kernel import THREADS
 
 from .bins import MOST_WORDS, Bins, Codes, common_bins
 from .distances import Counts, as_different, by_chance, correlations, ks_distance, tvd, word_counts
-from .features import AT_ONCE, Feature, Numbers, Values, features, linked_features, values
+from .features import AT_ONCE, Feature, Values, features, linked_features, values
+from .ranks import Numbers
 
 Sides = Mapping[SetName, Side]
 """`real` and those that were read beside it."""
@@ -129,7 +131,9 @@ class _Coded:
 
 def _coded(sides: Sides, feature: Feature) -> _Coded:
     held = {name: values(side, feature) for name, side in sides.items()}
-    bins = common_bins(held["real"])
+    described = sides["real"].schema.tables[feature.table].columns.get(feature.column)
+    dated = feature.how in ("column", "moment") and isinstance(described, Date | Datetime)
+    bins = common_bins(held["real"], dated=dated)
     codes = {name: bins.codes(column) for name, column in held.items()}
     own, number = feature.how in ("column", "moment"), feature.paired and feature.kind == "number"
     return _Coded(

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import Numbers, Values
-from .ranks import largest_gap
+from .features import Values
+from .ranks import Numbers, largest_gap
 
 Counts = NDArray[np.int64]
 Table = NDArray[np.integer] | NDArray[np.float64]

@@ -26,7 +26,6 @@ from .calendar import time_columns
 from .coding import Sides, below
 from .features import (
     Feature,
-    Numbers,
     Values,
     children_of,
     far_columns,
@@ -37,6 +36,7 @@ from .features import (
     unit_of,
     values,
 )
+from .ranks import Numbers
 from .shared_ids import shared_ids
 from .ties import FEWEST, KEPT, Found, Law, null_together, ties
 

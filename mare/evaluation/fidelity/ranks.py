@@ -76,16 +76,18 @@ class Ranked:
         lower = np.floor(where).astype(np.int64)
         upper, part = np.minimum(lower + 1, len(self.known) - 1), where - lower
         low, high = np.split(self._at(np.r_[lower, upper]), 2)
-        return np.where(part >= 0.5, high - (high - low) * (1 - part), low + (high - low) * part)
+        between: Numbers = np.where(part >= 0.5, high - (high - low) * (1 - part), low + (high - low) * part)
+        return between
 
     def _at(self, ranks: Places) -> Numbers:
         """The numbers of these ranks."""
         up_to = np.cumsum(self.counts)
         wanted = np.zeros(self.ruler.size, dtype=np.bool_)
         wanted[np.searchsorted(up_to, ranks, side="right")] = True
-        held = np.sort(self.known[wanted[self.places]])
+        held: Numbers = np.sort(self.known[wanted[self.places]])
         before = up_to - np.cumsum(np.where(wanted, self.counts, 0))  # rows in earlier places that are not looked at
-        return held[ranks - before[np.searchsorted(up_to, ranks, side="right")]]
+        looked_up: Numbers = held[ranks - before[np.searchsorted(up_to, ranks, side="right")]]
+        return looked_up
 
 
 def largest_gap(real: Ranked, other: Numbers) -> float:

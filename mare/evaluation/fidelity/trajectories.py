@@ -14,7 +14,8 @@ from mare.evaluation.sides import Side
 
 from .coding import Coded, CodedSet
 from .distances import Counts, tvd
-from .features import Feature, Numbers, unit_of, values
+from .features import Feature, unit_of, values
+from .ranks import Numbers
 from .sequences import main_event, sequences
 
 RUNS = (1, 2, 3)

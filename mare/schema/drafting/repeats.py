@@ -13,7 +13,8 @@ from .families import Family
 from .people import NAMES, is_being, is_birth
 from .relationships import Relationship, order_column
 from .survey import Survey
-from .words import as_set, is_age, singular, stem, words
+from .time_order import intervals
+from .words import as_set, counts_nights, is_age, singular, stem, words
 
 _TRAITS = as_set(
     "sex gender race ethnicity ethnic dob yob birthdate birthday birthyear sexe geschlecht sexo sesso geslacht kjonn kon plec"
@@ -53,7 +54,7 @@ def with_repeats(survey: Survey, table: str, entry: Entry, family: Family | None
             entry = _fact(survey, table, entry, family, relationship)
         if relationship.type == "sequential":
             entry = _running(survey, table, entry)
-    return _total(survey, table, _sum_of_row(survey, table, entry))
+    return _total(survey, table, _sum_of_row(survey, table, _nights(survey, table, entry)))
 
 
 def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship: Relationship) -> Entry:
@@ -182,6 +183,20 @@ def _sum_of_row(survey: Survey, table: str, entry: Entry) -> Entry:
     kept = {name: value for name, value in entry.fields.items() if name in ("type", "precision", "nullable")}
     note = review("by their names", "worked out")
     return Entry(entry.name, kept).with_fields({"determined": {"expression": formula}}).with_notes(note)
+
+
+def _nights(survey: Survey, table: str, entry: Entry) -> Entry:
+    """How many nights a guest stays follows from two days."""
+    days = {c.name: c.nullable for c in survey.table(table).columns if c.kind == "date"}
+    stay = next((pair for pair in intervals(survey.table(table)) if set(pair) <= set(days)), None)
+    if stay is None or entry.fields["type"] != "integer" or not counts_nights(entry.name):
+        return entry
+    if any(days[day] for day in stay) and "nullable" not in entry.fields:
+        return entry
+    kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
+    since, until = stay
+    worked_out: FieldValue = {"elapsed": {"since": since, "until": until, "unit": "days"}}
+    return Entry(entry.name, kept).with_fields({"determined": worked_out}).with_notes(review("by their names", "worked out"))
 
 
 def _said(columns: Mapping[str, tuple[str, ...]], about: frozenset[str]) -> list[str]:

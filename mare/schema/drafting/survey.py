@@ -151,7 +151,8 @@ def take_survey(
     keys, reasons = guess_keys(named, _shortened(people, shorter), seen)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(named, keys, tells)
-    links = [*declared, *inferred_links(named, keys, declared, tells)]
+    lists = {name: key[-1] for name, key in keys.items() if len(key) > 1 and seen.get((name, key[-1]))}
+    links = [*declared, *inferred_links(named, keys, declared, tells, lists)]
     back = tuple(
         replace(
             link,
@@ -214,10 +215,14 @@ def declared_links(reflection: Reflection, keys: Keys, tells_nullability: bool) 
     return tuple(dict.fromkeys(links))  # the same one may be declared twice
 
 
-def inferred_links(reflection: Reflection, keys: Keys, declared: tuple[Link, ...], tells_nullability: bool) -> tuple[Link, ...]:
-    """Links by name, in tables without a single declared foreign key."""
+def inferred_links(
+    reflection: Reflection, keys: Keys, declared: tuple[Link, ...], tells_nullability: bool, lists: Mapping[str, str]
+) -> tuple[Link, ...]:
+    """Links by name, in tables without a single declared foreign key. ``lists``: tables that tell something of each season or the
+    like, and the column that names what of: others may hold it without the season."""
     settled = {link.table for link in declared}
     owners = [(table, key) for table in reflection for key in _single_keys(table, keys, reflection)]
+    owners += [(table, key) for table in reflection if (key := table.column(lists.get(table.name, ""))) is not None]
     links = []
     for table in reflection:
         if table.name not in settled:

@@ -344,6 +344,15 @@ _LASTS = as_set("duration length los term experience tenure supply gestational")
 """How long something took or goes on, not when it was."""
 
 
+def counts_nights(column: str) -> bool:
+    """How many nights somebody stays: `nights`, `num_nights`."""
+    parts = set(words(column))
+    return bool(parts & _NIGHTS) and parts <= _NIGHTS | {"n", "num", "no", "number", "of", "count", "total"}
+
+
+_NIGHTS = as_set("nights naechte nachte nuits noches notti nachten noites natter")
+
+
 def is_round(column: str) -> bool:
     """A year, a season, a wave, by the whole name: `year_id`, `school_year`; a `model_year` is a fact about a car."""
     parts = tuple(word for word in words(column) if word not in _OF_ROUNDS)

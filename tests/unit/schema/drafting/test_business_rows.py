@@ -137,3 +137,33 @@ def test_what_can_be_made_up_here_is_not_left_empty() -> None:
     assert made_up("staff") == {"name": "name", "city": "city", "postal_code": "postcode", "nickname_of_desk": None}
     assert isinstance(drafted(people, facts=SIX_YEARS).tables["guests"].columns["last_name"], Text)
     assert getattr(drafted(people, facts=SIX_YEARS).tables["guests"].columns["last_name"], "fake", None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "worked_out"), [("nights", "date", True), ("nights", "datetime", False), ("visits", "date", False)]
+)
+def test_nights_lie_between_arrival_and_departure(name: str, kind: str, worked_out: bool) -> None:
+    bookings = table(
+        "bookings", f"id integer, guest_id integer, arrival_day {kind}, departure_day {kind}, {name} integer", key="id",
+        refers={"guest_id": "guests"},
+    )  # fmt: skip
+    columns = drafted(GUESTS, bookings, facts=SIX_YEARS).tables["bookings"].columns
+    said = columns[name].determined
+    assert (said is not None and said.elapsed is not None) == worked_out
+    if worked_out:
+        assert said is not None
+        assert said.elapsed is not None
+        assert (said.elapsed.since, said.elapsed.until, said.elapsed.unit) == ("arrival_day", "departure_day", "days")
+        departed = columns["departure_day"]
+        assert isinstance(departed, Date)
+        assert departed.after == "arrival_day"
+
+
+def test_since_when_somebody_is_a_member_is_near_the_day_when_their_record_was_made() -> None:
+    people = table("people", "id integer, date_of_birth date?, member_since date?, created_at datetime", key="id")
+    columns = drafted(people, facts=SIX_YEARS).tables["people"].columns
+    since, made = columns["member_since"], columns["created_at"]
+    assert isinstance(since, Date)
+    assert isinstance(made, Datetime)
+    assert (since.around, since.within, since.after) == ("created_at", "7y", None)
+    assert made.after == "date_of_birth"
