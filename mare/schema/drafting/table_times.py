@@ -54,8 +54,11 @@ def tied_times(
         if order is not None and item_column(survey, table) is not None:
             # A panel is taken at one moment, the next one weeks later.
             fields = {**fields, "scale": "log"}
-        ends = survey.seen(table, happened.name).ends
-        death = f"parent.{ends}" if ends is not None else _death_above(survey, family, table)
+        if (ends := survey.seen(table, happened.name).ends) is not None:
+            # Where noise makes too many rows for the time there is, to hold them before it costs more than it gives.
+            told = f"never after it in all rows that were looked at: before: parent.{ends} keeps that, at a price"
+            notes = (*notes, Note(told))
+        death = _death_above(survey, family, table)
         after = {name: value for name, value in fields.items() if name == "after"}
         times[happened.name] = (fields if death is None else {**after, "before": death, **fields}), notes
     if happened is not None and is_year(happened) and happened.name in times:
