@@ -6,9 +6,15 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points, version
+from importlib.util import find_spec
 
 __version__ = version("mare-synth")
 """As it was installed, so that pyproject.toml is the one place that says it."""
+
+
+def has_fakes() -> bool:
+    """Whether names and addresses can be made up (the extra `fake`)."""
+    return find_spec("faker") is not None
 
 
 def plug_ins(group: str) -> Mapping[str, EntryPoint]:

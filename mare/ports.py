@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mare.schema.reflection import Peek, ReflectedTable, Reflection
+    from mare.schema.reflection import Compared, Peek, ReflectedTable, Reflection
 
 
 COMPARED = " COLLATE "
@@ -68,6 +68,19 @@ class Sized(Protocol):
 
     def about(self, table: str) -> int | None:
         """How many rows a table has, about, as far as statistics or a file's head tell. None where only reading would."""
+        ...
+
+
+@runtime_checkable
+class Comparing(Protocol):
+    """A source that tells which columns of a table go together in all rows. For whoever drafts a schema and asks for it, never in
+    a fit."""
+
+    def compare(
+        self, table: str, columns: Sequence[str], by: str | None, above: tuple[str, str] | None = None
+    ) -> Mapping[str, Compared]:
+        """By column. ``by``: the column that says whose a row is, where several may be somebody's; ``above``: the table and the
+        column there that it refers to."""
         ...
 
 

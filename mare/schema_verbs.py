@@ -12,6 +12,7 @@ from typing import Literal
 
 from mare.errors import PlanError, SourceError
 from mare.finding import Location, open_source
+from mare.installed import has_fakes
 from mare.ports import Headed, Source
 from mare.schema import Fault, Schema
 
@@ -33,7 +34,7 @@ def draft(
     from mare.schema.drafting import PublicFacts
     from mare.schema.drafting import draft as draft_reflection
 
-    facts = PublicFacts(date.today(), None if between is None else (_day(between[0]), _day(between[1])), entities)
+    facts = PublicFacts(date.today(), None if between is None else (_day(between[0]), _day(between[1])), entities, has_fakes())
     if like is not None and entity is not None:
         raise PlanError("like takes the schema as it is: leave out entity.")
     with open_source(source) as opened:

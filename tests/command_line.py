@@ -27,14 +27,23 @@ class Done:
     stderr: str
 
 
-def mare(*arguments: object, folder: Path | None = None) -> Done:
-    """Run `mare …` in that folder. Nothing but `SystemExit` may come out of it: a traceback fails the test."""
+class _Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+def mare(*arguments: object, folder: Path | None = None, typed: str | None = None) -> Done:
+    """Run `mare …` in that folder, on a terminal where something is ``typed``. Nothing but `SystemExit` may come out of it: a
+    traceback fails the test."""
     from mare.cli import main
 
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    stream = io.TextIOWrapper if typed is None else _Terminal
+    out, err = (stream(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    keyboard = sys.stdin if typed is None else _Terminal(io.BytesIO(typed.encode()), encoding="utf-8")
     code = 0
     with (
         _in(folder),
+        mock.patch.object(sys, "stdin", keyboard),
         mock.patch.object(sys, "argv", ["mare", *map(str, arguments)]),
         mock.patch.object(typer.main, "get_command", _built),
         redirect_stdout(out),

@@ -66,13 +66,22 @@ def spelled(value: object) -> str:
     if isinstance(value, datetime):
         if not 1 <= value.year <= 9999:  # pandas knows other years; no further off than they are read in a type
             return "0001-01-01 00:00:00" if value.year < 1 else "9999-12-31 23:59:59.999999"
-        moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        moment = value if value.tzinfo is None else in_utc(value)
         return _trimmed(moment.isoformat(" ", "microseconds"))
     if isinstance(value, time):
         return _trimmed(value.replace(tzinfo=None).isoformat("microseconds"))
     if isinstance(value, timedelta):
         return f"{value // timedelta(microseconds=1)} microseconds"
     return letters(value) if isinstance(value, bytes) else lettered(str(value))
+
+
+def in_utc(value: datetime) -> datetime:
+    """Without its zone; the first or the last moment that there is where that would be another year (9999-12-31 23:59 in New
+    York, which stands for "until further notice")."""
+    try:
+        return value.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:
+        return datetime.min if value.year == 1 else datetime.max
 
 
 def _trimmed(clock: str) -> str:

@@ -95,9 +95,9 @@ def meet_rows(schema: Schema, source: Location) -> RowsMet:
                     continue
                 codec = table_codec(schema, name, table.needs.values) if table.needs.values else TableCodec(name, {})
                 staged.read(name, codec, related.get(name))
-                found = [*_columns(staged, table, codec), *_references(staged, table)]
+                met_here = [*_columns(staged, table, codec), *_references(staged, table)]
                 reading = reading_of(table.needs, tables, reflection, collations)
-                met += _guessed(reader, table, found, _whose(staged, table, reading))
+                met += _guessed(reader, table, met_here, _whose(staged, table, reading))
             undecoded = {**undecoded_values(public), **staged.notes.undecoded}
             return RowsMet(tuple(met), replace(staged.notes, outside={}, undecoded=undecoded))
 
@@ -177,8 +177,8 @@ def _whose(staged: Staged, table: StagedTable, reading: Reading) -> Whose:
 def _guessed(reader: Source, table: StagedTable, met: Sequence[Met], whose: Whose) -> list[Met]:
     """The same, with what the texts of such columns probably mean: they are read once more."""
     columns = {m.column: table.needs.described[m.column] for m in met if m.kind in ("unreadable", "outside")}
-    found = guesses(reader, table.needs.name, columns, whose)
-    return [replace(m, guess=found.get(m.column, m.guess)) if m.kind in ("unreadable", "outside") else m for m in met]
+    by_column = guesses(reader, table.needs.name, columns, whose)
+    return [replace(m, guess=by_column.get(m.column, m.guess)) if m.kind in ("unreadable", "outside") else m for m in met]
 
 
 LOOKED_AT = 50_000
@@ -229,7 +229,7 @@ def guesses(reader: Source, table: str, columns: Mapping[str, AnyColumn], whose:
             break
     if not batches:
         return {}
-    found: dict[str, Guess] = {}
+    guessed: dict[str, Guess] = {}
     every = pa.Table.from_batches(batches).slice(0, LOOKED_AT)
     with staging_database() as connection:
         entities = pa.array(whose.of(every, connection))
@@ -241,10 +241,10 @@ def guesses(reader: Source, table: str, columns: Mapping[str, AnyColumn], whose:
             connection.execute(f"CREATE OR REPLACE TABLE texts AS SELECT {text} AS t, e FROM held WHERE t IS NOT NULL")
             connection.unregister("held")
             if pa.types.is_string(raw) or pa.types.is_large_string(raw) or pa.types.is_dictionary(raw):
-                found[name] = _guess(connection, column)
+                guessed[name] = _guess(connection, column)
             if isinstance(column, TimeColumn) and column.has_day and (days := _far_days(connection, column)):
-                found[name] = replace(found.get(name, NO_GUESS), days=days)
-    return found
+                guessed[name] = replace(guessed.get(name, NO_GUESS), days=days)
+    return guessed
 
 
 def _far_days(connection: duckdb.DuckDBPyConnection, column: TimeColumn) -> tuple[tuple[str, int], ...]:
@@ -294,15 +294,15 @@ def _numbers(column: Quantity, units: list[str]) -> Iterator[tuple[str, Quantity
     # In 1,234 the comma stands before decimals, unless the number is a whole one.
     forms = sorted(_FORMS, key=lambda form: form[0] == ",") if column.type == "integer" else _FORMS
     words = f"unit: {units[0]}, units: {{{', '.join(f'{unit}: …' for unit in units[1:])}}}" if units else ""
-    said: dict[str, object] = {"unit": units[0], "units": dict.fromkeys(units[1:], 1.0)} if units else {}
+    in_units: dict[str, object] = {"unit": units[0], "units": dict.fromkeys(units[1:], 1.0)} if units else {}
     if units:
-        yield words, column.model_copy(update=said)
+        yield words, column.model_copy(update=in_units)
     for decimal, thousands in forms:
         text = f'decimal: "{decimal}"' + ("" if thousands is None else f', thousands: "{thousands}"')
         form: dict[str, object] = {"decimal": decimal, "thousands": thousands}
         yield text, column.model_copy(update=form)
         if units:
-            yield f"{text}, {words}", column.model_copy(update={**form, **said})
+            yield f"{text}, {words}", column.model_copy(update={**form, **in_units})
 
 
 def _units(connection: duckdb.DuckDBPyConnection, column: Quantity) -> list[str]:
@@ -311,8 +311,8 @@ def _units(connection: duckdb.DuckDBPyConnection, column: Quantity) -> list[str]
         "SELECT regexp_extract(t, '[0-9]\\s*([^0-9\\s.,]{1,8})\\s*$', 1) AS unit, count(*) AS rows FROM texts GROUP BY unit "
         f"HAVING unit <> '' AND {_MANY} ORDER BY rows DESC, unit LIMIT {SHOWN}"
     ).fetchall()
-    found = [str(unit) for unit, _ in ends]
-    units = [column.unit or found[0], *(unit for unit in found if unit != (column.unit or found[0]))] if found else []
+    endings = [str(unit) for unit, _ in ends]
+    units = [column.unit or endings[0], *(unit for unit in endings if unit != (column.unit or endings[0]))] if endings else []
     return units if len(units) > 1 else []
 
 

@@ -166,11 +166,11 @@ def _cap_per_row(table: str, link: Parent, cap: Cap, schema: Schema) -> Entry:
 def domain_fields(declared: AnyColumn | None, calendar: Calendar | None) -> list[str]:
     """What of a column says its domain. The calendar stands in the columns as their `min` and `max`."""
     fields = ("values", "after", "before", "during", "around", "within", "min", "max")
-    said = {field: getattr(declared, field, None) for field in fields}
+    values = {field: getattr(declared, field, None) for field in fields}
     days = {} if calendar is None or not isinstance(declared, TimeColumn) else {"min": calendar.min, "max": calendar.max}
     names = {
         field: "calendar" if str(days.get(field)) == str(value)[: len("2019-01-31")] else field
-        for field, value in said.items()
+        for field, value in values.items()
         if value is not None
     }
     return [f"`{name}`" for name in dict.fromkeys(names.values())]

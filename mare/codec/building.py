@@ -16,7 +16,7 @@ from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 from .bins import Bins, OpenBins, make_bins, neighbours
 from .category import CategoryCodec, CodeCodec, canonical
 from .learned_domains import LearnedDomains, LearnedOrder, LearnedScales, LearnedValues
-from .ordered import Unanchored, ordered_codec
+from .ordered import Refused, ordered_codec
 from .ordinal import OrdinalCodec
 from .relative import FirstCodec, RelativeCodec, whole_bins
 from .scaled import ScaledCodec, scaled_codec
@@ -47,10 +47,6 @@ ValueCodec = CategoryCodec | CodeCodec
 Labels = tuple[str | None, ...]
 """What each code of a column means, as text; None for NULL."""
 ColumnCodec = ValueCodec | OrderedCodec | ScaledCodec | OpenCodec
-
-
-class _Refused(Exception):
-    """What the schema may say and the plan may hold, but no codec reads. The message is about the schema alone."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +126,7 @@ def table_codec(
     for name in [*(n for n in names if n not in scaled), *scaled]:
         try:
             codecs[name] = _codec(schema, table, name, known, codecs, labels or {})
-        except (_Refused, Unanchored) as why:
+        except Refused as why:
             refused.append(f"{table}.{name}: {why}")
     for name, codec in codecs.items():
         for anchor in codec.anchors if isinstance(codec, RelativeCodec) else ():
@@ -167,13 +163,13 @@ def _codec(
 ) -> ColumnCodec:
     column, learned = schema.tables[table].columns.get(name), known.get(f"{table}.{name}")
     if column is None:
-        raise _Refused("references are not fitted yet")
+        raise Refused("references are not fitted yet")
     if isinstance(column, Code):
         return _code(column, learned)
     if isinstance(column, Listed):
         return _listed(column, learned)
     if not isinstance(column, Ordinal):
-        raise _Refused(f"type {column.type!r} has no codec")
+        raise Refused(f"type {column.type!r} has no codec")
     if (scaled := _scaled(schema, table, name)) is not None:
         return _by_items(schema, table, scaled, learned, codecs, labels)
     first, elapsed = known.get(f"{table}.first({name})"), known.get(f"{table}.elapsed({name})")
@@ -230,7 +226,7 @@ def _by_items(
     labels: Mapping[str, Labels],
 ) -> ColumnCodec:
     if column.anchors:
-        raise _Refused("it depends on another column (by) and depends on an anchor too; say one of them")
+        raise Refused("it depends on another column (by) and on an anchor too; say one of them")
     by = tuple(_node(schema, table, item) for item in column.by or ())
     # Public keys, known once the public tables are read.
     elsewhere = (*schema.tables[table].references, _association(schema, table))
@@ -240,7 +236,7 @@ def _by_items(
         if isinstance(codec, OpenCodec) or (codec is None and item not in labels and item in elsewhere):
             return OpenCodec(waits_for=by)
         if not isinstance(codec, ValueCodec) and item not in labels:
-            raise _Refused(f"its scale depends on {item!r}, which no model generates")
+            raise Refused(f"its scale depends on {item!r}, which no model generates")
         item_labels.append(codec.labels if isinstance(codec, ValueCodec) else labels[item])
     return scaled_codec(column, by, item_labels, learned if isinstance(learned, LearnedScales) else None)
 

@@ -211,11 +211,11 @@ def coded_by_value(values: pa.Array, known: dict[str, int], outside: int | None,
     such rows are nowhere."""
     distinct = values.dictionary_encode()
     texts = [canonical(value) for value in distinct.dictionary.to_pylist()]
-    found = [*(known.get(text, outside) for text in texts), null]
+    by_text = [*(known.get(text, outside) for text in texts), null]
     strange = np.array([*(text not in known for text in texts), False])
     index = np.asarray(pc.fill_null(distinct.indices, len(texts)), dtype=np.int64)
-    lost = np.array([code is None for code in found])[index]
-    codes = np.array([0 if code is None else code for code in found], dtype=smallest_dtype(size))[index]
+    lost = np.array([code is None for code in by_text])[index]
+    codes = np.array([0 if code is None else code for code in by_text], dtype=smallest_dtype(size))[index]
     return Listing(codes, int(strange[index].sum()), lost if lost.any() else None)
 
 

@@ -216,7 +216,7 @@ class Advance:
         (codec, _), points = _sequence(self.codec, self.column), self.walk.points[self.column]
         # What the row itself has to stay before is not drawn yet; what a row above or the calendar sets is known.
         limits = Limits(remaining=self.siblings.remaining[at])
-        if codec.placing.has_end:
+        if codec.placing.follows and (codec.placing.ends_above or codec.placing.high is not None):
             limits, _ = limits_of(codec.placing, codec.scale, self.walk.points, self.above, self.siblings, at)
         start = self.walk.start(codec, self.firsts, limits, at, drawing(self.rng, f"first({self.column})", at))
         points.lower[at] = points.upper[at] = start

@@ -179,8 +179,8 @@ def _paces(placing: Placing, first: FirstCodec) -> Bins:
     return Bins((0, *sorted(edges), max(edges, default=0) + 1))
 
 
-class Unanchored(Exception):
-    """Why nothing can hang there. The message is about the schema alone."""
+class Refused(Exception):
+    """What the schema may say and the plan may hold, but no codec reads. The message is about the schema alone."""
 
 
 def _resolved(schema: Schema, table: str, anchor: Anchor, written: str, depth: int) -> Anchor:
@@ -189,14 +189,14 @@ def _resolved(schema: Schema, table: str, anchor: Anchor, written: str, depth: i
     home = table if here else named_table(schema, table, anchor.scope)
     column = schema.tables[home].columns.get(anchor.column)
     if not isinstance(column, Ordinal) or column.depends_on_items or depth > len(schema.tables):
-        raise Unanchored(f"its anchor {written} is no number, date or time that stands for itself")
+        raise Refused(f"its anchor {written} is no number, date or time that stands for itself")
     if column.determined is None:
         return anchor if here else Anchor(home, anchor.column)
     if column.determined.copy_of is None:
-        raise Unanchored(f"its anchor {written} is worked out from other values; name one of those")
+        raise Refused(f"its anchor {written} is worked out from other values; name one of those")
     copied = Anchor.parse(column.determined.copy_of)
     if copied.scope == PREVIOUS_ROW:
-        raise Unanchored(f"its anchor {written} is taken from the row before; name {copied} instead")
+        raise Refused(f"its anchor {written} is taken from the row before; name {copied} instead")
     if copied.scope == SAME_ROW:
         return _resolved(schema, table, Anchor(anchor.scope, copied.column), written, depth + 1)
     # A row above is the same for all siblings: whose copy it is does not matter.
@@ -208,5 +208,5 @@ def named_table(schema: Schema, table: str, scope: str) -> str:
     above = Layout(schema).ancestors(table)
     home = above[0] if scope == PARENT_ROW and above else scope
     if home not in above or home not in schema.tables:
-        raise Unanchored(f"{scope} is no table above {table}")
+        raise Refused(f"{scope} is no table above {table}")
     return home

@@ -137,11 +137,6 @@ class Placing:
         return self.follows and any(anchor.scope not in (SAME_ROW, PREVIOUS_ROW) for anchor in self.anchors)
 
     @property
-    def has_end(self) -> bool:
-        """The same, or one that the calendar sets."""
-        return self.ends_above or (self.follows and self.high is not None)
-
-    @property
     def follows(self) -> bool:
         return any(anchor.scope == PREVIOUS_ROW for anchor in self.anchors)
 

@@ -33,11 +33,6 @@ Items = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class ItemScale(Binned):
-    """One item's own ticks and bins."""
-
-
-@dataclass(frozen=True)
 class ScaledCodec:
     """Codes: the bins, as many as the item with most of them has; special values; NULL where the column is nullable."""
 
@@ -45,8 +40,8 @@ class ScaledCodec:
     """The columns of the same row whose codes tell the item."""
     sizes: tuple[int, ...]
     """How many codes each of them has."""
-    items: tuple[ItemScale, ...]
-    """One for each combination of their codes, the last column fastest."""
+    items: tuple[Binned, ...]
+    """Its own ticks and bins for each combination of their codes, the last column fastest."""
     slots: Slots = field(default_factory=Slots)
     form: NumberForm = PLAIN
 
@@ -128,7 +123,7 @@ class ScaledCodec:
         """Ticks of a unit, for each item: a power of ten, or one over the step."""
         return np.array([float(1 / item.scale.unit) for item in self.items], dtype=np.float64)
 
-    def _by_item(self, items: Items) -> Iterator[tuple[ItemScale, NDArray[np.intp]]]:
+    def _by_item(self, items: Items) -> Iterator[tuple[Binned, NDArray[np.intp]]]:
         """The rows of each item that occurs, in the order of the items."""
         order = np.argsort(items, kind="stable")
         numbers, starts = np.unique(items[order], return_index=True)
@@ -173,19 +168,19 @@ def _range(column: Quantity, declared: NumericRange | None) -> _Range:
     return _Range(column.min, column.max, precision, column.scale)
 
 
-def _item(column: Quantity, limits: _Range, known: LearnedOrder) -> ItemScale:
+def _item(column: Quantity, limits: _Range, known: LearnedOrder) -> Binned:
     scale = scale_in(column.item_ticks(*_ends(limits, known), limits.precision))
     if known.bins is not None:
-        return ItemScale(scale, known.bins)
+        return Binned(scale, known.bins)
     most, wanted = column.most_bins, column.bins if isinstance(column.bins, int) else None
     low = settled(None if limits.low is None else scale.tick(limits.low, up=True), known.low, limits.precision, scale)
     high = settled(None if limits.high is None else scale.tick(limits.high), known.high, limits.precision, scale)
     if low is None or high is None:
-        return ItemScale(scale, OpenBins(low, high, limits.scale, most, wanted))
+        return Binned(scale, OpenBins(low, high, limits.scale, most, wanted))
     low = min(low, high)
     if isinstance(column.bins, tuple):
-        return ItemScale(scale, bins_from_edges(low, high, edges_of(scale, column.bins)))
-    return ItemScale(scale, cut(low, high, wanted, limits.scale, most))
+        return Binned(scale, bins_from_edges(low, high, edges_of(scale, column.bins)))
+    return Binned(scale, cut(low, high, wanted, limits.scale, most))
 
 
 def _ends(limits: _Range, known: LearnedOrder) -> tuple[float | None, float | None]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mare.schema.columns.ticks import DAY_US as DAY_US
@@ -60,7 +59,8 @@ def null_mask(values: pa.Array) -> Mask:
 
 def filled(values: pa.Array) -> Ticks:
     """An integer array as ticks, 0 where it is NULL."""
-    return np.asarray(pc.fill_null(values.cast(pa.int64(), safe=False), 0), dtype=np.int64)
+    ticks = values.cast(pa.int64(), safe=False)
+    return np.asarray(ticks.fill_null(0) if ticks.null_count else ticks, dtype=np.int64)
 
 
 def microseconds(values: pa.Array) -> Ticks:

@@ -1,6 +1,6 @@
 """The pure nouns that every room speaks, and the random numbers of rows. Nothing here reads or writes anything."""
 
-from .apart import move_apart, repeated
+from .apart import move_apart, ranks, repeated
 from .codes import CodeArray, Codes, remaining_codes, remaining_size, smallest_dtype, usual_size
 from .domain import Domain, OptionValue, Task
 from .draws import EvenDraws, Keys, Ladder, RowDraws, as_generator, child_keys, drawing, even_bits, numbered_keys, purpose_of
@@ -36,6 +36,7 @@ __all__ = [
     "norm_subtract",
     "numbered_keys",
     "purpose_of",
+    "ranks",
     "remaining_codes",
     "remaining_size",
     "repeated",

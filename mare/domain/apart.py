@@ -30,10 +30,14 @@ def numbered(columns: Sequence[Whole]) -> Index:
     return numbers
 
 
+def ranks(columns: Sequence[Whole]) -> Index:
+    """Of each row, how many earlier rows are alike in these columns."""
+    return _places(numbered(columns))[0]
+
+
 def repeated(parent: Index, columns: Sequence[Whole], times: int = 1) -> Index:
     """The rows that have ``times`` earlier ones with the same parent and the same codes."""
-    rank, _ = _places(numbered([parent, *columns]))
-    return np.flatnonzero(rank >= times).astype(np.int64)
+    return np.flatnonzero(ranks([parent, *columns]) >= times).astype(np.int64)
 
 
 def move_apart(

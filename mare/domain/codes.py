@@ -42,7 +42,8 @@ class Codes:
         return self.columns[name]
 
     def with_columns(self, more: Mapping[str, CodeArray]) -> Codes:
-        """The same rows with more columns: a model draws one after the other, each looking at those before."""
+        """The same rows with more columns: for models of one's own, which draw a column after those that it looks at
+        (`examples/own_model`)."""
         return Codes(self.rows, {**self.columns, **more})
 
     def take(self, index: NDArray[np.integer]) -> Codes:

@@ -21,7 +21,7 @@ from mare.stage.kernel import THREADS
 from mare.verdicts import Card, card
 from mare.verdicts.card import VERDICTS
 
-from .evaluation import ColumnFidelity, Evaluation, Part, SetName
+from .evaluation import ColumnFidelity, Evaluation, Note, Part, SetName, small_tables
 from .fidelity.broken import broken
 from .fidelity.calendar import calendar
 from .fidelity.coding import Coded, Sides, code_sides
@@ -92,15 +92,16 @@ def evaluate(
         parts["risk"] = assess_risk(schema, sides["real"], sides["synthetic"], sides.get("holdout"), seed=seed)
     if audited is not None:
         parts["audit"] = audited
+    small = small_tables({table: len(rows) for table, rows in sides["real"].entity.items() if table in sides["real"].tables})
     return Evaluation(
         name=schema.name or "",
         labels={name: side.label for name, side in sides.items()},
         entities={name: side.entities for name, side in sides.items()},
         rows={table: {name: len(side.entity[table]) for name, side in sides.items()} for table in sides["real"].tables},
         warnings=tuple(_warnings(coded)),
-        notes=tuple(f"{_WORDS[name]}: {note}" for name, side in sides.items() for note in side.notes),
-        means=pair_means(pairs, (*coded.others, "shuffled", "independent")),
-        one_way=_one_way(coded),
+        notes=tuple(_notes(sides)),
+        means=pair_means([p for p in pairs if p.table not in small], (*coded.others, "shuffled", "independent")),
+        one_way=_one_way(coded, small),
         columns=_with_cards((*coded.columns, *dated.result()), parts.get("release")),
         pairs=pairs,
         lengths=tuple(lengths(sides)),
@@ -159,10 +160,20 @@ def _with_cards(columns: tuple[ColumnFidelity, ...], release: Part | None) -> tu
     return tuple(replace(column, card=cards.get((column.table, column.name), "")) for column in columns)
 
 
-def _one_way(coded: Coded) -> dict[SetName, float]:
+def _one_way(coded: Coded, small: frozenset[str]) -> dict[SetName, float]:
     """Of all that a row holds, points in time too: that they are in no pair does not make them right."""
-    own = [column for column in coded.columns if column.part == "row"]
-    return {name: float(np.mean([column.tvd[name] for column in own])) if own else 0.0 for name in coded.others}
+    own = [column for column in coded.columns if column.part == "row" and column.table not in small]
+    return {name: float(np.mean([column.distance[name] for column in own])) if own else 0.0 for name in coded.others}
+
+
+def _notes(sides: Sides) -> Iterator[Note]:
+    """A line for each kind of note, and one for all sides of which it is true."""
+    whose = dict[tuple[str, tuple[str, ...]], list[str]]()
+    for name, side in sides.items():
+        for what, names in side.notes.items():
+            whose.setdefault((what, names), []).append(_WORDS[name])
+    for (what, names), listed in whose.items():
+        yield Note(" and ".join(listed), what, names)
 
 
 def _refuse_nothing(sides: Sides) -> None:
@@ -191,11 +202,12 @@ def _warnings(coded: Coded) -> list[str]:
                 "looks closer than rows that nobody has seen. Split at the entity: mare split"
             )
     for table in real.tables:
-        for name, side in sides.items():
-            if not len(side.entity[table]) and table not in side.missing:
-                told.append(f"the table {table!r} of the {_WORDS[name]} is empty")
-            elif table in side.missing:
-                told.append(f"the {_WORDS[name]} have no table {table!r}: it counts as empty")
+        told += [
+            f"the {_WORDS[name]} have no table {table!r}: it counts as empty" for name in sides if table in sides[name].missing
+        ]
+        empty = [name for name, side in sides.items() if not len(side.entity[table]) and table not in side.missing]
+        if empty:
+            told.append(f"the table {table!r} of the {' and the '.join(_WORDS[name] for name in empty)} is empty")
     return told
 
 

@@ -14,6 +14,7 @@ Each figure is given for several sets of rows, all held against the same real ro
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, Protocol
@@ -68,11 +69,20 @@ class ColumnFidelity:
     """1 - the Kolmogorov-Smirnov distance of numbers, 1 - TVD of categories over all their values; NULL left out, as SDMetrics
     does."""
     chance: float = 0.0
-    """The TVD to expect of as many rows, drawn one by one where the real ones come from."""
+    """The `distance` to expect of as many rows, drawn one by one where the real ones come from."""
     part: ColumnPart = "row"
     """Of the row itself; of a row that it refers to, or the last of a parent's; the hour, weekday or month of a point in time."""
     card: str = ""
     """What the release's card says of it, without having seen a row: trust, coarse or do not use."""
+    rare: BySet = field(default_factory=dict)
+    """Of categories with more values than bins: the TVD with a bin for each that five real rows have."""
+    different: BySet = field(default_factory=dict)
+    """Of these, how many different values there are; `shuffled` is what to expect of as many rows as are synthetic."""
+
+    @property
+    def distance(self) -> BySet:
+        """What it is judged by: values that are rare are no more alike than common ones."""
+        return self.rare or self.tvd
 
 
 @dataclass(frozen=True)
@@ -328,6 +338,23 @@ class Timeline:
     """How many there are; the first ones are in ``happenings``."""
 
 
+@dataclass(frozen=True)
+class Note:
+    """Something that could not be read or compared, of all that it is true of."""
+
+    whose: str
+    """The sides, in words."""
+    what: str
+    names: tuple[str, ...]
+    """Tables and columns."""
+
+    def told(self, most: int | None = None) -> str:
+        """In a line, with so many names."""
+        shown = self.names if most is None or len(self.names) <= most + 1 else self.names[:most]
+        more = f" and {len(self.names) - len(shown):,} more" if len(shown) < len(self.names) else ""
+        return f"{self.whose}: {self.what}: {', '.join(shown)}{more}"
+
+
 class Part(Protocol):
     """What further rooms have to say (utility, risk, audit)."""
 
@@ -349,8 +376,8 @@ class Evaluation:
     rows: Mapping[str, Mapping[SetName, int]]
     warnings: tuple[str, ...]
     """What makes the figures mean less, or something else: said first, and loudly."""
-    notes: tuple[str, ...]
-    """What could not be read or compared."""
+    notes: tuple[Note, ...]
+    """What could not be read or compared, a line for each kind."""
     means: Mapping[SetName, Mapping[PairKind, PairMeans]]
     one_way: BySet
     """Mean TVD of single columns."""
@@ -378,12 +405,38 @@ class Evaluation:
         """The sets that are held against the real rows."""
         return tuple(self.means)
 
+    @property
+    def small(self) -> frozenset[str]:
+        """Tables that have no part in means and lists of what is worst."""
+        return small_tables({table: rows["real"] for table, rows in self.rows.items()})
+
     def worst_pairs(self, number: int = 10, kind: PairKind | None = None) -> tuple[PairFidelity, ...]:
         """Those furthest from the real rows, in excess of what other real rows are."""
-        return tuple(sorted((p for p in self.pairs if kind in (None, p.kind)), key=lambda pair: -pair.excess)[:number])
+        small = self.small
+        listed = (pair for pair in self.pairs if kind in (None, pair.kind) and pair.table not in small)
+        return tuple(sorted(listed, key=lambda pair: -pair.excess)[:number])
+
+    def telling_pairs(self, number: int) -> tuple[PairFidelity, ...]:
+        """The worst of them, no column in more than two: one that is off is off in all its pairs."""
+        told, times = list[PairFidelity](), Counter[tuple[str, str]]()
+        for pair in self.worst_pairs(len(self.pairs)):
+            both = {(pair.table, pair.column), (pair.other_table, pair.other)}
+            if len(told) < number and all(times[column] < 2 for column in both):
+                told.append(pair)
+                times.update(both)
+        return tuple(told)
 
     def worst_columns(self, number: int = 10) -> tuple[ColumnFidelity, ...]:
-        return tuple(sorted((c for c in self.columns if c.part == "row"), key=lambda column: -excess(column.tvd))[:number])
+        small = self.small
+        listed = (column for column in self.columns if column.part == "row" and column.table not in small)
+        return tuple(sorted(listed, key=lambda column: -excess(column.distance))[:number])
+
+    def lacking_values(self) -> tuple[ColumnFidelity, ...]:
+        """Columns of categories with less than half of the different values that as many real rows have, worst first."""
+        listed = [
+            c for c in self.columns if c.part == "row" and c.different and 2 * c.different["synthetic"] < c.different["shuffled"]
+        ]
+        return tuple(sorted(listed, key=lambda column: column.different["synthetic"] / column.different["shuffled"]))
 
     def off_calendar(self, most: float = 0.1) -> tuple[ColumnFidelity, ...]:
         """Hours, weekdays and months that are spread otherwise than in the real rows, beyond chance, worst first."""
@@ -416,6 +469,16 @@ class Evaluation:
         from .report import render_report
 
         return render_report(self, command)
+
+
+FEWEST_ROWS = 50
+"""Of a table that says something of how good the rows are."""
+
+
+def small_tables(rows: Mapping[str, int]) -> frozenset[str]:
+    """Those with so few real rows that chance rules their distances, unless all have."""
+    small = frozenset(table for table, held in rows.items() if held < FEWEST_ROWS)
+    return small if len(small) < len(rows) else frozenset()
 
 
 def excess(distance: BySet) -> float:

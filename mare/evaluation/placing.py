@@ -30,7 +30,9 @@ def matched(wanted: Key, among: Key) -> Rows:
 def distinct(key: Key) -> int:
     """How many keys there are."""
     if len(key) == 1 and pa.types.is_int64(key[0].type):  # a sort is far faster than looking up
-        ascending = np.sort(np.asarray(key[0].drop_null(), dtype=np.int64))
+        ascending = np.asarray(key[0].drop_null(), dtype=np.int64)
+        if not (ascending[1:] >= ascending[:-1]).all():
+            ascending = np.sort(ascending)
         return int(bool(len(ascending))) + int((ascending[1:] != ascending[:-1]).sum())
     if len(key) == 1:
         return len(pc.unique(key[0].drop_null()))

@@ -46,7 +46,7 @@ class SideReader:
     repeated: dict[str, int] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
     unread: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    notes: dict[str, list[str]] = field(default_factory=dict)
 
     def side(self) -> Side:
         self.tables = whole_tables(self.schema)
@@ -57,13 +57,16 @@ class SideReader:
         if isinstance(self.reader, Forgiving):
             for name, count in self.reader.unread.items():
                 self.unread[name] = self.unread.get(name, 0) + count
-        self.notes += [
-            f"{n:,} values of {name} cannot be read as the schema says, and are NULL" for name, n in self.unread.items()
-        ]
+        for name, count in self.unread.items():
+            self._note("values that cannot be read as the schema says, and are NULL", f"{name} ({count:,})")
+        notes = {what: tuple(names) for what, names in self.notes.items()}
         return Side(
             self.reader.label, self.schema, self.values, self.entity, self.parent, self.order, self.entities, self.keys,
-            public, self.lost, self.repeated, frozenset(self.missing), self.unread, tuple(self.notes), self.refers,
+            public, self.lost, self.repeated, frozenset(self.missing), self.unread, notes, self.refers,
         )  # fmt: skip
+
+    def _note(self, what: str, name: str) -> None:
+        self.notes.setdefault(what, []).append(name)
 
     # ------------------------------------------------------------------ one table
 
@@ -184,13 +187,14 @@ class SideReader:
     def _is_there(self, table: TableNeeds, stored: ReflectedTable | None) -> bool:
         if stored is None:
             self.missing.add(table.name)
-            self.notes.append(f"the table {table.name!r} is not there")
+            self._note("not there", table.name)
             return False
         linked = [column for link in table.links for column in link.columns]
         if lacking := [c for c in dict.fromkeys((*table.key, *table.foreign, *table.via, *linked)) if stored.column(c) is None]:
             self.missing.add(table.name)
-            self.notes.append(
-                f"the table {table.name!r} has no {', '.join(lacking)}: it cannot be placed, and counts as not there"
+            self._note(
+                "tables that lack a key, so that they cannot be placed and count as not there",
+                f"{table.name} ({', '.join(lacking)})",
             )
             return False
         return True
@@ -200,11 +204,11 @@ class SideReader:
         lacking = {name for name in (*table.values, *table.order) if stored.column(name) is None}
         for name in sorted(lacking):
             self.missing.add(f"{table.name}.{name}")
-            self.notes.append(f"the table {table.name!r} has no column {name!r}")
+            self._note("columns that are not there", f"{table.name}.{name}")
         for name in table.values:
             column = stored.column(name)
             if column is not None and not column.inferred and (clash := table.described[name].clash(column)) is not None:
-                self.notes.append(f"{table.name}.{name}: {clash[0]}")
+                self._note(clash[0], f"{table.name}.{name}")
         values = tuple(name for name in table.values if name not in lacking)
         return replace(table, values=values, order=tuple(name for name in table.order if name not in lacking))
 
@@ -254,7 +258,7 @@ class SideReader:
                 continue
             stored = self.reflection.table(name)
             if stored is None:
-                self.notes.append(f"the public table {name!r} is not there")
+                self._note("public tables that are not there", name)
                 continue
             left_out = {c.name for c in map(stored.column, table.ignore_columns) if c is not None}
             batches = list(self.reader.read(stored.name, [c.name for c in stored.columns if c.name not in left_out]))
@@ -271,7 +275,13 @@ class SideReader:
                 if there is not None:
                     here = [self._column(table.name, f"r{number}_{i}") for i in range(len(link.columns))]
                     rows = matched(here, there)
-                    self.refers[table.name, link.name] = Referred(link.columns, link.table, rows)
+                    declared = self.schema.tables[table.name].references.get(link.name)
+                    if declared is not None and declared.kind == "other_entity":
+                        self._note(
+                            "where it leads to other people is never learned, and not compared", f"{table.name}.{link.name}"
+                        )
+                    else:
+                        self.refers[table.name, link.name] = Referred(link.columns, link.table, rows)
                     of = complete(here)
                     self.lost[f"{table.name}.{link.name}"] = Lost(of - int((rows >= 0).sum()), of)
 
@@ -286,7 +296,7 @@ class SideReader:
         try:
             keys = PublicTable(link.table, public[link.table]).texts(columns)
         except MareError as error:
-            self.notes.append(str(error))
+            self._note(str(error), link.table)
             return None
         return [pa.array([None if key is None else key[i] for key in keys], type=pa.string()) for i in range(len(columns))]
 

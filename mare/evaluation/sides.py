@@ -75,10 +75,10 @@ class Side:
     """Tables (`labs`) and columns (`labs.value`) that this side does not have."""
     unread: dict[str, int] = field(default_factory=dict)
     """By column (`labs.value`), values that say nothing its type can hold, and are NULL here."""
-    notes: tuple[str, ...] = ()
-    """What could not be read, in words."""
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What could not be read or compared, in words; and of which tables and columns."""
     refers: dict[tuple[str, str], Referred] = field(default_factory=dict)
-    """By table and reference (`labs`, `itemid`), where each row leads."""
+    """By table and reference (`labs`, `itemid`), where each row leads. None to other people: that is never learned."""
     _words: dict[tuple[str, str], tuple[NDArray[np.int32], tuple[str, ...]]] = field(default_factory=dict, init=False, repr=False)
     _moments: dict[tuple[str, str], tuple[Rows, NDArray[np.bool_]]] = field(default_factory=dict, init=False, repr=False)
     _ancestors: dict[str, dict[str, NDArray[np.int32]]] = field(default_factory=dict, init=False, repr=False)
@@ -134,7 +134,7 @@ class Side:
             if pa.types.is_null(held.type):
                 return np.full(len(held), -1, dtype=np.int32), ()
             coded = held.dictionary_encode()
-            indices = np.asarray(coded.indices.fill_null(-1), dtype=np.int32)
+            indices = np.asarray(coded.indices.fill_null(-1) if held.null_count else coded.indices, dtype=np.int32)
             self._words[table, column] = indices, tuple(coded.dictionary.cast(pa.string()).to_pylist())
         return self._words[table, column]
 

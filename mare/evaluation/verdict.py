@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from .evaluation import INTERNAL, KINDS, Broken, BrokenKind, ColumnFidelity, Evaluation, PairKind, excess
+from .evaluation import FEWEST_ROWS, INTERNAL, KINDS, Broken, BrokenKind, ColumnFidelity, Evaluation, PairKind, excess
 
 _SHOWN = 5
-LAWS = "orders, equal columns, ties of columns, sums and NULLs that go together"
+_NAMED = 8
+"""Columns of a note."""
+LAWS = "orders, equal columns, ties of columns, sums, NULLs that go together and shared ids"
 _WORDS = ("close", "fair", "poor", "no better than shuffled columns")
 FAIR = 0.15
 """The distance beyond chance from which on it is poor."""
@@ -19,9 +21,18 @@ def verdict(evaluation: Evaluation) -> str:
     """For a terminal: the warnings, how close it comes, what is worst, what is broken."""
     parts = [f"Evaluation ({INTERNAL})"]
     parts += [f"WARNING: {warning}" for warning in evaluation.warnings]
-    parts += ["", *_closeness(evaluation), "", *_worst(evaluation), "", *_rest(evaluation)]
+    parts += [
+        "",
+        f"{'. '.join(purposes(evaluation))}.",
+        "",
+        *_closeness(evaluation),
+        "",
+        *_worst(evaluation),
+        "",
+        *_rest(evaluation),
+    ]
     parts += [line for part in evaluation.parts.values() for line in ("", *part.words())]
-    parts += [f"Note: {note}" for note in evaluation.notes]
+    parts += [f"Note: {note.told(_NAMED)}" for note in evaluation.notes]
     parts += [f"({INTERNAL})"]
     return "\n".join(parts)
 
@@ -41,7 +52,7 @@ def graded(evaluation: Evaluation, kind: PairKind) -> tuple[str, float | None]:
     beyond = evaluation.means["synthetic"][kind].tvd - _best(evaluation, kind)
     word = grade(share, beyond)
     if not further_off(evaluation, kind):
-        return ("fair" if word == "close" and _beyond_shuffled(evaluation, kind) else word), share
+        return ("fair", None) if word == "close" and _beyond_shuffled(evaluation, kind) else (word, share)
     return max(word, "fair" if beyond < FAIR else "poor", key=_WORDS.index), None
 
 
@@ -81,7 +92,7 @@ def _closeness(evaluation: Evaluation) -> Iterator[str]:
         if share is not None:
             left = f", {min(1.0, max(0.0, share)):.0%} of what columns have to do with each other is left"
         else:
-            left = ", further off than shuffled columns" if further_off(evaluation, kind) else ""
+            left = ", further off than shuffled columns" if distances["synthetic"] > distances["shuffled"] else ""
         yield f"  {'pairs ' + words:<41} {distances['synthetic']:.3f}{_beside(evaluation, distances)}: {word}{left}"
 
 
@@ -93,29 +104,34 @@ def _beside(evaluation: Evaluation, distances: object) -> str:
 
 def far_by_table(evaluation: Evaluation) -> dict[str, float]:
     """Of each table that has pairs, how far they are off on average."""
-    tables: dict[str, list[float]] = {}
+    tables, small = dict[str, list[float]](), evaluation.small
     for pair in evaluation.pairs:
-        tables.setdefault(pair.table, []).append(pair.excess)
+        if pair.table not in small:
+            tables.setdefault(pair.table, []).append(pair.excess)
     return {table: sum(held) / len(held) for table, held in tables.items()}
 
 
 def _worst(evaluation: Evaluation) -> Iterator[str]:
     than = f"distance beyond {'that of the hold-out' if 'holdout' in evaluation.sets else 'chance'}"
     by_table = sorted(((distance, table) for table, distance in far_by_table(evaluation).items()), reverse=True)
+    if small := sorted(evaluation.small):
+        yield f"Too few real rows (below {FEWEST_ROWS}) to be judged, and in no mean: {', '.join(small)}"
     if len(by_table) > 1:
         listed = ", ".join(f"{table} {distance:.3f}" for distance, table in by_table[:_SHOWN])
         yield f"Tables by their pairs, worst first ({than}): {listed}"
     yield f"Columns, worst first{' (' + than + ')' if 'holdout' in evaluation.sets else ''}:"
     for column in evaluation.worst_columns(_SHOWN):
         card = f" (the card says: {column.card})" if column.card else ""
-        yield f"  {excess(column.tvd):.3f}  {column.table}.{column.name}{card}"
+        yield f"  {excess(column.distance):.3f}  {column.table}.{column.name}{card}"
     yield f"Pairs, worst first ({than}):"
-    for pair in evaluation.worst_pairs(_SHOWN):
+    for pair in evaluation.telling_pairs(_SHOWN):
         close = pair.closeness["synthetic"]
         yield f"  {pair.excess:.3f}  {pair.name} (V {pair.v:.2f}, here {close.v:.2f})"
 
 
 def _rest(evaluation: Evaluation) -> Iterator[str]:
+    for column in evaluation.lacking_values()[:_SHOWN]:
+        yield lacking(column)
     for length in evaluation.lengths:
         if (off := excess(length.tvd)) > 0.1:
             per = "row of " + length.per if length.per != "entity" else "entity"
@@ -142,6 +158,11 @@ def _rest(evaluation: Evaluation) -> Iterator[str]:
         yield f"Question: {answer.name}: {answer.told}"
 
 
+def lacking(column: ColumnFidelity) -> str:
+    made, expected = column.different["synthetic"], column.different["shuffled"]
+    return f"{column.table}.{column.name} has {made:,.0f} different values; as many real rows have {expected:,.0f}"
+
+
 def _listed(title: str, found: Sequence[Broken], told: Callable[[Broken], str]) -> Iterator[str]:
     yield title
     yield from (f"  {told(one)}" for one in found[:_SHOWN])
@@ -149,22 +170,41 @@ def _listed(title: str, found: Sequence[Broken], told: Callable[[Broken], str]) 
         yield f"  … and {len(found) - _SHOWN} more"
 
 
-_LOOKED_AT: dict[BrokenKind, str] = {
-    "reference": "references",
-    "key": "keys",
-    "null": "columns without NULL",
-    "domain": "domains",
-    "order": "declared orders",
-    "same": "shared values",
-    "cap": "caps",
-    "ending": "endings",
+_LOOKED_AT: dict[BrokenKind, tuple[str, str]] = {
+    "reference": ("reference", "references"),
+    "key": ("key", "keys"),
+    "null": ("column without NULL", "columns without NULL"),
+    "domain": ("domain", "domains"),
+    "order": ("declared order", "declared orders"),
+    "same": ("shared value", "shared values"),
+    "cap": ("cap", "caps"),
+    "ending": ("ending", "endings"),
+}
+_PURPOSES: dict[PairKind, str] = {
+    "row": "comparing columns of a row",
+    "ancestor": "relating tables to the ones above",
+    "previous": "courses along time",
+    "sibling": "what rows of one parent share",
+    "linked": "what rows refer to and have beside them",
 }
 
 
 def looked_at(evaluation: Evaluation) -> str:
     """The rules of the schema that the rows were held against."""
-    counted = [f"{n:,} {_LOOKED_AT[kind]}" for kind in _LOOKED_AT if (n := evaluation.looked_at.get(kind, 0))]
+    looked_at = evaluation.looked_at
+    counted = [f"{n:,} {words[n > 1]}" for kind, words in _LOOKED_AT.items() if (n := looked_at.get(kind, 0))]
     return ", ".join(counted) + " were looked at" if counted else "the schema has no rule that rows could break"
+
+
+def purposes(evaluation: Evaluation) -> Iterator[str]:
+    """What it is good for, for what with care, and for what not: the first thing that anybody wants to know."""
+    distance = evaluation.one_way["synthetic"] - evaluation.one_way.get("holdout", 0.0)
+    words = {"single values": grade(None, distance)}
+    words |= {_PURPOSES[kind]: graded(evaluation, kind)[0] for kind in KINDS if kind in evaluation.means["synthetic"]}
+    lists = {"Good for": ("close",), "With care for": ("fair",), "Not for": _WORDS[2:]}
+    for title, grades in lists.items():
+        if named := [purpose for purpose, word in words.items() if word in grades]:
+            yield f"{title} {', '.join(named)}"
 
 
 def unlawful(found: Broken) -> str:

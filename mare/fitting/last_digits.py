@@ -44,8 +44,8 @@ FIRST = Grid(tuple(float(edge) for edge in range(0, RESTS + 1, 10)), "linear", 1
 
 def round_grid(ticks: int) -> Grid:
     """A cell for each roundness of numbers up to so many ticks; the last is for zero itself."""
-    cells = KINDS * len(str(ticks))
-    return Grid((*(float(edge) for edge in range(cells + 1)), float(ZERO), ZERO + 1.0), "linear", 1.0)
+    cells = min(KINDS * len(str(ticks)), ZERO)
+    return Grid(tuple(float(edge) for edge in sorted({*range(cells + 1), ZERO, ZERO + 1})), "linear", 1.0)
 
 
 def step_of(look: FineHistogram) -> int | None:

@@ -99,7 +99,7 @@ def points_linked(
 ) -> dict[Anchor, Points]:
     """Where the ends of the intervals stand that rows refer to; open where a reference leads nowhere, or is not drawn yet.
     ``targets`` says by reference where each of the rows leads."""
-    found: dict[Anchor, Points] = {}
+    bounds: dict[Anchor, Points] = {}
     for column in codec.ordered.values():
         if (within := column.within) is None:
             continue
@@ -109,19 +109,19 @@ def points_linked(
             if leads.any():
                 there = points(within.table)[anchor.column]
                 scale, lower[leads], upper[leads] = there.scale, there.lower[at[leads]], there.upper[at[leads]]
-            found[anchor] = Points(scale, lower, upper)
-    return found
+            bounds[anchor] = Points(scale, lower, upper)
+    return bounds
 
 
 def points_to_come(codec: TableCodec, related: TableRelations, linked: Above, parent: Index) -> Above:
     """What the rows of a sequence have to come before that goes along the intervals it refers to."""
-    found: dict[Anchor, Points] = {}
+    bounds: dict[Anchor, Points] = {}
     for within in (column.within for column in codec.ordered.values() if column.within is not None):
         reference = related.reference(within.reference)
         if isinstance(reference, Ranked) and reference.onward:
             ends = linked[within.anchors[1]]
-            found[within.until] = Points(ends.scale, ends.lower, _first_to_come(ends.upper, parent))
-    return found
+            bounds[within.until] = Points(ends.scale, ends.lower, _first_to_come(ends.upper, parent))
+    return bounds
 
 
 def _first_to_come(ends: Ticks, parent: Index) -> Ticks:

@@ -37,6 +37,8 @@ _LETTERS = 12
 """Letters of a name that an address of e-mail takes, at most."""
 _PHONE_DIGITS, _IBAN_DIGITS = 7, 10
 """Digits at the end of a number that are the row's own: so many rows have different ones."""
+_PHONE_LETTERS = 20
+"""Of a phone number, at most: what databases have room for."""
 _FACTOR = 7_654_321
 """Has no divisor in common with ten: multiplied by it, numbers below a power of ten stay different, and stand in no order."""
 _PLAIN = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
@@ -79,8 +81,9 @@ def fake_values(kind: FakeKind, locale: str, numbers: Index, purpose: int) -> pa
         case "street":
             return pick("street_address")
         case "phone":
-            masks = draws.at("phone").integers(0, DRAWN).tolist()
-            forms = _known(locale, "phone_number")
+            known = _known(locale, "phone_number")
+            forms = [form for form in known if len(form) <= _PHONE_LETTERS] or [form[-_PHONE_LETTERS:] for form in known]
+            masks = draws.at("phone").integers(0, len(forms)).tolist()
             ends = _own_digits(numbers, purpose, _PHONE_DIGITS)
             return pa.array([_ending(forms[mask], end) for mask, end in zip(masks, ends, strict=True)], type=pa.string())
         case "iban":

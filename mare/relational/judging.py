@@ -22,7 +22,6 @@ from mare.codec.category import canonical
 from mare.codec.slots import NULL
 from mare.codec.ticks import microseconds, null_mask
 from mare.domain import CodeArray, smallest_dtype
-from mare.errors import PlanError
 from mare.schema.columns import AnyColumn, Listed, Ordinal
 from mare.schema.condition_grammar import Among, Comparison, Condition, IsNull, Joined, Not, Operator, Value, comparisons_in
 
@@ -80,7 +79,7 @@ def _compared(rows: Tested, column: str, operator: Operator, value: Value) -> Tr
     if isinstance(described, Ordinal) and canonical(value) not in map(canonical, described.specials):
         quantities = rows.quantities(column)
         ordinary = ~null_mask(quantities)
-        yes = ordinary & _in_order(quantities, operator, quantity(value, column, described))
+        yes = ordinary & _in_order(quantities, operator, described.compared(value))
         # A special value is no quantity: it equals none, and whether it is more or less is unknown.
         known = there if operator in ("=", "!=") else ordinary
         if operator == "!=":
@@ -89,7 +88,7 @@ def _compared(rows: Tested, column: str, operator: Operator, value: Value) -> Tr
     if operator not in ("=", "!="):
         yes = there & _in_order(held, operator, float(value))
         return Truth(yes, there & ~yes)
-    wanted = wanted_text(value, column, described) if isinstance(described, Listed) else canonical(value)
+    wanted = canonical(described.meant(value) if isinstance(described, Listed) else value)
     same = there & _is_text(held, wanted)
     yes = same if operator == "=" else there & ~same
     return Truth(yes, there & ~yes)
@@ -103,8 +102,7 @@ def _is_text(values: pa.Array, wanted: str) -> Mask:
 
 def _in_order(values: pa.Array, operator: Operator, other: float) -> Mask:
     counted = pa.array(microseconds(values)) if pa.types.is_temporal(values.type) else values
-    left = np.asarray(counted.cast(pa.float64(), safe=False).fill_null(0.0), dtype=np.float64)
-    return _SIGNS[operator](left, other)
+    return _SIGNS[operator](np.asarray(counted.cast(pa.float64(), safe=False).fill_null(0.0), dtype=np.float64), other)
 
 
 _SIGNS: Mapping[Operator, Callable[[NDArray[np.float64], float], Mask]] = {
@@ -115,21 +113,6 @@ _SIGNS: Mapping[Operator, Callable[[NDArray[np.float64], float], Mask]] = {
     ">": lambda a, b: np.asarray(a > b),
     ">=": lambda a, b: np.asarray(a >= b),
 }
-
-
-def quantity(value: Value, where: str, described: Ordinal) -> float:
-    """A value as something to compare with: a number, or microseconds."""
-    try:
-        return described.compared(value)
-    except ValueError as words:
-        raise PlanError(f"--where: {where} {words}; {value!r} is none.") from None
-
-
-def wanted_text(value: Value, where: str, described: Listed) -> str:
-    meant = described.meant(value)
-    if meant is None:
-        raise PlanError(f"--where: {where} is true or false; {value!r} is neither.")
-    return canonical(meant)
 
 
 # Rows that end their sequence (`ends: {when: …}`), where codes alone tell: whether a sequence has one stands in its context. So

@@ -80,7 +80,7 @@ def _public(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         uniques=tuple(u for u in source.uniques if set(u) <= kept),
         indexes=tuple(i for i in source.indexes if set(i) <= kept),
         special_indexes=tuple(i for i in source.special_indexes if set(i.columns) <= kept),
-        computed=_computed(source, kept),
+        computed=_unwritten(source, kept),
         orders=tuple(o for o in source.orders if {o.before, o.after} <= kept),
         left_out=(*_left_columns(source, kept), *_left_keys(source, kept, foreign)),
         verbatim=True,
@@ -129,7 +129,7 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         uniques=_with_own(uniques, [_names(stored, names) for names in schema.tables[name].unique]),
         indexes=tuple(index for index in source.indexes if set(index) <= kept),
         special_indexes=tuple(index for index in source.special_indexes if set(index.columns) <= kept),
-        computed=tuple((place, column) for place, column in _computed(source, kept) if column.name not in kept),
+        computed=tuple((place, column) for place, column in _unwritten(source, kept) if column.name not in kept),
         orders=orders,
         unread_checks=(*source.unread_checks, *unbound, *unordered, *repeated),
         left_out=(*_left_columns(source, kept), *_left_keys(source, kept, foreign)),
@@ -141,15 +141,22 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
     )
 
 
-def _computed(source: ReflectedTable, kept: Collection[str]) -> tuple[tuple[int, ReflectedColumn], ...]:
-    """The columns that the source computes itself: a target of its family does the same, over the synthetic rows."""
-    made = [column for column in source.columns if column.name in kept or (column.generated and column.expression)]
-    return tuple((place, column) for place, column in enumerate(made) if column.generated and column.expression)
+def _unwritten(source: ReflectedTable, kept: Collection[str]) -> tuple[tuple[int, ReflectedColumn], ...]:
+    """The columns that nobody writes, which a target of the source's family has all the same: what the source computes itself,
+    over the synthetic rows; and, empty, what the schema leaves out and may be NULL, so that an application finds it."""
+    made = [column for column in source.columns if column.name in kept or _is_unwritten(source, column, kept)]
+    return tuple((place, column) for place, column in enumerate(made) if _is_unwritten(source, column, kept))
+
+
+def _is_unwritten(source: ReflectedTable, column: ReflectedColumn, kept: Collection[str]) -> bool:
+    if column.generated:
+        return bool(column.expression)
+    return column.name not in kept and column.nullable and column.name not in source.key and column.counter is None
 
 
 def _left_columns(source: ReflectedTable, kept: Collection[str]) -> Iterator[str]:
     """What is not made although the source has it, in words: its columns that the schema leaves out."""
-    left = sorted(c.name for c in source.columns if c.name not in kept and not (c.generated and c.expression))
+    left = sorted(c.name for c in source.columns if c.name not in kept and not _is_unwritten(source, c, kept))
     if left:
         yield f"the schema leaves out {', '.join(left)}"
     for index in source.special_indexes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,21 +15,21 @@ from mare.codec.building import ValueCodec
 from mare.codec.category import CodeCodec, canonical
 from mare.errors import PlanError
 from mare.relational.filling import Modelled, WorkedOut, fillings
-from mare.relational.judging import judged, quantity, wanted_text
+from mare.relational.judging import judged
 from mare.schema import Schema
-from mare.schema.columns import AnyColumn, Listed, Ordinal
+from mare.schema.columns import AnyColumn, Listed
 from mare.schema.condition_grammar import (
-    Among,
-    Comparison,
     Condition,
-    IsNull,
     Joined,
     Not,
     NotACondition,
     Value,
+    cannot_be_asked,
     comparisons_in,
     parse_condition,
+    values_of,
 )
+from mare.schema.faults import listed
 from mare.schema.relative import SAME_ROW
 
 if TYPE_CHECKING:
@@ -89,7 +89,15 @@ def entity_condition(text: str, schema: Schema, codec: TableCodec | None = None)
                 f"--where: {table}.{column} is worked out from the rows of other tables, which are drawn once the entities are "
                 "chosen. Set the condition on other columns, or choose among the rows that come out."
             )
-    return EntityCondition(text, table, _settled(parsed, table, known, codec or TableCodec(table, {})))
+    names = {test.column: _column_name(test.column, table, known) for test in comparisons_in(parsed)}
+    settled = _renamed(parsed, names)
+    for test in comparisons_in(settled):
+        described, where = known[test.column], f"{table}.{test.column}"
+        if (why := cannot_be_asked(test, described)) is not None:
+            raise PlanError(f"--where: {table}.{why[0]}. {why[1]}.")
+        for value in values_of(test):
+            _check_learned(value, where, described, None if codec is None else codec.columns.get(test.column))
+    return EntityCondition(text, table, settled)
 
 
 def _waits_for_rows_below(columns: Mapping[str, AnyColumn], name: str) -> bool:
@@ -101,25 +109,14 @@ def _waits_for_rows_below(columns: Mapping[str, AnyColumn], name: str) -> bool:
     return how.total is not None or any(_waits_for_rows_below(columns, column) for column in own)
 
 
-def _settled(condition: Condition, table: str, known: Mapping[str, AnyColumn], codec: TableCodec) -> Condition:
+def _renamed(condition: Condition, names: Mapping[str, str]) -> Condition:
     match condition:
         case Not(part):
-            return Not(_settled(part, table, known, codec))
+            return Not(_renamed(part, names))
         case Joined(how, parts):
-            return Joined(how, tuple(_settled(part, table, known, codec) for part in parts))
-        case IsNull(column):
-            return IsNull(_column_name(column, table, known))
-        case Comparison(column, operator, value):
-            name = _column_name(column, table, known)
-            if operator not in ("=", "!=") and not known[name].has_order:
-                raise PlanError(f"--where: {table}.{name} has no order, so {operator} cannot be asked. Use = != or in.")
-            _check_value(value, f"{table}.{name}", known[name], codec.columns.get(name))
-            return Comparison(name, operator, value)
-        case Among(column, values):
-            name = _column_name(column, table, known)
-            for value in values:
-                _check_value(value, f"{table}.{name}", known[name], codec.columns.get(name))
-            return Among(name, values)
+            return Joined(how, tuple(_renamed(part, names) for part in parts))
+        case _:
+            return replace(condition, column=names[condition.column])
 
 
 def _column_name(column: str, table: str, known: Mapping[str, AnyColumn]) -> str:
@@ -130,18 +127,13 @@ def _column_name(column: str, table: str, known: Mapping[str, AnyColumn]) -> str
     return names[0]
 
 
-def _check_value(value: Value, where: str, described: AnyColumn, codec: object) -> None:
-    """Refuse a value that the column can never have: no entity would ever be found."""
-    if isinstance(described, Ordinal):
-        if canonical(value) not in map(canonical, described.specials):
-            quantity(value, where, described)
-    elif isinstance(described, Listed):
-        wanted = wanted_text(value, where, described)
-        labels = [label for label in codec.labels if label is not None] if isinstance(codec, ValueCodec) else [wanted]
-        shared = isinstance(codec, CodeCodec) and any(wanted in group for group in codec.shared)
-        if wanted not in labels and not shared:
-            shown = ", ".join(labels[:20]) + (f" and {len(labels) - 20} more" if len(labels) > 20 else "")
-            raise PlanError(f"--where: {where} is never {value!r}. Its values are: {shown}.")
+def _check_learned(value: Value, where: str, described: AnyColumn, codec: object) -> None:
+    """Refuse a value that was not learned: no entity would ever be found."""
+    if isinstance(described, Listed) and isinstance(codec, ValueCodec):
+        wanted = canonical(described.meant(value))
+        labels = [label for label in codec.labels if label is not None]
+        if wanted not in labels and not (isinstance(codec, CodeCodec) and any(wanted in group for group in codec.shared)):
+            raise PlanError(f"--where: {where} is never {value!r}. Its values are: {listed(labels)}.")
 
 
 def impossible(condition: EntityCondition, satisfying: int, wanted: int, tried: int) -> PlanError:

@@ -6,7 +6,6 @@ A column is worked out when it is asked for, and asks for those it needs: the sc
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from mare.codec.category import canonical
 from mare.codec.ordered import named_table
 from mare.codec.parsing import by_distinct
 from mare.codec.ticks import DAY_US, microseconds, null_mask
+from mare.domain import ranks
 from mare.errors import InternalError
 from mare.relational.placing import NOWHERE, Index
 from mare.relational.public import text as public_text
@@ -189,21 +189,5 @@ def _counted(block: ChunkValues, table: str, column: Position) -> pa.Array:
     placed, stays = block.placed.tables[table], block.staying(table)
     if column.within is None:
         return pa.array(block.position(table) + column.start)
-    keys: list[np.ndarray] = [placed.parent] if stays is None else [placed.parent, stays]
-    for name in column.within:
-        keys.append(numbered(block.column(table, name)))
-    return pa.array(_ranks(keys) + column.start)
-
-
-def _ranks(keys: Sequence[np.ndarray]) -> Index:
-    """Of each row, how many earlier rows have the same keys."""
-    rows = len(keys[0])
-    if not rows:
-        return np.zeros(0, dtype=np.int64)
-    order = np.lexsort((np.arange(rows), *keys))
-    fresh = np.ones(rows, dtype=np.bool_)
-    fresh[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
-    starts = np.maximum.accumulate(np.where(fresh, np.arange(rows), 0))
-    ranks = np.empty(rows, dtype=np.int64)
-    ranks[order] = np.arange(rows) - starts
-    return ranks
+    keys = [placed.parent] if stays is None else [placed.parent, stays.astype(np.int64)]
+    return pa.array(ranks([*keys, *(numbered(block.column(table, name)) for name in column.within)]) + column.start)

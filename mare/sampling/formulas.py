@@ -10,7 +10,7 @@ rows of an entity stand in one chunk, so whatever belongs to a row is there. Row
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,9 @@ class Formulas:
     name: str
     column: Column
     how: Determined
+    _gathered: dict[tuple[Anchor, bool], pa.Array] = field(default_factory=dict)
+    _numbers: dict[Anchor, NumberColumn] = field(default_factory=dict)
+    _truths: dict[Condition, Mask] = field(default_factory=dict)
 
     def values(self) -> pa.Array:
         anchors = self.how.looks_at(self._own)
@@ -108,10 +111,6 @@ class Formulas:
     def is_own_past(self, anchor: Anchor) -> bool:
         return anchor == Anchor(PREVIOUS_ROW, self.name)
 
-    @cached_property
-    def _gathered(self) -> dict[tuple[Anchor, bool], pa.Array]:
-        return {}
-
     def gathered(self, anchor: Anchor, *, quantities: bool) -> pa.Array:
         """What all rows of the table see of a column, be it their own, of the row before or of a row above."""
         at = (anchor, quantities)
@@ -129,18 +128,10 @@ class Formulas:
         rows = np.arange(self.block.rows(self.table), dtype=np.int64)
         return values.take(pa.array(self.block.placed.climb(rows, self.table, home)))
 
-    @cached_property
-    def _numbers(self) -> dict[Anchor, NumberColumn]:
-        return {}
-
     def numbers(self, anchor: Anchor) -> NumberColumn:
         if anchor not in self._numbers:
             self._numbers[anchor] = as_numbers(self.gathered(anchor, quantities=True))
         return self._numbers[anchor]
-
-    @cached_property
-    def _truths(self) -> dict[Condition, Mask]:
-        return {}
 
     def truth(self, condition: Condition) -> Mask:
         """Where a condition holds, of all rows."""

@@ -21,7 +21,7 @@ from mare.schema.links import SameEntityReference
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .ending import endings
-from .fitted_tables import FittedTables
+from .fitted_tables import Decoder, FittedTables
 from .pools import make_pools, pool_sizes
 from .writing import Writer
 
@@ -56,45 +56,35 @@ def get_ready(release: Release, seed: int, entities: int | None = None) -> Ready
     for name, sets in apart.items():
         if name in codecs:
             codecs[name] = replace(codecs[name], apart=tuple(wanted.drawn for wanted in sets if wanted.by_model))
-    ordered_by = {
-        name: link.order_by
-        for name in own
-        if (link := schema.parent(name)) is not None and link.type == "sequential" and link.order_by
-    }
-    last = endings(schema)
+    links = {name: link for name in own if (link := schema.parent(name)) is not None}
+    decoder = Decoder(
+        order=order,
+        codecs=codecs,
+        related=related,
+        owned_by=owned_by,
+        ordered_by={name: link.order_by for name, link in links.items() if link.type == "sequential" and link.order_by},
+    )
     fitted = FittedTables(
         release.plan,
-        order,
         owners,
-        owned_by,
-        codecs,
         {settled.name: release.model(settled.name) for settled in release.plan.groups},
-        related,
         {name: cap.rows for name in dag.tables("private") if (cap := link_cap(schema, name)) is not None},
-        {
-            name: link.max_per_entity
-            for name in dag.tables("private")
-            if (link := schema.parent(name)) is not None and link.max_per_entity is not None
-        },
+        {name: most for name, link in links.items() if (most := link.max_per_entity) is not None},
         apart,
-        ordered_by,
         frozenset([schema.entity_holder] if schema.entity_holder is not None else []),
+        **vars(decoder),
     )
     by_name = {table.name: table for table in release.tables}
     writer = Writer(
         schema=schema,
         tables=tuple(table for table in release.tables if table.name in own),
-        order=order,
         fillings={name: fillings(schema, name) for name in (*order, *pools)},
         stored=_stored(schema, by_name, (*order, *pools)),
-        codecs=codecs,
-        related=related,
         public=release.public,
         distinct={name: [d.columns for d in sets if not fitted.keeps_apart(name, d)] for name, sets in apart.items() if sets},
-        owned_by=owned_by,
-        ordered_by=ordered_by,
-        endings=last,
+        endings=endings(schema),
         finders=_finders(schema, own),
+        **vars(decoder),
     )
     made, batches = make_pools(schema, writer, tuple(by_name[name] for name in pools), seed, pool_sizes(release, pools, entities))
     public = {name: _whole(release, by_name[name]) for name in by_name if name in release.public}

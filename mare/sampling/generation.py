@@ -25,7 +25,7 @@ from mare.relational.relations import Ranked
 from mare.release import SettledGroup
 
 from .associations import UnrolledRows, agree_on_absence, at_most, unroll
-from .fitted_tables import Chunk, Decoder, FittedTables
+from .fitted_tables import Chunk, FittedTables
 from .possible_codes import REDRAWS
 from .row_filling import fill_context, fill_rows, is_looked_at
 from .run import Coded, Run, make_room, placed_under
@@ -45,7 +45,7 @@ def generate_chunk(
     given = {} if made.given is None else made.given.chunk(entities)
     chunk = Chunk(PlacedTables(made.owners, placed), {}, entities, given)
     run = Run(made, chunk, placed, seed, some)
-    for table in made.tables if tables is None else tables:
+    for table in made.order if tables is None else tables:
         _table(run, table)
     return chunk
 
@@ -93,8 +93,7 @@ def _tell_room(run: Run, table: str, owner: str) -> None:
     """How much time there is below the rows of the parent, before it is drawn how many rows they have."""
     made, related = run.made, run.related(table)
     if any(is_looked_at(made, owner, name) for name in related.rooms):
-        decoder = Decoder(made.codecs, made.related, made.ordered_by, made.given)
-        rooms = told_rooms(made.codecs[table], related, run.placed, lambda above: decoder.table(run.chunk, above).points)
+        rooms = told_rooms(made.codecs[table], related, run.placed, lambda above: made.decoded(run.chunk, above).points)
         run.tables[owner] = replace(run.tables[owner], free={**run.tables[owner].free, **rooms})
 
 

@@ -181,10 +181,10 @@ class _Taking:
 
     def run(self) -> GivenTables:
         made, writer = self.ready.fitted, self.ready.writer
-        entity = made.tables[0]
+        entity = made.order[0]
         if entity not in self.schema.tables:
             self._entities_by_column(entity)
-        order = [name for name in made.tables if name in self.rows]
+        order = [name for name in made.order if name in self.rows]
         for name in order:
             self._place(name)
         self._check_owned()

@@ -21,9 +21,8 @@ from mare.relational.relations import Ranked, Stepped, Words
 from mare.release import SettledGroup
 from mare.schema.condition_grammar import comparisons_in
 
-from .ending import EndOfSequences
-from .fitted_tables import Chunk, Decoder, FittedTables, decoding_draws
-from .pacing import Pacing, usual_gap
+from .ending import EndOfSequences, Pacing, usual_gap
+from .fitted_tables import Chunk, FittedTables, decoding_draws
 from .possible_codes import REDRAWS, choice_of, keep_apart
 from .redrawing import redraw_rest, redraw_rows
 from .run import OWN_PARTS, Coded, Run, by_position, make_room
@@ -233,7 +232,6 @@ def _look_back(groups: Sequence[SettledGroup]) -> bool:
 def _growing_history(made: FittedTables, chunk: Chunk, table: str) -> GrowingHistory:
     """For the rows of a table that are about to be drawn; its context and all tables above are there."""
     codec, rows = made.codecs[table], chunk.placed.tables[table].rows
-    decoder = Decoder(made.codecs, made.related, made.ordered_by, made.given)
     advances, free, pacings = list[Advance](), dict[str, CodeArray](), dict[str, Pacing]()
     drawn_with = next((made.models[g.name] for g in made.plan.groups if (g.group.table, g.group.part) == (table, "rows")), None)
     for column, first in codec.firsts.items():
@@ -243,13 +241,13 @@ def _growing_history(made: FittedTables, chunk: Chunk, table: str) -> GrowingHis
             usual = usual_gap(drawn_with, column, sequence)
         if usual is not None or any(is_looked_at(made, table, name) for name in bins):
             firsts = chunk.placed.tables[table].codes["context"][f"first({column})"]
-            above, draws = decoder.above(chunk, codec), decoding_draws(chunk, table)
+            above, draws = made.above(chunk, codec), decoding_draws(chunk, table)
             advances.append(Advance(codec, column, firsts, siblings_in(chunk.placed, table), above, draws))
             free |= {name: np.zeros(rows, dtype=smallest_dtype(placed.count)) for name, placed in bins.items()}
             if usual is not None:
                 paced = RowDraws(chunk.keys[table], purpose_of(f"pace {table}.{column}"))
                 pacings[column] = Pacing(advances[-1], usual, paced)
-    return GrowingHistory(advances, free, pacings, lambda rows: decoder.linked(chunk, codec, rows))
+    return GrowingHistory(advances, free, pacings, lambda rows: made.linked(chunk, codec, rows))
 
 
 def is_looked_at(made: FittedTables, table: str, name: str) -> bool:

@@ -81,7 +81,7 @@ class Run:
         return kept
 
     def whose(self, table: str, index: Index) -> Index:
-        return self.placed.climb(index, table, self.made.tables[0])
+        return self.placed.climb(index, table, self.made.order[0])
 
     def sample(self, settled: SettledGroup, rows: Index, label: str) -> Codes:
         """What the model of a group draws for these rows, under a name for the occasion."""
@@ -91,12 +91,12 @@ class Run:
         if draws_row_by_row(model):
             keys = self.keys[space][rows]
             # What stands once for an entity decides how much there will be of everything else: no noise that can be spared.
-            if space == self.made.tables[0]:
+            if space == self.made.order[0]:
                 size = even_bits(self.made.plan.entities)
                 return ask(model, history, EvenDraws(keys, self.entities[rows], purpose_of(purpose), self.seed, size))
             return ask(model, history, RowDraws(keys, purpose_of(purpose)))
         entities = self.entities[self.whose(space, rows)]
-        if self.some and group.table == self.made.tables[0]:
+        if self.some and group.table == self.made.order[0]:
             return ask_whole_blocks(model, history, self.seed, purpose, entities)
         return ask_by_block(model, history, self.seed, purpose, entities)
 
@@ -129,7 +129,7 @@ class Run:
 
     def crowd(self, table: str) -> Crowd:
         if table not in self.crowds:
-            self.crowds[table] = Crowd.of(self.placed, table, self.made.tables[0])
+            self.crowds[table] = Crowd.of(self.placed, table, self.made.order[0])
         return self.crowds[table]
 
     def reached(self, table: str, name: str, index: Index) -> Index:
@@ -148,11 +148,11 @@ class Run:
         """The rows that the references of these rows lead to, now that their codes are drawn."""
         for name, reference in self.ranked(table).items():
             entity, crowd, reached = self.whose(table, index), self.crowd(reference.table), self.reached(table, name, index)
-            found = rank_targets(codes[name][index], reference, crowd, entity, reached)
-            targets[name][index] = found
+            places = rank_targets(codes[name][index], reference, crowd, entity, reached)
+            targets[name][index] = places
             if reference.onward:
                 ranks = self.onward.setdefault((table, name), np.zeros(self.tables[table].rows, dtype=np.int64))
-                ranks[index] = np.where(found < 0, reached, found - crowd.first[entity])
+                ranks[index] = np.where(places < 0, reached, places - crowd.first[entity])
 
     def group(self, table: str, part: Part) -> SettledGroup | None:
         return next((g for g in self.made.plan.groups if (g.group.table, g.group.part) == (table, part)), None)

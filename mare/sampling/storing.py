@@ -78,6 +78,8 @@ def _in_kind(values: pa.Array, described: AnyColumn | None, stored: ReflectedCol
 
 def _named(values: pa.Array, kept: pa.Array) -> pa.Array:
     """Noise may leave a learned list with only a value without a name. Where NULL is not allowed, that is the type's zero."""
+    if is_text(kept):
+        return kept.fill_null("")
     width = pa.int32() if kept.type.bit_width == 32 else pa.int64()
     zero = pa.scalar(0, width).cast(kept.type)
     return pc.if_else(pc.fill_null(pc.equal(values, ""), False), zero, kept)

@@ -64,8 +64,11 @@ class Job:
     def generate(self, entities: Index) -> Chunk:
         return generate_chunk(self.fitted, self.seed, entities, some=self.condition is not None)
 
+    def values(self, chunk: Chunk, starts: Mapping[str, int]) -> ChunkValues:
+        return ChunkValues(self.writer, chunk, starts, self.seed)
+
     def write(self, chunk: Chunk, starts: Mapping[str, int]) -> Batches:
-        return ChunkValues(self.writer, chunk, starts, self.seed).batches()
+        return self.values(chunk, starts).batches()
 
 
 @dataclass(eq=False)
@@ -146,22 +149,13 @@ def who_there_is(job: Job, meter: Meter, sizes: ChunkSizes) -> tuple[Job, Meter]
     wanted = {table: names for table, names in wanted.items() if table not in known}
     first, second = meter.halves() if wanted else (meter, meter)
     while wanted:
-        everyone = collected(_values(job, first, sizes), wanted)
+        everyone = collected(_one_by_one(job, first, sizes), wanted)
         empty = {t: rows for t, rows in everyone.items() if not rows.rows and t not in job.writer.everyone}
         if not empty:
             return replace(job, writer=with_everyone(job.writer, everyone)), second
         # Rows that have to refer to an empty table go, and others may have been referring to those.
         job = replace(job, writer=with_everyone(job.writer, empty))
     return job, second
-
-
-def _values(job: Job, meter: Meter, sizes: ChunkSizes) -> Iterator[ChunkValues]:
-    starts: dict[str, int] = {}
-    for entities in chunks_of(job, meter, sizes):
-        chunk = job.generate(entities)
-        yield ChunkValues(job.writer, chunk, starts, job.seed)
-        meter.came_out(len(entities))
-        starts = _after(starts, chunk)
 
 
 def chunks_of(job: Job, meter: Meter, sizes: ChunkSizes) -> Iterator[Index]:
@@ -191,7 +185,7 @@ def _chosen(job: Job, condition: EntityCondition, meter: Meter, sizes: ChunkSize
         likely = int(1.1 * (entities - satisfying) * tried / max(1, satisfying)) if tried else entities
         numbers = tried + np.arange(-(-min(max(likely, 1), MOST_AT_ONCE) // BLOCK) * BLOCK, dtype=np.int64)
         chunk = generate_chunk(job.fitted, job.seed, numbers, (condition.table,), some=True)
-        held = numbers[condition.holds(ChunkValues(job.writer, chunk, {}, job.seed))][: entities - satisfying]
+        held = numbers[condition.holds(job.values(chunk, {}))][: entities - satisfying]
         tried, satisfying = tried + len(numbers), satisfying + len(held)
         waiting = np.concatenate([waiting, held])
         while len(waiting) >= enough or (satisfying == entities and len(waiting)):
@@ -202,7 +196,7 @@ def _chosen(job: Job, condition: EntityCondition, meter: Meter, sizes: ChunkSize
 def stream_batches(job: Job, meter: Meter, sizes: ChunkSizes, threads: int) -> Iterator[Batches]:
     """The rows of every chunk by table, in order."""
     if threads <= 1:
-        yield from _one_by_one(job, meter, sizes)
+        yield from (values.batches() for values in _one_by_one(job, meter, sizes))
         return
     pool = ThreadPoolExecutor(threads, thread_name_prefix="mare-sample")
     try:
@@ -212,11 +206,11 @@ def stream_batches(job: Job, meter: Meter, sizes: ChunkSizes, threads: int) -> I
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _one_by_one(job: Job, meter: Meter, sizes: ChunkSizes) -> Iterator[Batches]:
+def _one_by_one(job: Job, meter: Meter, sizes: ChunkSizes) -> Iterator[ChunkValues]:
     starts: dict[str, int] = {}
     for entities in chunks_of(job, meter, sizes):
         chunk = job.generate(entities)
-        yield job.write(chunk, starts)
+        yield job.values(chunk, starts)
         meter.came_out(len(entities), chunk.lost)
         starts = _after(starts, chunk)
 

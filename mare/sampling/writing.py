@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mare.codec import DecodedTable, OrdinalCodec, TableCodec
+from mare.codec import DecodedTable, OrdinalCodec
 from mare.codec.siblings import standing
 from mare.codec.slots import ORDINARY, Kinds
 from mare.codec.ticks import Ticks
@@ -25,14 +25,13 @@ from mare.relational.faking import fake_values
 from mare.relational.filling import Constant, Faked, Filling, Fresh, FromAbove, Linked, Modelled, Numbered, WorkedOut
 from mare.relational.placing import NOWHERE, Index, PlacedTables
 from mare.relational.public import PublicTables
-from mare.relational.relations import Relations, TableRelations, Words, run_starts
+from mare.relational.relations import TableRelations, Words, run_starts
 from mare.schema import Schema
 from mare.schema.condition_grammar import Condition
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .determined import work_out
 from .fitted_tables import Chunk, Decoder, codes_of
-from .given import GivenTables
 from .identifiers import fresh_purpose, fresh_values, person_purpose
 from .linking import find_places, given_to_owned
 from .other_entities import Everyone
@@ -42,34 +41,24 @@ _NOTHING = {"json": "{}", "uuid": "00000000-0000-0000-0000-000000000000"}
 
 
 @dataclass(frozen=True, eq=False)
-class Writer:
+class Writer(Decoder):
     """What is the same for every chunk: how columns are filled, and what they may refer to."""
 
     schema: Schema
     tables: tuple[ReflectedTable, ...]
     """What is made here, referred before referring."""
-    order: tuple[str, ...]
-    """The same tables, owners before what they own; an entity that no table holds is among them."""
     fillings: Mapping[str, Mapping[str, Filling]]
     stored: Mapping[tuple[str, str], ReflectedColumn]
     """By table and the schema's word for the column."""
-    codecs: Mapping[str, TableCodec]
-    related: Relations
     public: PublicTables
     pools: Mapping[str, Mapping[str, pa.Array]] = field(default_factory=dict)
     """The columns of the pools, once they are made."""
     distinct: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
     """Columns that differ between the rows of one parent, where the models did not see to it."""
-    owned_by: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    """Of tables that references own: the (table, reference) pairs."""
-    ordered_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of sequences, the columns that order them."""
     endings: Mapping[str, Condition] = field(default_factory=dict)
     """By table, when a row is the last of its sequence."""
     finders: Mapping[tuple[str, str], tuple[str, tuple[str, str]]] = field(default_factory=dict)
     """Of references by interval, by table and name: the time here, and the two ends there."""
-    given: GivenTables | None = None
-    """Rows that the user gives."""
     everyone: Mapping[str, Everyone] = field(default_factory=dict)
     """By table: the rows of all entities, where random references to other entities lead there."""
 
@@ -199,9 +188,7 @@ class ChunkValues:
 
     def decoded(self, table: str) -> DecodedTable:
         """What the models generated, or the user gave, as values."""
-        return Decoder(self.writer.codecs, self.writer.related, self.writer.ordered_by, self.writer.given).table(
-            self.chunk, table
-        )
+        return self.writer.decoded(self.chunk, table)
 
     def codes(self, table: str) -> dict[str, CodeArray]:
         """The codes of all columns and references of the rows, wherever they were generated."""

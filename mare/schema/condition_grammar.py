@@ -202,13 +202,21 @@ def comparisons_in(condition: Condition) -> Iterator[Test]:
             yield condition
 
 
+def values_of(test: Test) -> tuple[Value, ...]:
+    """What a test compares with."""
+    match test:
+        case Comparison(value=value):
+            return (value,)
+        case Among(values=values):
+            return values
+    return ()
+
+
 def cannot_be_asked(test: Test, described: AnyColumn) -> tuple[str, str] | None:
     """Why a test makes no sense for a column, and what to write instead; None where it does."""
-    if isinstance(test, IsNull):
-        return None
     if isinstance(test, Comparison) and test.operator not in ("=", "!=") and not described.has_order:
         return f"{test.column} has no order, so {test.operator} cannot be asked", "Use = != or in"
-    for value in (test.value,) if isinstance(test, Comparison) else test.values:
+    for value in values_of(test):
         if (why := described.never(value)) is not None:
             return f"{test.column} {why}", "Compare it with a value that it can have"
     return None

@@ -236,19 +236,19 @@ class _Cutter:
         """A reference whose columns are not there goes. Where what it refers to is not there, a public code is learned without
         its list, and everything else is ignored."""
         references = _fields(table["references"])
-        said = _fields(references[reference])
-        columns = _names(said.get("columns")) or [reference]
+        written = _fields(references[reference])
+        columns = _names(written.get("columns")) or [reference]
         if missing := self.missing(name, columns):
             del references[reference]
             self.cut.left_out.append(LeftOut(f"{name}.{', '.join(missing)}", "the source has no such column"))
             return
-        other = str(said["table"])
+        other = str(written["table"])
         if other in self.named or other == self.entity_name:
             return
         del references[reference]
-        if said.get("kind") == "public" and len(columns) == 1:
-            most = said.get("max_values") or _fields(self.tables.get(other)).get("rows") or _LEARNED
-            kept: Fields = {field: said[field] for field in ("nullable", "rest") if field in said}
+        if written.get("kind") == "public" and len(columns) == 1:
+            most = written.get("max_values") or _fields(self.tables.get(other)).get("rows") or _LEARNED
+            kept: Fields = {field: written[field] for field in ("nullable", "rest") if field in written}
             self.columns_of(table)[columns[0]] = {"type": "category", "learn": True, "max_values": most, **kept}
             self.cut.changed.append(LeftOut(f"{name}.{columns[0]}", f"values are learned, as {other} is left out"))
         else:

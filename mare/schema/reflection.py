@@ -125,6 +125,8 @@ class ColumnOrder:
     before: str
     after: str
     strict: bool = False
+    seen: bool = False
+    """No CHECK says so: all rows that were looked at do."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,8 @@ class ReflectedTable:
     """The CHECKs that values, bounds and orders follow from."""
     special_indexes: tuple[ReflectedIndex, ...] = ()
     computed: tuple[tuple[int, ReflectedColumn], ...] = ()
-    """Of a table that comes out: generated columns, which nobody writes, and how many columns stand before each."""
+    """Of a table that comes out: columns that nobody writes, generated ones and those that the schema leaves empty, and how many
+    columns stand before each."""
     left_out: tuple[str, ...] = ()
     """Of a table that comes out: what the source has there and it has not, because of the schema. In words."""
     verbatim: bool = False
@@ -187,6 +190,13 @@ class LeftOut:
     reason: str
 
 
+_INFERRED = (
+    "Types are as pandas found them in all values (whole numbers or not): one person's value may have decided one, so let each "
+    "be what is known of such data."
+)
+"""A schema is public, and a fit forgets such types; a draft has nothing else to go by."""
+
+
 @dataclass(frozen=True)
 class Reflection:
     """A whole source. ``label`` names it for people and holds no password."""
@@ -200,9 +210,12 @@ class Reflection:
     @property
     def what_was_read(self) -> str:
         """What a draft has looked at, for people."""
+        read = "No value was read."
         if self.by_headers:
-            return "Of CSV files, rows below the header were compared with it, to see that it is none; no value was kept."
-        return "No value was read."
+            read = "Of CSV files, rows below the header were compared with it, to see that it is none; no value was kept."
+        if any(column.inferred for table in self for column in table.columns):
+            return f"{read} {_INFERRED}"
+        return read
 
     def __iter__(self) -> Iterator[ReflectedTable]:
         return iter(self.tables)
@@ -219,6 +232,30 @@ class Reflection:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """What was seen of a column beside the others of its table, in all rows. Data, not catalogue."""
+
+    same: bool = False
+    """It is the same in all rows of a person, of whom many have several, and not in all rows there are."""
+    missing: bool = False
+    """Many rows have no value of it."""
+    repeats: str | None = None
+    """It holds what this earlier column holds."""
+    follows: str | None = None
+    """It is never less than this other column, though it often would be if the two stood in different rows."""
+    apart: str | None = None
+    """In the rows of a person, in its own order, it is never less than this other column of the row before."""
+    counts: bool = False
+    """It is 1, 2, 3 in the rows of each person, in its own order."""
+    copies: str | None = None
+    """It holds what this column of the row above holds."""
+    begins: str | None = None
+    """It is never less than this column of the row above."""
+    ends: str | None = None
+    """It is never more than this one."""
+
+
+@dataclass(frozen=True)
 class Peek:
     """What was read from one column's values, on the user's explicit request. Data, not catalogue."""
 
@@ -230,3 +267,6 @@ class Peek:
     """How its texts are written, where that has to be said: fields of the schema (`format`, `decimal`, `nulls`)."""
     repeats: bool | None = None
     """Whether a value stands in two rows, or is missing in one: then it is no key. None: not looked at."""
+    few: bool = False
+    """Whether there are but a few different values, in whatever number of rows: an id of these is a code."""
+    compared: Compared = Compared()

@@ -28,6 +28,9 @@ class Anchor:
     def parse(cls, text: str) -> Anchor:
         if text.startswith("."):
             return cls(SAME_ROW, text[1:])
+        first, dot, rest = text.partition(".")
+        if dot and first in (PREVIOUS_ROW, PARENT_ROW):
+            return cls(first, rest)  # whatever the column is called; a table may have a dot in its name, too
         scope, dot, column = text.rpartition(".")
         return cls(scope if dot else SAME_ROW, column)
 

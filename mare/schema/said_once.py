@@ -93,8 +93,8 @@ def _column(column: object, ends: Mapping[str, date], reading: Fields) -> object
     fill = _FILLS.get(str(column.get("type")))
     if fill is None:
         return column
-    said: dict[object, object] = {name: value for name, value in fill(column, reading).items() if value and name not in column}
-    return {**column, **said}
+    filled: dict[object, object] = {name: value for name, value in fill(column, reading).items() if value and name not in column}
+    return {**column, **filled}
 
 
 def _bounded(column: dict[object, object], ends: Mapping[str, date]) -> dict[object, object]:

@@ -187,14 +187,11 @@ def _order(schema: Schema, name: str, link: Parent) -> tuple[str, ...]:
     """How siblings stand. In a sequence ties go by the table's own key: what was entered first has the smaller number, and from
     an order by chance a model would learn chance. Before that, they go by what rows may share: what belongs together stands
     together."""
-    order = tuple(link.order_by or _position_order(schema, name))
+    # A position column orders a sequence that names no other order.
+    positions = [column for column, described in schema.tables[name].columns.items() if described.type == "position"]
+    order = tuple(link.order_by or positions[:1])
     if link.type != "sequential" or not order:
         return order
     own = [column for column, kind in schema.tables[name].columns.items() if isinstance(kind, Identifier) and kind.runs]
     own += [column for column in schema.tables[name].key or () if column not in (link.column or ())]
     return tuple(dict.fromkeys((*order, *own)))
-
-
-def _position_order(schema: Schema, name: str) -> tuple[str, ...]:
-    """A position column orders a sequence that names no other order."""
-    return tuple(c for c, column in schema.tables[name].columns.items() if column.type == "position")[:1]

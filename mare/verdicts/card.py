@@ -184,12 +184,12 @@ def _verdict(error: float) -> Verdict:
 def _promise(ledger: Ledger) -> str:
     budget = ledger.budget
     but = "" if budget.pure else f", but for an event of probability {budget.delta:.3g}"
-    said = (
+    promise = (
         f"Whatever anyone sees in this release would have been seen with a chance at most {factor(budget.epsilon)} times higher "
         f"or lower had any one of them been left out{but}."
     )
     word = plainly(budget.epsilon, budget.delta)
-    return said if word is None else f"{said} What that is worth: {word}."
+    return promise if word is None else f"{promise} What that is worth: {word}."
 
 
 def _asked(part: str, charges: list[Charge], total: float) -> Asked:

@@ -21,7 +21,7 @@ from mare.codec.bins import Bins
 from mare.codec.scales import scale_of, ticks_of_a_day
 from mare.graph.groups import Role
 from mare.models.clarity import Margin
-from mare.privacy.ledger import LEARNING, MODELS, Charge
+from mare.privacy.ledger import LEARNING, MODELS, SIZES, Charge
 from mare.privacy.noise import standard_deviation
 from mare.relational.filling import VIA, FromAbove, Linked, Modelled, Numbered, WorkedOut, fillings
 from mare.release import Release, SettledGroup
@@ -50,7 +50,7 @@ evenly, and so many of them may be wrong."""
 ON_END = 0.05
 """The part of the rows from which on a declared end that they lie on is taken for what lies beyond it."""
 
-NOT_LISTED, MOVED, BEYOND, WITHIN, OFTEN, DRAWN, ROWS, ORDER, OTHERS = (
+NOT_LISTED, MOVED, BEYOND, WITHIN, OFTEN, DRAWN, ROWS, IN_ALL, ORDER, OTHERS = (
     "values that the learned list does not hold",
     "values on the very end of the declared range, which may lie beyond it",
     "values beyond the range that was learned",
@@ -58,6 +58,7 @@ NOT_LISTED, MOVED, BEYOND, WITHIN, OFTEN, DRAWN, ROWS, ORDER, OTHERS = (
     "how often each value occurs",
     "chance in drawing so few rows",
     "an allowance for lists of rows",
+    "how many rows there are in all",
     "an allowance for long sequences",
     "columns that it follows",
 )
@@ -116,7 +117,16 @@ class ExpectedErrors:
     def children(self, table: str) -> Expected | None:
         """Of how many rows of this table a row of its parent has."""
         counts = [margin for role, margin in self._margins.get((table, ""), []) if role == "count"]
-        return _told([(OFTEN, noise_error(counts[0])), (DRAWN, _chance(counts[0])), (ROWS, BELOW)], counts[0]) if counts else None
+        if not counts:
+            return None
+        parts = [(OFTEN, noise_error(counts[0])), (DRAWN, _chance(counts[0])), (ROWS, BELOW), (IN_ALL, self._in_all(table))]
+        return _told(parts, counts[0])
+
+    def _in_all(self, table: str) -> float:
+        """How far the rows in all may be off, here and above: numbers of children are made to agree with them."""
+        views = {f"{name}.sizes" for name in (table, self._schema.parent_name(table)) if name != self._schema.entity_name}
+        charges = [c for c in self._release.ledger.charges if c.phase == SIZES and c.view in views]
+        return MEAN_NOISE * sqrt(sum(_deviation(c) ** 2 for c in charges)) / max(1, self._release.plan.entities)
 
     def _worked_out(self, table: str, column: str) -> Expected | None:
         described = self._schema.tables[table]
@@ -271,8 +281,8 @@ class ExpectedErrors:
         sequence is measured apart; what unrolls a vocabulary once for each key."""
         margins: dict[tuple[str, str], list[tuple[Role, Margin]]] = {}
         for settled in self._release.plan.groups:
-            said = getattr(self._release.model(settled.name), "clarity", None)
-            measured = said.margins if said is not None else _by_the_ledger(self._release, settled)
+            clarity = getattr(self._release.model(settled.name), "clarity", None)
+            measured = clarity.margins if clarity is not None else _by_the_ledger(self._release, settled)
             for part in settled.group.columns:
                 place = (part.table or settled.group.table, part.column or "")
                 unrolled = [name for name in settled.columns if name.rpartition("#")[0] == part.name]

@@ -26,7 +26,7 @@ def render_page(card: Card) -> str:
 def _head(card: Card) -> str:
     counts = {verdict: len(card.of(verdict)) for verdict in VERDICTS}
     bar = "".join(f'<span class="{_CLASSES[v]}" style="flex:{count}"></span>' for v, count in counts.items() if count)
-    said = ", ".join(f"<b>{count}</b> {verdict}" for verdict, count in counts.items())
+    counted = ", ".join(f"<b>{count}</b> {verdict}" for verdict, count in counts.items())
     lost = f"The promise does not hold for this release: {'; '.join(card.reasons)}."
     made = f", made {card.made['at']}" if card.made.get("at") else ""
     meanings = "".join(f'<dt class="{_CLASSES[v]}">{v}</dt><dd>{escape(MEANING[v])}.</dd>' for v in VERDICTS)
@@ -38,7 +38,7 @@ def _head(card: Card) -> str:
 <section>
 <h2>Can it be used?</h2>
 <div class="bar" role="img" aria-label="{counts["trust"]} of {sum(counts.values())} columns: trust">{bar}</div>
-<p>{said}.</p>
+<p>{counted}.</p>
 <dl>{meanings}</dl>
 </section>
 <section>

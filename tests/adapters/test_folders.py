@@ -114,6 +114,16 @@ def test_every_bad_file_is_told_at_once_with_what_to_do(tmp_path: Path) -> None:
         assert wanted in line
 
 
+def test_a_first_column_without_a_name_counts_the_rows(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", b",x,y\n1,a,b\n2,c,d\n")
+    with open_source(tmp_path) as source:
+        assert [column.name for column in source.reflect().tables[0].columns] == ["rownames", "x", "y"]
+        batches = list(source.read("a", ["rownames", "y"]))
+    assert [row for batch in batches for row in batch.to_pylist()] == [
+        {"rownames": "1", "y": "b"}, {"rownames": "2", "y": "d"},
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "first",
     [

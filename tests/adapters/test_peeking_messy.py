@@ -64,3 +64,14 @@ def test_numbers_that_are_all_whole_are_integers_however_they_are_written() -> N
     """A column of whole numbers with NULLs, written by pandas."""
     assert told(["28.0", "-3.0", None, "120.0"]).kind == "integer"
     assert told(["28.0", "-3.5"]).kind == "number"
+
+
+def test_words_that_duckdb_takes_for_days_are_words() -> None:
+    peek = peek_batches([pa.record_batch({"x": pa.array(["epoch"] * 30)})], "unknown", 3)
+    assert peek.kind == "string"
+
+
+def test_a_result_that_is_mostly_below_what_can_be_measured_is_a_number() -> None:
+    texts = [*["<BLQ"] * 400, *(f"{number / 100}" for number in range(1, 180))]
+    peek = peek_batches([pa.record_batch({"x": pa.array(texts)})], "unknown", 3)
+    assert (peek.kind, peek.reading) == ("number", {"specials": ("<BLQ",)})

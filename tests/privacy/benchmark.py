@@ -8,6 +8,7 @@ give if each had been there many times, and the fit takes the way that it takes 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -94,3 +95,24 @@ class Copies(Recorder):
         last = self.record.entries[-1]
         self.record.entries[-1] = Entry(last.query, last.exact, tuple(values.copy() for values in released))
         return released
+
+
+class Looking(Copies):
+    """Chooses what looks at this column, or else blindly, and the smallest clip: whoever is clipped then moves an answer just as
+    far as was paid for, and nobody else may move it at all."""
+
+    def __init__(self, looked_at: str = "", times: int = 1, seed: int = 0) -> None:
+        super().__init__(times, seed)
+        self._looked_at = looked_at
+
+    def answer(self, query: Query, exact: Sequence[Counts], release: Callable[[], list[Counts]]) -> list[Counts]:
+        released = super().answer(query, exact, release)
+        if query.mechanism != "exponential choice":
+            return released
+        first = int(": none; " in query.what)
+        looking = [first + n for n, m in enumerate(query.marginals) if self._looked_at in {axis.column for axis in m.axes}]
+        # A sum has several tables: it is chosen blindly.
+        looking = looking if "summed" not in query.what else []
+        wanted = 0 if not query.marginals else looking[0] if looking else int(released[0][0])
+        self.record.entries[-1] = replace(self.record.entries[-1], released=(np.array([wanted]),))
+        return [np.array([wanted])]

@@ -6,13 +6,10 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
 from mare.audit import account_faults, physical_audit, tape_audit
@@ -23,10 +20,9 @@ from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
 from mare.privacy.curator import Curator
 from mare.privacy.qualities import Tvd
-from mare.privacy.tape import Counts, Query
 from mare.schema.loading import load_schema
 from tests.memory_source import MemorySource, Rows
-from tests.privacy.benchmark import Copies
+from tests.privacy.benchmark import Looking
 from tests.privacy.sessions import PURE, ZCDP, pair, replay_against
 
 BUDGET = Budget(2, 1e-6)
@@ -96,25 +92,10 @@ def _items() -> MemorySource:
 LOOKED_AT = "labs.value[same item]"
 
 
-class _SameItem(Copies):
-    """Chooses what looks at the same item, and the smallest clip: whoever is clipped then moves an answer just as far as was paid
-    for, and nobody else may move it at all."""
-
-    def answer(self, query: Query, exact: Sequence[Counts], release: Callable[[], list[Counts]]) -> list[Counts]:
-        released = super().answer(query, exact, release)
-        if query.mechanism != "exponential choice":
-            return released
-        first = int(": none; " in query.what)
-        looking = [first + place for place, m in enumerate(query.marginals) if LOOKED_AT in {axis.column for axis in m.axes}]
-        wanted = 0 if not query.marginals else looking[0] if looking else int(released[0][0])
-        self.record.entries[-1] = replace(self.record.entries[-1], released=(np.array([wanted]),))
-        return [np.array([wanted])]
-
-
 def items_pass_the_tape() -> None:
     """The previous row of the same item is one's own: at the first of each item nobody's, whoever stands before."""
     made = plan(load_schema(ITEMS), Budget(8, 1e-9))
-    report = tape_audit(made, _items(), entities=[0, 3, 7], recorder=_SameItem(times=10_000, seed=1))
+    report = tape_audit(made, _items(), entities=[0, 3, 7], recorder=Looking(LOOKED_AT, times=10_000, seed=1))
     assert report.passed, report.render()
     assert any(LOOKED_AT in query.what and query.norm == "L2" for query in report.queries), "no table looks at the same item"
 

@@ -29,6 +29,7 @@ from mare.privacy.tape import Counts, Entry, Query, Recorder
 from mare.schema.loading import load_schema
 from tests.memory_source import MemorySource
 from tests.privacy.benchmark import benchmark_plan, patients, source
+from tests.privacy.checks_of_questions import everybody, questions
 from tests.privacy.sessions import PURE, ZCDP, everything, wards
 from tests.privacy.test_noise_distributions import gaussian_weight, laplace_weight
 from tests.raw_columns import listed
@@ -122,8 +123,9 @@ def _covered(recorder: _Draws) -> None:
 
 
 def _fits() -> Iterator[tuple[Plan, MemorySource]]:
-    """One that learns domains of every kind, and one with long sequences and many cross-tabs."""
+    """One that learns domains of every kind, one that asks every question, and one with long sequences and many cross-tabs."""
     yield plan(load_schema(SCHEMA), Budget(20, 1e-6)), MemorySource.of(rows(), TYPES)
+    yield questions(), everybody()
     yield benchmark_plan(), source(patients(60))
 
 

@@ -26,7 +26,7 @@ from mare.privacy.curator import Clip, Curator, Gate
 from mare.privacy.gaussian import GaussianTable
 from mare.privacy.learner import Learner
 from mare.privacy.ledger import Charge, Ledger
-from mare.privacy.qualities import NormRank, Tvd
+from mare.privacy.qualities import NormRank, Summed, Tvd
 from mare.privacy.stable_keys import UNIT
 from mare.privacy.tape import Counts, Query, Recorder, distance_squared
 from mare.schema.loading import load_schema
@@ -135,6 +135,7 @@ ANSWERS: dict[str, Callable[[Curator], object]] = {
     "sparse counts": lambda curator: curator.counts([BOTH], minimum=3),
     "scores": lambda curator: curator.scores([Tvd(Axis("ward"), (Axis("age"),))]),
     "choice": lambda curator: curator.select([Tvd(Axis("ward"), (Axis("age"),)), None]),
+    "choice of a sum": lambda curator: curator.select([Summed((Tvd(Axis("ward"), (Axis("age"),)),)), None]),
     "choice of a clip": lambda curator: curator.select([NormRank((WARD,), 1.0, 1.0)]),
 }
 LESSONS: dict[str, Callable[[Learner], object]] = {

@@ -11,6 +11,7 @@ from tests.privacy import (  # noqa: F401
     mutants_of_the_draws,
     mutants_of_the_fit,
     mutants_of_the_gate,
+    mutants_of_the_questions,
     mutants_of_the_rows,
     mutants_of_the_stage,
     mutants_that_survived,

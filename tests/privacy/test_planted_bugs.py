@@ -7,11 +7,19 @@ from collections.abc import Callable
 import pytest
 
 from mare.errors import PrivacyError
-from tests.privacy import checks, checks_of_fits, checks_of_learning, checks_of_noise, checks_of_prices, checks_of_rows
+from tests.privacy import (
+    checks,
+    checks_of_fits,
+    checks_of_learning,
+    checks_of_noise,
+    checks_of_prices,
+    checks_of_questions,
+    checks_of_rows,
+)
 from tests.privacy.mutants import MUTANTS
 from tests.privacy.planting import Mutant
 
-ROOMS = (checks, checks_of_fits, checks_of_noise, checks_of_learning, checks_of_prices, checks_of_rows)
+ROOMS = (checks, checks_of_fits, checks_of_noise, checks_of_learning, checks_of_prices, checks_of_questions, checks_of_rows)
 CHECKS = tuple(check for room in ROOMS for check in room.CHECKS)
 
 

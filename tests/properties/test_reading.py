@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import get_args
 
@@ -51,6 +51,23 @@ def test_any_value_is_read_in_any_column_alone_as_in_company(kind: StorageKind, 
     assert together.type == arrow_type(column)
     assert [_same(v) for v in together.to_pylist()] == [_same(array.to_pylist()[0]) for array, _ in alone]
     assert missed == sum(count for _, count in alone)
+
+
+EAST, WEST = timezone(timedelta(hours=5)), timezone(timedelta(hours=-5))
+
+
+@pytest.mark.parametrize("odd", ["unknown", 1.5, datetime(2000, 1, 1, tzinfo=EAST)])
+@pytest.mark.parametrize("far", [datetime(1, 1, 1, tzinfo=EAST), datetime(9999, 12, 31, 23, tzinfo=WEST)])
+def test_a_moment_that_has_no_year_in_utc_is_its_nearest_whoever_stands_beside_it(far: datetime, odd: object) -> None:
+    column = ReflectedColumn("c", "datetime")
+    alone, beside = read_values([far], column)[0], read_values([far, odd], column)[0]
+    assert alone[0] == beside[0]
+    assert alone[0].as_py().year == far.year
+    # As an object in a frame: pandas has no type of its own for it.
+    for rows in ([far], [far, odd]):
+        with FramesSource({"t": pd.DataFrame({"c": pd.Series(rows, dtype=object)})}) as source:
+            (batch,) = source.read("t", ["c"])
+        assert batch.column(0).to_pylist()[0].startswith(f"{far.year:04}-")
 
 
 def _same(value: object) -> object:

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import mare
 from mare.fitting import FitOptions, run_fit
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
@@ -248,3 +249,17 @@ def test_what_a_row_hangs_on_shows(name: str) -> None:
     held = case.holds(made)
     assert len(held) > PEOPLE / 4
     assert held.mean() > (1 + case.chance) / 2 + 0.2 * (1 - case.chance), f"{name}: {held.mean():.2f}"
+
+
+def test_a_town_lies_in_its_state_however_many_there_are_of_both() -> None:
+    """Nine hundred towns in a hundred and twenty states: a large table that is nearly empty, and stands clear of the noise."""
+    draws, entities = np.random.default_rng(3), 18_000
+    weights = 1 / np.arange(5, 905)
+    town, of = draws.choice(900, entities, p=weights / weights.sum()), draws.integers(0, 120, 900)
+    people = pd.DataFrame({"id": np.arange(entities), "state": [f"s{of[t]}" for t in town], "town": [f"t{t}" for t in town]})
+    columns = "state: {type: category, learn: true}, town: {type: category, learn: true}"
+    schema = mare.load_schema(f"mare: 1\nentity: people\ntables: {{people: {{key: id, rows: 18000, columns: {{{columns}}}}}}}")
+    settled = mare.plan(schema, mare.Budget(epsilon=1000, delta=1e-9))
+    made = mare.sample(mare.fit(settled, {"people": people}, unsafe_seed=1), seed=1)["people"]
+    lies_in = dict(zip(people.town, people.state, strict=True))
+    assert (made.town.map(lies_in) == made.state).mean() > 0.95

@@ -8,7 +8,6 @@ import shutil
 import sqlite3
 import stat
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
@@ -69,12 +68,7 @@ def test_what_is_left_out_because_nothing_leads_to_who_was_asked_for_is_told_alo
 
 
 def test_a_terminal_asks_for_what_was_not_said_until_it_is_understood() -> None:
-    answers = ["2009-13-01", "2009-01-01", "2025-12-31", "60"]
-    with (
-        mock.patch("mare.cli.commands.init._is_terminal", return_value=True),
-        mock.patch("typer.prompt", side_effect=answers),
-    ):
-        done = mare("init", CHINOOK_FILE)
+    done = mare("init", CHINOOK_FILE, typed="2009-13-01\n2009-01-01\n2025-12-31\n60\n")
     assert "2009-13-01 cannot be read" in done.stderr
     schema = load_schema(done.stdout)
     assert schema.calendar is not None

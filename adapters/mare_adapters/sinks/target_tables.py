@@ -70,6 +70,7 @@ def target_tables(tables: Sequence[SinkTable], limits: Limits) -> TargetTables:
     for table in wanted:
         notes += [f"{table.name}: {text} (a constraint of the source) was left out" for text in table.unread_checks]
         notes += [f"{table.name}: {text}" for text in table.left_out]
+        table = _with_empty(table, limits, notes)
         if limits.dialect:
             table = _definitions(table, limits, notes)
         kept = [foreign for foreign in table.foreign_keys if _declarable(table, foreign, by_name, notes)]
@@ -85,13 +86,31 @@ def target_tables(tables: Sequence[SinkTable], limits: Limits) -> TargetTables:
     return TargetTables(tuple(laid), tuple(notes), tuple(about))
 
 
+def _with_empty(table: ReflectedTable, limits: Limits, notes: list[str]) -> ReflectedTable:
+    """The table with the columns that the schema leaves empty, where the target has words for their types; told either way."""
+    empty = sorted(column.name for _, column in table.computed if not column.expression)
+    if not empty:
+        return table
+    own = bool(limits.dialect) and table.dialect == limits.dialect
+    notes.append(f"{table.name}: the schema leaves out {', '.join(empty)}{', which come out empty' if own else ''}")
+    if own:
+        return table
+    kept, gone = list[tuple[int, ReflectedColumn]](), 0
+    for at, column in table.computed:
+        kept += [(at - gone, column)] if column.expression else []
+        gone += not column.expression
+    return replace(table, computed=tuple(kept))
+
+
 def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> ReflectedTable:
     """The table with the defaults, generated columns, indexes and comments that the target can be given."""
     held = {column.name for column in table.columns} | {column.name for _, column in table.computed}
     columns, own = [], table.dialect == limits.dialect
     computed, gone = list[tuple[int, ReflectedColumn]](), 0
     for at, column in table.computed:
-        if own and is_harmless(column.expression, held, limits.dialect):
+        if not column.expression:
+            computed.append((at - gone, _defined(table, column, limits, notes)))
+        elif own and is_harmless(column.expression, held, limits.dialect):
             computed.append((at - gone, column))
         elif table.column(column.name) is None:
             gone += 1
@@ -100,12 +119,7 @@ def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> Ref
     for column in table.columns:
         if column.name in made:
             continue
-        default = default_words(column, table, limits.dialect, limits.booleans)
-        if default is None and column.default is not None:
-            notes.append(f"{table.name}.{column.name}: DEFAULT {column.default} was left out: {_why(own, limits)}")
-        counter = column.counter if column.kind == "integer" else None
-        comment = column.comment if limits.comments else None
-        columns.append(replace(column, default=default, counter=counter, comment=comment, domain=column.domain if own else None))
+        columns.append(_defined(table, column, limits, notes))
     special = []
     for index in table.special_indexes:
         if own and is_harmless(index.definition, held, limits.dialect) and index.kind in ("", "FULLTEXT", "SPATIAL"):
@@ -123,6 +137,17 @@ def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> Ref
         names=tuple((at, name) for at, name in table.names if limits.length is None or limits.measure(name) <= limits.length),
         comment=table.comment if limits.comments else None,
     )
+
+
+def _defined(table: ReflectedTable, column: ReflectedColumn, limits: Limits, notes: list[str]) -> ReflectedColumn:
+    """A column with the default, the counter and the comment that the target can be given."""
+    own = table.dialect == limits.dialect
+    default = default_words(column, table, limits.dialect, limits.booleans)
+    if default is None and column.default is not None:
+        notes.append(f"{table.name}.{column.name}: DEFAULT {column.default} was left out: {_why(own, limits)}")
+    counter = column.counter if column.kind == "integer" else None
+    comment = column.comment if limits.comments else None
+    return replace(column, default=default, counter=counter, comment=comment, domain=column.domain if own else None)
 
 
 def _why(own: bool, limits: Limits) -> str:

@@ -83,7 +83,9 @@ class Wording:
         return f"{self.name(column.name)} {self.type_of(column, table)}{null}{filled}{self.remark(column)}"
 
     def computed(self, column: ReflectedColumn, table: ReflectedTable) -> str:
-        """A generated column, whose expression was looked at (`expressions`)."""
+        """A generated column, whose expression was looked at (`expressions`); or one that stays empty."""
+        if not column.expression:
+            return self.column(column, table)
         stored = "VIRTUAL" if column.virtual else "STORED"
         return f"{self.name(column.name)} {self.type_of(column, table)} GENERATED ALWAYS AS ({column.expression}) {stored}"
 

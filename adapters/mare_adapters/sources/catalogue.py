@@ -189,8 +189,8 @@ _NULLS = "NULLS NOT DISTINCT of UNIQUE ({})"
 def is_special(index: SqlIndex) -> bool:
     """Whether an index is more than columns in a row, each in its usual order: a dialect tells such ones in its own words."""
     # A condition is a clause of SQLAlchemy's, which is neither true nor false.
-    said = [o for o, value in index.get("dialect_options", {}).items() if not _is_empty(value) and o not in _USUAL]
-    return None in index["column_names"] or bool(index.get("column_sorting")) or bool(said)
+    options = [o for o, value in index.get("dialect_options", {}).items() if not _is_empty(value) and o not in _USUAL]
+    return None in index["column_names"] or bool(index.get("column_sorting")) or bool(options)
 
 
 def _is_empty(value: object) -> bool:

@@ -95,7 +95,7 @@ _TOKEN = re.compile(
 
 def tokens(text: str) -> list[Token]:
     """Words, names, constants and signs, without spaces and comments."""
-    found: list[Token] = []
+    parts: list[Token] = []
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
@@ -103,12 +103,12 @@ def tokens(text: str) -> list[Token]:
             raise Unreadable
         kind, word = match.lastgroup, match[0]
         # ARRAY['a'] and text[] are PostgreSQL's; [a name] is SQLite's.
-        if kind == "quoted" and word[0] == "[" and found and found[-1].text.upper() == "ARRAY":
+        if kind == "quoted" and word[0] == "[" and parts and parts[-1].text.upper() == "ARRAY":
             kind, word = "op", "["
         if kind != "space":
-            found.append(Token(kind, word, at, at + len(word)))
+            parts.append(Token(kind, word, at, at + len(word)))
         at += len(word)
-    return found
+    return parts
 
 
 def parse(text: str) -> Condition:

@@ -69,8 +69,8 @@ def _read(condition: Condition, facts: _Facts) -> None:
         case Among(column, items):
             _read_values(column, items, facts)
         case NullTest(column, False):
-            found = _find(column, facts)
-            facts.columns[found.name] = replace(found, nullable=False)
+            described = _find(column, facts)
+            facts.columns[described.name] = replace(described, nullable=False)
         case _:
             facts.whole = False
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, localcontext
 from functools import partial
 from itertools import islice
@@ -30,7 +30,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from mare.schema.reflection import ReflectedColumn, StorageKind
-from mare_adapters.letters import lettered, letters
+from mare_adapters.letters import in_utc, lettered, letters
 
 BATCH_ROWS = 32_768
 
@@ -87,7 +87,7 @@ def read_values(values: Sequence[object], column: ReflectedColumn) -> tuple[pa.A
     decimal = pa.types.is_decimal(wanted)
     try:
         # Arrow would cut 1.5 down to an int64 and take 7 for a date, so only the types that mean the kind go straight through.
-        if set(map(type, values)) <= (_DECIMAL if decimal else {read.native, type(None)}):
+        if set(map(type, values)) <= (_DECIMAL if decimal else {read.native, type(None)}) and not _has_zones(values, column):
             return pa.array(values, type=wanted), 0
     except (ValueError, TypeError, OverflowError, pa.ArrowException):
         pass  # a value beyond the type's reach is among them: each is looked at by itself
@@ -95,6 +95,11 @@ def read_values(values: Sequence[object], column: ReflectedColumn) -> tuple[pa.A
     converted = [None if value is None else _attempt(convert, value) for value in values]
     missed = sum(1 for value, made in zip(values, converted, strict=True) if made is None and not _is_missing(value))
     return pa.array(converted, type=wanted), missed
+
+
+def _has_zones(values: Sequence[object], column: ReflectedColumn) -> bool:
+    """Moments with a zone are looked at one by one: Arrow would go on before the year 1, Python does not."""
+    return column.kind == "datetime" and any(getattr(value, "tzinfo", None) is not None for value in values)
 
 
 def _attempt(convert: Callable[[object], object], value: object) -> object:
@@ -173,7 +178,7 @@ def _date(value: object) -> date | None:
 def _datetime(value: object) -> datetime | None:
     """A moment as drivers give it, or as SQLite stores it: ISO text, a Julian day or Unix seconds."""
     if isinstance(value, datetime):
-        return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        return value if value.tzinfo is None else in_utc(value)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)
     if isinstance(value, str):

@@ -65,10 +65,14 @@ def split_encoding(location: object) -> tuple[Path, str]:
         encoding = ""
     if not _ENCODING.fullmatch(encoding):
         raise SourceError(
-            f"?encoding={said}: there is no such encoding, or one whose letters hang on what stands before them. "
+            f"?encoding={said}: there is no such encoding, or one whose letters depend on what stands before them. "
             "Write utf-8, latin-1, cp1252 or utf-16."
         )
     return Path(text), encoding
+
+
+ROW_NAMES = "rownames"
+"""What the first column is called that has no name: R and pandas write the numbers of rows there, unless they are told not to."""
 
 
 def read_header(path: Path, encoding: str = UTF_8) -> tuple[tuple[ReflectedColumn, ...], str]:
@@ -90,6 +94,8 @@ def read_header(path: Path, encoding: str = UTF_8) -> tuple[tuple[ReflectedColum
             f"{path}: the first line looks like a row, not like a header: its field {place} is a number, a date or an address. "
             "A CSV file begins with a line of column names: add one."
         )
+    if not names[0].strip() and len(names) > 1 and ROW_NAMES not in names:
+        names[0] = ROW_NAMES
     unnamed = [str(number) for number, name in enumerate(names, 1) if not name.strip()]
     if unnamed:
         raise SourceError(f"{path}: column {', '.join(unnamed)} of the header has no name. Give each column a name of its own.")
@@ -193,10 +199,12 @@ def _blocks(
     path: Path, header: Sequence[str], separator: str, names: Sequence[str], odd: _OddRows, block: int, encoding: str
 ) -> Iterator[pa.RecordBatch]:
     """The rows, as bytes."""
+    # The file itself may have no name for its first column.
+    named = {"column_names": list(header), "skip_rows": 1} if header[0] == ROW_NAMES else {}
     with _opened(path, encoding) as file:
         yield from arrow_csv.open_csv(
             file,
-            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block),
+            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=block, **named),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=separator,
                 newlines_in_values=True,
@@ -282,10 +290,10 @@ def _opened(path: Path, encoding: str) -> io.BufferedIOBase:
     file = cast(io.BufferedIOBase, gzip.GzipFile(path) if zipped else path.open("rb"))
     if encoding == UTF_8:
         return file
-    said = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     file.seek(0)
     # A mark at its beginning says more of a file than what was said of the whole folder.
-    return file if said else cast(io.BufferedIOBase, codecs.EncodedFile(file, UTF_8, encoding, errors="replace"))
+    return file if marked else cast(io.BufferedIOBase, codecs.EncodedFile(file, UTF_8, encoding, errors="replace"))
 
 
 def _fault(path: Path, error: BaseException) -> SourceError:

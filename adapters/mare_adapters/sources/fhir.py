@@ -88,9 +88,8 @@ def moment(value: Json) -> object:
 
 
 def day(value: Json) -> object:
-    """The day of it."""
-    found = moment(value)
-    return date(found.year, found.month, found.day) if isinstance(found, datetime) else found
+    read = moment(value)
+    return date(read.year, read.month, read.day) if isinstance(read, datetime) else read
 
 
 def refers(node: Json, to: str) -> str | None:

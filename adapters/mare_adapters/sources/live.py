@@ -145,5 +145,5 @@ class LiveDuckdbSource(DuckdbSource):
     def _file(self) -> str:
         query = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
         with self._connection.cursor() as asking:
-            found = asking.execute(query).fetchone()
-        return str(found[0] or "") if found else ""
+            row = asking.execute(query).fetchone()
+        return str(row[0] or "") if row else ""

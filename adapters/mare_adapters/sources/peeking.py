@@ -43,9 +43,14 @@ _PARTIAL = r"\d{4}(-\d\d)?"
 """A year or a month where the day is not known, as ISO 8601 and SDTM write it. No day can be read from it: it is NULL."""
 _NEARLY_ALL, _MOST_WORDS = 0.9, 5
 """So much of a column tells what it is, where the rest are a few words."""
-_FEW = 20
-"""Numbers among which a word is one of a list."""
-_NOTHING = frozenset(("n/a", "na", "nan", "null", "none", "nil", "-", "--", "?", ".", "unknown", "missing"))
+_FEW, _MANY = 20, 100
+"""Numbers among which a word is one of a list; and so many that none is."""
+_NOTHING = frozenset(
+    (
+        "n/a", "na", "nan", "null", "none", "nil", "-", "--", "?", ".", "unknown", "missing", "nd", "n.d.", "n.a.", "k.a.",
+        "k. a.", "ka", "keine angabe", "unbekannt", "inconnu", "desconocido", "sconosciuto", "onbekend", "ukjent", "ukendt",
+    )
+)  # fmt: skip
 
 Told = tuple[StorageKind, str, Mapping[str, str | tuple[str, ...]]]
 """A kind, the expression that is of it, and what says how it is written."""
@@ -162,7 +167,9 @@ def _messy_days(connection: duckdb.DuckDBPyConnection, relation: str, column: st
 
 
 def _day(column: str, formats: Sequence[str]) -> str:
-    tried = [f"try_strptime(trim({column}), '{form}')" for form in formats]
+    # DuckDB reads words as days, too (epoch, infinity), whatever the format.
+    digits = f"CASE WHEN regexp_matches({column}, '[0-9]') THEN trim({column}) END"
+    tried = [f"try_strptime({digits}, '{form}')" for form in formats]
     return f"CAST(coalesce({', '.join([*tried, 'NULL::TIMESTAMP'])}) AS DATE)"
 
 
@@ -175,12 +182,14 @@ def _words_left(
         f"SELECT {column} AS v, count(*) AS rows FROM {relation} WHERE {column} IS NOT NULL AND {read} IS NULL GROUP BY v "
         f"ORDER BY rows DESC, v LIMIT {_MOST_WORDS + 1}"
     ).fetchall()
-    if len(left) > _MOST_WORDS or sum(int(rows) for _, rows in left) > filled * (1 - _NEARLY_ALL):
+    (values,) = (int(str(count)) for count in _row(connection, f"SELECT count(DISTINCT {read}) FROM {relation}"))
+    # A result that is often below what can be measured is a number all the same: no list has so many.
+    most = filled if values > _MANY else filled * (1 - _NEARLY_ALL)
+    if len(left) > _MOST_WORDS or sum(int(rows) for _, rows in left) > most:
         return None
     nothing = tuple(str(word) for word, _ in left if str(word).strip().casefold() in _NOTHING)
     telling = tuple(str(word) for word, _ in left if str(word) not in nothing)
-    (values,) = _row(connection, f"SELECT count(DISTINCT {read}) FROM {relation}")
-    if telling and int(str(values)) <= _FEW:
+    if telling and values <= _FEW:
         return None
     return {name: words for name, words in (("nulls", nothing), ("specials", telling)) if words}
 

@@ -14,7 +14,7 @@ digits of a numeric), its form is `EXACT`: a text in which only equal ones are t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -25,11 +25,12 @@ import pyarrow as pa
 
 from mare.errors import InternalError, SourceError
 from mare.ports import COMPARED
-from mare.schema.reflection import Peek, ReflectedColumn, ReflectedTable, Reflection
+from mare.schema.reflection import Compared, Peek, ReflectedColumn, ReflectedTable, Reflection
 from mare_adapters.boundary import reading
 
 from .catalogue import StoredTable
 from .columnar import Unread, record_batches
+from .comparing import compare_columns
 from .peeking import peek_batches
 
 if TYPE_CHECKING:
@@ -118,6 +119,20 @@ class TableSource(ABC, Generic[T]):
         wanted = find_columns(self.reflect(), reflected, [column])
         with reading(self._at, f"table {table}"):
             return self._peek(reflected, wanted[0], max_values)
+
+    def compare(
+        self, table: str, columns: Sequence[str], by: str | None, above: tuple[str, str] | None = None
+    ) -> Mapping[str, Compared]:
+        def rows(table: str, names: Sequence[str]) -> Batches:
+            reflected = find_table(self.reflect(), table)
+            return self._batches(reflected, find_columns(self.reflect(), reflected, names), names)
+
+        names = [*columns, *(() if by is None or by in columns else (by,))]
+        with reading(self._at, f"table {table}"):
+            if above is None:
+                return compare_columns(rows(table, names), by)
+            whole = [column.name for column in find_table(self.reflect(), above[0]).columns]
+            return compare_columns(rows(table, names), by, (rows(above[0], whole), above[1]))
 
     def _peek(self, table: ReflectedTable, column: ReflectedColumn, max_values: int) -> Peek:
         return peek_batches(self._batches(table, [column], [column.name]), column.kind, max_values)

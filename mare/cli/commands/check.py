@@ -74,15 +74,15 @@ def check(
     faults.sort(key=lambda fault: (fault.line is None, fault.line or 0))
     fine = refused is None and all(fault.severity == "info" for fault in faults)
     told = read_rows and fine and (as_json or sys.stdout.isatty())
-    found = _rows(examined.schema, source) if told and examined.schema is not None and source is not None else None
+    met_rows = _rows(examined.schema, source) if told and examined.schema is not None and source is not None else None
     if as_json:
         page = _page(examined, faults, label, refused, fine)
-        rows = met_page(found, examined.schema) if found is not None and examined.schema is not None else None
+        rows = met_page(met_rows, examined.schema) if met_rows is not None and examined.schema is not None else None
         print_json(page | ({"rows": rows} if read_rows else {}))
     else:
         _print(examined, faults, label, fine)
-        if found is not None and examined.schema is not None:
-            typer.echo("\n".join(met_lines(found, examined.schema)))
+        if met_rows is not None and examined.schema is not None:
+            typer.echo("\n".join(met_lines(met_rows, examined.schema)))
         elif read_rows:
             typer.echo(UNTOLD if fine else UNREAD)
         if source is not None and examined.schema is None:
@@ -126,7 +126,7 @@ def _rows(schema: Schema, source: str) -> RowsMet:
 def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> None:
     """One fault a paragraph, the place as compilers write it, so that editors jump there. What to do is said once."""
     console = Console(highlight=False, soft_wrap=True)
-    said: set[str] = set()
+    remedies: set[str] = set()
     for fault in faults:
         place = examined.label if fault.line is None else f"{examined.label}:{fault.line}"
         line = Text(f"{place}: ")
@@ -134,9 +134,9 @@ def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fi
         dotted = ".".join(str(step) for step in fault.path) or "schema"
         line.append(f": {dotted}: {fault.what}.")
         console.print(line)
-        if fault.remedy not in said:
+        if fault.remedy not in remedies:
             console.print(Text(f"    {fault.remedy.rstrip('.')}."))
-        said.add(fault.remedy)
+        remedies.add(fault.remedy)
     console.print(Text(_verdict(examined, faults, label, fine), style="bold green" if fine else "bold"))
 
 
@@ -181,16 +181,16 @@ def _page(
     }
 
 
-def met_lines(found: RowsMet, schema: Schema) -> Iterator[str]:
+def met_lines(met_rows: RowsMet, schema: Schema) -> Iterator[str]:
     """A line for everything; first of all, what it is."""
     from mare.cli.notes import INTERNAL, left_out_lines
 
     yield f"What a fit would meet ({STATUS}):"
-    lines = [f"{met.table}.{met.column}: {_words(met, schema)}" for met in found.met]
-    lines += [line.removesuffix(f" {INTERNAL}") for line in left_out_lines(found.notes, schema)]
+    lines = [f"{met.table}.{met.column}: {_words(met, schema)}" for met in met_rows.met]
+    lines += [line.removesuffix(f" {INTERNAL}") for line in left_out_lines(met_rows.notes, schema)]
     yield from (f"  {line}" for line in lines)
     if not lines:
-        yield f"  nothing that it could not use, in {sum(found.notes.read.values()):,} rows"
+        yield f"  nothing that it could not use, in {sum(met_rows.notes.read.values()):,} rows"
 
 
 def _words(met: Met, schema: Schema) -> str:
@@ -203,42 +203,42 @@ def _words(met: Met, schema: Schema) -> str:
     if met.kind == "null":
         return f"{of} are NULL, and it is not nullable: they would be drawn anew. Write nullable: true if they mean something"
     if met.kind == "unreadable":
-        said = f"{of} do not read as {_OFTEN.get(column.type, 'its type') if column is not None else 'its type'}"
+        words = f"{of} do not read as {_OFTEN.get(column.type, 'its type') if column is not None else 'its type'}"
     else:
-        said = f"{of} are outside {', '.join(domain_fields(column, schema.calendar)) or 'its values'}"
-    return said + _hints(met)
+        words = f"{of} are outside {', '.join(domain_fields(column, schema.calendar)) or 'its values'}"
+    return words + _hints(met)
 
 
 def _hints(met: Met) -> str:
-    said = ""
+    hints = ""
     if met.guess.write:
         comma = met.guess.write.startswith('decimal: ","')
-        said += f"; {'decimal comma? Write' if comma else 'write'} {met.guess.write}"
+        hints += f"; {'decimal comma? Write' if comma else 'write'} {met.guess.write}"
     if met.guess.words:
         held = ", ".join(f"{word!r} ({rows:,})" for word, rows in met.guess.words)
         fields = "nulls, map or specials" if met.kind == "unreadable" else "values, map or nulls"
-        said += f"; {'then ' if said else ''}{held}: say {fields}"
+        hints += f"; {'then ' if hints else ''}{held}: say {fields}"
     if met.guess.days and met.kind == "outside":
         held = ", ".join(f"{day} ({rows:,})" for day, rows in met.guess.days)
         listed = ", ".join(f'"{day}"' for day, _ in met.guess.days)
-        said += f"; {held}: if that means none, write specials: [{listed}]"
-    return said
+        hints += f"; {held}: if that means none, write specials: [{listed}]"
+    return hints
 
 
-def met_page(found: RowsMet, schema: Schema) -> dict[str, object]:
+def met_page(met_rows: RowsMet, schema: Schema) -> dict[str, object]:
     """The same for --json."""
     from mare.cli.notes import INTERNAL, left_out_lines
 
     return {
         "status": STATUS,
-        "read": dict(found.notes.read),
+        "read": dict(met_rows.notes.read),
         "met": [
             {
                 "table": met.table, "column": met.column, "kind": met.kind, "rows": met.rows, "of": met.of,
                 "write": met.guess.write or None, "words": dict(met.guess.words),
                 "days": dict(met.guess.days),
             }
-            for met in found.met
+            for met in met_rows.met
         ],
-        "left_out": [line.removesuffix(f" {INTERNAL}") for line in left_out_lines(found.notes, schema)],
+        "left_out": [line.removesuffix(f" {INTERNAL}") for line in left_out_lines(met_rows.notes, schema)],
     }  # fmt: skip

@@ -54,7 +54,8 @@ def init(
     ] = None,
     entities: Annotated[int | None, typer.Option(help="Roughly how many entities there are. If that is public.")] = None,
     peek_types: Annotated[
-        bool, typer.Option("--peek-types", help="Read values to find out types (CSV). Marked `peeked`.")
+        bool,
+        typer.Option("--peek-types", help="Read values to find out types, and what rows show together (CSV). Marked `peeked`."),
     ] = False,
     peek: Annotated[
         bool, typer.Option("--peek", help="Read values to fill in domains. Marked `peeked`; do not hand on.")
@@ -62,6 +63,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
 ) -> None:
     """Draft a schema from a database or a folder, with a comment next to everything that a person should review."""
+    from mare.installed import has_fakes
     from mare.schema.cutting import resembled
     from mare.schema.drafting import PublicFacts, make_draft, write_draft
     from mare.schema_verbs import refuse_headers
@@ -73,7 +75,7 @@ def init(
             raise typer.BadParameter("--like takes the schema as it is: leave out --entity, --peek and --peek-types.")
         _cut(source, like, output, days, entities)
         return
-    facts = PublicFacts(date.today(), days, entities)
+    facts = PublicFacts(date.today(), days, entities, has_fakes())
     with open_source(source) as opened:
         with wait_bar("reading the catalogue"):
             reflection = opened.reflect()
@@ -123,7 +125,8 @@ def _peeks(
     opened: Source, blind: Draft, reflection: Reflection, entity: str | None, *, domains: bool
 ) -> dict[tuple[str, str], Peek]:
     """Types first, because what is drafted as a category depends on them; then the domains of what would be learned."""
-    from mare.schema.drafting import make_draft, undeclared, untyped
+    from mare.ports import Comparing
+    from mare.schema.drafting import compared, make_draft, undeclared, untyped
     from mare.schema.reflection import Peek
 
     peeks: dict[tuple[str, str], Peek] = {}
@@ -131,8 +134,13 @@ def _peeks(
         types = list(untyped(reflection))
         for number, place in enumerate(types):
             tell(number, len(types))
-            peeked = opened.peek(*place, max_values=1)
-            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading, repeats=peeked.repeats)
+            peeked = opened.peek(*place, max_values=_MAX_VALUES)
+            few = peeked.values is not None
+            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading, repeats=peeked.repeats, few=few)
+        if isinstance(opened, Comparing):
+            for table, columns, by, above in compared(make_draft(reflection, blind.facts, entity, peeks), types):
+                for column, told in opened.compare(table, columns, by, above).items():
+                    peeks[table, column] = replace(peeks[table, column], compared=told)
         open_domains = list(undeclared(make_draft(reflection, blind.facts, entity, peeks))) if domains else []
         for number, place in enumerate(open_domains):
             tell(number, len(open_domains))

@@ -47,7 +47,7 @@ def study(
     if output is not None:
         keep_off(source, {"the study": output})
     watching = sys.stderr.isatty()
-    found = make_study(
+    studied = make_study(
         schema,
         source,
         numbers("--epsilon", epsilon, float),
@@ -57,10 +57,10 @@ def study(
         watch=lambda step: remark(f"mare: {step} …", quiet or not watching),
     )
     if output is not None:
-        write_output(output, found.to_html(), private=True)
+        write_output(output, studied.to_html(), private=True)
     if as_json:
-        print_json(found.to_json())
+        print_json(studied.to_json())
         return
-    typer.echo("\n".join(found.words()))
+    typer.echo("\n".join(studied.words()))
     if output is not None:
         remark(f"The study is in {output} ({INTERNAL}).", quiet)

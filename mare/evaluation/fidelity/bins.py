@@ -13,9 +13,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import AT_ONCE, Numbers, Values
+from .features import AT_ONCE, Values
+from .ranks import Numbers
 
 QUANTILES, MOST_WORDS = 20, 40
+_FIRST_DAY, _LAST_DAY, _WEEKS = -719_162, 2_932_896, 60
+"""Days since 1970 of the years 1 and 9999; and from which span on days are told apart enough."""
 
 Codes = NDArray[np.uint8]
 
@@ -63,25 +66,37 @@ class Bins:
         return np.where(ends[place] == numbers, place, np.uint8(self.rest))
 
 
-def common_bins(real: Values) -> Bins:
-    """The bins that these values decide."""
+def common_bins(real: Values, *, dated: bool = False) -> Bins:
+    """The bins that these values decide. Days since 1970 are written as dates where they are ``dated``."""
+    written = as_dates if dated else as_numbers
     edges = single = None
     labels: list[str] = []
     if real.numbers is not None:
-        ascending = real.ascending
-        different = ascending[np.r_[True, np.diff(ascending) > 0]] if len(ascending) else ascending
-        if len(different) > QUANTILES:
-            edges = np.unique(np.quantile(ascending, np.linspace(0, 1, QUANTILES + 1)[1:-1]))
-            shown = [f"{edge:.6g}" for edge in edges]
+        single = real.ranked.different(QUANTILES)
+        if single is None:
+            edges = np.unique(real.ranked.quantiles(np.linspace(0, 1, QUANTILES + 1)[1:-1]))
+            shown = written(edges)
             middle = [f"{low} to {high}" for low, high in pairwise(shown)]
             labels += [f"below {shown[0]}", *middle, f"{shown[-1]} and more"]
         else:
-            single = different
-            labels += [f"{value:.6g}" for value in different]
+            labels += written(single)
     listed = _most_common(real)
     words = {word: len(labels) + place for place, word in enumerate(listed)}
     rest = [] if edges is not None and not words else ["other"]
     return Bins((*labels, *listed, *rest, "NULL"), words, edges, single)
+
+
+def as_numbers(numbers: Numbers) -> list[str]:
+    return [f"{number:.6g}" for number in numbers]
+
+
+def as_dates(days: Numbers) -> list[str]:
+    """With the time of day where they lie within a few weeks."""
+    if not len(days) or days[0] < _FIRST_DAY or days[-1] > _LAST_DAY:
+        return as_numbers(days)
+    unit = "m" if days[-1] - days[0] < _WEEKS and (days % 1).any() else "D"
+    moments = np.rint(days * 86_400_000).astype("datetime64[ms]").astype(f"datetime64[{unit}]")
+    return [str(moment).replace("T", " ") for moment in moments]
 
 
 def _most_common(real: Values) -> list[str]:

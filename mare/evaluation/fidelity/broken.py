@@ -28,8 +28,9 @@ from mare.schema.condition_grammar import parse_condition
 from mare.schema.relative import PARENT_ROW, PREVIOUS_ROW, SAME_ROW, Anchor
 
 from .coding import Sides
-from .features import Feature, Numbers, Values, children_of, values
+from .features import Feature, Values, children_of, values
 from .laws import laws, parted
+from .ranks import Numbers
 from .ties import Found
 
 
@@ -277,4 +278,5 @@ def _ends(numbers: Numbers | None) -> tuple[float, float] | None:
 
 def _used(held: Values) -> Iterable[str]:
     assert held.words is not None
-    return (held.dictionary[place] for place in np.unique(held.words[held.words >= 0]))
+    counts = np.bincount(held.words[held.words >= 0], minlength=len(held.dictionary))
+    return (word for word, count in zip(held.dictionary, counts, strict=True) if count)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 
@@ -18,16 +18,20 @@ from numpy.typing import NDArray
 
 from mare.evaluation.evaluation import ColumnFidelity, SetName
 from mare.evaluation.sides import Side
+from mare.schema.columns import Date, Datetime
 from mare.stage.kernel import THREADS
 
-from .bins import Bins, Codes, common_bins
-from .distances import by_chance, correlations, shape, tvd
-from .features import AT_ONCE, Feature, Numbers, Values, features, linked_features, values
+from .bins import MOST_WORDS, Bins, Codes, common_bins
+from .distances import Counts, as_different, by_chance, correlations, ks_distance, tvd, word_counts
+from .features import AT_ONCE, Feature, Values, features, linked_features, values
+from .ranks import Numbers
 
 Sides = Mapping[SetName, Side]
 """`real` and those that were read beside it."""
 Hashes = NDArray[np.uint64]
 """Values as 64 bits that look random: rows with the same values get the same sum, and others hardly ever do."""
+OF_ITS_OWN = 5
+"""Rows from which on a value counts by itself, however many are more common."""
 _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
@@ -127,7 +131,9 @@ class _Coded:
 
 def _coded(sides: Sides, feature: Feature) -> _Coded:
     held = {name: values(side, feature) for name, side in sides.items()}
-    bins = common_bins(held["real"])
+    described = sides["real"].schema.tables[feature.table].columns.get(feature.column)
+    dated = feature.how in ("column", "moment") and isinstance(described, Date | Datetime)
+    bins = common_bins(held["real"], dated=dated)
     codes = {name: bins.codes(column) for name, column in held.items()}
     own, number = feature.how in ("column", "moment"), feature.paired and feature.kind == "number"
     return _Coded(
@@ -142,7 +148,7 @@ def _coded(sides: Sides, feature: Feature) -> _Coded:
 def _compared(feature: Feature, bins: Bins, codes: Mapping[SetName, Codes], held: Mapping[SetName, Values]) -> ColumnFidelity:
     counts = {name: np.bincount(coded, minlength=bins.size).astype(np.int64) for name, coded in codes.items()}
     others: list[SetName] = [name for name in held if name != "real"]
-    return ColumnFidelity(
+    column = ColumnFidelity(
         table=feature.table,
         name=feature.name,
         kind=feature.kind,
@@ -150,10 +156,32 @@ def _compared(feature: Feature, bins: Bins, codes: Mapping[SetName, Codes], held
         labels=bins.labels,
         counts=counts,
         tvd={name: tvd(counts["real"], counts[name]) for name in others},
-        shape={name: shape(held["real"], held[name]) for name in others},
-        chance=by_chance(counts["real"], int(counts.get("synthetic", counts["real"]).sum())),
+        shape={},
+        chance=_chance(counts),
         part="linked" if feature.linked else "row",
     )
+    if all(values.numbers is not None for values in held.values()):
+        return replace(column, shape={name: 1 - ks_distance(held["real"], held[name]) for name in others})
+    words, counted = word_counts(list(held.values()))
+    each: dict[SetName, Counts] = dict(zip(held, counted, strict=True))
+    column = replace(column, shape={name: 1 - tvd(each["real"], each[name]) for name in others})
+    return column if np.count_nonzero(each["real"]) <= MOST_WORDS else _finer(column, words, each)
+
+
+def _finer(column: ColumnFidelity, words: Sequence[str], each: Mapping[SetName, Counts]) -> ColumnFidelity:
+    """With a bin for each value that a few real rows have; what is rarer, or new, shares one, and NULL has one."""
+    common = set(column.labels)
+    alone = (each["real"] >= OF_ITS_OWN) | np.array([word in common for word in words])
+    apart = {name: np.r_[held[alone], held[~alone].sum(), column.counts[name][-1]] for name, held in each.items()}
+    different: dict[SetName, float] = {name: float(np.count_nonzero(held)) for name, held in each.items()}
+    if "synthetic" in each:
+        different["shuffled"] = as_different(each["real"], int(each["synthetic"].sum()))
+    rare = {name: tvd(apart["real"], apart[name]) for name in column.tvd}
+    return replace(column, rare=rare, chance=_chance(apart), different=different)
+
+
+def _chance(counts: Mapping[SetName, Counts]) -> float:
+    return by_chance(counts["real"], int(counts.get("synthetic", counts["real"]).sum()))
 
 
 def hashed_values(held: Values, column: str) -> Hashes:

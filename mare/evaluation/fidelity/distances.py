@@ -6,10 +6,13 @@ empty one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import Numbers, Values
+from .features import Values
+from .ranks import Numbers, largest_gap
 
 Counts = NDArray[np.int64]
 Table = NDArray[np.integer] | NDArray[np.float64]
@@ -57,39 +60,36 @@ def by_chance(real: Counts, rows: int) -> float:
 
 _AT_ONCE = 1 << 13
 """Rows of a few columns that a processor's cache holds."""
-_MOST_STEPS = 1 << 15
-"""Of a longer sample, so many of its order statistics are looked at: the distance is then right to 0.00004."""
 
 
 def ks_distance(real: Values, other: Values) -> float:
     """Kolmogorov-Smirnov: the largest distance of the two distribution functions; NULL left out."""
-    a, b = real.ascending, other.ascending
-    if not len(a) or not len(b):
-        return float(bool(len(a)) != bool(len(b)))
-    points = np.concatenate([held[:: max(1, len(held) // _MOST_STEPS)] for held in (a, b)])
-    points.sort()
-    share = [np.searchsorted(held, points, side="right") / len(held) for held in (a, b)]
-    return float(np.abs(share[0] - share[1]).max())
+    a, b = real.ranked, other.ranked.known
+    if not len(a.known) or not len(b):
+        return float(bool(len(a.known)) != bool(len(b)))
+    return largest_gap(a, b)
 
 
-def word_distance(real: Values, other: Values) -> float:
-    """TVD over all words that one of them has, none taken together; NULL left out."""
-    place = {word: i for i, word in enumerate(dict.fromkeys((*real.dictionary, *other.dictionary)))}
+def word_counts(held: Sequence[Values]) -> tuple[list[str], list[Counts]]:
+    """All words that one of these columns has, and how often each of them has each; NULL left out."""
+    words = list(dict.fromkeys(word for values in held for word in values.dictionary))
+    place = {word: i for i, word in enumerate(words)}
 
-    def counted(held: Values) -> Counts:
-        if held.words is None or not held.dictionary:
-            return np.zeros(len(place), dtype=np.int64)
-        codes = np.array([place[word] for word in held.dictionary])[held.words[held.words >= 0]]
-        return np.bincount(codes, minlength=len(place)).astype(np.int64)
+    def counted(values: Values) -> Counts:
+        if values.words is None or not values.dictionary:
+            return np.zeros(len(words), dtype=np.int64)
+        by_code = np.bincount(values.words[values.words >= 0], minlength=len(values.dictionary))
+        counts = np.zeros(len(words), dtype=np.int64)
+        np.add.at(counts, [place[word] for word in values.dictionary], by_code)
+        return counts
 
-    return tvd(counted(real), counted(other))
+    return words, [counted(values) for values in held]
 
 
-def shape(real: Values, other: Values) -> float:
-    """1 - the distance of two columns that bins have no part in, as SDMetrics gives it (KSComplement, TVComplement)."""
-    if real.numbers is not None and other.numbers is not None:
-        return 1 - ks_distance(real, other)
-    return 1 - word_distance(real, other)
+def as_different(counts: Counts, rows: int) -> float:
+    """How many different values to expect among so many rows, drawn one by one from these."""
+    share = counts[counts > 0] / max(1, int(counts.sum()))
+    return float((1 - (1 - share) ** rows).sum())
 
 
 def correlations(columns: list[Numbers]) -> NDArray[np.float64]:

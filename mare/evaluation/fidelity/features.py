@@ -24,7 +24,8 @@ from mare.evaluation.sides import Side, in_one_piece
 from mare.schema import Schema
 from mare.schema.columns import Date, Datetime, Duration, Ordinal, Time
 
-Numbers = NDArray[np.float64]
+from .ranks import Numbers, Ranked
+
 How = Literal["column", "moment", "since", "gap", "year", "children", "referred", "last"]
 AT_ONCE = 1 << 15
 """Rows that are worked on at once: what a processor's cache holds."""
@@ -68,12 +69,11 @@ class Values:
         return 0 if held is None else len(held)
 
     @cached_property
-    def ascending(self) -> Numbers:
+    def ranked(self) -> Ranked:
         """The numbers that are there."""
-        if self.numbers is None:
-            return np.zeros(0)
-        ordered = np.sort(self.numbers)  # NaN comes last
-        return ordered[: len(ordered) - int(np.count_nonzero(np.isnan(ordered)))]
+        held = np.zeros(0) if self.numbers is None else self.numbers
+        nulls = np.isnan(held)
+        return Ranked(held[~nulls] if nulls.any() else held)
 
 
 def features(schema: Schema, table: str, children: tuple[str, ...]) -> tuple[Feature, ...]:

@@ -3,7 +3,7 @@ moment, that the lines of an order add up to its total. Whatever real rows keep 
 
 Times are held against each other within a row, with every row above, and with the row of a table that has at most one an entity;
 other columns within a row, with rows above and with the row that a row refers to; numbers with the sum, or the number, of the
-rows below. `ties` has what decides another column without being equal to it.
+rows below. `ties` has what decides another column without being equal to it, `shared_ids` what two columns of ids share.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from .calendar import time_columns
 from .coding import Sides, below
 from .features import (
     Feature,
-    Numbers,
     Values,
     children_of,
     far_columns,
@@ -37,6 +36,8 @@ from .features import (
     unit_of,
     values,
 )
+from .ranks import Numbers
+from .shared_ids import shared_ids
 from .ties import FEWEST, KEPT, Found, Law, null_together, ties
 
 SAMPLE = 1000
@@ -74,6 +75,7 @@ def _kept(real: Side) -> Iterator[Law]:
         yield from null_together(real, table)
         for child in below(real, table):
             yield from _totals(real, table, child)
+    yield from shared_ids(real)
 
 
 def _declared(real: Side, table: str) -> set[frozenset[tuple[str, str]]]:
@@ -149,9 +151,13 @@ def parted(
         others, both = others[at], there & known[at] & (at >= 0)
     else:
         return 0, 0, 0
-    if any(isinstance(side.schema.tables[table].columns[name], Date) for table, name in (mine, theirs)):
-        held, others = held // DAY_US, others // DAY_US
-    less, more = (int(np.count_nonzero(which & both)) for which in (held < others, held > others))
+    days = [isinstance(side.schema.tables[table].columns[name], Date) for table, name in (mine, theirs)]
+    smaller, larger = held < others, held > others
+    if days == [True, False]:  # a date is midnight, and what is after it begins a day later
+        smaller = held + DAY_US <= others
+    elif days == [False, True]:
+        larger = held >= others + DAY_US
+    less, more = (int(np.count_nonzero(which & both)) for which in (smaller, larger))
     return less, more, int(np.count_nonzero(both))
 
 

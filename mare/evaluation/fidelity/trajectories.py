@@ -14,13 +14,15 @@ from mare.evaluation.sides import Side
 
 from .coding import Coded, CodedSet
 from .distances import Counts, tvd
-from .features import Feature, Numbers, unit_of, values
+from .features import Feature, unit_of, values
+from .ranks import Numbers
 from .sequences import main_event, sequences
 
 RUNS = (1, 2, 3)
 MOST_PATHS, SHOWN_EVENTS = 10, 12
 MOST_EVENTS = 6
-POINTS = 60
+POINTS, STEPS = 60, 512
+"""Of a curve, and between two of them."""
 FOLLOWED = 0.95
 """Curves end where all but this share of the real sequences have ended: further out they are chance."""
 
@@ -228,8 +230,11 @@ def time_to(paths: Paths, elapsed: Numbers, code: int) -> tuple[Numbers, NDArray
 
 
 def kaplan_meier(duration: Numbers, observed: NDArray[np.bool_], times: Numbers) -> Numbers:
-    """The product-limit estimate of the share without the event, just after each of these times."""
-    moments, happened = np.unique(duration[observed], return_counts=True)
-    at_risk = len(duration) - np.searchsorted(np.sort(duration), moments)
-    curve = np.r_[1.0, np.cumprod(1 - happened / at_risk)]
-    return np.asarray(curve[np.searchsorted(moments, times, side="right")], dtype=np.float64)
+    """The product-limit estimate of the share without the event, just after each of these times, which are evenly spaced from 0
+    on. Between two of them it is counted in steps so fine that who leaves within one does not matter."""
+    steps = (len(times) - 1) * STEPS
+    at = np.ceil(duration * (steps / times[-1]) - 1e-6)
+    place = np.minimum(at, steps + 1).astype(np.int64)
+    everybody, happened = (np.bincount(held, minlength=steps + 2) for held in (place, place[observed]))
+    at_risk = np.cumsum(everybody[::-1])[::-1]
+    return np.asarray(np.cumprod(1 - happened / np.maximum(1, at_risk))[: steps + 1 : STEPS], dtype=np.float64)

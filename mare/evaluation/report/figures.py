@@ -45,7 +45,7 @@ def figures(evaluation: Evaluation, room: int) -> Figures:
                 "labels": _cut(moves.labels),
                 "counts": [packed_counts(moves.counts[name]) for name in shown],
             }
-            for moves in evaluation.transitions
+            for moves in sorted(evaluation.transitions, key=lambda moves: -excess(moves.tvd))
         ],
         "together": [
             {"name": keys.table, "labels": _cut(keys.labels), "shares": [packed(keys.shares[name].ravel()) for name in shown]}
@@ -132,7 +132,7 @@ class _Packer:
             int(column.paired),
             edges_and_words(column.labels),
             [packed_histogram(column.counts[name]) for name in self.shown],
-            round(excess(column.tvd), 3),
+            round(excess(column.distance), 3),
             column.card,
         ]
 

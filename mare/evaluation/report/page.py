@@ -120,7 +120,7 @@ def _distances(evaluation: Evaluation) -> dict[tuple[str, str], float]:
     pairs: dict[tuple[str, str], list[float]] = {}
     for pair in evaluation.pairs:
         pairs.setdefault((pair.table, pair.column), []).append(pair.excess)
-    alone = {(column.table, column.name): excess(column.tvd) for column in evaluation.columns}
+    alone = {(column.table, column.name): excess(column.distance) for column in evaluation.columns}
     return alone | {column: float(np.mean(held)) for column, held in pairs.items()}
 
 

@@ -213,7 +213,7 @@ function drawTimeline() {
     }
   });
   drawn.append(put("text", { x: left, y: step * lanes.length + 28 }, "day 0"), put("text", { x: width - 12, y: step * lanes.length + 28, "text-anchor": "end" }, `day ${last.toFixed(0)}`));
-  const rows = entity.happenings.map((row) => [row.begins === null ? "" : row.begins.toFixed(1), row.table, told(row.values)]);
+  const rows = entity.happenings.map((row) => [row.begins === null ? "" : String(Number(row.begins.toFixed(1))), row.table, told(row.values)]);
   const left_off = entity.rows - entity.happenings.length;
   the("timeline").replaceChildren(put("p", {}, told(entity.values)), drawn, rowsOf(["day", "table", "values"], rows),
     ...(left_off ? [put("p", { class: "quiet" }, `and ${left_off} more rows`)] : []));
@@ -239,6 +239,7 @@ for (const [id, names, redraw] of PICKED) {
   if (!the(id)) continue;
   fill(the(id), names.map((name, i) => [i, name]));
   the(id).form.hidden = !names.length;
+  if (id === "entity") the(id).value = String(names.length >> 1);
   the(id).addEventListener("change", redraw);
 }
 document.querySelectorAll("form").forEach((form) => form.addEventListener("submit", (event) => event.preventDefault()));

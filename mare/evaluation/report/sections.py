@@ -12,7 +12,7 @@ from mare.evaluation.rates import Rate
 from mare.evaluation.risk.assess import Risk
 from mare.evaluation.risk.attacks import AGAINST_A_COIN, AGAINST_GUESSING, AGAINST_HOLDOUT, Attack
 from mare.evaluation.utility.assess import Utility
-from mare.evaluation.verdict import LAWS, far_by_table, grade, graded, looked_at, unlawful
+from mare.evaluation.verdict import LAWS, far_by_table, grade, graded, lacking, looked_at, purposes, unlawful
 from mare.verdicts.shell import table
 
 Mood = Literal["trust", "coarse", "no"]
@@ -29,6 +29,17 @@ _SUBJECTS: dict[PairKind, str] = {
 _SHARES = {"close": "is kept", "fair": "is kept in part", "poor": "is mostly lost"}
 
 _SHOWN = 12
+_ATTACKS = {
+    "membership": "Was she in the data? Of two people, the one nearer to a synthetic one is said to have been.",
+    "distance to the closest record": "Are there copies? How many synthetic people are nearer to a real one than to one of the "
+    "hold-out.",
+    "singling out": "Is there one and only one? What is true of one synthetic person is said to be true of one real person.",
+    "linkability": "Two parties know half of the columns each: do both halves lead to the same synthetic person?",
+    "inference": "All is known but one column: the nearest synthetic person tells it.",
+    "gcap": "An acquaintance knows a few columns: synthetic people who agree in them tell a further one.",
+    "classifiers": "The same, learned from the synthetic people.",
+    "attribute disclosure": "Who knows all other people, and weighs every guess by how well it explains the synthetic rows.",
+}
 _AGAINST = {AGAINST_HOLDOUT: "hold-out", AGAINST_GUESSING: "guessing", AGAINST_A_COIN: "coin"}
 _NAMES: dict[SetName, str] = {
     "synthetic": "synthetic",
@@ -44,8 +55,12 @@ def summary(evaluation: Evaluation) -> Iterator[Said]:
     for kind in KINDS:
         if kind in evaluation.means["synthetic"]:
             word, share = graded(evaluation, kind)
-            part = "" if share is None else f": {min(1.0, max(0.0, share)):.0%} of it is left"
+            means = {name: held[kind].tvd for name, held in evaluation.means.items()}
+            part = ": further from the real rows than shuffled columns" if means["synthetic"] > means["shuffled"] else ""
+            part = part if share is None else f": {min(1.0, max(0.0, share)):.0%} of it is left"
             yield _MOODS.get(word, "no"), f"{_SUBJECTS[kind]} {_SHARES.get(word, 'is lost')}{part}."
+    for column in evaluation.lacking_values()[:1]:
+        yield "coarse", f"Rare values are missing: {lacking(column)}."
     yield from _rows(evaluation)
     yield from _calendar(evaluation)
     yield _soundness(evaluation)
@@ -66,7 +81,7 @@ def _single(evaluation: Evaluation) -> Said:
     beside = "" if best is None else f" (other real people: {best:.1%})"
     word = grade(None, distance - (best or 0.0))
     worst = next(iter(evaluation.worst_columns(1)), None)
-    worst_of_all = "" if worst is None else f"; most, {worst.tvd['synthetic']:.1%}, in {worst.table}.{worst.name}"
+    worst_of_all = "" if worst is None else f"; most, {worst.distance['synthetic']:.1%}, in {worst.table}.{worst.name}"
     spread = {"close": "are spread as the real ones", "fair": "are spread nearly as the real ones"}
     found = spread.get(word, "are spread otherwise than the real ones")
     return _MOODS.get(word, "no"), (
@@ -96,10 +111,14 @@ def _soundness(evaluation: Evaluation) -> Said:
     return "no", f"{_number(evaluation.wrong, 'rule')} broken, most often: {found}."
 
 
+def _worst_of(found: Sequence[object]) -> str:
+    return ", worst first" if len(found) > 1 else ""
+
+
 def _laws(evaluation: Evaluation) -> Iterator[Said]:
     found, laws = evaluation.unlawful, evaluation.looked_at.get("law", 0)
     if found:
-        yield "no", f"{_number(found, 'thing')} done here that real rows never do, worst first: {unlawful(found[0])}."
+        yield "no", f"{_number(found, 'thing')} done here that real rows never do{_worst_of(found)}: {unlawful(found[0])}."
     elif laws:
         yield "trust", f"What the real rows always keep is kept: {laws:,} {LAWS}."
 
@@ -125,7 +144,8 @@ def _copies(evaluation: Evaluation) -> Said:
 def verdict_section(evaluation: Evaluation) -> str:
     said = "".join(f'<li class="{mood}">{escape(words)}</li>' for mood, words in summary(evaluation))
     warned = "".join(f'<p class="alarm">{escape(warning)}</p>' for warning in evaluation.warnings)
-    return f"""{warned}<ul class="said">{said}</ul>
+    lead = escape(". ".join(purposes(evaluation)))
+    return f"""{warned}<ul class="said"><li class="lead">{lead}.</li>{said}</ul>
 <h2>How far from the real rows</h2>
 {_closeness(evaluation)}
 <p class="quiet">Mean total variation distance: 0 is the same, 1 has nothing in common. {_beside(evaluation)}Shuffled: the real
@@ -160,14 +180,17 @@ def _columns(evaluation: Evaluation) -> str:
     rows = [
         [
             f"{c.table}.{c.name}",
-            *(_figure(c.tvd.get(name)) for name in _sets(evaluation)),
+            *(_figure(c.distance.get(name)) for name in _sets(evaluation)),
             f"{c.shape['synthetic']:.3f}",
             *([c.card] if told else []),
         ]
         for c in evaluation.worst_columns(_SHOWN)
     ]
-    figures = [*(f"distance, {_NAMES[name]}" for name in _sets(evaluation)), "shape (SDMetrics)"]
-    return table(["column", *figures, *(["the card says"] if told else [])], rows, range(1, len(figures) + 1))
+    figures = [*(f"distance, {_NAMES[name]}" for name in _sets(evaluation)), "shape"]
+    listed = table(["column", *figures, *(["the card says"] if told else [])], rows, range(1, len(figures) + 1))
+    return f"""{listed}
+<p class="quiet">Distance: the share of rows that would have to get another value. Shape: how alike the two are as SDMetrics
+counts it, 1 being the same.</p>"""
 
 
 def _sets(evaluation: Evaluation) -> list[SetName]:
@@ -177,14 +200,17 @@ def _sets(evaluation: Evaluation) -> list[SetName]:
 def _pairs(evaluation: Evaluation) -> str:
     rows = [
         [pair.name, f"{pair.excess:.3f}", f"{pair.v:.2f}", f"{pair.closeness['synthetic'].v:.2f}"]
-        for pair in evaluation.worst_pairs(_SHOWN)
+        for pair in evaluation.telling_pairs(_SHOWN)
     ]
     than = "the hold-out" if "holdout" in evaluation.sets else "chance"
-    return table(["pair", f"distance beyond {than}", "Cramér's V, real", "V, synthetic"], rows, (1, 2, 3))
+    listed = table(["pair", f"distance beyond {than}", "Cramér's V, real", "V, synthetic"], rows, (1, 2, 3))
+    return f"""{listed}
+<p class="quiet">Cramér's V: how much two columns have to do with each other; 0 nothing, 1 one decides the other.</p>"""
 
 
 def _broken(evaluation: Evaluation) -> str:
-    wrong = [found for found in evaluation.broken if any(found.rows.values()) and found.kind != "law"]
+    told = [found for found in evaluation.broken if found.rows.get("synthetic") or found.rows.get("real")]
+    wrong = [found for found in told if found.kind != "law"]
     listed = {
         "What the real rows always keep, and the synthetic ones do not": evaluation.unlawful,
         "What does not hold of every row": sorted(wrong, key=lambda found: -found.rows.get("synthetic", 0)),
@@ -227,7 +253,7 @@ def _first(rows: Sequence[Sequence[object]]) -> str:
 
 
 def _notes(evaluation: Evaluation) -> str:
-    notes = "".join(f"<li>{escape(note)}</li>" for note in evaluation.notes)
+    notes = "".join(f"<li>{escape(note.told())}</li>" for note in evaluation.notes)
     return f"<h2>What could not be read or compared</h2>\n<ul>{notes}</ul>\n" if notes else ""
 
 
@@ -288,6 +314,8 @@ def risk_section(risk: Risk) -> str:
     rows = "".join(map(_attack, attacks))
     notes = "".join(f"<li>{escape(note)}</li>" for note in risk.notes)
     against = "; ".join(f"{word}: {words}" for words, word in _AGAINST.items())
+    played = {attack.kind for attack in risk.attacks}
+    explained = "".join(f"<dt>{kind}</dt><dd>{words}</dd>" for kind, words in _ATTACKS.items() if kind in played)
     return f"""<p>{escape(in_short(risk))}</p>
 <div class="wide" tabindex="0" role="region" aria-label="Attacks"><table class="attacks">
 <thead><tr><th>attack<th>right about people<th class="right">success<th class="right">baseline<th>which is<th>verdict</tr></thead>
@@ -295,7 +323,9 @@ def risk_section(risk: Risk) -> str:
 {rows}</tbody></table></div>
 <p class="quiet">The bar is the interval of the success, the line its baseline. {against}.
 Success beyond the hold-out or a coin is a leak. An interval that is too wide says nothing either way.</p>
-<ul>{notes}</ul>"""
+<ul>{notes}</ul>
+<h2>What the attacks are</h2>
+<dl>{explained}</dl>"""
 
 
 def _attack(attack: Attack) -> str:
@@ -357,6 +387,6 @@ def worst_tables(evaluation: Evaluation) -> list[str]:
     """Names, worst first: by the mean of their pairs, those without by their columns."""
     far: dict[str, list[float]] = {name: [] for name in evaluation.rows}
     for column in evaluation.columns:
-        far[column.table].append(excess(column.tvd))
+        far[column.table].append(excess(column.distance))
     means = {name: sum(held) / len(held) if held else 0.0 for name, held in far.items()} | far_by_table(evaluation)
     return sorted(means, key=lambda name: -means[name])

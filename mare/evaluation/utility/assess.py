@@ -35,9 +35,16 @@ class Utility:
 
     @property
     def kept_by_classifiers(self) -> float | None:
-        """The part of what real training gains over zero-rule that synthetic training gains, over all classifiers and targets."""
-        gained = sum(each.real.value - each.zero_rule.value for each in self.learned)
-        return sum(each.synthetic.value - each.zero_rule.value for each in self.learned) / gained if gained > 0 else None
+        """The part of what real training gains over zero-rule that synthetic training gains, over all classifiers and targets
+        where real people teach anything: where they do not, there is nothing to keep."""
+        taught = self.taught
+        gained = sum(each.real.value - each.zero_rule.value for each in taught)
+        return sum(each.synthetic.value - each.zero_rule.value for each in taught) / gained if taught else None
+
+    @property
+    def taught(self) -> tuple[Learned, ...]:
+        """Those that real people teach more than the most frequent value, beyond chance."""
+        return tuple(each for each in self.learned if each.real.lower > each.zero_rule.value)
 
     @property
     def median_query_error(self) -> float | None:
@@ -47,9 +54,10 @@ class Utility:
     def words(self) -> Iterator[str]:
         yield f"Utility ({INTERNAL}):"
         if (kept := self.kept_by_classifiers) is not None:
-            yield f"  of what {len(self.learned)} classifiers learn from real people, {kept:.0%} is learned from synthetic ones"
+            number = f"{len(self.taught)} of {len(self.learned)}"
+            yield f"  real people teach {number} classifiers something: {kept:.0%} of it is learned from synthetic ones, too"
         elif self.learned:
-            yield "  classifiers: taught by real people, they are together no better than always saying the most frequent value"
+            yield "  classifiers: taught by real people, none is better than always saying the most frequent value"
         if (error := self.median_query_error) is not None:
             others = [query.holdout for query in self.queries if query.holdout is not None]
             beside = f", {float(np.median(others)):.1%} on the hold-out" if others else ""

@@ -32,7 +32,7 @@ class Settings:
     """At most so many parents a column; 0: as many as the noise leaves room for."""
     greedy_columns: int = 24
     """Up to so many columns the order of the network is chosen too; wider groups keep the schema's order, to save time."""
-    max_cells: int = 60_000
+    max_cells: int = 400_000
     """Cells of a family's table, at most."""
     coarsen_above: int = 24
     """A parent with more codes than this is looked at through its coarser levels, where it has any; one with fewer only where

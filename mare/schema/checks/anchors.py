@@ -113,7 +113,7 @@ def _room(layout: Layout) -> Iterator[Fault]:
         path: Path = ("tables", table, "columns", column, "before" if getattr(described, "before", None) else "during")
         if any(isinstance(resolve(layout, table, anchor, path), Fault) for anchor in (begin, end)):
             continue  # told already
-        anchored = [_described(layout, table, anchor) for anchor in (begin, end)]
+        anchored = [anchored_at(layout, table, anchor) for anchor in (begin, end)]
         if Anchor("", column) in (begin, end) or any(other is not None and not other.settled for other in anchored):
             continue
         what = f"nothing says that {begin} is never after {end}, so there may be no room between them"
@@ -121,7 +121,7 @@ def _room(layout: Layout) -> Iterator[Fault]:
         yield Fault(path, what, f"{remedy}; or keep one of the two anchors here, with `within:`")
 
 
-def _described(layout: Layout, table: str, anchor: Anchor) -> Column | None:
+def anchored_at(layout: Layout, table: str, anchor: Anchor) -> Column | None:
     home = resolve(layout, table, anchor, ())
     return None if isinstance(home, Fault) else layout.schema.tables[home].columns.get(anchor.column)
 

@@ -363,8 +363,8 @@ def _not_unique(layout: Layout, table: str, columns: Sequence[str], path: Path) 
     known = layout.columns(table)
     if role == "ignored" or layout.is_unique(table, columns):
         return
-    if role == "public" and here.key is None and not here.unique:
-        return  # a public table need not describe its keys
+    if role == "public" and ((here.key is None and not here.unique) or set(columns) < set(here.key or ())):
+        return  # a public table need not describe its keys; a part of one lists what there is (the team of a season)
     if role != "public" and not set(columns) <= known.keys():
         return  # told already
     sets = [f"[{', '.join(names)}]" for names in here.unique_sets]

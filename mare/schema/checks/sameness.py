@@ -8,7 +8,7 @@ from mare.schema.columns import Column, Drift, Integer, Ordinal
 from mare.schema.faults import Fault, Path, did_you_mean, listed
 from mare.schema.layout import ENTITY, PARENT, Layout, named_above
 
-from .anchors import anchor_path, resolve
+from .anchors import anchor_path, anchored_at
 
 
 def find(layout: Layout) -> Iterator[Fault]:
@@ -80,8 +80,7 @@ def _drift(layout: Layout, table: str, described: Integer, drift: Drift, path: P
 
 def _anchored_at(layout: Layout, table: str, described: Ordinal, path: Path) -> Iterator[Fault]:
     for field, anchor in described.anchors.items():
-        home = resolve(layout, table, anchor, ())
-        other = None if isinstance(home, Fault) else layout.schema.tables[home].columns.get(anchor.column)
+        other = anchored_at(layout, table, anchor)
         if other is not None and other.same_for is not None:
             what = f"{anchor.column} is the same in all rows (same_for), and is known only when they are"
             yield Fault(anchor_path(path, field), what, "Name another anchor")

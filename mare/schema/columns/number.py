@@ -16,7 +16,7 @@ from mare.schema.strict import Names, Strict, Value
 from .category import Listed
 from .column import Raw
 from .ordinal import Ordinal, compared_number
-from .ticks import AnyTicks, DecimalTicks, Order, WholeTicks, open_ticks, range_ticks
+from .ticks import OPEN_DECIMALS, AnyTicks, DecimalTicks, Order, WholeTicks, open_ticks, range_ticks
 from .written import WrittenNumber
 
 if TYPE_CHECKING:
@@ -201,7 +201,11 @@ class Number(Quantity):
         ends = [*(float(end) for end in declared if isinstance(end, int | float)), *learned]
         if not learned and not self._has_range:
             return replace(open_ticks(self.precision), form=self.form)
-        return replace(range_ticks(min(ends), max(ends), self.precision), form=self.form)
+        ticks = range_ticks(min(ends), max(ends), self.precision)
+        if self.anchors and self.precision is None:
+            # A short distance may be that of large numbers: on a unit as fine as itself, these would not fit.
+            ticks = replace(ticks, decimals=min(ticks.decimals, OPEN_DECIMALS))
+        return replace(ticks, form=self.form)
 
     @property
     def _has_range(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from mare.schema.faults import Fault, Path, no_column
@@ -22,7 +22,7 @@ _UUID = 36
 FakeKind = Literal[
     "name", "first_name", "last_name", "email", "phone", "address", "street", "postcode", "city", "company", "iban"
 ]
-_LONGEST: dict[str, int] = {"email": 47, "phone": 25, "iban": 34}
+LONGEST: Mapping[str, int] = {"email": 47, "phone": 20, "iban": 34}
 """Of the made-up values that are different in every row, letters of the longest."""
 
 
@@ -151,13 +151,13 @@ class Text(AnyColumn):
     @property
     def texts(self) -> Sequence[str]:
         if self.is_unique and self.fake is not None:
-            return ["0" * _LONGEST[self.fake]]
+            return ["0" * LONGEST[self.fake]]
         return [self.value] if self.fill == "constant" and self.value is not None else []
 
     @property
     def is_unique(self) -> bool:
         """Whether it is made anew for every row, and different in each."""
-        return self.fill == "fake" and self.fake in _LONGEST
+        return self.fill == "fake" and self.fake in LONGEST
 
 
 class Unknown(AnyColumn):

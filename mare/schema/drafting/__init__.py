@@ -10,9 +10,9 @@ from mare.schema.reflection import Reflection
 from .assembling import make_draft
 from .draft_text import write_draft
 from .drafted import Draft, PublicFacts
-from .peeking import Peeks, undeclared, untyped
+from .peeking import Peeks, compared, undeclared, untyped
 
-__all__ = ["Draft", "PublicFacts", "draft", "make_draft", "undeclared", "untyped", "write_draft"]
+__all__ = ["Draft", "PublicFacts", "compared", "draft", "make_draft", "undeclared", "untyped", "write_draft"]
 
 
 def draft(reflection: Reflection, facts: PublicFacts, entity: str | None = None, peeks: Peeks | None = None) -> str:

@@ -16,7 +16,7 @@ from math import ceil
 from mare.schema.reflection import ReflectedColumn
 
 from .drafted import FieldValue, PublicFacts
-from .people import is_birth
+from .people import is_birth, is_death
 from .words import is_age, is_grade, is_round, words
 
 _SHARES = frozenset(("percent", "percentage", "pct", "perc", "percentile"))
@@ -88,7 +88,7 @@ def _number(column: ReflectedColumn, facts: PublicFacts) -> tuple[int, int, str]
     if column.kind == "integer" and "year" in parts and not parts & _NO_PART:
         return _year(column.name, facts)
     part = next((_PARTS_OF_DATES[word] for word in words(column.name) if word in _PARTS_OF_DATES), None)
-    if part is not None and column.kind == "integer" and (is_birth(column.name) or "of" in parts):
+    if part is not None and column.kind == "integer" and (is_birth(column.name) or is_death(column.name) or "of" in parts):
         low, high, what = part
         return low, high, f"{what} lie between {low} and {high}"
     for any_of, low, high, what in _RANGES:

@@ -8,13 +8,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import date
 
+from mare.schema.columns.unmodelled import LONGEST, FakeKind
 from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .bounds import known_bounds
 from .drafted import Entry, FieldValue, Note, PublicFacts, review
-from .people import fake_kind, is_code, is_free_text, is_number_of, names_person
-from .words import id_stem, is_beside_calendar, is_elapsed, is_flag, is_position, is_surely_flag, is_time, words
+from .people import fake_kind, fake_place, is_birth, is_code, is_free_text, is_number_of, names_person
+from .words import (
+    counts_rows,
+    id_stem,
+    is_before_calendar,
+    is_beside_calendar,
+    is_elapsed,
+    is_flag,
+    is_position,
+    is_surely_flag,
+    is_time,
+    words,
+)
 
 _HIERARCHIES: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("icd", (1, 3)),
@@ -51,6 +64,8 @@ def draft_column(column: ReflectedColumn, facts: PublicFacts, *, unique: bool = 
     """A column that is neither a foreign key nor a key by itself. ``unique``: no two rows may have the same value."""
     if column.values is not None and column.kind in ("integer", "number", "string"):
         fields, notes = dict[str, FieldValue](type="category", values=tuple(column.values)), list[Note]()
+    elif counts_rows(column.name):
+        return Entry(column.name, {"type": "identifier", **_generated(column)}, (Note("counts the rows of the file: made anew"),))
     else:
         fields, notes = _KINDS.get(column.kind, _opaque)(column)
     if unique and column.kind in ("integer", "string", "uuid") and column.values is None:
@@ -59,11 +74,22 @@ def draft_column(column: ReflectedColumn, facts: PublicFacts, *, unique: bool = 
         # What is dropped cannot tell rows apart; what cannot be modelled is for a person to settle.
         fields = {"type": "category", "learn": True} if column.kind == "string" else {"type": "unknown"}
         notes = [] if column.kind == "string" else notes
+    elif (kind := _fake(column, fields, facts)) is not None:
+        fields, notes = {"type": "text", "fill": "fake", "fake": kind}, []
     elif fields.get("learn"):
         fields, notes = _with_known_bounds(column, facts, fields, notes)
-    if column.nullable:
-        fields["nullable"] = True
-    return Entry(column.name, fields, tuple(notes))
+    return Entry(column.name, {**fields, **_nullable(column)}, tuple(notes))
+
+
+def _fake(column: ReflectedColumn, fields: Mapping[str, FieldValue], facts: PublicFacts) -> FakeKind | None:
+    """What is made up in place of a name, an address or a number by which somebody is reached, where that can be done here. The
+    name of a company is a name like any other."""
+    named = set(words(column.name)) <= {"company", "firm", "firma", "name"} and fields["type"] == "category"
+    kind = fake_place(column.name) if named else fake_kind(column.name)
+    reached = fields["type"] == "identifier" and kind in LONGEST
+    room = column.max_length is None or column.max_length >= LONGEST.get(kind or "", 0)
+    wanted = fields["type"] == "text" or reached or (named and len(words(column.name)) > 1)
+    return kind if facts.fakes and wanted and room and column.kind == "string" else None
 
 
 def _with_known_bounds(
@@ -120,25 +146,47 @@ def draft_pool_column(column: ReflectedColumn, facts: PublicFacts) -> Entry:
     declared = column.values is not None or (column.min is not None and column.max is not None)
     entry = draft_column(column, facts)
     kind = entry.fields["type"]
+    if kind == "text" and "fill" in entry.fields:
+        return entry
     if kind == "text":
         return Entry(entry.name, entry.fields, tuple(_made_up(column)))
-    settled = declared or "min" in entry.fields or kind in ("identifier", "boolean", "unknown", "time", "position")
+    grown_up = is_birth(column.name) and not declared
+    settled = (
+        declared or ("min" in entry.fields and not grown_up) or kind in ("identifier", "boolean", "unknown", "time", "position")
+    )
     if settled and "learn" not in entry.fields:
         return entry
     fields: dict[str, FieldValue]
     if kind in ("date", "datetime"):
         first, last = facts.calendar
+        if grown_up:
+            first, last = _years_before(first, _OLDEST), _years_before(first, _HIRED + _GROWN_UP)
+        elif is_before_calendar(column.name):
+            first = _years_before(first, _HIRED)
         fields = {"type": kind, "min": first, "max": last}
     elif column.kind in ("integer", "number"):
         low, high = (0, 100) if column.min is None or column.max is None else (column.min, column.max)
         fields = {"type": "number" if kind == "number" else "integer", "min": low, "max": high}
     elif kind == "duration":
         fields = {"type": kind, "min": "0s", "max": "365d"}
+    elif facts.fakes and column.kind == "string" and (place := fake_place(column.name)) is not None:
+        return Entry(column.name, {"type": "text", "fill": "fake", "fake": place, **_nullable(column)})
     else:
         fields, made_up = {"type": "text"}, Note("not learned in a pool: dropped; values: […] keeps it")
-    if column.nullable:
-        fields["nullable"] = True
-    return Entry(column.name, fields, (made_up,))
+    return Entry(column.name, {**fields, **_nullable(column)}, (made_up,))
+
+
+_GROWN_UP, _HIRED, _OLDEST = 20, 5, 60
+"""Made-up people are at work: born so many years before they were hired, hired at most so many before the data begins, and then
+none is older than the last."""
+
+
+def _years_before(day: date, years: int) -> date:
+    return day.replace(year=max(1, day.year - years), day=min(day.day, 28))
+
+
+def _nullable(column: ReflectedColumn) -> dict[str, FieldValue]:
+    return {"nullable": True} if column.nullable else {}
 
 
 def _plainly(**fields: FieldValue) -> _Kind:

@@ -22,6 +22,8 @@ class PublicFacts:
     today: date
     between: tuple[date, date] | None = None
     entities: int | None = None
+    fakes: bool = False
+    """Whether names and addresses can be made up here (the extra `fake` is installed)."""
 
     def __post_init__(self) -> None:
         if self.between is not None and self.between[0] > self.between[1]:

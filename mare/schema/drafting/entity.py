@@ -20,6 +20,7 @@ from .people import (
     is_sure,
     names_person,
     names_staff,
+    numbers_people,
     person_rank,
     personal_traits,
 )
@@ -64,7 +65,7 @@ def _guess(survey: Survey, asked: str | None) -> EntityGuess:
 
 def _held_by(survey: Survey, people: str) -> tuple[str, str] | None:
     """What people hold together, joined with them by a table between (an account with two holders), and everything that is about
-    them hangs on: then it is what can be protected as a whole."""
+    them depends on: then it is what can be protected as a whole."""
     below = set(tables_below(survey, people))
     for link in survey.links_to(people):
         for other in survey.links_of(link.table):
@@ -106,6 +107,8 @@ def _table_or_column(survey: Survey, table: str, why: str, rivals: tuple[str, ..
         (c.name for c in survey.table(table).columns if names_person(c.name) and c.kind in KEYLIKE and (c.name,) != key), None
     )
     uniques = survey.table(table).uniques
+    if person is not None and not key and survey.repeats.get((table, person)):
+        return EntityGuess(table, f"its {person} stands in several rows", by=person, rivals=rivals)
     if person is not None and (person,) not in uniques and len(key) == 1 and names_stay(key[0]):
         why = f"its key {key[0]} names a stay, so one {person} has several rows"
         return EntityGuess(table, why, by=person, rivals=rivals)
@@ -118,7 +121,7 @@ def _unnamed(survey: Survey) -> EntityGuess:
     if len(staff) == 1 and tables:
         return EntityGuess(staff[0], f"it holds the only people there are, and {_led(reach(survey, staff[0]))}")
     if len(tables) == 1:
-        return EntityGuess(tables[0].name, "it is the only table: one row must be one person")
+        return _alone(survey, tables[0])
     rows = [t for t in tables if not _is_code_table(survey, t)]
     traits = {t.name: personal_traits(c.name for c in t.columns) for t in rows}
     # Whoever is described as a person before what is not, and then what most others lead to.
@@ -136,6 +139,24 @@ def _unnamed(survey: Survey) -> EntityGuess:
             return EntityGuess(name, why, rivals=tuple(other for _, below, other in ranked[1:] if below))
     rest = tuple(f"{t.name} ({_led(below)})" for t in tables if (below := reach(survey, t.name))) or tuple(t.name for t in tables)
     return EntityGuess(None, "no table is called after people", rivals=candidates or rest[:8])
+
+
+def _alone(survey: Survey, table: ReflectedTable) -> EntityGuess:
+    """The only table there is. Whoever an id names has several rows, where nobody says or sees that no two have the same:
+    to protect each row would protect them less than is said."""
+    unique = {survey.keys[table.name], *table.uniques}
+    free = [c.name for c in table.columns if c.kind in KEYLIKE and (c.name,) not in unique]
+    seen = {name: survey.repeats.get((table.name, name)) for name in free}
+    people = [name for name in free if names_person(name) and seen[name] is not False]
+    numbered = [name for name in free if numbers_people(name) and seen[name]]
+    for by in (*people, *numbered):
+        told = "stands in several rows" if seen[by] else "names people, and nothing says that each has one row"
+        return EntityGuess(table.name, f"it is the only table, and its {by} {told}", by=by)
+    if survey.keys[table.name] or any(names_person(name) or numbers_people(name) for name in free):
+        return EntityGuess(table.name, "it is the only table, and nobody has two rows by its key or id")
+    how = f"if somebody has several, name what tells people apart: --entity {table.name}.COLUMN"
+    doubt = review(f"each row is protected by itself: {how}")
+    return EntityGuess(table.name, "it is the only table: one row must be one person", doubts=(doubt,))
 
 
 def _is_code_table(survey: Survey, table: ReflectedTable) -> bool:
@@ -253,7 +274,7 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str], e
         if entity.table is not None and is_held(entity.table) and person_rank(table) is not None:
             return RoleGuess("owned", f"{used.table} joins them with {entity.table}: one {table} for each of its rows")
     if used is not None and _is_shared(survey, table, private):
-        return RoleGuess("pool", f"{used.table} refers to it, and what hangs on it is about people: nothing of it is copied")
+        return RoleGuess("pool", f"{used.table} refers to it, and what depends on it is about people: nothing of it is copied")
     if used is not None and traits and is_place(table, (c.name for c in survey.table(table).columns)):
         return RoleGuess("public", f"{used.table} refers to it, and its name says places")
     if used is not None and (traits or is_owned(table)):

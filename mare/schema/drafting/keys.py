@@ -9,6 +9,7 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
 
 from .people import describes_held, is_free_text, names_person, person_rank, personal_traits
 from .words import (
+    counts_rows,
     id_stem,
     is_code_ending,
     is_common,
@@ -49,6 +50,10 @@ def guess_keys(
         keys[table.name] = _declared(table)
         if not keys[table.name]:
             keys[table.name], reason = _by_name(table, reflection, shared)
+            if len(keys[table.name]) == 1 and repeats.get((table.name, keys[table.name][0])):
+                keys[table.name], reason = _with_those_before(table, keys[table.name][0])
+            if not keys[table.name]:
+                keys[table.name], reason = _seen_once(table, reflection, repeats)
             people_once = person_rank(table.name) is not None
             if not keys[table.name] and by is not None and table == named:
                 if not repeats.get((table.name, by.name), not people_once):
@@ -102,11 +107,32 @@ def _by_name(table: ReflectedTable, reflection: Reflection, shared: dict[str, st
     return (), ""
 
 
+def _with_those_before(table: ReflectedTable, column: str) -> tuple[tuple[str, ...], str]:
+    """An id that was seen to repeat is a key together with the ids and years that the table begins with, if it does: a team of a
+    season."""
+    names = [each.name for each in table.columns]
+    before = names[: names.index(column)]
+    if not before or not all(id_stem(name) or is_round(name) for name in before):
+        return (), ""
+    return (*before, column), f"{column} was seen to repeat, so what stands before it belongs to it; the source declares no key"
+
+
 def named_column(reflection: Reflection, said: str) -> tuple[ReflectedTable | None, ReflectedColumn | None]:
     """`TABLE.COLUMN`, as far as there is such a table, and there such a column."""
     table, _, column = said.rpartition(".")
     holder = reflection.table(table) if table else None
     return holder, holder.column(column) if holder is not None else None
+
+
+def _seen_once(table: ReflectedTable, reflection: Reflection, repeats: Repeats) -> tuple[tuple[str, ...], str]:
+    """What was seen to differ in all rows here, and not in those of another table that has it too, whatever it is called:
+    there it says which of these rows is meant (`Pat-Nr`, `Fallnummer`)."""
+    for column in table.columns:
+        if repeats.get((table.name, column.name)) is not False or column.kind not in KEYLIKE or _holds_values(column.name):
+            continue
+        if any(repeats.get((other.name, held.name)) for other in reflection if (held := other.column(column.name)) is not None):
+            return (column.name,), "no two rows have the same, and rows of other tables do; the source declares no key"
+    return (), ""
 
 
 def _describes(table: ReflectedTable, of: str) -> bool:
@@ -142,7 +168,11 @@ def _shared_by_others(table: ReflectedTable, reflection: Reflection, repeats: Re
 
 def _tells_more(column: str) -> bool:
     """Whether a name says what a column holds: a text, a time, a trait, a number. Two tables may hold that of anybody."""
-    known = is_free_text(column) or is_time(column) or is_elapsed(column) or is_position(column) or is_flag(column)
+    return is_position(column) or _holds_values(column)
+
+
+def _holds_values(column: str) -> bool:
+    known = is_free_text(column) or is_time(column) or is_elapsed(column) or is_flag(column) or counts_rows(column)
     return bool(known or is_round(column) or personal_traits((column,)) or is_common(column))
 
 

@@ -3,15 +3,16 @@ has reviewed it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
-from mare.schema.reflection import Bound, Peek, ReflectedColumn, Reflection
+from mare.schema.reflection import Bound, ColumnOrder, Compared, Peek, ReflectedColumn, ReflectedTable, Reflection
 
 from .drafted import Draft, DraftedTable, Entry, Fields, FieldValue, review, written_days
 from .people import names_person
+from .words import words
 
 Peeks = Mapping[tuple[str, str], Peek]
 """What was read from columns, by table and column."""
@@ -33,13 +34,44 @@ def undeclared(draft: Draft) -> Iterator[tuple[str, str]]:
                 yield table.name, entry.name
 
 
+Beside = tuple[str, tuple[str, ...], str | None, tuple[str, str] | None]
+"""A table of people, its columns that are looked at beside each other, the one that says whose a row is, and what that refers to
+in the table above."""
+
+
+def compared(draft: Draft, untyped: Iterable[tuple[str, str]]) -> Iterator[Beside]:
+    """Whatever is worth a look beside other columns."""
+    tables = {table.name: table for table in draft.tables}
+    for table in draft.tables:
+        columns = tuple(column for name, column in untyped if name == table.name)
+        if not columns or table.role not in ("entity", "private"):
+            continue
+        if table.parent is None:
+            yield table.name, columns, None, None
+            continue
+        by, name = table.parent.fields.get("column", draft.entity.by), table.parent.fields.get("table")
+        above = tables.get(str(name))
+        key = table.parent.fields.get("references", above.key if above is not None else ())
+        key = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+        if isinstance(by, str):
+            yield table.name, columns, by, (str(name), key) if above is not None and isinstance(key, str) else None
+
+
 def peeked_kinds(reflection: Reflection, peeks: Peeks) -> Reflection:
     """The reflection with the types that were found by looking."""
     tables = []
     for table in reflection:
         columns = tuple(_typed(column, peeks.get((table.name, column.name))) for column in table.columns)
-        tables.append(replace(table, columns=columns))
+        tables.append(replace(table, columns=columns, orders=(*table.orders, *_orders(table, peeks))))
     return replace(reflection, tables=tuple(tables))
+
+
+def _orders(table: ReflectedTable, peeks: Peeks) -> Iterator[ColumnOrder]:
+    """What was seen never to be less than another column: a time to death, than that to a relapse."""
+    for column in table.columns:
+        told = peeks[table.name, column.name].compared if (table.name, column.name) in peeks else Compared()
+        if told.follows is not None and not told.same:
+            yield ColumnOrder(told.follows, column.name, seen=True)
 
 
 def _typed(column: ReflectedColumn, peek: Peek | None) -> ReflectedColumn:
@@ -56,12 +88,13 @@ def with_peeks(
         return list(tables), ""
     kind: Literal["types", "domains"] = "types"
     filled = []
+    codes = {words(column) for (_, column), peek in peeks.items() if peek.values or (peek.few and peek.repeats)}
     for table in tables:
         entries = []
         for entry in table.columns:
             peek = peeks.get((table.name, entry.name))
             if peek is not None:
-                entry = _coded(entry, peek)
+                entry = _coded(entry, peek, codes)
                 domain = _domain(entry, peek)
                 column = next((t.column(entry.name) for t in reflection if t.name == table.name), None)
                 guessed_type = column is not None and column.kind == "unknown" and entry.fields["type"] != "unknown"
@@ -74,9 +107,10 @@ def with_peeks(
     return filled, kind
 
 
-def _coded(entry: Entry, peek: Peek) -> Entry:
-    """An id of which there are only a few is a code, unless it names people."""
-    if entry.fields["type"] != "identifier" or not peek.values or names_person(entry.name):
+def _coded(entry: Entry, peek: Peek, codes: Collection[tuple[str, ...]]) -> Entry:
+    """An id of which there are only a few, again and again, is a code, here and wherever else it repeats; not one of people."""
+    known = peek.values or (peek.repeats and words(entry.name) in codes)
+    if entry.fields["type"] != "identifier" or not known or names_person(entry.name):
         return entry
     nullable = {"nullable": True} if "nullable" in entry.fields else {}
     return Entry(

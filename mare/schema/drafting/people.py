@@ -185,6 +185,14 @@ def names_person(column: str) -> bool:
     )
 
 
+_PEOPLE_NUMBERED = as_set("id pid ptid patid sid case caseid patno patnr subjno pnr idnr idno")
+
+
+def numbers_people(column: str) -> bool:
+    """What people are told apart by in a table of their own, though its name may mean anything: `id`, `pid`, `case_id`."""
+    return "".join(words(column)) in _PEOPLE_NUMBERED
+
+
 def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
     """The columns that describe a person: evidence for who the entity is."""
     return tuple(name for name in columns if PERSONAL_TRAITS & {*words(name), "".join(words(name))} or is_birth(name))
@@ -192,13 +200,13 @@ def personal_traits(columns: Iterable[str]) -> tuple[str, ...]:
 
 def is_birth(column: str) -> bool:
     """When somebody was born, or a part of that date."""
-    parts = words(column.rpartition(".")[2])
+    parts = words(column)
     return bool(set(parts) & _BIRTHS) or any(part.startswith(_BIRTH_STEMS) for part in parts)
 
 
 def is_death(column: str) -> bool:
     """When somebody died."""
-    parts = words(column.rpartition(".")[2])
+    parts = words(column)
     return bool(set(parts) & _DEATHS) or any(part.startswith(_DEATH_STEMS) for part in parts)
 
 
@@ -243,6 +251,19 @@ def fake_kind(column: str) -> FakeKind | None:
     """What is made up in place of such a text, where its name tells."""
     parts = {*words(column), "".join(words(column))}
     return next((kind for named, kind in _FAKES if parts & named), None)
+
+
+def fake_place(column: str) -> FakeKind | None:
+    """The same of a table that is made up as a whole: where it is, and what a firm is called."""
+    parts = {*words(column), "".join(words(column))}
+    return next((kind for named, kind in _FAKE_PLACES if parts & named), None) or fake_kind(column)
+
+
+_FAKE_PLACES: tuple[tuple[frozenset[str], FakeKind], ...] = (
+    (as_set("company firm firma employer business entreprise empresa azienda ditta bedrijf"), "company"),
+    (as_set("postcode postal zip zipcode plz cap codigopostal"), "postcode"),
+    (as_set("city town ville ort stadt ciudad citta stad by"), "city"),
+)
 
 
 def is_free_text(column: str) -> bool:

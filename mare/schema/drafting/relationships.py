@@ -18,12 +18,14 @@ from .people import is_being, is_birth, is_death, is_once, personal_traits
 from .survey import Survey
 from .time_order import intervals, twins
 from .words import (
+    counts_rows,
     is_age,
     is_at_school,
     is_clock_unit,
     is_elapsed,
     is_end,
     is_grade,
+    is_place,
     is_position,
     is_round,
     is_time,
@@ -34,12 +36,13 @@ from .words import (
 _ITEMS = (
     "item", "test", "concept", "result_name", "measurement", "observation", "analyte", "parameter", "labname", "code", "variable",
     "attribute", "measure", "metric", "sensor", "channel", "question", "indicator", "vital_sign", "vital", "sign", "component",
-    "marker", "assay",
+    "marker", "assay", "messgrosse", "analyt", "merkmal", "parametre", "parametro", "untersuchung", "examen", "esame", "bepaling",
 )  # fmt: skip
 _MEASURES = (
     "value", "valuenum", "value_as_number", "result", "result_value", "labresult", "amount", "val", "reading", "measured_value",
     "numeric_value", "value_numeric", "value_num", "score", "level", "result_numeric",
-    "original_value", "standard_value", "standard_result",
+    "original_value", "standard_value", "standard_result", "wert", "messwert", "ergebnis", "valeur", "resultat", "valor",
+    "resultado", "valore", "risultato", "waarde", "uitslag",
 )  # fmt: skip
 _LIMITS = (
     "range_low", "range_high", "original_range_low", "original_range_high", "ref_range_lower", "ref_range_upper", "normal_low",
@@ -49,9 +52,10 @@ _LIMITS = (
 
 _OFTEN = (
     "trans", "payment", "rental", "reading", "movement", "attendance", "booking", "purchase", "sale", "click", "vital",
-    "occurrence", "exposure",
+    "occurrence", "exposure", "medic", "prescri",
 )  # fmt: skip
-"""Words of what one person has many of."""
+_OFTEN_IN_TRIALS = ("ae", "ce", "cm", "ec", "ex", "pr")
+"""Words of what one person has many of, and domains of SDTM: events and what was given, at every visit anew."""
 _SELDOM = ("admission", "stay", "hospital", "surger", "pregnan", "loan", "contract", "polic", "enrol", "card", "period")
 """Words of what one person has a few of."""
 MEASURED, EVENTS, CHILDREN, FEW, ONE = 500, 100, 20, 10, 1
@@ -83,12 +87,16 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         return Relationship("independent", ONE, "by its name, at most once for each of them")
     order = order_column(survey, table, parent)
     item = item_column(survey, table)
-    many = EVENTS if _is_event(table) else CHILDREN
+    many = EVENTS if is_event(table) else CHILDREN
     # Thirty tests at each of many visits: a cap that leaves the last visit alone tells nothing of a course.
     measured = None if item is None else MEASURED if family.depth == 1 else EVENTS
     if order is not None:
         seldom = family.depth == 1 and any(word in table.casefold() for word in _SELDOM)
-        often = any(word in table.casefold() for word in _OFTEN) or (family.depth > 1 and _is_event(table))
+        often = (
+            any(word in table.casefold() for word in _OFTEN)
+            or table.casefold() in _OFTEN_IN_TRIALS
+            or (family.depth > 1 and is_event(table))
+        )
         cap = measured or (EVENTS if often else FEW if seldom else CHILDREN)
         # What is taken at the same moment stands side by side, always in the same order: the lipids of one panel.
         ties = (item,) if item is not None and item != order else ()
@@ -105,10 +113,12 @@ def guess_relationship(survey: Survey, table: str, family: Family, roles: Mappin
         return Relationship("sequential", many, why, (public,))
     above = family.ancestors[0]
     alone = "no column says which row comes first"
-    own = survey.keys[table]
-    if len(own) == 1 and not set(own) & linked_names(survey, table, parent):
+    own, linked = survey.keys[table], linked_names(survey, table, parent)
+    counted = tuple(c.name for c in survey.table(table).columns if c.kind == "integer" and counts_rows(c.name))[:1]
+    if counted or (len(own) == 1 and not set(own) & linked):
         # Rows of one parent are alike, whatever comes first: in any order, each can look at the one before.
-        taken = f"{alone}: they are taken in the order of their key, {own[0]}, so that each looks at those before it"
+        own, what = (counted, "the file") if counted else (own, "their key")
+        taken = f"{alone}: they are taken in the order of {what}, {own[0]}, so that each looks at those before it"
         doubt = review(f"{taken}; is there a better one?", "orders", own[0])
         return Relationship("sequential", measured or many, "", own, history_by=item, notes=(doubt,))
     drawn = f"{alone}: rows of one {above} are drawn without looking at each other"
@@ -143,9 +153,10 @@ def _public_order(survey: Survey, table: str, parent: tuple[str, ...], roles: Ma
     return keyed[0].columns[0] if len(keyed) == 1 and not keyed[0].nullable and keyed[0].columns[0] not in parent else None
 
 
-def _is_event(table: str) -> bool:
+def is_event(table: str) -> bool:
+    """Whether its rows are small events, one after another: transactions, measurements."""
     folded = table.casefold()
-    return any(
+    return folded in _OFTEN_IN_TRIALS or any(
         word in folded
         for word in ("event", "measurement", "observation", "lab", "vital", "chart", "log", "result", "emar", *_OFTEN)
     )
@@ -162,7 +173,7 @@ def order_column(survey: Survey, table: str, parent: tuple[str, ...]) -> str | N
     """A part of the key, a time, a number in the sequence; None where nothing gives an order."""
     described = survey.table(table)
     linked = linked_names(survey, table, parent) | set(twins(described))
-    free = [column for column in described.columns if column.name not in linked and not column.generated]
+    free = [c for c in described.columns if c.name not in linked and not (c.generated or survey.is_fact(table, c.name))]
     orders = [column for column in free if _orders(survey, table, column) and not _is_fact(table, column)]
     ranked = sorted((_rank(column), i, column.name) for i, column in enumerate(orders) if _may_order(survey, table, column))
     dated = bool(ranked) and ranked[0][0][0] == 0
@@ -240,18 +251,21 @@ def _is_fact(table: str, column: ReflectedColumn) -> bool:
 
 def _may_order(survey: Survey, table: str, column: ReflectedColumn) -> bool:
     """An end orders rows where every row has one (a list of discharges); where nobody tells, if rows have not even an id."""
+    if survey.seen(table, column.name).missing:
+        return False
     if not is_end(column.name):
         return True
     return not column.nullable if survey.tells_nullability else not survey.keys[table]
 
 
 def _rank(column: ReflectedColumn) -> tuple[int, bool, bool, bool]:
-    """Smaller is better: what happened before its number, its number before when it ended or was stored; then what is never NULL,
-    what says that it begins something, and the finer of two."""
+    """Smaller is better: what happened before its number, a number or a year before a place, which may be any fact, and all
+    before an end or what was stored; then what is never NULL, what says that it begins something, and the finer of two."""
     folded = column.name.casefold()
     time = column.kind in _TIME_KINDS or is_time(column.name)
     stored = any(word.startswith(_STORED) for word in words(column.name))
-    group = 4 if _is_own_age(column.name) else 3 if is_end(column.name) else 2 if stored else 0 if time else 1
+    later = 5 if _is_own_age(column.name) else 4 if is_end(column.name) else 3 if stored else None
+    group = later if later is not None else 0 if time else 2 if is_place(column.name) else 1
     # A date next to a moment is the coarser of the two, and orders fewer rows; so is a year beside days.
     coarse = column.kind == "date" or folded.endswith("date") or is_round(column.name) or is_grade(column.name)
     return group, column.nullable, not any(word in folded for word in _STARTS), coarse

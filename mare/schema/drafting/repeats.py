@@ -1,16 +1,20 @@
 """Columns that say again what is known elsewhere, by their names: a fact about the person in every row, a running value, a total.
 
-A fact is proposed in the draft itself, for it changes from row to row otherwise; what a column adds up is a remark.
+A fact is proposed in the draft itself, for it changes from row to row otherwise, and so is what the columns of one row come to;
+what other rows add up to is a remark.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from .drafted import Entry, FieldValue, review
 from .families import Family
 from .people import NAMES, is_being, is_birth
 from .relationships import Relationship, order_column
 from .survey import Survey
-from .words import as_set, is_age, singular, stem, words
+from .time_order import intervals
+from .words import as_set, counts_nights, is_age, singular, stem, words
 
 _TRAITS = as_set(
     "sex gender race ethnicity ethnic dob yob birthdate birthday birthyear sexe geschlecht sexo sesso geslacht kjonn kon plec"
@@ -20,19 +24,37 @@ _OWN_NAMES = tuple((*before, name) for before in ((), ("call",), ("nick",), ("pe
 """What visits are not called by."""
 _DRAWN = ("category", "boolean", "integer", "number", "date", "datetime")
 _RUNNING = frozenset(("balance", "cumulative", "running", "cum"))
-_AMOUNTS = ("amount", "amt", "charge", "cost")
+_AMOUNTS = ("amount", "amt", "charge", "cost", "points")
 _TOTALS = frozenset(("total", "sum"))
 _COUNTS = frozenset(("n", "num", "count", "number"))
+_QUANTITIES = as_set("quantity qty quantities menge quantite cantidad quantita antal aantal")
+_PRICES = as_set("price preis prix precio prezzo prijs pris unitprice einzelpreis")
+_NETS = as_set("net netto subtotal nett")
+_TAXES = as_set("tax vat mwst ust iva tva gst btw moms")
+_GROSS = as_set("total gross brutto grandtotal totaal totale")
+_LINES = as_set("line item row position extended ext")
+_MONEY = as_set("amount amt sum cost charge fee discount rebate shipping freight surcharge deposit tip refund credit payable due")
+_RATES = as_set("rate pct percent percentage code class id number count")
+"""Words of what is no amount, whatever it is a rate of."""
 
 
 def with_repeats(survey: Survey, table: str, entry: Entry, family: Family | None, relationship: Relationship | None) -> Entry:
-    """The same column, with what its name tells of other rows."""
+    """The same column, with what its name tells of other rows, or what was seen of them."""
+    seen = survey.seen(table, entry.name)
+    order = relationship.order_by[0] if relationship is not None and relationship.order_by else None
+    if entry.name != order and entry.name not in survey.keys[table]:
+        if seen.copies is not None and family is not None:
+            return _copied(entry, f"{family.ancestors[0]}.{seen.copies}", "as there, in all rows that were looked at")
+        if seen.repeats is not None:
+            return _copied(entry, seen.repeats, "holds the same in all rows that were looked at")
+        if seen.same and family is not None:
+            return _the_same(entry, "entity" if family.depth == 1 else "parent")
     if family is not None and relationship is not None and relationship.max_rows > 1:
         if entry.name not in survey.keys[table]:
             entry = _fact(survey, table, entry, family, relationship)
         if relationship.type == "sequential":
             entry = _running(survey, table, entry)
-    return _total(survey, table, entry)
+    return _total(survey, table, _sum_of_row(survey, table, _nights(survey, table, entry)))
 
 
 def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship: Relationship) -> Entry:
@@ -55,10 +77,34 @@ def _fact(survey: Survey, table: str, entry: Entry, family: Family, relationship
     if above is None and whose is None:
         return entry
     if above is not None:
-        kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
-        note = review("the same as there, by its name?", "facts")
-        return Entry(entry.name, kept).with_fields({"determined": {"copy_of": above}}).with_notes(note)
+        return _copied(entry, above, "the same as there, by its name?")
     return entry.with_fields({"same_for": str(whose)}).with_notes(review("never changes for one person, by its name?", "facts"))
+
+
+def _copied(entry: Entry, of: str, why: str) -> Entry:
+    """A copy of a column of the same row, or of one above. What has no values of its own stays as it is."""
+    if entry.fields["type"] not in _DRAWN:
+        return entry
+    kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
+    return Entry(entry.name, kept).with_fields({"determined": {"copy_of": of}}).with_notes(review(why, "facts"))
+
+
+def _the_same(entry: Entry, whose: str) -> Entry:
+    """Drawn once for a person, by itself: what it follows in one row it need not follow in another."""
+    if entry.fields["type"] not in _DRAWN:
+        return entry
+    alone = entry.without(*_TIES)
+    if len(alone.fields) < len(entry.fields) and entry.fields["type"] in ("integer", "number") and "min" not in alone.fields:
+        alone = alone.with_fields({"learn": True})
+    notes = tuple(note for note in entry.notes if note.topic != "times")
+    return (
+        Entry(entry.name, alone.fields, notes)
+        .with_fields({"same_for": whose})
+        .with_notes(review("the same in all rows of one of them, as far as was looked at", "facts"))
+    )
+
+
+_TIES = ("after", "before", "during", "around", "within", "first", "strict", "scale", "drift")
 
 
 def _somebody_above(survey: Survey, table: str, family: Family) -> tuple[str, ...]:
@@ -111,6 +157,51 @@ def _running(survey: Survey, table: str, entry: Entry) -> Entry:
     how = f'{{expression: "previous.{entry.name} + {amount}", first: {amount}}}'
     signs = f"if(type = 'debit', -{amount}, {amount}) tells signs apart"
     return entry.with_notes(review(f"goes on from row to row? determined: {how}; {signs}", "worked out"))
+
+
+def _sum_of_row(survey: Survey, table: str, entry: Entry) -> Entry:
+    """What a row comes to: price times quantity, net and tax. Only where no other amount of the row may be part of it, and every
+    part is known where the result is: drawn each on its own, they would never add up."""
+    numbers = {c.name: words(c.name) for c in survey.table(table).columns if c.kind in ("integer", "number")}
+    money = {name: said for name, said in numbers.items() if not _RATES & set(said)}
+    if entry.fields["type"] not in ("integer", "number") or "determined" in entry.fields or entry.name not in money:
+        return entry
+    own = set(money.pop(entry.name))
+    nets, taxes, others = (_said(money, about) for about in (_NETS, _TAXES, _MONEY | _GROSS))
+    quantities, prices = _said(numbers, _QUANTITIES), _said(money, _PRICES)
+    total = bool(own & _GROSS) or own == {"grand", "total"}
+    formula, parts = "", [*nets, *taxes]
+    if total and not own & (_NETS | _TAXES) and len(nets) == len(taxes) == 1 and set(others) <= set(parts):
+        formula = " + ".join(parts)
+    extended = bool(own & _LINES and own & {"total", "amount", "sum"}) or own >= {"extended", "price"} or own == {"total"}
+    if extended and len(quantities) == len(prices) == 1 and not (nets or taxes or others):
+        parts = [*quantities, *prices]
+        formula = " * ".join(parts)
+    missing = any(c.nullable for c in survey.table(table).columns if c.name in parts) and "nullable" not in entry.fields
+    if not formula or missing or not all(part.isidentifier() for part in parts):
+        return entry
+    kept = {name: value for name, value in entry.fields.items() if name in ("type", "precision", "nullable")}
+    note = review("by their names", "worked out")
+    return Entry(entry.name, kept).with_fields({"determined": {"expression": formula}}).with_notes(note)
+
+
+def _nights(survey: Survey, table: str, entry: Entry) -> Entry:
+    """How many nights a guest stays follows from two days."""
+    days = {c.name: c.nullable for c in survey.table(table).columns if c.kind == "date"}
+    stay = next((pair for pair in intervals(survey.table(table)) if set(pair) <= set(days)), None)
+    if stay is None or entry.fields["type"] != "integer" or not counts_nights(entry.name):
+        return entry
+    if any(days[day] for day in stay) and "nullable" not in entry.fields:
+        return entry
+    kept = {name: value for name, value in entry.fields.items() if name in ("type", "nullable")}
+    since, until = stay
+    worked_out: FieldValue = {"elapsed": {"since": since, "until": until, "unit": "days"}}
+    return Entry(entry.name, kept).with_fields({"determined": worked_out}).with_notes(review("by their names", "worked out"))
+
+
+def _said(columns: Mapping[str, tuple[str, ...]], about: frozenset[str]) -> list[str]:
+    """The columns whose names have one of these words."""
+    return [name for name, said in columns.items() if about & {*said, "".join(said)}]
 
 
 def _total(survey: Survey, table: str, entry: Entry) -> Entry:

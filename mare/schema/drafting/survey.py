@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from mare.schema.reflection import ReflectedColumn, ReflectedTable, Reflection
+from mare.schema.reflection import Compared, ReflectedColumn, ReflectedTable, Reflection
 
 from .drafted import PublicFacts
 from .keys import BARE, Repeats, guess_keys, referred_to, without_prefix
@@ -99,6 +99,10 @@ class Survey:
     """How dates are written that are stored as text."""
     tells_nullability: bool
     """False where every column may be NULL: a folder of files does not tell."""
+    repeats: Repeats = field(default_factory=dict)
+    """What was looked at on request: whether the values of a column stand in several rows."""
+    compared: Mapping[tuple[str, str], Compared] = field(default_factory=dict)
+    """The same, of a column beside the others of its table."""
 
     def table(self, name: str) -> ReflectedTable:
         table = self.reflection.table(name)
@@ -118,11 +122,26 @@ class Survey:
         """Whether the columns of the link may, as far as they say."""
         return _nullable(self.table(link.table), link.columns, self.keys)
 
+    def seen(self, table: str, column: str) -> Compared:
+        """What was seen of a column beside the others, if it was looked at."""
+        return self.compared.get((table, column), Compared())
+
+    def is_fact(self, table: str, column: str) -> bool:
+        """Whether it was seen to be about whoever the rows belong to: the same in all of them, or what the row above says."""
+        seen = self.seen(table, column)
+        return seen.same or seen.copies is not None
+
     def with_links(self, links: tuple[Link, ...]) -> Survey:
         return replace(self, links=links)
 
 
-def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None = None, repeats: Repeats | None = None) -> Survey:
+def take_survey(
+    reflection: Reflection,
+    facts: PublicFacts,
+    people: str | None = None,
+    repeats: Repeats | None = None,
+    compared: Mapping[tuple[str, str], Compared] | None = None,
+) -> Survey:
     """Keys first, then the links that refer to them. ``people``: the table that was said to hold them, or a column of it."""
     reflection, formats = read_text_dates(reflection)
     names = _names(reflection)
@@ -132,7 +151,8 @@ def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None =
     keys, reasons = guess_keys(named, _shortened(people, shorter), seen)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(named, keys, tells)
-    links = [*declared, *inferred_links(named, keys, declared, tells)]
+    lists = {name: key[-1] for name, key in keys.items() if len(key) > 1 and seen.get((name, key[-1]))}
+    links = [*declared, *inferred_links(named, keys, declared, tells, lists)]
     back = tuple(
         replace(
             link,
@@ -143,7 +163,8 @@ def take_survey(reflection: Reflection, facts: PublicFacts, people: str | None =
         for link in links
     )
     own = {names[name]: key for name, key in keys.items()}
-    return Survey(reflection, own, back, {names[name]: why for name, why in reasons.items()}, facts, formats, tells)
+    why = {names[name]: reason for name, reason in reasons.items()}
+    return Survey(reflection, own, back, why, facts, formats, tells, repeats or {}, compared or {})
 
 
 def _names(reflection: Reflection) -> dict[str, str]:
@@ -194,10 +215,14 @@ def declared_links(reflection: Reflection, keys: Keys, tells_nullability: bool) 
     return tuple(dict.fromkeys(links))  # the same one may be declared twice
 
 
-def inferred_links(reflection: Reflection, keys: Keys, declared: tuple[Link, ...], tells_nullability: bool) -> tuple[Link, ...]:
-    """Links by name, in tables without a single declared foreign key."""
+def inferred_links(
+    reflection: Reflection, keys: Keys, declared: tuple[Link, ...], tells_nullability: bool, lists: Mapping[str, str]
+) -> tuple[Link, ...]:
+    """Links by name, in tables without a single declared foreign key. ``lists``: tables that tell something of each season or the
+    like, and the column that names what of: others may hold it without the season."""
     settled = {link.table for link in declared}
     owners = [(table, key) for table in reflection for key in _single_keys(table, keys, reflection)]
+    owners += [(table, key) for table in reflection if (key := table.column(lists.get(table.name, ""))) is not None]
     links = []
     for table in reflection:
         if table.name not in settled:

@@ -11,36 +11,30 @@ from .column_types import code_meant, draft_column, draft_key_part, draft_pool_c
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
-from .people import fake_kind, is_contact, is_free_text, names_person, personal_traits
+from .people import fake_kind, is_birth, is_contact, is_free_text, names_person, numbers_people, personal_traits
 from .relationships import (
     EVENTS,
     Relationship,
     guess_relationship,
-    is_age_of_row,
     item_column,
-    order_column,
-    tells_apart,
     value_columns,
 )
 from .repeats import with_repeats
 from .survey import Survey
+from .table_times import tied_times
 from .time_order import (
-    after_above,
     days_that_never_come,
-    death_of,
     endures,
     main_interval,
     relative_times,
-    start_of,
-    unordered_times,
 )
 from .words import (
-    counts_visits,
+    counts_rows,
     id_stem,
     is_beside_calendar,
     is_money,
+    is_place,
     is_position,
-    is_round,
     is_time,
     is_vocabulary,
     numbers_lines,
@@ -84,7 +78,11 @@ def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[
             Note(guess.why),
             review(f"{_POOL_ROWS} made-up rows are referred to at random; how many are plausible?", "pools"),
         )
-        made = (draft_pool_column(column, survey.facts) for column in free_columns(survey, table))
+        # They are as made up as the rest, but nobody leaves before they came.
+        tied = relative_times(survey.table(table), None, 1, survey.facts)
+        times = {name: to for name, to in tied.items() if "after" in to[0] and not is_birth(str(to[0]["after"]))}
+        made = [draft_pool_column(column, survey.facts) for column in free_columns(survey, table)]
+        made = [_tied(entry, *times[entry.name]) if entry.name in times else entry for entry in made]
         entries = (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in made))
         return _table(survey, table, "pool", entries, references, notes=made_up, pool=_POOL_ROWS)
     columns = draft_columns(survey, table, roles, None, None)
@@ -196,7 +194,8 @@ def _public(
         doubt = "if one of them is a number, it may be an aggregate over people"
         notes.append(review(f"{doubt}: {', '.join(untyped)}", "aggregates", ", ".join(untyped)))
     own = survey.keys[table]
-    referred = tuple(dict.fromkeys(link.references for link in survey.links_to(table) if link.references not in ((), own)))
+    others = (link.references for link in survey.links_to(table) if not set(link.references) <= set(own))
+    referred = tuple(dict.fromkeys(others))
     if undeclared := [", ".join(columns) for columns in referred if columns not in described.uniques]:
         notes.append(review(f"others refer to {', '.join(undeclared)}: is it unique?", "keys", ", ".join(undeclared)))
     private = [link for link in survey.links_of(table) if roles[link.target].role in ("pool", "owned")]
@@ -246,14 +245,15 @@ def draft_columns(
     survey: Survey, table: str, roles: Mapping[str, RoleGuess], family: Family | None, relationship: Relationship | None
 ) -> tuple[Entry, ...]:
     order = relationship.order_by[0] if relationship and relationship.order_by else None
-    times = _times(survey, table, family, order)
+    times = tied_times(survey, table, family, order)
     item = item_column(survey, table) if relationship is not None else None
     described = survey.table(table)
     alone = {names[0] for names in described.uniques if len(names) == 1}
+    alone |= {c.name for c in described.columns if numbers_people(c.name) and survey.repeats.get((table, c.name)) is False}
     sequential = relationship is not None and relationship.type == "sequential"
     entries: list[Entry] = []
     for column in free_columns(survey, table):
-        if relationship is not None and column.kind == "integer" and _is_position(survey, table, column.name):
+        if relationship is not None and column.kind == "integer" and _is_position(survey, table, column.name, order):
             entry = _position(column, survey.keys[table], order, next((e.name for e in entries if "runs" in e.fields), None))
         else:
             entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
@@ -262,9 +262,14 @@ def draft_columns(
             notes = (Note(f"what {meant} means, by its name"),) if meant is not None else ()
             may_be_missing = {"nullable": True} if column.nullable else {}
             entry = Entry(entry.name, {"type": "category", "learn": True, **may_be_missing}, notes)
-        if sequential and entry.fields["type"] == "identifier" and not _tells_apart(survey, table, column.name):
+        shared = entry.fields["type"] == "identifier" and not (
+            _tells_apart(survey, table, column.name) or counts_rows(column.name)
+        )
+        if sequential and shared:
             entry = shared_in_runs(entry)
-        if column.name in times:
+        # Two results of one test may lie in any order, whatever was seen.
+        scaled = item is not None and column.kind in ("integer", "number") and column.name in value_columns(survey, table)
+        if column.name in times and not scaled:
             entry = _tied(entry, *times[column.name])
         told_apart = column.name == order or _tells_apart(survey, table, column.name)
         if (
@@ -299,68 +304,13 @@ def spelled(survey: Survey, table: str, entry: Entry) -> Entry:
     ).with_notes(note)
 
 
-def _times(
-    survey: Survey, table: str, family: Family | None, order: str | None
-) -> dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]:
-    parent, described = family.parent if family is not None else None, survey.table(table)
-    if family is None or parent is None:
-        times = relative_times(described, order, 0, survey.facts)
-        return {**times, **unordered_times(described, order, times, survey.facts)}
-    # No two rows may be equal where the order alone tells them apart: two vaccines are given on one day.
-    strict = order is not None and tells_apart(survey, table, (*parent.columns, order))
-    above = _time_above(survey, family, table)
-    times, happens = relative_times(described, order, family.depth, survey.facts, above, strict), order
-    along = []
-    if order is not None and (counts_visits(order) or is_round(order)):
-        # Numbered by the source: their times go on with the numbers.
-        happens = order_column(survey, table, (*parent.columns, order))
-        along = [happens] if happens is not None else []
-    if order is not None and (told := described.column(order)) is not None:
-        # Whoever it is about grows older by as much as time has passed: beside dates, full years follow them (`repeats`).
-        aged = [column for column in described.columns if is_age_of_row(survey, table, column.name)]
-        along += [c.name for c in aged if c.kind != "integer" or told.kind not in ("date", "datetime")]
-    for name in along:
-        if name not in times and name in (dated := relative_times(described, name, family.depth, survey.facts, above)):
-            times[name] = dated[name]
-    first = order_column(survey, table, parent.columns) if order is None else None
-    if above is not None and first is not None and first not in times:
-        times[first] = after_above(above, survey.facts)
-    happened = described.column(order or first or "")
-    if happened is not None and happened.kind in ("date", "datetime") and happened.name in times:
-        fields, notes = times[happened.name]
-        if order is not None and item_column(survey, table) is not None:
-            # A panel is taken at one moment, the next one weeks later.
-            fields = {**fields, "scale": "log"}
-        death = _death_above(survey, family, table)
-        after = {name: value for name, value in fields.items() if name == "after"}
-        times[happened.name] = (fields if death is None else {**after, "before": death, **fields}), notes
-    return {**times, **unordered_times(described, happens or first, times, survey.facts)}
-
-
-def _death_above(survey: Survey, family: Family, below: str) -> str | None:
-    """When whoever the rows are about died, as an anchor."""
-    for steps, name in enumerate(family.ancestors):
-        table = survey.reflection.table(name)
-        if table is not None and (death := death_of(table, below)) is not None:
-            return f"{'parent' if steps == 0 else name}.{death}"
-    return None
-
-
-def _time_above(survey: Survey, family: Family, below: str) -> str | None:
-    """What the first row of a sequence follows, as an anchor: where the parent begins, or the nearest above that has a time."""
-    for steps, name in enumerate(family.ancestors):
-        table = survey.reflection.table(name)
-        if table is None:  # an entity by column
-            continue
-        # A person has no order column: what of theirs a first visit follows is their birth, or the beginning of their record.
-        order = order_column(survey, name, ()) if family.depth - steps > 1 else None
-        if (start := start_of(table, order, survey.tells_nullability, below)) is not None:
-            return f"{'parent' if steps == 0 else name}.{start}"
-    return None
-
-
-def _is_position(survey: Survey, table: str, column: str) -> bool:
+def _is_position(survey: Survey, table: str, column: str, order: str | None) -> bool:
+    """Its number among the rows of one parent. A `rank` is one where it orders them, or where nothing else does."""
+    if survey.seen(table, column).counts:
+        return True
     key = survey.keys[table]
+    if is_place(column) and order not in (None, column) and column not in key:
+        return False
     return is_position(column) or (len(key) > 1 and column in key and numbers_lines(column))
 
 
@@ -409,7 +359,8 @@ def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, Rol
         for link in survey.links_of(table):
             target = survey.reflection.table(link.target) if roles[link.target].role == "public" else None
             source = target.column(entry.name) if target is not None else None
-            if len(link.columns) == 1 and source is not None and source.name not in survey.keys[link.target]:
+            one_row = not link.references or not set(link.references) < set(survey.keys.get(link.target, ()))
+            if len(link.columns) == 1 and one_row and source is not None and source.name not in survey.keys[link.target]:
                 lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
                 note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}", "worked out")
                 return Entry(entry.name, entry.fields, (note,))

@@ -1,5 +1,5 @@
-"""Which times follow which, so that order holds by construction: ends after starts, each row after the one before; and the dates
-of one row in the order that everybody knows from their names: a birth, what begins, what ends, a death.
+"""Which times follow which, so that order holds by construction: ends after starts, each row after the one before, the
+dates of one row in the order that everybody knows from their names (`row_dates`).
 
 One moment in two columns (`visit_start_date` beside `visit_start_datetime`) would contradict itself were both drawn. So one of
 them is drawn, and the other follows from it (`twins`).
@@ -7,16 +7,37 @@ them is drawn, and the other follows from it (`twins`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.schema.reflection import ColumnOrder, ReflectedColumn, ReflectedTable
 
 from .bounds import MADE_UP, sequence_bounds
 from .drafted import Fields, FieldValue, Note, PublicFacts, review
 from .people import is_birth, is_death
-from .words import is_before_calendar, is_beside_calendar, is_elapsed, is_end, is_money, is_open_end, is_time, words
+from .row_dates import (
+    DAYS,
+    begins_record,
+    earlier_in_row,
+    follows_diagnosis,
+    is_diagnosis,
+    is_exit,
+    is_hiring,
+    is_made,
+    is_year,
+    joined_words,
+)
+from .words import (
+    counts_nights,
+    is_before_calendar,
+    is_beside_calendar,
+    is_elapsed,
+    is_money,
+    is_open_end,
+    is_stored,
+    is_time,
+    words,
+)
 
 _PAIRS = (
     ("start", "end"), ("start", "stop"), ("start", "finish"), ("begin", "end"), ("admit", "disch"), ("admit", "discharge"),
@@ -45,15 +66,21 @@ _MOVES = ("transfer", "movement", "bed", "ward")
 
 def intervals(table: ReflectedTable) -> tuple[tuple[str, str], ...]:
     """Pairs of columns, start and end, by a CHECK that orders them or by their names."""
-    pairs = [(order.before, order.after) for order in table.orders]
+    pairs = [(order.before, order.after) for order in table.orders if not order.seen]
     ends = {end for _, end in pairs}
+    guests = any(counts_nights(column.name) for column in table.columns)
     times = [*_moments(table), *(column for column in table.columns if _counts_time(column))]
     for start in times:
         for end in times:
-            if end.name not in ends and _follows(start, end):
+            if end.name not in ends and (_follows(start, end) or (guests and _stays(start, end))):
                 pairs.append((start.name, end.name))
                 ends.add(end.name)
     return tuple(pairs)
+
+
+def _stays(start: ReflectedColumn, end: ReflectedColumn) -> bool:
+    """A guest arrives and departs; a flight does it the other way round."""
+    return start.kind == end.kind and words(start.name)[0].startswith("arriv") and words(end.name)[0].startswith("depart")
 
 
 def main_interval(table: ReflectedTable, order: str | None = None) -> tuple[str, str] | None:
@@ -72,7 +99,7 @@ def relative_times(
     ``strict`` where the order is a part of the key, so that no two rows may be equal.
     """
     tied: Tied = {}
-    declared = {(rule.before, rule.after): rule.strict for rule in table.orders}
+    declared = {(rule.before, rule.after): rule.strict for rule in table.orders if not rule.seen}
     pairs = intervals(table)
     for start, end in pairs:
         if is_birth(start) and (start, end) not in declared:
@@ -81,10 +108,17 @@ def relative_times(
     following = _in_sequence(table, order, pairs, depth, above, strict, facts) if order is not None else None
     if order is not None and order not in tied and following is not None:
         tied[order] = following
+    for rule in table.orders:
+        if rule.seen:
+            tied |= _as_seen(table, rule, order, tied, depth, facts)
     moments = [*_moments(table), *(column for column in table.columns if is_year(column))]
     for column in moments:
         earlier = earlier_in_row(moments, column, order) if column.name not in (*tied, order) else None
-        if earlier is not None and not _leads_to(tied, earlier, column.name):
+        near = _record(table) if earlier is not None and is_birth(earlier) and "since" in words(column.name) else None
+        if near is not None:
+            note = Note(f"near {near}, when the record was made")
+            tied[column.name] = {"around": near, "within": _longest_life(facts)}, (note,)
+        elif earlier is not None and not _leads_to(tied, earlier, column.name):
             tied[column.name] = _after(table, earlier, column.name, None, depth, facts, lasting=depth == 0)
     for name, (fields, notes) in tied.items():
         ends = [end for end, (others, _) in tied.items() if is_exit(end) and others.get("after") == fields.get("after")]
@@ -93,6 +127,28 @@ def relative_times(
     for twin in twins(table).values():
         tied[twin.name] = (twin.fields, (Note(f"the day of {twin.of}, by its name" if twin.is_day else f"within {twin.of}"),))
     return tied
+
+
+def _record(table: ReflectedTable) -> str | None:
+    """When the record of a row was made, where that is always known."""
+    return next((c.name for c in _moments(table) if not c.nullable and is_made(c.name)), None)
+
+
+def _as_seen(table: ReflectedTable, rule: ColumnOrder, order: str | None, tied: Tied, depth: int, facts: PublicFacts) -> Tied:
+    """What was never less than another in all rows that were looked at, where names tie it to nothing. When the row itself
+    happens follows the row before, so what it follows in its own is before it."""
+    sides = ("before", rule.before, rule.after) if rule.after == order else ("after", rule.after, rule.before)
+    side, column, anchor = sides
+    if column in tied or column == order or _leads_to(tied, anchor, column):
+        return {}
+    fields, _ = _after(table, anchor, column, None, depth, facts, lasting=True)
+    others = {name: value for name, value in fields.items() if name != "after"}
+    note = Note(
+        f"never {'after' if side == 'before' else 'before'} {anchor} in all rows that were looked at: by its meaning?",
+        True,
+        "times",
+    )
+    return {column: ({side: anchor, **others}, (note,))}
 
 
 def unordered_times(table: ReflectedTable, happens: str | None, tied: Tied, facts: PublicFacts) -> Tied:
@@ -112,7 +168,7 @@ def unordered_times(table: ReflectedTable, happens: str | None, tied: Tied, fact
 def _leads_to(tied: Tied, start: str, column: str) -> bool:
     """Whether a date depends on a column, through any number of others: two cannot follow each other."""
     while start in tied and start != column:
-        start = str(tied[start][0].get("after", ""))
+        start = str(tied[start][0].get("after", tied[start][0].get("before", "")))
     return start == column
 
 
@@ -147,16 +203,20 @@ def _after(
     if not numeric:
         life = is_birth(start)
         beside = is_beside_calendar(end)
-        future = _FUTURE if beside and not is_before_calendar(end) else 0
-        lasting |= any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
+        future = _FUTURE if beside and not is_before_calendar(end) and not is_stored(end) else 0
+        lasting |= is_stored(end) or any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
         lasting |= column is not None and endures(table.name, column, depth)
         near = f"{future}y" if future else "365d" if depth <= 2 else "30d"
         # Where the start is NULL, its own anchor stands for it: the birth, long before the calendar.
-        born = life or (lasting and depth == 0 and any(is_birth(other.name) for other in table.columns))
+        begun = table.column(start)
+        open_start = begun is None or begun.nullable
+        born = life or (lasting and depth == 0 and open_start and any(is_birth(other.name) for other in table.columns))
         fields["within"] = "120y" if born else _longest_life(facts, future) if lasting else near
         if beside:
             last = facts.calendar[1]
             fields["max"] = date(last.year + future, last.month, min(last.day, 28)) if future else last
+            if is_stored(end):  # before somebody looked at the database
+                fields["max"] = max(last, facts.today)
         if beside and life:
             fields["min"] = facts.births[0]
         if not life and column is not None and column.kind == "datetime":
@@ -205,7 +265,7 @@ def _in_sequence(
     notes = [Note(f"the first row lies within the calendar; gaps are cut at {gap}")]
     if above is not None:
         near = gap if above.startswith("parent.") else _longest_gap(facts, 1)
-        reach = "120y" if is_birth(above) else near
+        reach = "120y" if is_birth(above.partition(".")[2]) else near
         fields["first"] = {"after": above, "within": reach}
         notes = [review(f"gaps are cut at {gap}; the first row is taken to follow {above}, within {reach}", "times")]
     end = next((end for start, end in pairs if start == order), None)
@@ -216,18 +276,24 @@ def _in_sequence(
 
 def after_above(above: str, facts: PublicFacts) -> tuple[Fields, tuple[Note, ...]]:
     """The time of a row that stands alone under its parent: a death after a birth."""
-    reach = "120y" if is_birth(above) else _longest_gap(facts, 1)
+    reach = "120y" if is_birth(above.partition(".")[2]) else _longest_gap(facts, 1)
     return {"after": above, "within": reach}, (review(f"taken to follow {above}, within {reach}", "times"),)
 
 
 def death_of(table: ReflectedTable, below: str) -> str | None:
     """When the people of a table died: nothing of theirs is later, but for what is settled then (``below``)."""
-    settled = any(word.startswith(_SETTLED) for word in words(below)) or is_death(below) or is_money(below)
-    deaths = [column.name for column in table.columns if column.kind in _DAYS and is_death(column.name)]
-    return deaths[0] if deaths and not settled else None
+    deaths = [column.name for column in table.columns if column.kind in DAYS and is_death(column.name)]
+    return deaths[0] if deaths and not settles(below) else None
 
 
-_SETTLED = ("claim", "bill", "invoice", "payment", "payout", "autops", "estate", "inherit", "cause")
+def settles(table: str) -> bool:
+    """Whether rows may well tell what was done after a death: bills that were paid, honours that were given."""
+    return any(word.startswith(_SETTLED) for word in words(table)) or is_death(table) or is_money(table)
+
+
+_SETTLED = (
+    "claim", "bill", "invoice", "payment", "payout", "autops", "estate", "inherit", "cause", "hall", "honour", "honor",
+)  # fmt: skip
 
 
 def _longest_gap(facts: PublicFacts, depth: int) -> str:
@@ -260,7 +326,7 @@ def _follows(start: ReflectedColumn, end: ReflectedColumn) -> bool:
     numbers = start.kind in _NUMBERS and end.kind in _NUMBERS
     if start.name == end.name or not (numbers or start.kind == end.kind):
         return False
-    a, b = _joined(start.name), _joined(end.name)
+    a, b = joined_words(start.name), joined_words(end.name)
     for before, after in _PAIRS:
         if before in ("in", "from") and not _begins_word(start.name, before):
             continue
@@ -271,8 +337,8 @@ def _follows(start: ReflectedColumn, end: ReflectedColumn) -> bool:
 
 def _counts_time(column: ReflectedColumn) -> bool:
     """A number that says when something began or ended: `start_day`, `ivstart`; not a `start_latitude`."""
-    named = _joined(column.name).endswith(_ENDS_OF_SPANS) or is_elapsed(column.name) or is_year(column)
-    return column.kind in _NUMBERS and named and any(word in _joined(column.name) for word in _ENDS_OF_SPANS)
+    named = joined_words(column.name).endswith(_ENDS_OF_SPANS) or is_elapsed(column.name) or is_year(column)
+    return column.kind in _NUMBERS and named and any(word in joined_words(column.name) for word in _ENDS_OF_SPANS)
 
 
 _NUMBERS = ("integer", "number")
@@ -336,111 +402,3 @@ def _stem(name: str, endings: tuple[str, ...]) -> str | None:
     joined = "".join(words(name))
     ending = next((word for word in endings if joined.endswith(word) and len(joined) > len(word)), None)
     return joined.removesuffix(ending) if ending is not None else None
-
-
-_LATER = (
-    "return", "end", "stop", "finish", "clos", "due", "expir", "ship", "deliver", "paid", "pay", "settl", "resol", "disch",
-    "complet", "approv", "cancel", "terminat", "until", "store", "verif", "receiv", "answer", "respon", "arriv", "releas",
-    "decid", "decision", "require", "dropoff", "checkout", "thru", "left", "leav", "withdraw", "planned", "schedul", "next",
-)  # fmt: skip
-"""Words of what happens to a thing once it has begun: nothing comes back before it was lent."""
-_STAGES = (("ship", "dispatch", "sent"), ("deliver", "receiv", "arriv"), ("return", "refund"))
-_BEGINNINGS = (
-    "diagnos", "enrol", "regist", "inclu", "consent", "index", "baseline", "entry", "entered", "admit", "admission", "start",
-    "onset", "began", "begin", "created", "referr", "random", "since", "joined", "signup", "sign_up", "opened", "opening",
-    "aufnahme", "eintritt", "einschluss", "anmeld", "eroffn", "entree", "inscri", "ouvert", "ingres", "inicio", "inizio",
-    "apertura", "iscri", "entrada", "abertura", "ricovero", "opname", "inschrijv", "indlag", "innleg", "inskriv", "przyjec",
-)  # fmt: skip
-"""Words of a person's dates that what happens to them hardly precedes."""
-_FIRST = ("first", "debut", "hire", "erst", "premier", "primer", "primo", "prima", "eerste")
-"""Words of what precedes the last of its kind, and not everything else."""
-_STORED = ("updat", "modif")
-_DISEASE = (
-    "treat", "therap", "chemo", "radiother", "radiat", "regimen", "relaps", "recurr", "remission", "progression", "metasta",
-    "behandl", "traitement", "tratam", "trattam",
-)  # fmt: skip
-"""Words of rows that tell what is done about a disease, or what it does."""
-
-
-def earlier_in_row(moments: Sequence[ReflectedColumn], column: ReflectedColumn, order: str | None) -> str | None:
-    """The date of the same row that ``column`` is never before. ``order``: when the row itself happens, where it has an order."""
-    if is_birth(column.name):
-        return None
-    others = [other for other in moments if other.name != column.name and is_year(other) == is_year(column)]
-    others = [other for other in others if is_year(other) or {other.kind, column.kind} <= _DAYS]
-    births = [other.name for other in others if is_birth(other.name)]
-    first = births[0] if births else None
-    if is_late(column.name):
-        begins = [name for name in (_nearest_beginning(moments, others, column), first) if name is not None]
-        starts = [o.name for o in others if o.name == order and not is_late(o.name) and not is_birth(o.name)]
-        return next((name for name in (_stage_before(others, column), *starts, *begins) if name is not None), None)
-    if "diagnos" in _joined(column.name):
-        first = next((other.name for other in others if "onset" in _joined(other.name)), first)
-    return first
-
-
-def is_year(column: ReflectedColumn) -> bool:
-    """A year of the calendar, kept as a number: `birth_year`, `death_year`."""
-    return column.kind == "integer" and "year" in words(column.name)
-
-
-def is_late(name: str) -> bool:
-    """What comes once something has begun: its end, what is due, a death."""
-    return any(word.startswith(_LATER) for word in words(name)) or is_end(name) or is_death(name)
-
-
-def begins_record(name: str) -> bool:
-    """Whether a person's date is one that a record of them begins with: `enrolled`, not `enrolment_end`."""
-    late = is_end(name) or is_death(name) or any(word.startswith(_STORED) for word in words(name))
-    return not late and (words(name) == ("date",) or any(word in _joined(name) for word in _BEGINNINGS))
-
-
-def follows_diagnosis(table: str) -> bool:
-    """Rows that nobody has before they fell ill: treatments, relapses."""
-    return any(word.startswith(_DISEASE) for word in words(table))
-
-
-def is_exit(name: str) -> bool:
-    """When somebody is no longer followed up, which for many is when they die: `exit_date`, not a date that is due."""
-    return is_end(name) and not is_death(name) and not is_beside_calendar(name)
-
-
-def is_hiring(name: str) -> bool:
-    return any(word.startswith(("hire", "hiring")) for word in words(name))
-
-
-def is_diagnosis(name: str) -> bool:
-    return "diagnos" in _joined(name)
-
-
-_DAYS = {"date", "datetime"}
-
-
-def _nearest_beginning(
-    moments: Sequence[ReflectedColumn], others: Sequence[ReflectedColumn], column: ReflectedColumn
-) -> str | None:
-    """Of several, the last that stands before the column, where people write what belongs together."""
-    begins = [other.name for other in others if _begins(other.name) and not is_birth(other.name)]
-    names = [moment.name for moment in moments]
-    before = [name for name in begins if names.index(name) < names.index(column.name)]
-    return before[-1] if before else begins[0] if begins else None
-
-
-def _begins(name: str) -> bool:
-    return begins_record(name) or (not is_late(name) and any(word.startswith(_FIRST) for word in words(name)))
-
-
-def _stage_before(others: Sequence[ReflectedColumn], column: ReflectedColumn) -> str | None:
-    """Of a thing that goes through stages, the column of the one before: nothing is delivered before it was shipped."""
-    stage = _stage(column.name)
-    earlier = [(_stage(other.name), other.name) for other in others if other.kind == column.kind]
-    before = [(at, name) for at, name in earlier if 0 <= at < stage]
-    return max(before)[1] if before else None
-
-
-def _stage(name: str) -> int:
-    return next((at for at, stage in enumerate(_STAGES) if any(part.startswith(stage) for part in words(name))), -1)
-
-
-def _joined(name: str) -> str:
-    return "_".join(words(name))

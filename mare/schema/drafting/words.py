@@ -234,9 +234,27 @@ def is_position(column: str) -> bool:
     )
 
 
+def is_place(column: str) -> bool:
+    """`rank`, `field_position`: it may number rows, or be a fact like any other (the place of a team, of a player)."""
+    parts = set(words(column))
+    return is_position(column) and not parts & {"seq", "sequence"} and bool(parts & _PLACES)
+
+
+_PLACES = as_set("position pos rank index idx ordinal")
+
+
 def numbers_lines(column: str) -> bool:
     """What a part of a key beside the parent's counts: `item_id` of an order. Elsewhere it may name anything."""
     return is_position(column) or (id_stem(column) or "").endswith(("item", "line", "row", "detail", "entry"))
+
+
+def counts_rows(column: str) -> bool:
+    """The number of a row that whatever wrote the file has put there, and nobody measured: `rownames` of R, `Unnamed: 0` of
+    pandas."""
+    return words(column) in _ROW_COUNTERS
+
+
+_ROW_COUNTERS = (("rownames",), ("rowname",), ("row", "names"), ("row", "name"), ("unnamed", "0"), ("rowid",))
 
 
 def counts_visits(column: str) -> bool:
@@ -272,6 +290,11 @@ _BEFORE = ("hire", "hiring", "founded", "since", "stock", "manufactur", "built",
 def is_before_calendar(column: str) -> bool:
     """A date that may well lie before what the data is about, and hardly after it: when somebody was hired."""
     return any(word.startswith(_BEFORE) for word in words(column))
+
+
+def is_stored(column: str) -> bool:
+    """When a record was last written: after it was made, whatever else happened, and before anybody looked at it."""
+    return any(word.startswith(("updat", "modif")) for word in words(column))
 
 
 def is_end(column: str) -> bool:
@@ -319,6 +342,15 @@ def is_clock_unit(column: str) -> bool:
 
 _LASTS = as_set("duration length los term experience tenure supply gestational")
 """How long something took or goes on, not when it was."""
+
+
+def counts_nights(column: str) -> bool:
+    """How many nights somebody stays: `nights`, `num_nights`."""
+    parts = set(words(column))
+    return bool(parts & _NIGHTS) and parts <= _NIGHTS | {"n", "num", "no", "number", "of", "count", "total"}
+
+
+_NIGHTS = as_set("nights naechte nachte nuits noches notti nachten noites natter")
 
 
 def is_round(column: str) -> bool:

@@ -15,7 +15,7 @@ from mare.evaluation.fidelity.distances import (
     ks_distance,
     normalised_kl,
     tvd,
-    word_distance,
+    word_counts,
 )
 from mare.evaluation.fidelity.features import Values
 
@@ -68,21 +68,41 @@ def test_ks_against_every_point_of_both_samples() -> None:
     assert ks_distance(Values(np.array([1.0])), Values(np.full(2, np.nan))) == 1
 
 
-def test_a_long_sample_is_looked_at_in_steps_and_stays_right() -> None:
+@pytest.mark.parametrize("shape", ["spread", "ties", "skewed", "beyond", "huge", "tiny", "one value"])
+def test_long_samples_are_as_exact_as_short_ones(shape: str) -> None:
     rng = np.random.default_rng(4)
-    a, b = rng.normal(0, 1, 400_000), rng.normal(0.3, 1, 300_000)
+    a, b = rng.normal(0, 1, 40_000), rng.normal(0.1, 1, 30_000)
+    change = {
+        "spread": lambda x: x,
+        "ties": lambda x: np.round(x, 1),
+        "skewed": lambda x: np.exp(np.exp(x)),
+        "beyond": lambda x: x + 9 * (len(x) == len(b)),
+        "huge": lambda x: np.where(x > 1, 1e308, np.where(x < -1, -1e308, x)),
+        "tiny": lambda x: np.where(x > 1, 5e-324, 0.0),
+        "one value": lambda x: np.full(len(x), 7.0),
+    }[shape]
+    a, b = change(a), change(b)
     points = np.sort(np.concatenate([a, b]))
     whole = np.abs(
         np.searchsorted(np.sort(a), points, "right") / len(a) - np.searchsorted(np.sort(b), points, "right") / len(b)
     ).max()
-    assert ks_distance(Values(a), Values(b)) == pytest.approx(whole, abs=2e-5)
+    assert ks_distance(Values(a), Values(b)) == pytest.approx(whole, abs=1e-12)
+    different = np.unique(a)
+    found = Values(a).ranked.different(20)
+    assert (found is None) == (len(different) > 20)
+    assert found is None or found.tolist() == different.tolist()
+    if shape != "huge":
+        shares = np.linspace(0, 1, 21)
+        assert Values(a).ranked.quantiles(shares) == pytest.approx(np.quantile(a, shares), rel=1e-14, abs=0)
 
 
 def test_words_are_compared_by_what_they_say_not_by_their_places() -> None:
     real = Values(words=np.array([0, 0, 1, -1], dtype=np.int32), dictionary=("a", "b"))
     other = Values(words=np.array([0, 1, 2], dtype=np.int32), dictionary=("b", "a", "new"))
     # a: 2/3 against 1/3; b: 1/3 each; new: 0 against 1/3
-    assert word_distance(real, other) == pytest.approx(1 / 3)
+    words, counts = word_counts([real, other])
+    assert sorted(words) == sorted({*real.dictionary, *other.dictionary})
+    assert tvd(*counts) == pytest.approx(1 / 3)
 
 
 def test_correlations_are_those_of_pandas_row_by_row_where_both_are_there() -> None:

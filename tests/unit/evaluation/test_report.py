@@ -14,7 +14,9 @@ import pytest
 import mare
 from mare.audit.words import audit_document
 from mare.evaluation.evaluation import Closeness, ColumnFidelity, Evaluation, PairFidelity, PairKind, PairMeans
+from mare.evaluation.fidelity.bins import as_dates
 from mare.evaluation.report.figures import LETTERS, as_json, edges_and_words, packed, packed_counts
+from mare.evaluation.verdict import verdict
 from tests.clinic import Frames, changed, clinic, clinic_schema
 from tests.fitted_hospital import fitted_hospital
 from tests.page_tags import Balanced
@@ -230,3 +232,30 @@ def test_a_hundred_tables_of_thirty_columns_stay_below_5_mb() -> None:
     assert all(len(table["blocks"]) == 4 for table in numbers["tables"][1:])
     assert isinstance(numbers["left_out"], int)
     assert numbers["left_out"] > 0
+
+
+def test_dates_are_written_as_dates() -> None:
+    begins = next(c for c in evaluation().columns if (c.table, c.name) == ("stays", "begins"))
+    assert re.fullmatch(r"below \d{4}-\d\d-\d\d", begins.labels[0])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d", begins.labels[1])
+    assert "below 2001-" in evaluation().to_html() or "2001-" in evaluation().to_html()
+    assert as_dates(np.array([0.25, 20.5])) == ["1970-01-01 06:00", "1970-01-21 12:00"]
+    assert as_dates(np.array([-1e9, 1e9])) == ["-1e+09", "1e+09"]
+
+
+def test_the_first_line_says_what_it_is_good_for() -> None:
+    lead = "Good for single values, comparing columns of a row, relating tables to the ones above, courses along time"
+    assert lead in evaluation().to_html()
+    assert verdict(evaluation()).splitlines()[2].startswith("Good for single values")
+    wrong = mare.evaluate(
+        clinic_schema(), clinic(300, 1), changed(clinic(300, 2), "patients", lambda f: f.assign(age=99, weight=30))
+    )
+    assert "Not for " in verdict(wrong)
+
+
+def test_every_attack_is_explained() -> None:
+    risk = mare.evaluate(clinic_schema(), clinic(120, 1), clinic(120, 2), holdout=clinic(120, 3, first=5000), risk=True)
+    page = risk.to_html()
+    shown = {attack.kind for attack in risk.parts["risk"].attacks}  # type: ignore[attr-defined]
+    assert len(shown) > 5
+    assert shown <= set(re.findall(r"<dt>([^<]+)</dt>", page))

@@ -37,8 +37,21 @@ def test_whole_paths_tell_order_and_count_the_empty_one() -> None:
 def test_kaplan_meier_by_hand() -> None:
     # Of five: an event at 1, one leaves at 2, an event at 3, another at 3, one leaves at 4.
     duration, observed = np.array([1.0, 2, 3, 3, 4]), np.array([True, False, True, True, False])
-    curve = kaplan_meier(duration, observed, np.array([0.0, 1, 2, 3, 5]))
+    curve = kaplan_meier(duration, observed, np.array([0.0, 1, 2, 3, 4]))
     assert curve.tolist() == pytest.approx([1, 4 / 5, 4 / 5, 4 / 5 * 1 / 3, 4 / 5 * 1 / 3])
+
+
+@pytest.mark.parametrize("unit", [1.0, 1 / 1440, 7.3])
+def test_kaplan_meier_against_every_moment_of_many_who_leave_early(unit: float) -> None:
+    rng = np.random.default_rng(2)
+    duration, observed = unit * rng.integers(0, 500, 20_000), rng.random(20_000) < 0.6
+    times = np.linspace(0, float(np.quantile(duration, 0.95)), 60)
+    moments, happened = np.unique(duration[observed], return_counts=True)
+    at_risk = (duration[:, None] >= moments).sum(axis=0)
+    curve = np.r_[1.0, np.cumprod(1 - happened / at_risk)]
+    assert kaplan_meier(duration, observed, times) == pytest.approx(
+        curve[np.searchsorted(moments, times, side="right")], abs=1e-9
+    )
 
 
 def test_the_time_to_an_event_is_that_of_its_first_or_the_last_row_of_who_never_met_it() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mare.evaluation.utility.learning import train_and_test
+from mare.evaluation.rates import Rate
+from mare.evaluation.utility.assess import Utility
+from mare.evaluation.utility.learning import Learned, train_and_test
 from mare.evaluation.utility.nist import gini, nist_scores, regression_columns, three_way_difference
 from mare.evaluation.utility.queries import asked_on_both, generated
 from tests.few_stays import SCHEMA, here, side
@@ -80,3 +82,17 @@ def test_queries_join_what_belongs_together_and_are_asked_on_both_sides() -> Non
     # Women cost 6 on average and men 1: the other side says 12 and has no men.
     assert query.error == pytest.approx((6 + 1) / 7)
     assert query.holdout == pytest.approx(0)
+
+
+def test_a_classifier_that_real_people_teach_nothing_has_no_say() -> None:
+    """One that is worse than the most frequent value, taught by whomever: on NAFLD it said that -1 % is learned."""
+
+    def learned(synthetic: float, real: float) -> Learned:
+        return Learned("sex", "own columns", "naive Bayes", *(Rate(value, 0.01, 2000) for value in (synthetic, real, 0.5)))
+
+    found = Utility((learned(0.6, 0.75), learned(0.1, 0.3), learned(0.505, 0.505)), (), (), ())
+    assert found.kept_by_classifiers == pytest.approx(0.4)
+    assert "real people teach 1 of 3 classifiers something: 40% of it is learned from synthetic ones, too" in "\n".join(
+        found.words()
+    )
+    assert Utility((learned(0.1, 0.3),), (), (), ()).kept_by_classifiers is None

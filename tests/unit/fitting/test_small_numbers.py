@@ -136,6 +136,14 @@ def test_the_step_is_found(step: int) -> None:
     assert sum(one != step for one in found) <= 3
 
 
+def test_the_largest_ranges_have_a_grid_too() -> None:
+    """Where noise takes a range for one that reaches 10^18, a fit of a small world stopped with a refusal."""
+    grid, smaller = round_grid(10**18), round_grid(10**17)
+    assert grid.edges[-2:] == smaller.edges[-2:] == (ZERO, ZERO + 1)
+    rows = np.histogram(roundness(1000 * np.arange(1, 2001)), bins=np.asarray(grid.edges))[0].astype(float)
+    assert step_of(FineHistogram(grid, rows, 0.0, 20.0, "discrete gaussian", 0.1)) == 1000
+
+
 def test_a_finer_step_beside_a_coarse_one_is_seen_and_noise_tells_none() -> None:
     rng, grid = np.random.default_rng(2), round_grid(10**6)
     ticks = np.where(rng.random(2000) < 0.7, 1000, 1) * rng.integers(1, 100, 2000)

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mare.errors import PlanError
-from mare.relational.judging import quantity
 from mare.sampling import SampleOptions, sample, start
 from mare.sampling.conditions import entity_condition
 from mare.sampling.randomness import BLOCK
@@ -174,5 +173,5 @@ def test_whatever_is_written_is_read_or_refused(text: str) -> None:
 def test_a_moment_with_a_zone_is_read_as_staging_reads_one() -> None:
     described = Datetime(type="datetime", min="2100-01-01", max="2200-01-01")
     midnight = (datetime(2150, 1, 1) - datetime(1970, 1, 1)).total_seconds() * 1e6
-    assert quantity("2150-01-01 02:00+02:00", "seen", described) == midnight
-    assert quantity("2150-01-01 02:00", "seen", described) == midnight + 2 * 3600 * 1e6
+    assert described.compared("2150-01-01 02:00+02:00") == midnight
+    assert described.compared("2150-01-01 02:00") == midnight + 2 * 3600 * 1e6

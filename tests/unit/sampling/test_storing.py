@@ -18,6 +18,7 @@ def test_a_value_without_a_name_is_zero_where_null_may_not_be(kind: StorageKind,
 
 
 def test_a_value_without_a_name_is_null_where_it_may_be_and_a_missing_one_stays_missing() -> None:
+    assert as_stored(pa.array(["a", None]), None, ReflectedColumn("x", "string", nullable=False)).to_pylist() == ["a", ""]
     assert as_stored(pa.array(["", "7"]), None, ReflectedColumn("x", "integer")).to_pylist() == [None, 7]
     assert as_stored(pa.array([None, "7"]), None, ReflectedColumn("x", "integer", nullable=False)).to_pylist() == [None, 7]
 

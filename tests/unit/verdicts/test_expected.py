@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import mare
@@ -13,6 +14,7 @@ from mare.models.clarity import Margin
 from mare.planning.planning import plan
 from mare.privacy.bits import SeededBits
 from mare.privacy.budget import Budget
+from mare.schema.loading import load_schema
 from mare.verdicts.expected import ALONG, DRAWN, NOT_LISTED, ORDER, ROWS, STEP, WITHIN, ExpectedErrors, noise_error
 from tests.fitted_hospital import fitted_hospital
 from tests.memory_source import MemorySource, hospital_rows, hospital_schema
@@ -134,3 +136,29 @@ def test_errors_add_up_along_sequences_that_are_long_and_whose_steps_are_unsure(
     day = ExpectedErrors(mare.fit(plan, {"people": people, "visits": visits}, unsafe_seed=1)).of("visits", "day")
     assert day is not None
     assert least <= dict(day.parts)[ORDER] <= most
+
+
+def test_where_the_rows_in_all_are_noise_so_is_who_has_how_many() -> None:
+    """Each loan has one payment: a count that stands clear, beside a number of payments that does not, and that it is made to
+    agree with. The card said coarse, and there were none."""
+    schema = load_schema("""
+mare: 1
+entity: people
+tables:
+  people: {key: pid, columns: {sex: {type: category, values: [f, m]}}}
+  loans: {key: lid, parent: {table: people, column: pid, max_rows: 40}, columns: {shop: {type: category, values: [a, b]}}}
+  payments: {parent: {table: loans, column: lid, max_rows: 2}, columns: {cash: {type: boolean}}}
+""")
+    pids, lids = np.arange(300), np.arange(300 * 26)
+    rows = {
+        "people": pa.table({"pid": pids, "sex": ["f", "m"] * 150}),
+        "loans": pa.table({"lid": lids, "pid": lids // 26, "shop": ["a", "b"] * (len(lids) // 2)}),
+        "payments": pa.table({"lid": lids, "cash": [True] * len(lids)}),
+    }
+
+    def verdict(epsilon: float) -> str | None:
+        release = run_fit(plan(schema, Budget(epsilon, 1e-9)), MemorySource(rows), FitOptions(bits=SeededBits(1)))
+        return next(table.verdict for table in mare.card(release).tables if table.table == "payments")
+
+    assert verdict(0.5) == "do not use"
+    assert verdict(100) == "trust"

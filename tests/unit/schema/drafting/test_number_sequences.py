@@ -199,3 +199,18 @@ def test_what_is_measured_keeps_its_large_cap_without_an_order() -> None:
     parent = drafted(PATIENTS, rows).tables["labs"].parent
     assert parent is not None
     assert (parent.order_by, parent.history_by, parent.max_rows) == (("id",), ("test",), 500)
+
+
+def test_years_of_a_person_lie_between_their_birth_and_their_death() -> None:
+    people = table("players", "player_id integer, birth_year integer?, death_year integer?", key="player_id")
+
+    def year(name: str) -> Integer:
+        rows = table(name, "player_id integer, year integer, pay number", refers={"player_id": "players"})
+        column = drafted(people, rows, facts=SIX_YEARS).tables[name].columns["year"]
+        assert isinstance(column, Integer)
+        return column
+
+    paid = year("contracts")
+    assert (paid.after, paid.before) == ("previous.year", "parent.death_year")
+    assert paid.first == FirstValue(after="parent.birth_year", within=120)
+    assert (year("hall_of_fame").before, year("hall_of_fame").first) == (None, paid.first)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mare.schema.drafting import draft
 from mare.schema.loading import load_document, load_schema
 from mare.schema.reflection import LeftOut, Peek
@@ -15,6 +17,19 @@ def test_the_header_says_what_it_was_drafted_from_and_that_nothing_was_read() ->
     assert second == "# A draft by `mare init`, from postgresql://me@host/ehr."
     assert "Drafted from names and types alone. No value was read." in text
     assert "# Next: mare check" in text
+
+
+def test_types_that_somebody_found_in_the_values_are_told_to_be_such() -> None:
+    """Whether a column of numbers has one that is not whole may be one person's doing: it would come out with the schema."""
+    found = replace(PATIENTS, columns=tuple(replace(column, inferred=True) for column in PATIENTS.columns))
+    told = "one person's value may have decided one"
+    assert told in _read(draft(reflect(found), NOTHING_KNOWN))
+    assert told not in _read(draft(reflect(PATIENTS), NOTHING_KNOWN))
+
+
+def _read(text: str) -> str:
+    """Its comments, as one line."""
+    return " ".join(line.lstrip("# ") for line in text.splitlines())
 
 
 def test_the_header_counts_the_reviews() -> None:

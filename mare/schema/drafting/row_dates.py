@@ -1,0 +1,126 @@
+"""The dates of one row in the order that everybody knows from their names: a birth, what begins, what ends, a death."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mare.schema.reflection import ReflectedColumn
+
+from .people import is_birth, is_death
+from .words import is_beside_calendar, is_end, is_stored, words
+
+_LATER = (
+    "return", "end", "stop", "finish", "clos", "due", "expir", "ship", "deliver", "paid", "pay", "settl", "resol", "disch",
+    "complet", "approv", "cancel", "terminat", "until", "store", "verif", "receiv", "answer", "respon", "arriv", "releas",
+    "decid", "decision", "require", "dropoff", "checkout", "thru", "left", "leav", "withdraw", "planned", "schedul", "next",
+)  # fmt: skip
+"""Words of what happens to a thing once it has begun: nothing comes back before it was lent."""
+_STAGES = (("ship", "dispatch", "sent"), ("deliver", "receiv", "arriv"), ("return", "refund"))
+_BEGINNINGS = (
+    "diagnos", "enrol", "regist", "inclu", "consent", "index", "baseline", "entry", "entered", "admit", "admission", "start",
+    "onset", "began", "begin", "created", "referr", "random", "since", "joined", "signup", "sign_up", "opened", "opening",
+    "aufnahme", "eintritt", "einschluss", "anmeld", "eroffn", "entree", "inscri", "ouvert", "ingres", "inicio", "inizio",
+    "apertura", "iscri", "entrada", "abertura", "ricovero", "opname", "inschrijv", "indlag", "innleg", "inskriv", "przyjec",
+)  # fmt: skip
+"""Words of a person's dates that what happens to them hardly precedes."""
+_MADE = ("creat", "insert", "erstellt", "angelegt")
+"""Words of when a record was made, which is before it was last changed."""
+_FIRST = ("first", "debut", "hire", "erst", "premier", "primer", "primo", "prima", "eerste")
+"""Words of what precedes the last of its kind, and not everything else."""
+_DISEASE = (
+    "treat", "therap", "chemo", "radiother", "radiat", "regimen", "relaps", "recurr", "remission", "progression", "metasta",
+    "behandl", "traitement", "tratam", "trattam",
+)  # fmt: skip
+"""Words of rows that tell what is done about a disease, or what it does."""
+
+
+def earlier_in_row(moments: Sequence[ReflectedColumn], column: ReflectedColumn, order: str | None) -> str | None:
+    """The date of the same row that ``column`` is never before. ``order``: when the row itself happens, where it has an order."""
+    if is_birth(column.name):
+        return None
+    others = [other for other in moments if other.name != column.name and is_year(other) == is_year(column)]
+    others = [other for other in others if is_year(other) or {other.kind, column.kind} <= DAYS]
+    births = [other.name for other in others if is_birth(other.name)]
+    first = births[0] if births else None
+    made = [other.name for other in others if is_made(other.name)]
+    if is_stored(column.name) and made:
+        return made[0]
+    if is_late(column.name):
+        begins = [name for name in (_nearest_beginning(moments, others, column), first) if name is not None]
+        starts = [o.name for o in others if o.name == order and not is_late(o.name) and not is_birth(o.name)]
+        return next((name for name in (_stage_before(others, column), *starts, *begins) if name is not None), None)
+    if "diagnos" in joined_words(column.name):
+        first = next((other.name for other in others if "onset" in joined_words(other.name)), first)
+    return first
+
+
+def is_year(column: ReflectedColumn) -> bool:
+    """A year of the calendar, kept as a number: `birth_year`, `death_year`."""
+    return column.kind == "integer" and "year" in words(column.name)
+
+
+def is_made(name: str) -> bool:
+    """When the record of a row was made."""
+    return any(word.startswith(_MADE) for word in words(name))
+
+
+def is_late(name: str) -> bool:
+    """What comes once something has begun: its end, what is due, a death."""
+    return any(word.startswith(_LATER) for word in words(name)) or is_end(name) or is_death(name)
+
+
+def begins_record(name: str) -> bool:
+    """Whether a person's date is one that a record of them begins with: `enrolled`, not `enrolment_end`."""
+    late = is_end(name) or is_death(name) or is_stored(name)
+    return not late and (words(name) == ("date",) or any(word in joined_words(name) for word in _BEGINNINGS))
+
+
+def follows_diagnosis(table: str) -> bool:
+    """Rows that nobody has before they fell ill: treatments, relapses."""
+    return any(word.startswith(_DISEASE) for word in words(table))
+
+
+def is_exit(name: str) -> bool:
+    """When somebody is no longer followed up, which for many is when they die: `exit_date`, not a date that is due."""
+    return is_end(name) and not is_death(name) and not is_beside_calendar(name)
+
+
+def is_hiring(name: str) -> bool:
+    return any(word.startswith(("hire", "hiring")) for word in words(name))
+
+
+def is_diagnosis(name: str) -> bool:
+    return "diagnos" in joined_words(name)
+
+
+DAYS = {"date", "datetime"}
+
+
+def _nearest_beginning(
+    moments: Sequence[ReflectedColumn], others: Sequence[ReflectedColumn], column: ReflectedColumn
+) -> str | None:
+    """Of several, the last that stands before the column, where people write what belongs together."""
+    begins = [other.name for other in others if _begins(other.name) and not is_birth(other.name)]
+    names = [moment.name for moment in moments]
+    before = [name for name in begins if names.index(name) < names.index(column.name)]
+    return before[-1] if before else begins[0] if begins else None
+
+
+def _begins(name: str) -> bool:
+    return begins_record(name) or (not is_late(name) and any(word.startswith(_FIRST) for word in words(name)))
+
+
+def _stage_before(others: Sequence[ReflectedColumn], column: ReflectedColumn) -> str | None:
+    """Of a thing that goes through stages, the column of the one before: nothing is delivered before it was shipped."""
+    stage = _stage(column.name)
+    earlier = [(_stage(other.name), other.name) for other in others if other.kind == column.kind]
+    before = [(at, name) for at, name in earlier if 0 <= at < stage]
+    return max(before)[1] if before else None
+
+
+def _stage(name: str) -> int:
+    return next((at for at, stage in enumerate(_STAGES) if any(part.startswith(stage) for part in words(name))), -1)
+
+
+def joined_words(name: str) -> str:
+    return "_".join(words(name))
