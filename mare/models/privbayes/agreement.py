@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import sqrt
+from math import inf, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,16 +50,21 @@ def agreed_conditionals(
             conditionals[family.child] = _carried(parts[0].counts, doubtful)
             continue
         noisy, variance = weighted_mean(estimates[family.child])
+        # Numbers of children are told by how many there are in all, too.
+        clipped = parts[0].counts.clip is not None and family.column not in task.counts
+        by_noise = variance if clipped else inf
         if family.column in task.counts and not have_children(noisy, _unsure(task, len(noisy), variance)):
             # Who has rows does not stand clear of the noise: still less does what it depends on.
             conditionals[family.child] = np.tile(margins[family.child], (parts[0].counts.values[..., 0].size, 1))
         elif len(parts) > 1:
-            child = margins[family.child]
-            pairs = [_believed(part.counts.rows, part.counts.rows_deviation, child) for part in parts]
+            alone = [rehearsed.table((axis,)) for axis in family.parents]
+            pairs = [_believed(part.counts.rows, part.counts.rows_deviation, margins[family.child]) for part in parts]
+            drawn = [(table @ pair, part.variance * len(table)) for table, pair, part in zip(alone, pairs, parts, strict=True)]
+            child = _unbent(margins[family.child], by_noise, drawn)
             conditionals[family.child] = from_pairs(rehearsed.table(family.parents), pairs, child, settings.raking)
         else:
             told = parts[0].counts.marginal.axes[-1]
-            conditionals[family.child] = _conditional(settings, family, parts[0], margins, rehearsed)
+            conditionals[family.child] = _conditional(settings, family, parts[0], margins, rehearsed, by_noise)
             if told.level:
                 codes = coarsenings[told.column][told.level - 1].codes
                 conditionals[family.child] = _in_full(conditionals[family.child], codes, margins[family.child])
@@ -139,7 +144,12 @@ def _brought_together(fine: Table, variance: float, codes: np.ndarray, coarse: T
 
 
 def _conditional(
-    settings: Settings, family: Family, measured: Measured, margins: Mapping[Axis, Table], rehearsed: Rehearsed
+    settings: Settings,
+    family: Family,
+    measured: Measured,
+    margins: Mapping[Axis, Table],
+    rehearsed: Rehearsed,
+    by_noise: float,
 ) -> Table:
     axes = measured.counts.marginal.axes
     child = margins[axes[-1]]
@@ -147,10 +157,27 @@ def _conditional(
         return child[None, :]
     believed = _believed(measured.counts.rows, measured.counts.rows_deviation, child)
     if rehearsed.knows(family.parents):
-        joint = (believed * rehearsed.table(family.parents)[..., None]).reshape(-1, len(child))
+        parents = rehearsed.table(family.parents)
+        joint = (believed * parents[..., None]).reshape(-1, len(child))
+        child = _unbent(child, by_noise, [(joint.sum(axis=0), measured.variance * parents.size)])
         return conditional(rake(joint, [joint.sum(axis=1), child], settings.raking), child)
     joint = believed * norm_subtract(measured.fractions.sum(axis=-1))[..., None]
     return conditional(rake(joint, [margins[axis] for axis in axes], settings.raking), child)
+
+
+def _unbent(child: Table, by_noise: float, drawn: Sequence[tuple[Table, float]]) -> Table:
+    """How a column is distributed, where clipping has bent what its tables say of that.
+
+    Entities with many rows were scaled down, and who orders much may order other things. Among rows with the same parents, how
+    many rows there are among these, that is no matter; and parents come out as often as they should. ``drawn`` is how the column
+    comes out by its parents, with the variance of its cells: what is further off than noise explains is believed.
+    """
+    best, most = child, 0.0
+    for told, variance in drawn:
+        bent = float(((child - told) ** 2).mean()) - by_noise - variance
+        if bent > most:
+            best, most = child + bent / (bent + variance) * (told - child), bent
+    return best
 
 
 def _in_full(rough: Table, codes: np.ndarray, child: Table) -> Table:
