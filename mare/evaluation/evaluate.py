@@ -21,7 +21,7 @@ from mare.stage.kernel import THREADS
 from mare.verdicts import Card, card
 from mare.verdicts.card import VERDICTS
 
-from .evaluation import ColumnFidelity, Evaluation, Note, Part, SetName, small_tables
+from .evaluation import Evaluation, Part, small_tables
 from .fidelity.broken import broken
 from .fidelity.calendar import calendar
 from .fidelity.coding import Coded, Sides, code_sides
@@ -29,6 +29,7 @@ from .fidelity.copies import copies, same_rows
 from .fidelity.pairs import compare_pairs, pair_means
 from .fidelity.sequences import lengths, stickiness, together, transitions
 from .fidelity.trajectories import trajectories
+from .measured import ColumnFidelity, Note, SetName
 from .placing import matched
 from .questions import answer_all, read_questions
 from .risk.assess import assess_risk

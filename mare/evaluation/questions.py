@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from mare.errors import SourceError
 from mare.stage.database import staging_database
 
-from .evaluation import Answer, SetName
+from .measured import Answer, SetName
 from .placing import as_text
 from .sides import Side
 

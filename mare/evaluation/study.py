@@ -27,9 +27,10 @@ from mare.schema import Schema
 from mare.schema.checks import settled_or_raise
 from mare.schema.loading import load_schema
 
-from .evaluation import INTERNAL, KINDS, PairKind, PairMeans, SetName, plain
+from .evaluation import INTERNAL, plain
 from .fidelity.coding import code_sides
 from .fidelity.pairs import compare_pairs, pair_means
+from .measured import KINDS, PairKind, PairMeans, SetName
 from .sides import Side, read_side
 from .splitting import split
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from mare.schema.columns import Date, Datetime
 
-from .evaluation import Happening, Timeline
 from .fidelity.features import Feature, key_columns, values
 from .fidelity.ranks import Numbers
+from .measured import Happening, Timeline
 from .sides import Side
 
 FEW, MOST_ROWS, MOST_LETTERS, MOST_COLUMNS = 6, 60, 40, 12

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 
-from .evaluation import FEWEST_ROWS, INTERNAL, KINDS, Broken, BrokenKind, ColumnFidelity, Evaluation, PairKind, excess
+from .evaluation import FEWEST_ROWS, INTERNAL, Evaluation, excess
+from .measured import KINDS, Broken, BrokenKind, ColumnFidelity, PairKind
 
 _WIDTH = 95
 _SHOWN = 5

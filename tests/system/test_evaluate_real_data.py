@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import mare
-from mare.evaluation.evaluation import Evaluation, PairKind
+from mare.evaluation.evaluation import Evaluation
+from mare.evaluation.measured import PairKind
 from tests.benchmarks.judge import judge
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from mare.codec.category import canonical
 from mare.codec.ticks import null_mask
-from mare.evaluation.evaluation import Broken, SetName
-from mare.evaluation.evaluation import BrokenKind as Kind
+from mare.evaluation.measured import Broken, SetName
+from mare.evaluation.measured import BrokenKind as Kind
 from mare.evaluation.sides import Side
 from mare.relational.judging import judged
 from mare.schema.caps import link_cap

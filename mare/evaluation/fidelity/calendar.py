@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mare.codec.ticks import DAY_US
-from mare.evaluation.evaluation import ColumnFidelity, SetName
+from mare.evaluation.measured import ColumnFidelity, SetName
 from mare.evaluation.sides import Side
 from mare.schema.columns import Date, Datetime
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mare.evaluation.evaluation import ColumnFidelity, SetName
+from mare.evaluation.measured import ColumnFidelity, SetName
 from mare.evaluation.sides import Side
 from mare.schema.columns import Date, Datetime
 from mare.stage.kernel import THREADS

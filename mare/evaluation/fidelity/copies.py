@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.evaluation.evaluation import Copies, SetName
+from mare.evaluation.measured import Copies, SetName
 
 from .coding import Coded, CodedSet, Hashes, scrambled
 

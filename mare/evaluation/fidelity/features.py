@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mare.codec.parsing import is_text_type
 from mare.codec.ticks import DAY_US
-from mare.evaluation.evaluation import FeatureKind
+from mare.evaluation.measured import FeatureKind
 from mare.evaluation.sides import Side, in_one_piece
 from mare.schema import Schema
 from mare.schema.columns import Date, Datetime, Duration, Ordinal, Time

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mare.codec.ticks import DAY_US
-from mare.evaluation.evaluation import Broken, SetName
+from mare.evaluation.measured import Broken, SetName
 from mare.evaluation.sides import Side
 from mare.schema.columns import Date, Ordinal, Quantity
 from mare.schema.relative import PARENT_ROW, SAME_ROW

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.domain import Domain, Marginal
-from mare.evaluation.evaluation import ANY_OTHER, KINDS, Closeness, PairFidelity, PairKind, PairMeans, SetName
+from mare.evaluation.measured import ANY_OTHER, KINDS, Closeness, PairFidelity, PairKind, PairMeans, SetName
 from mare.evaluation.sides import Side
 from mare.stage.kernel import CodedRows, count_dense
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.evaluation.evaluation import Lengths, SetName, Stickiness, Together, Transitions
+from mare.evaluation.measured import Lengths, SetName, Stickiness, Together, Transitions
 from mare.evaluation.sides import Side
 from mare.schema.columns import Boolean, Listed
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.evaluation.evaluation import SetName, Survival, Trajectories
+from mare.evaluation.measured import SetName, Survival, Trajectories
 from mare.evaluation.sides import Side
 
 from .coding import Coded, CodedSet

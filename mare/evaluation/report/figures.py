@@ -13,7 +13,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.evaluation.evaluation import KINDS, ColumnFidelity, Evaluation, PairFidelity, PairKind, SetName, Survival, excess, plain
+from mare.evaluation.evaluation import Evaluation, excess, plain
+from mare.evaluation.measured import KINDS, ColumnFidelity, PairFidelity, PairKind, SetName, Survival
 
 SETS: tuple[SetName, ...] = ("real", "synthetic", "holdout")
 LETTERS_OF_A_LABEL = 40

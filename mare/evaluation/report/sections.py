@@ -7,7 +7,8 @@ from html import escape
 from typing import Literal
 
 from mare.evaluation.evaluate import Released
-from mare.evaluation.evaluation import INTERNAL, KINDS, Evaluation, PairKind, SetName, excess
+from mare.evaluation.evaluation import INTERNAL, Evaluation, excess
+from mare.evaluation.measured import KINDS, PairKind, SetName
 from mare.evaluation.rates import Rate
 from mare.evaluation.risk.assess import Risk
 from mare.evaluation.risk.attacks import AGAINST_A_COIN, AGAINST_GUESSING, AGAINST_HOLDOUT, Attack

@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
-from mare.evaluation.evaluation import INTERNAL, KINDS
+from mare.evaluation.evaluation import INTERNAL
+from mare.evaluation.measured import KINDS
 from mare.evaluation.study import FIGURES, NOT_CHARGED, Figure, Study, Tried
 from mare.verdicts.shell import table, whole_page
 

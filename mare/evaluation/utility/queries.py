@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mare.evaluation.evaluation import SetName
+from mare.evaluation.measured import SetName
 from mare.evaluation.questions import Question, answer_all
 from mare.evaluation.sides import Side
 from mare.schema import Schema

@@ -11,7 +11,8 @@ import pytest
 
 import mare
 from mare.errors import MareError
-from mare.evaluation.evaluation import Broken, BrokenKind, Evaluation
+from mare.evaluation.evaluation import Evaluation
+from mare.evaluation.measured import Broken, BrokenKind
 from mare.evaluation.verdict import verdict
 from mare.schema.loading import load_schema
 from tests.clinic import CLINIC, Frames, changed, clinic, clinic_schema

@@ -14,9 +14,10 @@ import pandas as pd
 import pytest
 
 from mare.evaluation.evaluate import evaluate
-from mare.evaluation.evaluation import Evaluation, PairFidelity
+from mare.evaluation.evaluation import Evaluation
 from mare.evaluation.fidelity import pairs
 from mare.evaluation.fidelity.coding import Sides, code_sides
+from mare.evaluation.measured import PairFidelity
 from mare.evaluation.sides import read_side
 from tests.benchmarks import judge as own_judge
 from tests.clinic import Frames, clinic, clinic_schema

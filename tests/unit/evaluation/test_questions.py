@@ -8,7 +8,7 @@ import pytest
 
 from mare.errors import MareError
 from mare.evaluation.evaluate import evaluate
-from mare.evaluation.evaluation import Answer, SetName
+from mare.evaluation.measured import Answer, SetName
 from mare.evaluation.questions import read_questions, relative_error
 from tests.clinic import clinic, clinic_schema
 

@@ -13,8 +13,9 @@ import pytest
 
 import mare
 from mare.audit.words import audit_document
-from mare.evaluation.evaluation import Closeness, ColumnFidelity, Evaluation, PairFidelity, PairKind, PairMeans
+from mare.evaluation.evaluation import Evaluation
 from mare.evaluation.fidelity.bins import as_dates
+from mare.evaluation.measured import Closeness, ColumnFidelity, PairFidelity, PairKind, PairMeans
 from mare.evaluation.report.figures import LETTERS, as_json, edges_and_words, packed, packed_counts
 from mare.evaluation.verdict import verdict
 from tests.clinic import Frames, changed, clinic, clinic_schema

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from mare.evaluation.evaluate import evaluate
-from mare.evaluation.evaluation import BrokenKind, Evaluation
+from mare.evaluation.evaluation import Evaluation
+from mare.evaluation.measured import BrokenKind
 from tests.clinic import clinic_schema
 from tests.sdmetrics_figures import clinics, figures
 

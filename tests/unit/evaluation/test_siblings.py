@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import mare
-from mare.evaluation.evaluation import Evaluation, PairFidelity
+from mare.evaluation.evaluation import Evaluation
+from mare.evaluation.measured import PairFidelity
 from mare.evaluation.verdict import graded, verdict
 from mare.schema import Schema
 from mare.schema.loading import load_schema
