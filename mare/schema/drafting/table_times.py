@@ -56,8 +56,8 @@ def tied_times(
             fields = {**fields, "scale": "log"}
         if (ends := survey.seen(table, happened.name).ends) is not None:
             # Where noise makes too many rows for the time there is, to hold them before it costs more than it gives.
-            told = f"never after it in all rows that were looked at: before: parent.{ends} keeps that, at a price"
-            notes = (*notes, Note(told))
+            said = f"never after it in all rows that were looked at: before: parent.{ends} keeps that, at a price"
+            notes = (*notes, Note(said))
         death = _death_above(survey, family, table)
         after = {name: value for name, value in fields.items() if name == "after"}
         times[happened.name] = (fields if death is None else {**after, "before": death, **fields}), notes
