@@ -87,11 +87,11 @@ def _marks(calendar: Calendar | None) -> list[float]:
     return [-mark for mark in reversed(_NUMBERS)] + [0.0, *_NUMBERS]
 
 
-def learned_order(found: Weighed, calendar: Calendar | None, placed: OpenBins, unit: Fraction = ONE) -> LearnedOrder:
+def learned_order(weighed: Weighed, calendar: Calendar | None, placed: OpenBins, unit: Fraction = ONE) -> LearnedOrder:
     """The bounds in ticks: those that the schema gives stay. Where nothing stood clear, what is usual is as good a guess as any.
     ``unit`` is what a tick of a number stands for."""
-    seen = _Seen(found, calendar, placed, unit)
-    low, high = (seen.end(upwards=upwards) for upwards in (False, True)) if found.clear else seen.guess
+    seen = _Seen(weighed, calendar, placed, unit)
+    low, high = (seen.end(upwards=upwards) for upwards in (False, True)) if weighed.clear else seen.guess
     first, last = int(low), int(high) - 1
     if placed.low is not None:
         return LearnedOrder(None, max(last, placed.low))
@@ -100,17 +100,17 @@ def learned_order(found: Weighed, calendar: Calendar | None, placed: OpenBins, u
     return LearnedOrder(first, max(first, last))
 
 
-def vague_ends(found: Weighed, calendar: Calendar | None, placed: OpenBins, unit: Fraction = ONE) -> list[str]:
+def vague_ends(weighed: Weighed, calendar: Calendar | None, placed: OpenBins, unit: Fraction = ONE) -> list[str]:
     """Ends that are guessed: something stood clear there, in a piece so long that it says little of where it ends."""
-    seen, sides = _Seen(found, calendar, placed, unit), (("lower", placed.low, False), ("upper", placed.high, True))
-    return [side for side, given, upwards in sides if found.clear and given is None and seen.is_vague(upwards=upwards)]
+    seen, sides = _Seen(weighed, calendar, placed, unit), (("lower", placed.low, False), ("upper", placed.high, True))
+    return [side for side, given, upwards in sides if weighed.clear and given is None and seen.is_vague(upwards=upwards)]
 
 
 @dataclass(frozen=True)
 class _Seen:
     """What the looks for bounds have seen, and where its ends are. All ends are in ticks."""
 
-    found: Weighed
+    weighed: Weighed
     calendar: Calendar | None
     placed: OpenBins
     unit: Fraction
@@ -135,8 +135,8 @@ class _Seen:
         low, high = self.usual
         if self.calendar is not None:
             return low, high
-        edges, furthest = self.found.histogram.grid.edges, 10.0 ** _DECADES[1] / float(self.unit)
-        cells = [cell for cell in leaves(self.found.tree) if -furthest <= edges[cell.first] and edges[cell.last] <= furthest]
+        edges, furthest = self.weighed.histogram.grid.edges, 10.0 ** _DECADES[1] / float(self.unit)
+        cells = [cell for cell in leaves(self.weighed.tree) if -furthest <= edges[cell.first] and edges[cell.last] <= furthest]
         most, ends = STANDS_OUT, (low, high)
         for first, cell in enumerate(cells):
             rows, variance, begin = 0.0, 0.0, edges[cell.first]
@@ -150,14 +150,14 @@ class _Seen:
         """Where values end on one side: where what stood clear ends, one mark further where much may be hidden beyond it; but no
         further out than the rows of the last piece reach if they thin out as ends do. And a piece from a thousand to 10^18 says
         that something lies there, not that it is 10^18: then values end with the cell of the first grid in which it begins."""
-        marks, out, clear, rows = _marks(self.calendar), 1 if upwards else -1, self._clear(upwards), self.found.histogram.noisy
-        thin, (first, last) = tapered(self.found), self._piece(upwards)
+        marks, out, clear, rows = _marks(self.calendar), 1 if upwards else -1, self._clear(upwards), self.weighed.histogram.noisy
+        thin, (first, last) = tapered(self.weighed), self._piece(upwards)
         weights, ends = thin.noisy[::out], thin.grid.edges[1:] if upwards else thin.grid.edges[-2::-1]
         inside = float(weights.sum()) - BEYOND * max(0.0, float(rows[first:last].sum()))
         reached = ends[min(int(np.searchsorted(np.cumsum(weights), inside)), len(ends) - 1)]
         end = marks[bisect_left(marks, reached) if upwards else bisect_right(marks, reached) - 1]
         if out * end >= out * clear:
-            hidden = 2 * self.found.histogram.deviation > HIDDEN * float(rows.sum())
+            hidden = 2 * self.weighed.histogram.deviation > HIDDEN * float(rows.sum())
             # never across zero: what is never negative would become so; and next to zero alone comes no millionth
             further = bisect_right(marks, clear) if upwards else bisect_left(marks, clear) - 1
             alone = clear == 0 or (self.unit < 1 and abs(clear) <= 1)
@@ -169,7 +169,7 @@ class _Seen:
         return furthest if min(out * end, out * clear) > out * furthest else end
 
     def is_vague(self, *, upwards: bool) -> bool:
-        edges, (first, last) = self.found.histogram.grid.edges, self._piece(upwards)
+        edges, (first, last) = self.weighed.histogram.grid.edges, self._piece(upwards)
         begins, ends = (edges[first], self._clear(upwards)) if upwards else (self._clear(upwards), edges[last])
         if self.calendar is None:
             near, far = (begins, ends) if upwards else (-ends, -begins)
@@ -179,15 +179,15 @@ class _Seen:
         return any(begins <= lower and upper <= ends and (upper > high if upwards else lower < low) for lower, upper in cells)
 
     def _clear(self, upwards: bool) -> float:
-        return self.found.histogram.grid.edges[self.found.last if upwards else self.found.first]
+        return self.weighed.histogram.grid.edges[self.weighed.last if upwards else self.weighed.first]
 
     def _piece(self, upwards: bool) -> tuple[int, int]:
         """The outermost one of what stood clear, in cells."""
-        cell = self.found.last - 1 if upwards else self.found.first
-        return next((piece.first, piece.last) for piece in pieces(self.found.tree) if piece.first <= cell < piece.last)
+        cell = self.weighed.last - 1 if upwards else self.weighed.first
+        return next((piece.first, piece.last) for piece in pieces(self.weighed.tree) if piece.first <= cell < piece.last)
 
     def _furthest(self, upwards: bool) -> float:
-        (first, last), edges = self._piece(upwards), self.found.histogram.grid.edges
+        (first, last), edges = self._piece(upwards), self.weighed.histogram.grid.edges
         low, high = self._usual_size
         public = open_grid(self.calendar, self.placed, self.unit).edges
         if upwards:
@@ -293,11 +293,11 @@ def each_value(placed: OpenBins) -> Grid:
     return Grid(tuple(float(edge) for edge in range(high - low + 2)), "linear", 1.0)
 
 
-def seen_values(placed: OpenBins, found: Weighed) -> Bins:
+def seen_values(placed: OpenBins, weighed: Weighed) -> Bins:
     """A bin for each value, from the first that was seen to the last: a model's noise would fill those beyond. Next to what stood
     clear, values that stand out together count too."""
     low, _ = _ends(placed)
-    cells, (first, last) = leaves(found.tree), (found.first, found.last)
+    cells, (first, last) = leaves(weighed.tree), (weighed.first, weighed.last)
     last += _standing_out(cells[last:])
     first -= _standing_out(cells[:first][::-1])
     return Bins(tuple(range(low + first, low + last + 1)))

@@ -77,13 +77,13 @@ def _is_finest(grid: Grid) -> bool:
     return all(grid.single(cell) for cell in range(grid.cells))
 
 
-def closer_grid(found: Weighed, left: float, most: int, cut: Cut, *, last: bool) -> Grid:
+def closer_grid(look: Weighed, left: float, most: int, cut: Cut, *, last: bool) -> Grid:
     """What the noise will not tell apart is joined again; cells that hold enough rows are cut. ``left`` is the part of the share
     that is not spent yet, ``last`` whether all of it goes to the next look."""
-    grid, rows, gaussian = found.histogram.grid, found.histogram.noisy, found.histogram.mechanism == "discrete gaussian"
-    finest = max(found.histogram.deviation * (LOOK / left) ** (0.5 if gaussian else 1.0), 1e-9)
+    grid, rows, gaussian = look.histogram.grid, look.histogram.noisy, look.histogram.mechanism == "discrete gaussian"
+    finest = max(look.histogram.deviation * (LOOK / left) ** (0.5 if gaussian else 1.0), 1e-9)
     total = max(float(rows.sum()), 1.0)
-    cells = [(float(rows[cell.first : cell.last].sum()), cell) for cell in _cells(found.tree, rows, PART * finest)]
+    cells = [(float(rows[cell.first : cell.last].sum()), cell) for cell in _cells(look.tree, rows, PART * finest)]
     edges = {grid.edges[0], *(grid.edges[cell.last] for _, cell in cells)}
     for held, cell in sorted(cells, key=lambda pair: -pair[0]):
         room = most + 1 - len(edges)

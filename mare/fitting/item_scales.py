@@ -90,9 +90,9 @@ def learn_item_bounds(column: ItemColumn, share: float) -> ItemBounds:
     open_items = [item.placed if isinstance(item.placed, OpenBins) and item.placed.low is None else None for item in items]
     grids = [_NOTHING if placed is None else open_grid(None, placed, items[0].scale.unit) for placed in open_items]
     cuts = [open_cuts(None)] * len(items)
-    found = looked_at(asking_by_item(column, [0] * len(items), share), grids, cuts, column.most_cells)
+    weighed = looked_at(asking_by_item(column, [0] * len(items), share), grids, cuts, column.most_cells)
     low, high = _where_all_lie(
-        [item.looks for placed, item in zip(open_items, found, strict=True) if placed], items[0].scale.unit
+        [item.looks for placed, item in zip(open_items, weighed, strict=True) if placed], items[0].scale.unit
     )
 
     def within(item: Weighed, placed: OpenBins) -> LearnedOrder:
@@ -101,17 +101,18 @@ def learn_item_bounds(column: ItemColumn, share: float) -> ItemBounds:
         # An item that lies elsewhere altogether is one that noise has put there.
         return LearnedOrder(low, high) if None not in kept and kept[0] > kept[1] else LearnedOrder(*kept)  # type: ignore[operator]
 
-    clear = [within(item, placed) for placed, item in zip(open_items, found, strict=True) if placed and item.clear]
+    clear = [within(item, placed) for placed, item in zip(open_items, weighed, strict=True) if placed and item.clear]
     together = LearnedOrder(
         min((order.low for order in clear if order.low is not None), default=low),
         max((order.high for order in clear if order.high is not None), default=high),
     )
     orders = tuple(
         LearnedOrder() if placed is None else within(item, placed) if item.clear else together
-        for placed, item in zip(open_items, found, strict=True)
+        for placed, item in zip(open_items, weighed, strict=True)
     )
-    looks = [() if placed is None else item.looks for placed, item in zip(open_items, found, strict=True)]
-    return ItemBounds(orders, looks, sum(1 for placed, item in zip(open_items, found, strict=True) if placed and not item.clear))
+    looks = [() if placed is None else item.looks for placed, item in zip(open_items, weighed, strict=True)]
+    in_doubt = sum(1 for placed, item in zip(open_items, weighed, strict=True) if placed and not item.clear)
+    return ItemBounds(orders, looks, in_doubt)
 
 
 def _where_all_lie(looks: Sequence[Sequence[FineHistogram]], unit: Fraction) -> tuple[int, int]:
@@ -139,11 +140,11 @@ def learn_item_bins(
     lows = [own.low or 0 if isinstance(own, OpenBins) else 0 for own in placed]
     before = earlier_looks(looks, placed, [item.scale.unit for item in column.scaled.items])
     ask = asking_by_item(column, lows, share * (1 - last_digits.SHARE))
-    found = looked_at(ask, grids, cuts, column.most_cells, before)
+    weighed = looked_at(ask, grids, cuts, column.most_cells, before)
     ask = asking_by_item(column, [0] * len(placed), share * last_digits.SHARE, "digits")
     ended = last_digits.endings(ask, [_NOTHING if grid is _NOTHING else last_digits.FIRST for grid in grids])
     orders = []
-    for own, seen, digits, order in zip(placed, found, ended, known, strict=True):
+    for own, seen, digits, order in zip(placed, weighed, ended, known, strict=True):
         if not isinstance(own, OpenBins):
             orders.append(order)
         elif own.wanted is not None:

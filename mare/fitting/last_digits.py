@@ -85,14 +85,14 @@ def endings(ask: Ask, grids: Sequence[Grid]) -> list[Weighed]:
     return looked_at(ask, grids, [lambda low, high, _: evenly(low, high, 10)] * len(grids), RESTS)
 
 
-def with_endings(bins: Bins, found: Weighed) -> Bins:
+def with_endings(bins: Bins, weighed: Weighed) -> Bins:
     """The same bins with usual endings, where some are."""
-    rows, edges = found.histogram.noisy, np.asarray(found.histogram.grid.edges, dtype=np.int64)
-    if found.tree.gain <= SURELY or not bins.cells:
+    rows, edges = weighed.histogram.noisy, np.asarray(weighed.histogram.grid.edges, dtype=np.int64)
+    if weighed.tree.gain <= SURELY or not bins.cells:
         return bins
     # There the last digit counts tens; here it counts ones.
     seen = np.repeat(rows / np.diff(edges), np.diff(edges)).reshape(10, 10).T.ravel() / rows.sum()
-    noise = 0.4 * found.histogram.deviation * np.count_nonzero(rows) / float(rows.sum())
+    noise = 0.4 * weighed.histogram.deviation * np.count_nonzero(rows) / float(rows.sum())
     held = np.flatnonzero(bins.weights)
     span, ended = bins.cells[held[-1] + 1] - bins.cells[held[0]] if len(held) else 0, bins
     for rounds in (10, RESTS):
@@ -144,9 +144,9 @@ def _reweighted(bins: Bins, digits: Numbers) -> tuple[float, ...]:
 
 def _rounds(cells: Sequence[int], edges: Sequence[int], rounds: int) -> list[tuple[int, int]]:
     """Neighbouring cells, as many as it takes for every ending to occur, none across the edge of a bin."""
-    ends, first, found = set(edges), 0, []
+    ends, first, ranges = set(edges), 0, []
     for last in range(1, len(cells)):
         if cells[last] - cells[first] >= rounds or cells[last] in ends:
-            found.append((first, last))
+            ranges.append((first, last))
             first = last
-    return found
+    return ranges

@@ -157,22 +157,22 @@ def choose_keys(door: StageDoor, wanted: list[KeyChoice], bounds: Mapping[str, R
         spreads = choice.spreads and not lacking
         spreads = spreads and (choice.its_own or _are_in_use(np.delete(counts, clear), answer.rows_deviation))
         # Something has to be there to refer to: those that were counted most, be it noise. One alone would look like knowledge.
-        found = np.sort(clear if len(clear) or choice.nullable or spreads else order[:UNCLEAR])
-        keys[choice.name] = tuple(int(key) for key in found)
-        weights[choice.name] = tuple(float(count) for count in np.maximum(counts[found], 0.0))
+        chosen_keys = np.sort(clear if len(clear) or choice.nullable or spreads else order[:UNCLEAR])
+        keys[choice.name] = tuple(int(key) for key in chosen_keys)
+        weights[choice.name] = tuple(float(count) for count in np.maximum(counts[chosen_keys], 0.0))
         if not len(clear) and choice.reference is not None:
             remedy = (
                 "If the keys that occur may be known, restrict the reference (`where:`), or keep all (no `learn`); or spend more"
             )
-            kept = f"the {len(found)} that were counted most are kept, as noise has it"
-            what = "any key of the table comes out" if spreads else kept if len(found) else "nothing is known of it"
+            kept = f"the {len(chosen_keys)} that were counted most are kept, as noise has it"
+            what = "any key of the table comes out" if spreads else kept if len(chosen_keys) else "nothing is known of it"
             doubts.append(Warned(choice.name, f"no key stood clear of the noise, so {what}", remedy))
         if lacking:
             strange[choice.name] = strangers
             what = f"the public table lacks the keys of about {strangers / together:.0%} of its rows"
             doubts.append(Warned(choice.name, what, "Add them to the public table, if they may be known"))
         elif spreads:
-            others[choice.name] = LearnedValues((), within=(_of_the_others(counts, found, answer.rows_deviation),))
+            others[choice.name] = LearnedValues((), within=(_of_the_others(counts, chosen_keys, answer.rows_deviation),))
     return ChosenKeys(keys, weights, tuple(doubts), strange, others)
 
 
@@ -191,10 +191,10 @@ def _are_in_use(counts: NDArray[np.float64], deviation: float) -> bool:
     return (squares + noise) * m <= HALF_OF_THEM * together**2
 
 
-def _of_the_others(counts: NDArray[np.float64], found: NDArray[np.intp], deviation: float) -> tuple[float, ...]:
+def _of_the_others(counts: NDArray[np.float64], chosen_keys: NDArray[np.intp], deviation: float) -> tuple[float, ...]:
     """How frequent the keys are that were not chosen: by their counts, less what the noise may have made of them, and all alike
     for what is left. Nothing where the noise tells nothing."""
-    left = np.delete(counts, found)
+    left = np.delete(counts, chosen_keys)
     known = np.maximum(left - KNOWN * deviation, 0.0)
     unknown = max(float(left.sum()), 0.0) - float(known.sum())
     if not len(left) or unknown <= 0:
@@ -221,16 +221,16 @@ def learn_strangers(
     keys, counts, strange = dict(chosen.keys), dict(chosen.counts), dict[str, LearnedValues]()
     for choice in asked:
         learner = door.strange_keys(choice.table, choice.reference or "", bounds[choice.table].rows, share, 1 / lists)
-        found = learner.categories(choice.most, per_entity=named_values(named[choice.table], choice.most))
-        if not found.values:
+        strangers = learner.categories(choice.most, per_entity=named_values(named[choice.table], choice.most))
+        if not strangers.values:
             continue
-        order = np.argsort(-found.counts, kind="stable")[: max(1, choice.most - len(keys[choice.name]))]
-        values = tuple(found.values[place] for place in order)
+        order = np.argsort(-strangers.counts, kind="stable")[: max(1, choice.most - len(keys[choice.name]))]
+        values = tuple(strangers.values[place] for place in order)
         strange[choice.name] = LearnedValues(values)
         door.add_keys(choice.table, choice.reference or "", values, choice.keys)
         # Keys of the table and others were counted with different noise; of too many, the least of the table's go.
         kept = np.sort(np.argsort(-np.asarray(counts[choice.name]), kind="stable")[: choice.most - len(values)])
-        rows = chosen.strange[choice.name] * found.counts[order] / found.counts[order].sum()
+        rows = chosen.strange[choice.name] * strangers.counts[order] / strangers.counts[order].sum()
         keys[choice.name] = (*(keys[choice.name][place] for place in kept), *range(choice.keys, choice.keys + len(values)))
         counts[choice.name] = (*(counts[choice.name][place] for place in kept), *map(float, rows))
     doubts = [doubt for doubt in chosen.doubts if doubt.where not in strange]

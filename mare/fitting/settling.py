@@ -86,14 +86,14 @@ def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, 
     order backwards), and an identifier that is that of the row before."""
     described = schema.tables.get(group.group.table)
     declared = {} if described is None else {**described.references, **described.columns}
-    said = {column.name: declared.get(column.column or "") for column in group.group.columns if column.role == "value"}
+    values = {column.name: declared.get(column.column or "") for column in group.group.columns if column.role == "value"}
     doubtful: dict[str, tuple[int, ...]] = {
         column.name: (SAME,)
         for column in group.group.columns
         if column.role == "exists" and described is not None
         and isinstance(kind := described.columns.get(column.column or ""), Identifier) and kind.runs
     }  # fmt: skip
-    for name, known in said.items():
+    for name, known in values.items():
         # One that leads to an earlier row, or to another row, leads nowhere as long as there is none.
         null = known is not None and known.nullable and getattr(known, "kind", "public") == "public"
         end = isinstance(known, Ordinal) and known.ends_with_calendar

@@ -24,14 +24,14 @@ STEEP, STEEPEST = 0.9, 50.0
 """Above this part of the density before it, an end is even; and the most that the logarithm of the density falls by before it."""
 
 
-def tapered(found: Weighed, spacing: Spacing | None = None) -> FineHistogram:
+def tapered(weighed: Weighed, spacing: Spacing | None = None) -> FineHistogram:
     """The weights, with both ends thinning out: by ticks or by factors, as the grid is spaced unless said. What was looked for
     over all powers of ten thins out by ticks once its range is known: by factors, seasons of 150 runs had some of 990."""
     if spacing is not None:
-        grid = replace(found.histogram.grid, spacing=spacing)
-        found = replace(found, histogram=replace(found.histogram, grid=grid))
-    histogram, rows = found.histogram, found.histogram.noisy
-    seen = [piece for piece in pieces(found.tree) if rows[piece.first : piece.last].sum() > 0]
+        grid = replace(weighed.histogram.grid, spacing=spacing)
+        weighed = replace(weighed, histogram=replace(weighed.histogram, grid=grid))
+    histogram, rows = weighed.histogram, weighed.histogram.noisy
+    seen = [piece for piece in pieces(weighed.tree) if rows[piece.first : piece.last].sum() > 0]
     for inwards in (seen, seen[::-1]):
         # An end reaches to the first piece of which one can be sure, and leaves most rows outside.
         length = next((number for number, piece in enumerate(inwards, 1) if piece.rows > SURE * sqrt(piece.variance)), 1)
@@ -39,7 +39,7 @@ def tapered(found: Weighed, spacing: Spacing | None = None) -> FineHistogram:
         length = length if held < MOST * float(rows.sum()) else max(1, length - 1)
         end, inner = inwards[:length], inwards[length:]
         if end and inner:
-            histogram = _thinned(histogram, found, _Span(min(p.first for p in end), max(p.last for p in end)), inner)
+            histogram = _thinned(histogram, weighed, _Span(min(p.first for p in end), max(p.last for p in end)), inner)
     return histogram
 
 
@@ -49,9 +49,9 @@ class _Span:
     last: int
 
 
-def _thinned(histogram: FineHistogram, found: Weighed, end: _Span, inner: list[Stretch]) -> FineHistogram:
+def _thinned(histogram: FineHistogram, weighed: Weighed, end: _Span, inner: list[Stretch]) -> FineHistogram:
     """With this end cut into cells. What lies before it says how fast it thins out."""
-    grid, rows = found.histogram.grid, found.histogram.noisy
+    grid, rows = weighed.histogram.grid, weighed.histogram.noisy
     edges = np.asarray(grid.edges)
     places = spread(edges, grid)
     # Only where values were seen; weights beyond are 0.

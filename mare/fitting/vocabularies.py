@@ -187,10 +187,10 @@ def learn_values(
     """The values of a column that nobody has listed, most frequent first, ``most`` at most; or, where there is ``room``, all that
     stand clear of the noise. ``rows_each`` is how many rows an entity has on average, ``lists`` how many columns share the δ."""
     learner = door.unlisted(table, name, most_rows, share, 1 / lists)
-    found = learner.categories(most if room is None else MOST_LISTED, per_entity=named_values(rows_each, most_rows))
-    order = np.argsort(-found.counts, kind="stable")
-    values, counts = tuple(found.values[place] for place in order), tuple(float(found.counts[place]) for place in order)
-    places = len(values) if room is None else room.places(found.scale)
+    categories = learner.categories(most if room is None else MOST_LISTED, per_entity=named_values(rows_each, most_rows))
+    order = np.argsort(-categories.counts, kind="stable")
+    values, counts = tuple(categories.values[place] for place in order), tuple(float(categories.counts[place]) for place in order)
+    places = len(values) if room is None else room.places(categories.scale)
     rest = tuple(float(f"{count:.3g}") for count in counts[places:])
     return LearnedValues(values[:places], counts=counts[:places], others=values[places:], other_counts=rest)
 
@@ -212,11 +212,12 @@ def learn_codes(
         (answer,) = door.listed(table, name, cells, most_rows, spent).counts([Marginal.of(CODE)], 1.0, clip)
         return answer
 
-    found, where = descend(listed, most, ask), f"{table}.{name}"
-    if found.strangers <= TOLD:
-        return found.values, []
-    what = f"the vocabulary lacks the codes of about {found.strangers:.0%} of its rows"
-    return found.values, [Warned(where, what, "Name the vocabulary that they are from, or add them to it, if they may be known")]
+    descended, where = descend(listed, most, ask), f"{table}.{name}"
+    if descended.strangers <= TOLD:
+        return descended.values, []
+    what = f"the vocabulary lacks the codes of about {descended.strangers:.0%} of its rows"
+    remedy = "Name the vocabulary that they are from, or add them to it, if they may be known"
+    return descended.values, [Warned(where, what, remedy)]
 
 
 def doubt_of_letters(where: str, values: int, of: int) -> Warned:

@@ -253,7 +253,7 @@ def _next_to(stretch: Stretch, edge: int, *, upwards: bool) -> list[Stretch]:
     """The stretches that begin (upwards) or end at an edge, small ones first."""
     here = [stretch] if edge == (stretch.first if upwards else stretch.last) else []
     inside = [half for half in stretch.halves or () if half.first <= edge <= half.last]
-    return [found for half in inside for found in _next_to(half, edge, upwards=upwards)] + here
+    return [place for half in inside for place in _next_to(half, edge, upwards=upwards)] + here
 
 
 def _empty(stretch: Stretch, own: dict[tuple[int, int], tuple[float, float]], seen: tuple[int, int]) -> None:
