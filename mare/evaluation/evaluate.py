@@ -188,28 +188,28 @@ def _refuse_nothing(sides: Sides) -> None:
 
 def _warnings(coded: Coded) -> list[str]:
     """What makes the figures mean something else than they seem to."""
-    told, sets = list[str](), coded.sets
+    warnings, sets = list[str](), coded.sets
     sides = {name: held.side for name, held in sets.items()}
     real, holdout = sides["real"], sides.get("holdout")
     if same_rows(sets["real"], sets["synthetic"]):
-        told.append("the synthetic rows are the real rows: everything below says how far the data is from itself")
+        warnings.append("the synthetic rows are the real rows: everything below says how far the data is from itself")
     if holdout is not None:
         if same_rows(sets["holdout"], sets["synthetic"]):
-            told.append("the synthetic rows are the hold-out")
+            warnings.append("the synthetic rows are the hold-out")
         shared = _shared(real, holdout)
         if shared:
-            told.append(
+            warnings.append(
                 f"the hold-out shares {shared:,} of its {holdout.entities:,} entities with the real rows, so it is none: it "
                 "looks closer than rows that nobody has seen. Split at the entity: mare split"
             )
     for table in real.tables:
-        told += [
+        warnings += [
             f"the {_WORDS[name]} have no table {table!r}: it counts as empty" for name in sides if table in sides[name].missing
         ]
         empty = [name for name, side in sides.items() if not len(side.entity[table]) and table not in side.missing]
         if empty:
-            told.append(f"the table {table!r} of the {' and the '.join(_WORDS[name] for name in empty)} is empty")
-    return told
+            warnings.append(f"the table {table!r} of the {' and the '.join(_WORDS[name] for name in empty)} is empty")
+    return warnings
 
 
 def _shared(real: Side, holdout: Side) -> int:

@@ -102,13 +102,13 @@ class Evaluation:
 
     def telling_pairs(self, number: int) -> tuple[PairFidelity, ...]:
         """The worst of them, no column in more than two: one that is off is off in all its pairs."""
-        told, times = list[PairFidelity](), Counter[tuple[str, str]]()
+        pairs, times = list[PairFidelity](), Counter[tuple[str, str]]()
         for pair in self.worst_pairs(len(self.pairs)):
             both = {(pair.table, pair.column), (pair.other_table, pair.other)}
-            if len(told) < number and all(times[column] < 2 for column in both):
-                told.append(pair)
+            if len(pairs) < number and all(times[column] < 2 for column in both):
+                pairs.append(pair)
                 times.update(both)
-        return tuple(told)
+        return tuple(pairs)
 
     def worst_columns(self, number: int = 10) -> tuple[ColumnFidelity, ...]:
         small = self.small
@@ -135,14 +135,14 @@ class Evaluation:
     @property
     def wrong(self) -> tuple[Broken, ...]:
         """What the schema forbids and synthetic rows do, most often first."""
-        wrong = [found for found in self.broken if found.kind not in AGAINST_REAL and found.rows.get("synthetic")]
-        return tuple(sorted(wrong, key=lambda found: -found.rows["synthetic"]))
+        wrong = [breach for breach in self.broken if breach.kind not in AGAINST_REAL and breach.rows.get("synthetic")]
+        return tuple(sorted(wrong, key=lambda breach: -breach.rows["synthetic"]))
 
     @property
     def unlawful(self) -> tuple[Broken, ...]:
         """What (nearly) all real rows keep and synthetic ones do not, by the share of rows, worst first."""
-        laws = [found for found in self.broken if found.kind == "law"]
-        return tuple(sorted(laws, key=lambda found: -found.share("synthetic")))
+        laws = [breach for breach in self.broken if breach.kind == "law"]
+        return tuple(sorted(laws, key=lambda breach: -breach.share("synthetic")))
 
     def to_json(self) -> dict[str, object]:
         """Plain values, for `json.dumps`."""

@@ -81,8 +81,8 @@ class Study:
 
     def best(self, figure: Figure) -> dict[str, list[float]]:
         """What there is to reach, by kind."""
-        found = {"other real people": [float(getattr(self.reference[kind], figure)) for kind in self.kinds]}
-        return found | ({"the real rows": [self.reference[kind].v_real for kind in self.kinds]} if figure == "v" else {})
+        goals = {"other real people": [float(getattr(self.reference[kind], figure)) for kind in self.kinds]}
+        return goals | ({"the real rows": [self.reference[kind].v_real for kind in self.kinds]} if figure == "v" else {})
 
     def words(self) -> Iterator[str]:
         """The two tables of Figure 4, for a terminal."""
@@ -152,16 +152,16 @@ def study(
             raise SourceError("the source holds too few entities: a study needs some to fit and a fifth to hold out.")
         nearest = min(budgets, key=lambda budget: abs(budget.epsilon - ABLATED))
         asked = [(budget, looks) for budget in budgets for looks in LOOKS if looks == "both" or budget is nearest]
-        found: dict[tuple[float, Looks], Tried] = {}
+        runs: dict[tuple[float, Looks], Tried] = {}
         for budget, looks in asked:
             tell(f"fitting with ε = {budget.epsilon:g}, {looks}")
-            found[budget.epsilon, looks] = trial.tried(budget, looks, fits)
+            runs[budget.epsilon, looks] = trial.tried(budget, looks, fits)
         return Study(
             name=schema.name or "",
             entities=(trial.sides["real"].entities, trial.sides["holdout"].entities),
             reference=trial.reference(),
-            privacy=tuple(found[budget.epsilon, "both"] for budget in budgets),
-            ablation=tuple(found[nearest.epsilon, looks] for looks in LOOKS),
+            privacy=tuple(runs[budget.epsilon, "both"] for budget in budgets),
+            ablation=tuple(runs[nearest.epsilon, looks] for looks in LOOKS),
         )
     finally:
         held.discard()
@@ -182,12 +182,12 @@ class _Trial:
             for group in column_groups(self.schema)
         )
         plan = plan_of_groups(self.schema, budget, groups)
-        found = []
+        means = []
         for number in range(fits):
             release = fit(plan, self.source, unsafe_seed=self.seed + number, unsafe_peeked=True)
             drawn = sample(release, seed=self.seed + number)
-            found.append(self._means({"real": self.sides["real"], "synthetic": read_side(self.schema, drawn)}, "synthetic"))
-        return Tried(budget.epsilon, looks, tuple(found))
+            means.append(self._means({"real": self.sides["real"], "synthetic": read_side(self.schema, drawn)}, "synthetic"))
+        return Tried(budget.epsilon, looks, tuple(means))
 
     def reference(self) -> Mapping[PairKind, PairMeans]:
         return self._means(self.sides, "holdout")

@@ -166,11 +166,11 @@ def lacking(column: ColumnFidelity) -> str:
     return f"{column.table}.{column.name} has {made:,.0f} different values; as many real rows have {expected:,.0f}"
 
 
-def _listed(title: str, found: Sequence[Broken], told: Callable[[Broken], str]) -> Iterator[str]:
+def _listed(title: str, breaches: Sequence[Broken], sentence: Callable[[Broken], str]) -> Iterator[str]:
     yield title
-    yield from (f"  {told(one)}" for one in found[:_SHOWN])
-    if len(found) > _SHOWN:
-        yield f"  … and {len(found) - _SHOWN} more"
+    yield from (f"  {sentence(breach)}" for breach in breaches[:_SHOWN])
+    if len(breaches) > _SHOWN:
+        yield f"  … and {len(breaches) - _SHOWN} more"
 
 
 _LOOKED_AT: dict[BrokenKind, tuple[str, str]] = {
@@ -210,10 +210,10 @@ def purposes(evaluation: Evaluation) -> Iterator[str]:
             yield f"{title} {', '.join(named)}"
 
 
-def unlawful(found: Broken) -> str:
-    real = found.share("real")
+def unlawful(breach: Broken) -> str:
+    real = breach.share("real")
     return (
-        f"{found.where} {found.what} in {found.share('synthetic'):.1%} of {found.of['synthetic']:,} rows, "
+        f"{breach.where} {breach.what} in {breach.share('synthetic'):.1%} of {breach.of['synthetic']:,} rows, "
         f"{'never' if not real else f'{real:.2%}'} in the real ones"
     )
 
@@ -225,6 +225,6 @@ def _most(column: ColumnFidelity) -> str:
     return f"{column.labels[worst]}: {made[worst]:.1%}, {real[worst]:.1%} in the real rows"
 
 
-def _told(found: Broken) -> str:
-    real = f"; {found.rows['real']:,} real ones" if found.rows.get("real") else ""
-    return f"{found.where} {found.what}: {found.rows['synthetic']:,} of {found.of['synthetic']:,} rows{real}"
+def _told(breach: Broken) -> str:
+    real = f"; {breach.rows['real']:,} real ones" if breach.rows.get("real") else ""
+    return f"{breach.where} {breach.what}: {breach.rows['synthetic']:,} of {breach.of['synthetic']:,} rows{real}"

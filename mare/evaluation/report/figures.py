@@ -37,7 +37,7 @@ def figures(evaluation: Evaluation, room: int) -> Figures:
     """All of it, for `as_json`: some ``room`` characters, if that is at all possible."""
     shown = [name for name in SETS if name in evaluation.labels]
     packer = _Packer(evaluation, shown)
-    found: Figures = {
+    content: Figures = {
         "sets": shown,
         "tables": [packer.table(name) for name in evaluation.rows],
         "transitions": [
@@ -59,9 +59,9 @@ def figures(evaluation: Evaluation, room: int) -> Figures:
         ],
         "timelines": plain(evaluation.timelines),
     }
-    found["crosstabs"] = packer.crosstabs(room - len(as_json(found)))
-    found["left_out"] = packer.left_out
-    return found
+    content["crosstabs"] = packer.crosstabs(room - len(as_json(content)))
+    content["left_out"] = packer.left_out
+    return content
 
 
 def _cut(labels: tuple[str, ...]) -> list[str]:

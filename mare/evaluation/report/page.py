@@ -105,14 +105,14 @@ def shades(evaluation: Evaluation, schema: Schema) -> dict[str, Shade]:
     compared have none."""
     distances = _distances(evaluation)
     lengths = {length.table: excess(length.tvd) for length in reversed(evaluation.lengths)}
-    found: dict[str, Shade] = {}
+    colours: dict[str, Shade] = {}
     for group in column_groups(schema):
         known = [distance for distance in _of(group, distances, lengths) if np.isfinite(distance)]
         if known:
             distance = float(np.mean(known))
             word = grade(None, distance)
-            found[group.name] = Shade(FILLS[word], f"is {word} (distance {distance:.2f}) and ")
-    return found
+            colours[group.name] = Shade(FILLS[word], f"is {word} (distance {distance:.2f}) and ")
+    return colours
 
 
 def _distances(evaluation: Evaluation) -> dict[tuple[str, str], float]:
@@ -126,14 +126,14 @@ def _distances(evaluation: Evaluation) -> dict[tuple[str, str], float]:
 
 def _of(group: ColumnGroup, distances: dict[tuple[str, str], float], lengths: dict[str, float]) -> list[float]:
     """Those of what the group generates: a time is what it is since, and a count the number of rows."""
-    found: list[float] = []
+    group_distances: list[float] = []
     for column in group.columns:
         table = column.table or group.table
         if column.role == "count":
-            found.append(lengths.get(table, np.nan))
+            group_distances.append(lengths.get(table, np.nan))
         elif column.column is not None:
-            found += [d for (t, name), d in distances.items() if t == table and _is_of(name, column.column)]
-    return found
+            group_distances += [d for (t, name), d in distances.items() if t == table and _is_of(name, column.column)]
+    return group_distances
 
 
 def _is_of(feature: str, column: str) -> bool:
@@ -142,17 +142,17 @@ def _is_of(feature: str, column: str) -> bool:
 
 def _risk(evaluation: Evaluation) -> str:
     risk, audit = evaluation.parts.get("risk"), evaluation.parts.get("audit")
-    found = risk_section(risk) if isinstance(risk, Risk) else '<p class="quiet">Nobody was attacked: --risk does.</p>'
+    markup = risk_section(risk) if isinstance(risk, Risk) else '<p class="quiet">Nobody was attacked: --risk does.</p>'
     if isinstance(audit, AuditPart):
-        found += "<h2>Audit</h2>\n" + "".join(f"<p>{escape(line)}</p>" for line in audit.words())
-    return found
+        markup += "<h2>Audit</h2>\n" + "".join(f"<p>{escape(line)}</p>" for line in audit.words())
+    return markup
 
 
 def _reproduce(evaluation: Evaluation, command: str) -> str:
     places = "".join(f"<dt>{name}</dt><dd>{escape(label)}</dd>" for name, label in evaluation.labels.items())
-    told = f"<pre>{escape(command)}</pre>" if command else ""
+    markup = f"<pre>{escape(command)}</pre>" if command else ""
     return f"""<p>mare {escape(__version__)}; the same rows and the same seed give the same figures.</p>
-{told}<dl>{places}</dl>
+{markup}<dl>{places}</dl>
 {size_table(evaluation)}
 <p class="quiet">Every figure, in full precision: mare evaluate … --json FILE. Colours show steps of about 1 %.</p>"""
 

@@ -84,9 +84,9 @@ def _single(evaluation: Evaluation) -> Said:
     worst = next(iter(evaluation.worst_columns(1)), None)
     worst_of_all = "" if worst is None else f"; most, {worst.distance['synthetic']:.1%}, in {worst.table}.{worst.name}"
     spread = {"close": "are spread as the real ones", "fair": "are spread nearly as the real ones"}
-    found = spread.get(word, "are spread otherwise than the real ones")
+    judgement = spread.get(word, "are spread otherwise than the real ones")
     return _MOODS.get(word, "no"), (
-        f"Single columns {found}: on average {distance:.1%} of rows would have to get another value{beside}{worst_of_all}."
+        f"Single columns {judgement}: on average {distance:.1%} of rows would have to get another value{beside}{worst_of_all}."
     )
 
 
@@ -108,18 +108,19 @@ def _soundness(evaluation: Evaluation) -> Said:
     if not evaluation.wrong:
         return "trust", f"No rule of the schema is broken: {looked_at(evaluation)}."
     worst = evaluation.wrong[0]
-    found = f"{worst.where} {worst.what} ({worst.rows['synthetic']:,} rows)"
-    return "no", f"{_number(evaluation.wrong, 'rule')} broken, most often: {found}."
+    breach = f"{worst.where} {worst.what} ({worst.rows['synthetic']:,} rows)"
+    return "no", f"{_number(evaluation.wrong, 'rule')} broken, most often: {breach}."
 
 
-def _worst_of(found: Sequence[object]) -> str:
-    return ", worst first" if len(found) > 1 else ""
+def _worst_of(items: Sequence[object]) -> str:
+    return ", worst first" if len(items) > 1 else ""
 
 
 def _laws(evaluation: Evaluation) -> Iterator[Said]:
-    found, laws = evaluation.unlawful, evaluation.looked_at.get("law", 0)
-    if found:
-        yield "no", f"{_number(found, 'thing')} done here that real rows never do{_worst_of(found)}: {unlawful(found[0])}."
+    breaches, laws = evaluation.unlawful, evaluation.looked_at.get("law", 0)
+    if breaches:
+        worst = unlawful(breaches[0])
+        yield "no", f"{_number(breaches, 'thing')} done here that real rows never do{_worst_of(breaches)}: {worst}."
     elif laws:
         yield "trust", f"What the real rows always keep is kept: {laws:,} {LAWS}."
 
@@ -130,8 +131,8 @@ def _calendar(evaluation: Evaluation) -> Iterator[Said]:
         yield "coarse", f"The {worst.name} in {worst.table} is spread otherwise: distance {excess(worst.tvd):.2f}{more}."
 
 
-def _number(found: Sequence[object], what: str) -> str:
-    return f"1 {what} is" if len(found) == 1 else f"{len(found)} {what}s are"
+def _number(items: Sequence[object], what: str) -> str:
+    return f"1 {what} is" if len(items) == 1 else f"{len(items)} {what}s are"
 
 
 def _copies(evaluation: Evaluation) -> Said:
@@ -143,10 +144,10 @@ def _copies(evaluation: Evaluation) -> Said:
 
 
 def verdict_section(evaluation: Evaluation) -> str:
-    said = "".join(f'<li class="{mood}">{escape(words)}</li>' for mood, words in summary(evaluation))
+    sentences = "".join(f'<li class="{mood}">{escape(words)}</li>' for mood, words in summary(evaluation))
     warned = "".join(f'<p class="alarm">{escape(warning)}</p>' for warning in evaluation.warnings)
     lead = escape(". ".join(purposes(evaluation)))
-    return f"""{warned}<ul class="said"><li class="lead">{lead}.</li>{said}</ul>
+    return f"""{warned}<ul class="said"><li class="lead">{lead}.</li>{sentences}</ul>
 <h2>How far from the real rows</h2>
 {_closeness(evaluation)}
 <p class="quiet">Mean total variation distance: 0 is the same, 1 has nothing in common. {_beside(evaluation)}Shuffled: the real
@@ -177,18 +178,18 @@ def _figure(value: float | None) -> str:
 
 
 def _columns(evaluation: Evaluation) -> str:
-    told = isinstance(evaluation.parts.get("release"), Released)
+    has_card = isinstance(evaluation.parts.get("release"), Released)
     rows = [
         [
             f"{c.table}.{c.name}",
             *(_figure(c.distance.get(name)) for name in _sets(evaluation)),
             f"{c.shape['synthetic']:.3f}",
-            *([c.card] if told else []),
+            *([c.card] if has_card else []),
         ]
         for c in evaluation.worst_columns(_SHOWN)
     ]
     figures = [*(f"distance, {_NAMES[name]}" for name in _sets(evaluation)), "shape"]
-    listed = table(["column", *figures, *(["the card says"] if told else [])], rows, range(1, len(figures) + 1))
+    listed = table(["column", *figures, *(["the card says"] if has_card else [])], rows, range(1, len(figures) + 1))
     return f"""{listed}
 <p class="quiet">Distance: the share of rows that would have to get another value. Shape: how alike the two are as SDMetrics
 counts it, 1 being the same.</p>"""
@@ -210,18 +211,18 @@ def _pairs(evaluation: Evaluation) -> str:
 
 
 def _broken(evaluation: Evaluation) -> str:
-    told = [found for found in evaluation.broken if found.rows.get("synthetic") or found.rows.get("real")]
-    wrong = [found for found in told if found.kind != "law"]
+    breaches = [breach for breach in evaluation.broken if breach.rows.get("synthetic") or breach.rows.get("real")]
+    wrong = [breach for breach in breaches if breach.kind != "law"]
     listed = {
         "What the real rows always keep, and the synthetic ones do not": evaluation.unlawful,
-        "What does not hold of every row": sorted(wrong, key=lambda found: -found.rows.get("synthetic", 0)),
+        "What does not hold of every row": sorted(wrong, key=lambda breach: -breach.rows.get("synthetic", 0)),
     }
     sides: tuple[SetName, ...] = ("synthetic", "real")
     shown = ""
-    for title, found in listed.items():
+    for title, listing in listed.items():
         rows = [
             [f"{b.where} {b.what}", *(f"{b.rows[side]:,} of {b.of[side]:,}" if b.of.get(side) else "" for side in sides)]
-            for b in found[:40]
+            for b in listing[:40]
         ]
         shown += f"<h2>{title}</h2>\n{table(['what', 'synthetic rows', 'real rows'], rows, (1, 2))}\n" if rows else ""
     return shown
@@ -260,16 +261,16 @@ def _notes(evaluation: Evaluation) -> str:
 
 def budget_section(evaluation: Evaluation) -> str:
     """Where the budget went, as the release's card tells it."""
-    told = evaluation.parts.get("release")
-    if not isinstance(told, Released):
+    released = evaluation.parts.get("release")
+    if not isinstance(released, Released):
         return '<p class="quiet">Where the budget went is told with --release RELEASE.</p>'
-    most = max((asked.share for asked in told.card.asked), default=1.0) or 1.0
+    most = max((asked.share for asked in released.card.asked), default=1.0) or 1.0
     rows = "".join(
         f'<tr><td>{escape(asked.part)}</td><td class="right">{asked.numbers:,}</td><td class="right">{asked.share:.1%}</td>'
         f'<td class="track"><i class="trust" style="width:{100 * asked.share / most:.0f}%"></i></td></tr>'
-        for asked in told.card.asked
+        for asked in released.card.asked
     )
-    words = "".join(f"<p>{escape(line)}</p>" for line in told.words())
+    words = "".join(f"<p>{escape(line)}</p>" for line in released.words())
     return f"""{words}
 <div class="wide" tabindex="0" role="region" aria-label="Where the budget went">
 <table>
@@ -279,7 +280,7 @@ def budget_section(evaluation: Evaluation) -> str:
 
 def sequence_section(evaluation: Evaluation) -> str:
     """How often runs of events and whole paths occur, and how often values stay."""
-    found = ""
+    markup = ""
     for paths in evaluation.trajectories:
         sets = [name for name in _NAMES if name in paths.whole or name in paths.ngrams["1"]]
         rows = [
@@ -290,7 +291,7 @@ def sequence_section(evaluation: Evaluation) -> str:
             [words, *(f"{shares.get(name, 0.0):.1%}" for name in ("real", *_sets(evaluation)))] for words, shares in paths.paths
         ]
         head = ["most common in the real rows", "real", *(_NAMES[name] for name in _sets(evaluation))]
-        found += f"""<h3>{escape(f"{paths.table}.{paths.column}")}</h3>
+        markup += f"""<h3>{escape(f"{paths.table}.{paths.column}")}</h3>
 {table(["distance of", *(_NAMES[name] for name in sets)], rows, range(1, len(sets) + 1))}
 {table(head, common, range(1, len(head)))}
 """
@@ -305,8 +306,8 @@ def sequence_section(evaluation: Evaluation) -> str:
             continue
         sets = [name for name in ("real", "synthetic", "holdout", "shuffled") if name in stuck[0].same]
         rows = [[f"{s.table}.{s.column}", *(f"{s.same[name]:.1%}" for name in sets)] for s in stuck]
-        found += f"<h3>{title}</h3>\n{table(['column', *sets], rows, range(1, 5))}\n"
-    return found
+        markup += f"<h3>{title}</h3>\n{table(['column', *sets], rows, range(1, 5))}\n"
+    return markup
 
 
 def risk_section(risk: Risk) -> str:
@@ -365,16 +366,16 @@ def utility_section(utility: Utility) -> str:
         for score in utility.scores
     ]
     words = "".join(f"<li>{escape(line.strip())}</li>" for line in list(utility.words())[1:])
-    found = f"<ul>{words}</ul>"
+    markup = f"<ul>{words}</ul>"
     if learned:
         head = ["predicts", "from", "classifier", "right, trained on synthetic", "on real", "without looking"]
-        found += f"<h2>Trained on synthetic, asked about real people</h2>\n{table(head, learned, (3, 4, 5))}\n"
+        markup += f"<h2>Trained on synthetic, asked about real people</h2>\n{table(head, learned, (3, 4, 5))}\n"
     if queries:
-        found += f"<h2>Queries over joins</h2>\n{table(['query', 'error', 'error of other real people'], queries, (1, 2))}\n"
+        markup += f"<h2>Queries over joins</h2>\n{table(['query', 'error', 'error of other real people'], queries, (1, 2))}\n"
     if scores:
         head = ["NIST's score, of 1,000,000", "synthetic", "other real people", "shuffled"]
-        found += f"<h2>The challenge's scores</h2>\n{table(head, scores, (1, 2, 3))}\n"
-    return found
+        markup += f"<h2>The challenge's scores</h2>\n{table(head, scores, (1, 2, 3))}\n"
+    return markup
 
 
 def size_table(evaluation: Evaluation) -> str:

@@ -54,12 +54,12 @@ def _section(study: Study, figure: Figure, title: str) -> str:
 
 def _figures(study: Study, tried: Tried, figure: Figure) -> list[str]:
     """Means, and how far the fits lie apart where there are several."""
-    found = []
+    cells = []
     for kind in study.kinds:
         low, high = tried.spread(kind, figure)
         apart = f" ({low:.3f} to {high:.3f})" if len(tried.fits) > 1 else ""
-        found.append(f"{tried.mean(kind, figure):.3f}{apart}")
-    return found
+        cells.append(f"{tried.mean(kind, figure):.3f}{apart}")
+    return cells
 
 
 def _numbers(study: Study) -> dict[str, object]:
