@@ -125,18 +125,18 @@ def _mean(values: Floats | Ints, at: Ints, entities: int) -> Floats:
 
 def _mode(values: Floats | Ints, at: Ints, entities: int, sides: Sequence[Floats | Ints]) -> Ints:
     nothing = _nothing(sides)
-    found = np.full(entities, nothing, np.int64)
+    modes = np.full(entities, nothing, np.int64)
     cells, counts = np.unique(at * nothing + values, return_counts=True)
     order = np.lexsort((-cells, counts))  # the most frequent last, and of equals the first code
     cells = cells[order].astype(np.int64)
-    found[cells // nothing] = cells % nothing
-    return found
+    modes[cells // nothing] = cells % nothing
+    return modes
 
 
 def _last(values: Floats | Ints, at: Ints, entities: int, is_number: bool, sides: Sequence[Floats | Ints]) -> Floats | Ints:
-    found = np.full(entities, np.nan) if is_number else np.full(entities, _nothing(sides), np.int64)
-    found[at] = values
-    return found
+    latest = np.full(entities, np.nan) if is_number else np.full(entities, _nothing(sides), np.int64)
+    latest[at] = values
+    return latest
 
 
 def _nothing(sides: Sequence[Floats | Ints]) -> int:

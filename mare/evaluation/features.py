@@ -85,9 +85,9 @@ def joined(parts: Sequence[Features]) -> Features:
 def binned(parts: Sequence[Features], column: int, bins: int, edges_of: Features | None = None) -> list[Ints]:
     """A column as a few codes, the same for all parts: quantiles of a number, with NULL as a bin of its own; the most frequent
     categories, with the others as one. The bins follow ``edges_of``, or else all parts."""
-    told = edges_of if edges_of is not None else joined(parts)
-    if told.is_number(column):
-        known = told.known(column)
+    basis = edges_of if edges_of is not None else joined(parts)
+    if basis.is_number(column):
+        known = basis.known(column)
         edges = np.unique(np.quantile(known, np.linspace(0, 1, bins + 1)[1:-1])) if len(known) else np.empty(0)
         codes = []
         for part in parts:
@@ -96,7 +96,7 @@ def binned(parts: Sequence[Features], column: int, bins: int, edges_of: Features
             code[np.isnan(numbers)] = len(edges) + 1
             codes.append(code)
         return codes
-    values, counts = np.unique(told.code(column), return_counts=True)
+    values, counts = np.unique(basis.code(column), return_counts=True)
     kept = np.sort(values[np.argsort(-counts, kind="stable")[:bins]])
     codes = []
     for part in parts:
@@ -116,9 +116,9 @@ def nearest(
     differs from a number by 1, from NULL by nothing. Distances that are held against each other must share their ranges: one
     outlier would move all of one side. Ranges are those of all parts of ``scale``; of queries and candidates unless said."""
     neighbours = min(neighbours, candidates.rows)
-    found, distances = np.zeros((queries.rows, neighbours), np.int64), np.ones((queries.rows, neighbours))
+    rows, distances = np.zeros((queries.rows, neighbours), np.int64), np.ones((queries.rows, neighbours))
     if not neighbours or not queries.columns:
-        return found, distances
+        return rows, distances
     parts = scale or (queries, candidates)
     scaled = [_scaled(queries, candidates, column, parts) for column in range(len(queries.columns))]
     step = max(1, _AT_ONCE // candidates.rows)
@@ -133,9 +133,9 @@ def nearest(
                 np.minimum(difference, 1.0, out=difference)
             apart += difference
         order = apart.argmin(axis=1)[:, None] if neighbours == 1 else np.argsort(apart, axis=1, kind="stable")[:, :neighbours]
-        found[block] = order
+        rows[block] = order
         distances[block] = np.take_along_axis(apart, order, axis=1) / len(scaled)
-    return found, distances
+    return rows, distances
 
 
 def _scaled(

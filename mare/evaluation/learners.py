@@ -77,8 +77,8 @@ def design_matrices(parts: tuple[Features, ...], columns: tuple[int, ...]) -> li
 
 def _made(module: str, name: str, **options: object) -> Learner:
     try:
-        found = getattr(import_module(module), name)
+        learner_class = getattr(import_module(module), name)
     except ImportError as error:
         raise MissingExtra("risk and utility with classifiers (scikit-learn)", "evaluate") from error
-    made: Learner = found(**options)
+    made: Learner = learner_class(**options)
     return made

@@ -63,8 +63,8 @@ def _found(wanted: pa.Array, among: pa.Array) -> Rows:
             place: Rows = np.full(span + 1, -1, dtype=np.int64)
             place[np.asarray(among.drop_null(), dtype=np.int64)[::-1] - first] = rows  # of equal ones the first is written last
             sought = filled(wanted)
-            found: Rows = place[np.where(null_mask(wanted) | (sought < first) | (sought >= first + span), span, sought - first)]
-            return found
+            matches: Rows = place[np.where(null_mask(wanted) | (sought < first) | (sought >= first + span), span, sought - first)]
+            return matches
     return np.asarray(pc.index_in(wanted, value_set=among, skip_nulls=True).fill_null(-1), dtype=np.int64)
 
 

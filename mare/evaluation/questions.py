@@ -169,11 +169,11 @@ def _tables(side: Side, numeric: set[tuple[str, str]]) -> Iterator[tuple[str, pa
 
 def _numeric_keys(sides: Mapping[SetName, Side]) -> set[tuple[str, str]]:
     """Key columns that the schema does not describe, and that are whole numbers wherever they stand."""
-    found: set[tuple[str, str]] = set()
+    keys: set[tuple[str, str]] = set()
     real = sides["real"]
     for name, table in real.tables.items():
         for column in set(table.column_names) - set(real.schema.tables[name].columns):
             texts = (as_text(side.tables[name].column(column)) for side in sides.values())
             if all(pc.all(pc.match_substring_regex(text, "^-?[0-9]{1,18}$")).as_py() is not False for text in texts):
-                found.add((name, column))
-    return found
+                keys.add((name, column))
+    return keys

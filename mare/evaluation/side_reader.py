@@ -341,11 +341,11 @@ def whole_tables(schema: Schema) -> tuple[TableNeeds, ...]:
 
 def _further_links(schema: Schema, table: TableNeeds, keys: dict[str, list[str]]) -> list[Link]:
     """References that a fit need not look for: to ancestors, to other entities, to pools."""
-    found = {link.name for link in table.links}
+    names = {link.name for link in table.links}
     links = []
     for name, declared in schema.tables[table.name].references.items():
         there = declared.column or (schema.table(declared.table).key if declared.table in keys else None)
-        if name in found or declared.kind == "broken" or not there or declared.table not in keys:
+        if name in names or declared.kind == "broken" or not there or declared.table not in keys:
             continue
         keys[declared.table] += [column for column in there if column not in keys[declared.table]]
         places = tuple(keys[declared.table].index(column) for column in there)

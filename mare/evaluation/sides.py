@@ -102,16 +102,16 @@ class Side:
         return self._ancestors[table]
 
     def _climbed(self, table: str) -> dict[str, NDArray[np.int32]]:
-        found: dict[str, NDArray[np.int32]] = {}
+        rows_above: dict[str, NDArray[np.int32]] = {}
         rows, at = self.parent[table], self.above(table)
         if at is None and table != self.dag.entity.name:
             at, rows = self.dag.entity.name, self.entity[table]
         while at is not None and at in self.tables:
-            found[at] = np.where(rows < len(self.entity[at]), rows, -1).astype(np.int32)
+            rows_above[at] = np.where(rows < len(self.entity[at]), rows, -1).astype(np.int32)
             if (up := self.above(at)) is not None:
-                rows = _followed(self.parent[at], found[at])
+                rows = _followed(self.parent[at], rows_above[at])
             at = up
-        return found
+        return rows_above
 
     def place_of(self, table: str, home: str) -> NDArray[np.integer] | None:
         """Of each row, its row in ``home``: a table above it, or one that has at most one row an entity. None for itself."""

@@ -137,11 +137,11 @@ def _severed(held: _Held, side: Side, second: NDArray[np.bool_]) -> dict[_Foreig
             if there is None or of is None:
                 continue
             ends = key.references or there.key
-            found = matched(
+            matches = matched(
                 *([in_one_piece(held.tables[t][c]) for c in cs] for t, cs in ((name, key.columns), (there.name, ends)))
             )
-            mine, theirs = side.entity[logical], np.append(of, -1)[found]
-            rows = (found >= 0) & (mine >= 0) & ((theirs < 0) | (second[mine] != second[theirs]))
+            mine, theirs = side.entity[logical], np.append(of, -1)[matches]
+            rows = (matches >= 0) & (mine >= 0) & ((theirs < 0) | (second[mine] != second[theirs]))
             if rows.any():
                 others = {c for other in stored.foreign_keys if other != key for c in other.columns}
                 free = [c for c in map(stored.column, key.columns) if c is not None and c.nullable]
@@ -172,9 +172,9 @@ def _pour(
             for batch in whole.filter(mask).to_batches(_BATCH):
                 sink.write(name, batch)
         rows[name] = int(masks[0].sum()), int(masks[1].sum())
-    told = {f"{table}.{', '.join(columns)}": int(cut.rows.sum()) for (table, columns), cut in severed.items()}
+    cuts = {f"{table}.{', '.join(columns)}": int(cut.rows.sum()) for (table, columns), cut in severed.items()}
     entities = len(second) - 1 - int(second.sum()), int(second.sum())
-    return Split(rows, nobodys, entities, (sinks[0].label, sinks[1].label), told)
+    return Split(rows, nobodys, entities, (sinks[0].label, sinks[1].label), cuts)
 
 
 def _with_nulls(whole: pa.Table, where: Mapping[str, NDArray[np.bool_]]) -> pa.Table:

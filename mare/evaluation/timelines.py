@@ -65,8 +65,8 @@ def _clock(side: Side, table: str) -> tuple[Numbers, Numbers]:
 def _times(side: Side, table: str) -> list[Numbers]:
     described = side.schema.tables[table].columns
     names = [name for name, column in described.items() if isinstance(column, Date | Datetime)]
-    found = (values(side, Feature(table, name, "number", "column", name)).numbers for name in names[:2])
-    return [numbers for numbers in found if numbers is not None]
+    times = (values(side, Feature(table, name, "number", "column", name)).numbers for name in names[:2])
+    return [numbers for numbers in times if numbers is not None]
 
 
 def _values(side: Side, table: str, row: int) -> dict[str, str]:

@@ -37,22 +37,22 @@ from .ties import Found
 def broken(sides: Sides) -> tuple[tuple[Broken, ...], dict[Kind, int]]:
     """References and keys always, to show that they hold; of the rest, what somebody breaks. And how many were looked at."""
     shown = list(_links(sides))
-    looked_at = Counter[Kind](found.kind for found in shown)
+    looked_at = Counter[Kind](breach.kind for breach in shown)
     for table in sides["real"].tables:
         rules = [*_column_rules(sides["real"], table), *_row_rules(sides["real"], table)]
         looked_at.update(kind for kind, *_ in rules)
         for kind, where, what, rule in rules:
-            found = {name: rule(side) for name, side in sides.items() if where not in side.missing and table not in side.missing}
-            shown += _told(kind, where, what, found)
+            counts = {name: rule(side) for name, side in sides.items() if where not in side.missing and table not in side.missing}
+            shown += _told(kind, where, what, counts)
         shown += _against_real(sides, table)
     kept, looked_at["law"] = laws(sides)
     return (*shown, *kept), dict(looked_at)
 
 
-def _told(kind: Kind, where: str, what: str, found: Mapping[SetName, Found]) -> Iterator[Broken]:
-    if any(rows for rows, _ in found.values()):
-        counted = {name: rows for name, (rows, _) in found.items()}
-        yield Broken(kind, where, what, counted, {name: of for name, (_, of) in found.items()})
+def _told(kind: Kind, where: str, what: str, counts: Mapping[SetName, Found]) -> Iterator[Broken]:
+    if any(rows for rows, _ in counts.values()):
+        counted = {name: rows for name, (rows, _) in counts.items()}
+        yield Broken(kind, where, what, counted, {name: of for name, (_, of) in counts.items()})
 
 
 def _links(sides: Sides) -> Iterator[Broken]:
@@ -260,15 +260,15 @@ def _against_real(sides: Sides, table: str) -> Iterator[Broken]:
             continue
         held = _column(real, table, name)
         where = f"{table}.{name}"
-        found: dict[SetName, Found] = {}
+        counts: dict[SetName, Found] = {}
         if isinstance(column, Ordinal):
             ends = _ends(held.numbers)
-            found = {n: _beyond(side, table, name, ends) for n, side in others.items()} if ends else {}
-            yield from _told("beyond", where, "lies beyond all real values", found)
+            counts = {n: _beyond(side, table, name, ends) for n, side in others.items()} if ends else {}
+            yield from _told("beyond", where, "lies beyond all real values", counts)
         elif held.words is not None:
             listed = frozenset(_used(held))
-            found = {n: _outside(side, table, name, listed) for n, side in others.items()}
-            yield from _told("unseen", where, "is a value that no real row has", found)
+            counts = {n: _outside(side, table, name, listed) for n, side in others.items()}
+            yield from _told("unseen", where, "is a value that no real row has", counts)
 
 
 def _ends(numbers: Numbers | None) -> tuple[float, float] | None:

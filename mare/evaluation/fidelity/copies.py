@@ -27,8 +27,8 @@ def copies(coded: Coded) -> tuple[tuple[Copies, ...], dict[SetName, int]]:
         if columns < FEWEST_COLUMNS:
             continue
         known = real.hashes[table]
-        found = {name: coded.sets[name].hashes[table] for name in coded.others}
-        shared = {name: _among(held, known) / max(1, len(held)) for name, held in found.items()}
+        hashes = {name: coded.sets[name].hashes[table] for name in coded.others}
+        shared = {name: _among(held, known) / max(1, len(held)) for name, held in hashes.items()}
         shares.append(Copies(table, columns, shared))
     known = _whole(real)
     return tuple(shares), {name: _among(_whole(coded.sets[name]), known) for name in coded.others}
@@ -52,12 +52,12 @@ def _bits_there(hashes: Hashes, shift: np.uint64) -> NDArray[np.bool_]:
     return there
 
 
-def same_rows(one: CodedSet, other: CodedSet) -> bool:
+def same_rows(coded: CodedSet, other: CodedSet) -> bool:
     """Whether both hold the same rows, whatever their order and their keys."""
     return all(
-        len(one.side.entity[table]) == len(other.side.entity[table])
-        and (table not in one.hashes or np.array_equal(np.sort(one.hashes[table]), np.sort(other.hashes[table])))
-        for table in one.side.tables
+        len(coded.side.entity[table]) == len(other.side.entity[table])
+        and (table not in coded.hashes or np.array_equal(np.sort(coded.hashes[table]), np.sort(other.hashes[table])))
+        for table in coded.side.tables
     )
 
 

@@ -84,15 +84,15 @@ def features(schema: Schema, table: str, children: tuple[str, ...]) -> tuple[Fea
         for name, column in described.columns.items()
         if isinstance(column, Date | Datetime) and not column.specials and name not in keys
     ]
-    found = list(_columns(schema, table, keys, times))
-    found += [Feature(table, f"{late} since {early}", "number", "since", late, early) for early, late in pairwise(times)]
+    listed = list(_columns(schema, table, keys, times))
+    listed += [Feature(table, f"{late} since {early}", "number", "since", late, early) for early, late in pairwise(times)]
     order = link.order_by[0] if link is not None and link.type == "sequential" and link.order_by else None
     if order is not None and isinstance(described.columns.get(order), Ordinal):
-        found.append(Feature(table, f"{order} since the row before", "number", "gap", order))
+        listed.append(Feature(table, f"{order} since the row before", "number", "gap", order))
     elif times and order is None:
-        found.append(Feature(table, f"year of {times[0]}", "number", "year", times[0]))
-    found += [Feature(table, f"number of {child}", "number", "children", child) for child in children]
-    return (*found, *(Feature(table, name, "number", "moment", name) for name in times))
+        listed.append(Feature(table, f"year of {times[0]}", "number", "year", times[0]))
+    listed += [Feature(table, f"number of {child}", "number", "children", child) for child in children]
+    return (*listed, *(Feature(table, name, "number", "moment", name) for name in times))
 
 
 def _columns(schema: Schema, table: str, keys: set[str], times: list[str]) -> Iterator[Feature]:
@@ -192,15 +192,15 @@ def children_of(side: Side, table: str) -> NDArray[np.int64]:
 
 def linked_features(side: Side, table: str, children: tuple[str, ...]) -> tuple[Feature, ...]:
     """A few columns of the rows that a row refers to; and, where a row has children in several tables, of the last in each."""
-    found: list[Feature] = []
+    listed: list[Feature] = []
     for (owner, name), leads in side.refers.items():
         if owner == table:
             for column, kind in far_columns(side, leads.table)[:FEW]:
-                found.append(Feature(table, f"{leads.table}.{column} by {name}", kind, "referred", column, name))
+                listed.append(Feature(table, f"{leads.table}.{column} by {name}", kind, "referred", column, name))
     for child in children if len(children) > 1 else ():
         for column, kind in far_columns(side, child)[:FEW]:
-            found.append(Feature(table, f"{column} of the last {child}", kind, "last", column, child))
-    return tuple(found)
+            listed.append(Feature(table, f"{column} of the last {child}", kind, "last", column, child))
+    return tuple(listed)
 
 
 def far_columns(side: Side, table: str) -> list[tuple[str, FeatureKind]]:

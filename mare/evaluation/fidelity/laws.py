@@ -48,16 +48,16 @@ Parted = tuple[int, int, int]
 
 def laws(sides: Sides) -> tuple[list[Broken], int]:
     """Those that others break more often than the real rows do; and how many they were held against."""
-    told_of, looked_at = dict[str, Broken](), 0
+    breaches, looked_at = dict[str, Broken](), 0
     for law in _kept(sides["real"]):
         counted: dict[SetName, Found] = {n: law.real if n == "real" else law.broken(side) for n, side in sides.items()}
         looked_at += 1
-        rows, of = ({name: found[i] for name, found in counted.items()} for i in (0, 1))
-        told = Broken("law", law.where, law.what, rows, of)
-        if told.share("synthetic") > 1 - KEPT + 2 * max(told.share("real"), told.share("holdout")):
+        rows, of = ({name: counts[i] for name, counts in counted.items()} for i in (0, 1))
+        breach = Broken("law", law.where, law.what, rows, of)
+        if breach.share("synthetic") > 1 - KEPT + 2 * max(breach.share("real"), breach.share("holdout")):
             about = law.about or f"{law.where} {law.what}"
-            told_of[about] = max(told_of.get(about, told), told, key=lambda one: one.share("synthetic"))
-    return list(told_of.values()), looked_at
+            breaches[about] = max(breaches.get(about, breach), breach, key=lambda breach: breach.share("synthetic"))
+    return list(breaches.values()), looked_at
 
 
 def _kept(real: Side) -> Iterator[Law]:
@@ -80,13 +80,13 @@ def _kept(real: Side) -> Iterator[Law]:
 
 def _declared(real: Side, table: str) -> set[frozenset[tuple[str, str]]]:
     """Orders that the schema knows: `broken` tells of them."""
-    found = set[frozenset[tuple[str, str]]]()
+    orders = set[frozenset[tuple[str, str]]]()
     for name, column in real.schema.tables[table].columns.items():
         if isinstance(column, Ordinal):
             for anchor in column.anchors.values():
                 home = {SAME_ROW: table, PARENT_ROW: real.above(table) or ""}.get(anchor.scope, anchor.scope)
-                found.add(frozenset({(table, name), (home, anchor.column)}))
-    return found
+                orders.add(frozenset({(table, name), (home, anchor.column)}))
+    return orders
 
 
 def _homes(real: Side, table: str) -> list[str]:
@@ -188,14 +188,14 @@ def _number_orders(real: Side, table: str, seen: set[frozenset[tuple[str, str]]]
     listed = [feature for feature in own_columns(real, table) if isinstance(described.get(feature.name), Quantity)]
     held = {feature.name: some_values(real, feature, some).numbers for feature in listed}
     for mine, theirs in combinations(held, 2):
-        pair, one, other = ((table, mine), (table, theirs)), held[mine], held[theirs]
+        pair, numbers, other = ((table, mine), (table, theirs)), held[mine], held[theirs]
         units = {unit_of(described[name]) for name in (mine, theirs)} - {""}
-        if one is None or other is None or frozenset(pair) in seen or len(units) > 1:
+        if numbers is None or other is None or frozenset(pair) in seen or len(units) > 1:
             continue
-        both = ~np.isnan(one) & ~np.isnan(other)
-        less, more = (int(np.count_nonzero(which)) for which in (one[both] < other[both], one[both] > other[both]))
+        both = ~np.isnan(numbers) & ~np.isnan(other)
+        less, more = (int(np.count_nonzero(which)) for which in (numbers[both] < other[both], numbers[both] > other[both]))
         what = _broken_by((less, more, int(both.sum())), fewest=1)
-        if what not in ("smaller", "larger") or _elsewhere(one[both], other[both], what) < FEWEST:
+        if what not in ("smaller", "larger") or _elsewhere(numbers[both], other[both], what) < FEWEST:
             continue
         whole = parted(real, *pair, None)
         if _broken_by(whole) == what:
@@ -203,11 +203,11 @@ def _number_orders(real: Side, table: str, seen: set[frozenset[tuple[str, str]]]
             yield Law(f"{table}.{mine}", f"{words} {theirs}", _found(whole, what), partial(_times_broken, *pair, what))
 
 
-def _elsewhere(one: Numbers, other: Numbers, what: str) -> float:
+def _elsewhere(numbers: Numbers, other: Numbers, what: str) -> float:
     """How many rows would do it, if the two columns had nothing to do with each other."""
     if what == "larger":
-        one, other = -one, -other
-    return float((len(other) - np.searchsorted(np.sort(other), one, side="right")).sum()) / max(1, len(one))
+        numbers, other = -numbers, -other
+    return float((len(other) - np.searchsorted(np.sort(other), numbers, side="right")).sum()) / max(1, len(numbers))
 
 
 # ------------------------------------------------------------------ equal columns, sums

@@ -194,9 +194,9 @@ def _in_threes(wanted: Sequence[tuple[str, str]], sizes: Mapping[str, int], cell
             yield axes
 
 
-def _apart(one: Counts, other: Counts) -> NDArray[np.float64]:
+def _apart(counts: Counts, other: Counts) -> NDArray[np.float64]:
     """The shares that two columns have together on average, when each is shuffled on its own."""
-    return np.outer(one, other) / max(1, int(one.sum()) * int(other.sum()))
+    return np.outer(counts, other) / max(1, int(counts.sum()) * int(other.sum()))
 
 
 def _closeness(real: Counts, other: Table) -> Closeness:
@@ -209,8 +209,8 @@ def _correlation(coded: Coded, pair: Pair) -> dict[SetName, float] | None:
     if pair.kind != "row" or pair.here.name not in names or pair.there[0].name not in names:
         return None
     i, j = names.index(pair.here.name), names.index(pair.there[0].name)
-    found = {name: float(matrix[i, j]) for name, matrix in matrices.items()}
-    return found if np.isfinite(found.get("real", np.nan)) else None
+    correlations = {name: float(matrix[i, j]) for name, matrix in matrices.items()}
+    return correlations if np.isfinite(correlations.get("real", np.nan)) else None
 
 
 def pair_means(pairs: Sequence[PairFidelity], names: Sequence[SetName]) -> dict[SetName, dict[PairKind, PairMeans]]:

@@ -66,9 +66,9 @@ class Ranked:
         occupied = np.flatnonzero(self.counts)
         if len(occupied) > most:
             return None
-        one, mixed = _values(self.ruler.size, [(self.known, self.places)])
-        found = np.unique(self.known) if mixed.any() else one[occupied]
-        return found if len(found) <= most else None
+        values, mixed = _values(self.ruler.size, [(self.known, self.places)])
+        numbers = np.unique(self.known) if mixed.any() else values[occupied]
+        return numbers if len(numbers) <= most else None
 
     def quantiles(self, shares: Sequence[float] | Numbers) -> Numbers:
         """As `numpy.quantile` has them: between the two nearest of all rows."""
@@ -119,9 +119,9 @@ def _picked(known: Numbers, places: Places, wanted: NDArray[np.bool_]) -> tuple[
 
 def _values(size: int, sides: Sequence[tuple[Numbers, Places]]) -> tuple[Numbers, NDArray[np.bool_]]:
     """A value of each place, and whether it has others."""
-    one, mixed = np.zeros(size), np.zeros(size, dtype=np.bool_)
+    values, mixed = np.zeros(size), np.zeros(size, dtype=np.bool_)
     for known, places in sides:
-        one[places] = known
+        values[places] = known
     for known, places in sides:
-        mixed[places[known != one[places]]] = True
-    return one, mixed
+        mixed[places[known != values[places]]] = True
+    return values, mixed

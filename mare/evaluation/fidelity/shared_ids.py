@@ -34,15 +34,15 @@ def shared_ids(real: Side) -> Iterator[Law]:
     samples = {column: sample for column, sample in samples.items() if len({key for key, _ in sample}) >= FEWEST}
     sought = sorted({key for sample in samples.values() for key, _ in sample})
     there = {column: _holding(real, column, sought) for column in samples}
-    told = set[frozenset[Column]]()
+    pairs = set[frozenset[Column]]()
     for mine, sample in reversed(samples.items()):  # of two that share all, the lower one follows the upper
         for theirs, held in there.items():
-            if mine == theirs or frozenset((mine, theirs)) in told or len(sample - held) > 5 or not _is_of_one(sample, held):
+            if mine == theirs or frozenset((mine, theirs)) in pairs or len(sample - held) > 5 or not _is_of_one(sample, held):
                 continue
             broken = partial(_apart, mine, theirs)
             wrong, of = broken(real)
             if of >= FEWEST and wrong <= (1 - KEPT) * of:
-                told.add(frozenset((mine, theirs)))
+                pairs.add(frozenset((mine, theirs)))
                 where, other = ".".join(mine), ".".join(theirs)
                 yield Law(where, f"is no {other} of the same entity", (wrong, of), broken, about=f"{where} is no id")
 
@@ -92,5 +92,5 @@ def _is_of_one(sample: Held, held: Held) -> bool:
 def _apart(mine: Column, theirs: Column, side: Side) -> Found:
     (ids, others), (whose, owners) = zip(*((side.column(*c), side.entity[c[0]]) for c in (mine, theirs)), strict=True)
     there = np.asarray(ids.is_valid()) & (whose >= 0)
-    found = matched([ids, pa.array(whose)], [others, pa.array(owners)]) >= 0
-    return int(np.count_nonzero(there & ~found)), int(np.count_nonzero(there))
+    matches = matched([ids, pa.array(whose)], [others, pa.array(owners)]) >= 0
+    return int(np.count_nonzero(there & ~matches)), int(np.count_nonzero(there))

@@ -71,7 +71,7 @@ def ties(real: Side, table: str, home: str) -> Iterator[Law]:
     deciding = here if at is None else {f: _keyed(some_values(real, f, at)) for f in own_columns(real, home)}
     whose = real.entity[table][some]
     listed, coded = list(here), set[Feature]()
-    for left, left_held in sorted(deciding.items(), key=lambda one: one[0].kind == "number"):
+    for left, left_held in sorted(deciding.items(), key=lambda item: item[0].kind == "number"):
         if left.kind == "number" and len(left_held.keys) > _MOST_NUMBERS:
             continue
         for right, right_held in here.items():

@@ -118,8 +118,8 @@ def runs(paths: Paths, size: int) -> Iterator[SparseCounts]:
 
 def _counted(keys: NDArray[np.integer], most: int) -> SparseCounts:
     if most > max(1 << 16, len(keys)):
-        found, counts = np.unique(keys, return_counts=True)
-        return found.astype(np.uint64), counts.astype(np.int64)
+        distinct, counts = np.unique(keys, return_counts=True)
+        return distinct.astype(np.uint64), counts.astype(np.int64)
     dense = np.bincount(keys, minlength=most)
     occupied = np.flatnonzero(dense)
     return occupied.astype(np.uint64), dense[occupied].astype(np.int64)

@@ -59,12 +59,12 @@ class Risk:
     def words(self) -> Iterator[str]:
         """The attack of each kind that gains most, beside whom it should gain nothing over."""
         fair = any(attack.control is not None or attack.about_membership for attack in self.attacks)
-        found = (
+        finding = (
             "no attack shows that somebody was in the data" if fair else "without a hold-out nobody can say whether anybody shows"
         )
         if self.leaks:
-            found = f"{len(self.leaks)} of {len(self.attacks)} attacks show that somebody was in the data"
-        yield f"Risk: {found} ({INTERNAL})."
+            finding = f"{len(self.leaks)} of {len(self.attacks)} attacks show that somebody was in the data"
+        yield f"Risk: {finding} ({INTERNAL})."
         for kind in self.kinds:
             worst = max((attack for attack in self.attacks if attack.kind == kind), key=lambda attack: attack.excess.lower)
             reference = worst.control or worst.guessing
@@ -173,9 +173,9 @@ def _disclosures(people: Features, made: Features, holdout: Features | None, see
 
 def _secrets(people: Features, most: int = SECRETS) -> list[int]:
     """Columns to attack: categories of 2 to 41 values first, the entity's own first; then numbers."""
-    told = [(column, np.unique(people.values[column])) for column in range(len(people.columns))]
+    columns = [(column, np.unique(people.values[column])) for column in range(len(people.columns))]
     worth = [
-        (column, len(values)) for column, values in told if len(values) > 1 and not np.isnan(np.asarray(values, float)).all()
+        (column, len(values)) for column, values in columns if len(values) > 1 and not np.isnan(np.asarray(values, float)).all()
     ]
     few = [column for column, values in worth if not people.is_number(column) and values <= 41]
     return [

@@ -108,10 +108,10 @@ def _by_length(
 ) -> Iterator[Attack]:
     """Of each length, some keys: a target's score is its mean over them."""
     for length in range(1, len(known) + 1):
-        found = [scored(key) for key in list(combinations(known, length))[:most]]
-        success, *control = (np.mean(scores, axis=0) for scores in zip(*(scores for scores, _ in found), strict=True))
-        held = {name: np.array([details[name] for _, details in found]) for name in found[0][1]}
-        about: dict[str, object] = {"key length": length, "keys": len(found)}
+        outcomes = [scored(key) for key in list(combinations(known, length))[:most]]
+        success, *control = (np.mean(scores, axis=0) for scores in zip(*(scores for scores, _ in outcomes), strict=True))
+        held = {name: np.array([details[name] for _, details in outcomes]) for name in outcomes[0][1]}
+        about: dict[str, object] = {"key length": length, "keys": len(outcomes)}
         about |= {name: float(scores.mean()) if scores.size else None for name, scores in held.items()}
         beside = control[0] if control else None
         yield counted(kind, f"{secret} by {length} known", success, zero_rule, beside, confidence=confidence, details=about)

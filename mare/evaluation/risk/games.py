@@ -50,21 +50,21 @@ def linkability_game(
 ) -> tuple[Attack, ...]:
     """One attack for each summary, from synthetic data sets of which the target was in those that ``there`` says: the adversary
     learns on the first ``learning`` and is asked about the others, as many with the target as without."""
-    found = []
+    attacks = []
     for summary in get_args(Summary):
         x = summaries(made, summary)
         answers = predicted(forest(seed), x[:learning], there[:learning].astype(np.int64), x[learning:])
         right = answers == there[learning:]
         advantage = 2 * float(right.mean()) - 1
         details = {"advantage": advantage, "privacy gain": 1 - advantage, "runs": len(made)}
-        found.append(against_a_coin("linkability game", f"{summary} summary", right, confidence, details))
-    return tuple(found)
+        attacks.append(against_a_coin("linkability game", f"{summary} summary", right, confidence, details))
+    return tuple(attacks)
 
 
 def summaries(made: Sequence[Features], summary: Summary) -> Floats:
     """A row of numbers for each synthetic data set, comparable between them: bins and categories are those of all together."""
     if summary == "naive":
-        return np.array([_naive(one) for one in made])
+        return np.array([_naive(data) for data in made])
     if summary == "correlation":
         matrices = design_matrices((joined(made), *made), tuple(range(len(made[0].columns))))[1:]
         return np.array([_correlations(matrix[:, :_MOST_INDICATORS]) for matrix in matrices])

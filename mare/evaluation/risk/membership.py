@@ -29,12 +29,12 @@ def membership(
     scale = (*pair, synthetic)
     distances = [nearest(side, synthetic, scale=scale)[1].min(axis=1, initial=1.0) for side in pair]
     lonely = [_isolation(side, holdout.sample(1000, rng), scale) for side in pair]
-    found = []
+    attacks = []
     for about, share in (("everybody, by distance", 1.0), (f"the {UNUSUAL:.0%} most unusual, by distance", UNUSUAL)):
         chosen = [np.argsort(-alone, kind="stable")[: round(share * size)] for alone in lonely]
         member, other = (side[rng.permutation(rows)] for side, rows in zip(distances, chosen, strict=True))
-        found.append(against_a_coin("membership", about, _nearer(member, other, rng), confidence, _medians(member, other)))
-    return tuple(found)
+        attacks.append(against_a_coin("membership", about, _nearer(member, other, rng), confidence, _medians(member, other)))
+    return tuple(attacks)
 
 
 def distance_to_closest_record(

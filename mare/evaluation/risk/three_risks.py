@@ -176,13 +176,13 @@ def _blind(synthetic: Features, columns: int, statements: int, rng: np.random.Ge
 
 def _that_single_out(statements: Iterator[Statement], features: Features, most: int) -> tuple[list[Statement], Ints]:
     """Different statements that are true of one entity alone, and of which."""
-    found: dict[Statement, int] = {}
+    entity_of: dict[Statement, int] = {}
     for statement in statements:
-        if statement not in found and np.count_nonzero(met := _met(statement, features)) == 1:
-            found[statement] = int(met.argmax())
-            if len(found) == most:
+        if statement not in entity_of and np.count_nonzero(met := _met(statement, features)) == 1:
+            entity_of[statement] = int(met.argmax())
+            if len(entity_of) == most:
                 break
-    return list(found), np.array(list(found.values()), np.int64)
+    return list(entity_of), np.array(list(entity_of.values()), np.int64)
 
 
 def _singles(statements: Sequence[Statement], features: Features) -> NDArray[np.bool_]:

@@ -67,15 +67,15 @@ def train_and_test(
 
 def _targets(train: Features, test: Features, most: int) -> list[tuple[str, int, float | None]]:
     """Categories of a few values, the entity's own first; where there are none, whether a number is above its median."""
-    found: list[tuple[str, int, float | None]] = []
+    targets: list[tuple[str, int, float | None]] = []
     for column in sorted(test.categories, key=lambda c: not test.columns[c].own):
         if 2 <= len(np.unique(train.code(column))) <= CLASSES and len(np.unique(test.code(column))) > 1:
-            found.append((test.columns[column].name, column, None))
-    for column in test.numbers if not found else ():
+            targets.append((test.columns[column].name, column, None))
+    for column in test.numbers if not targets else ():
         known = train.known(column)
         if len(np.unique(known)) > 1:
-            found.append((f"{test.columns[column].name}, above its median", column, float(np.median(known))))
-    return found[:most]
+            targets.append((f"{test.columns[column].name}, above its median", column, float(np.median(known))))
+    return targets[:most]
 
 
 def _labels(side: Features, column: int, split_at: float | None) -> Ints:

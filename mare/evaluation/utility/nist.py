@@ -47,10 +47,10 @@ def nist_scores(real: Features, synthetic: Features, holdout: Features | None, *
     sides = {"synthetic": synthetic, "shuffled": shuffled} | ({} if holdout is None or not holdout.rows else {"holdout": holdout})
     if not real.rows or not synthetic.rows or not real.columns:
         return ()
-    found = [_clustering(real, sides, rng), _classification(real, sides, rng)]
+    scores = [_clustering(real, sides, rng), _classification(real, sides, rng)]
     if (columns := regression_columns(real)) is not None:
-        found.append(_regression(real, sides, columns, rng))
-    return tuple(found)
+        scores.append(_regression(real, sides, columns, rng))
+    return tuple(scores)
 
 
 def _clustering(real: Features, sides: Mapping[str, Features], rng: np.random.Generator) -> Score:

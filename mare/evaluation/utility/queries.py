@@ -79,7 +79,7 @@ def _is_of_the_entity(schema: Schema, table: str) -> bool:
 
 def _chain(schema: Schema, table: str, missing: frozenset[str]) -> list[tuple[str, str]]:
     """The tables above, nearest first, each with the SQL that joins it to the one below."""
-    found: list[tuple[str, str]] = []
+    joins: list[tuple[str, str]] = []
     below = table
     while (above := schema.parent_name(below)) is not None and above in schema.tables and above not in missing:
         link = schema.parent(below)
@@ -87,11 +87,11 @@ def _chain(schema: Schema, table: str, missing: frozenset[str]) -> list[tuple[st
         mine = schema.parent_columns(below)
         if not mine or len(mine) != len(theirs):
             break
-        place = len(found) + 1
+        place = len(joins) + 1
         on = " AND ".join(f"t{place - 1}.{_quoted(a)} = t{place}.{_quoted(b)}" for a, b in zip(mine, theirs, strict=True))
-        found.append((above, f" JOIN {_quoted(above)} AS t{place} ON {on}"))
+        joins.append((above, f" JOIN {_quoted(above)} AS t{place} ON {on}"))
         below = above
-    return found
+    return joins
 
 
 def _of_kind(schema: Schema, table: str, kind: type | tuple[type, ...], missing: frozenset[str]) -> list[str]:
