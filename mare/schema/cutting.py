@@ -222,15 +222,15 @@ class _Cutter:
             self.cut.left_out.append(LeftOut(f"{name}.key", f"no column {', '.join(self.missing(name, _names(table['key'])))}"))
             del table["key"]
         parent = _fields(table.get("parent"))
-        for said in ("order_by", "history_by"):
-            if gone := self.missing(name, _names(parent.get(said))):
-                parent[said] = [column for column in _names(parent[said]) if column not in gone]
+        for option in ("order_by", "history_by"):
+            if gone := self.missing(name, _names(parent.get(option))):
+                parent[option] = [column for column in _names(parent[option]) if column not in gone]
         if "sees" in table:
             table["sees"] = [other for other in _names(table["sees"]) if other in self.named]
-        for fields, said in ((table, "ignore_columns"), (table, "sees"), (table, "columns"), (table, "references"),
-                             (parent, "order_by"), (parent, "history_by")):  # fmt: skip
-            if said in fields and not fields[said]:
-                del fields[said]
+        for fields, option in ((table, "ignore_columns"), (table, "sees"), (table, "columns"), (table, "references"),
+                               (parent, "order_by"), (parent, "history_by")):  # fmt: skip
+            if option in fields and not fields[option]:
+                del fields[option]
 
     def drop_reference(self, name: str, table: Fields, reference: str) -> None:
         """A reference whose columns are not there goes. Where what it refers to is not there, a public code is learned without

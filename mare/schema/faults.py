@@ -42,8 +42,8 @@ def describe(faults: Sequence[Fault], of: str) -> str:
     """All faults as one message, in the order of the file. What to do about several is said with the first of them."""
     ordered = sorted(faults, key=lambda f: (f.line is None, f.line or 0))
     noun = "fault" if len(faults) == 1 else "faults"
-    told = {fault.remedy: fault for fault in reversed(ordered)}
-    lines = [str(fault) if told[fault.remedy] is fault else f"{fault.where}: {fault.what}" for fault in ordered]
+    first = {fault.remedy: fault for fault in reversed(ordered)}
+    lines = [str(fault) if first[fault.remedy] is fault else f"{fault.where}: {fault.what}" for fault in ordered]
     return "\n".join([f"{of}: {len(faults)} {noun}", *(f"  - {line}" for line in lines)])
 
 

@@ -283,7 +283,7 @@ def shared_in_runs(entry: Entry) -> Entry:
 def _identifier(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
     """An id that leads nowhere we know of: a code where its words say so, otherwise a name without meaning."""
     # SQLite takes longer ones: whoever declared a length there said what is meant.
-    length = column.max_length or next((int(said[1]) for said in _LENGTH.finditer(column.sql_type)), _TELLING)
+    length = column.max_length or next((int(match[1]) for match in _LENGTH.finditer(column.sql_type)), _TELLING)
     if column.kind == "string" and length < _TELLING:
         return {"type": "category", "learn": True}, [Note("too short to tell many apart: a code")]
     if names_person(column.name):

@@ -150,8 +150,8 @@ def _alone(survey: Survey, table: ReflectedTable) -> EntityGuess:
     people = [name for name in free if names_person(name) and seen[name] is not False]
     numbered = [name for name in free if numbers_people(name) and seen[name]]
     for by in (*people, *numbered):
-        told = "stands in several rows" if seen[by] else "names people, and nothing says that each has one row"
-        return EntityGuess(table.name, f"it is the only table, and its {by} {told}", by=by)
+        reason = "stands in several rows" if seen[by] else "names people, and nothing says that each has one row"
+        return EntityGuess(table.name, f"it is the only table, and its {by} {reason}", by=by)
     if survey.keys[table.name] or any(names_person(name) or numbers_people(name) for name in free):
         return EntityGuess(table.name, "it is the only table, and nobody has two rows by its key or id")
     how = f"if somebody has several, name what tells people apart: --entity {table.name}.COLUMN"
@@ -161,9 +161,9 @@ def _alone(survey: Survey, table: ReflectedTable) -> EntityGuess:
 
 def _is_code_table(survey: Survey, table: ReflectedTable) -> bool:
     """A code and what it means: it leads nowhere, and tells neither when nor of whom."""
-    told = _is_dated(table) or personal_traits(c.name for c in table.columns)
+    facts = _is_dated(table) or personal_traits(c.name for c in table.columns)
     leads = any(not link.is_self for link in survey.links_of(table.name))
-    return not (leads or told) and len(table.columns) <= _CODE_COLUMNS
+    return not (leads or facts) and len(table.columns) <= _CODE_COLUMNS
 
 
 def with_nothing_below(survey: Survey, entity: EntityGuess, roles: Mapping[str, RoleGuess]) -> EntityGuess:
@@ -171,11 +171,11 @@ def with_nothing_below(survey: Survey, entity: EntityGuess, roles: Mapping[str, 
     lost = [name for name, guess in roles.items() if guess.role == "unsettled"]
     if entity.table is None or not lost or any(guess.role == "private" for guess in roles.values()):
         return entity
-    told = f"no other table leads to {entity.table}, so {', '.join(lost)} {'is' if len(lost) == 1 else 'are'} left out"
+    warning = f"no other table leads to {entity.table}, so {', '.join(lost)} {'is' if len(lost) == 1 else 'are'} left out"
     held = [c.name for c in survey.table(entity.table).columns if any(survey.table(t).column(c.name) for t in lost)]
     named = f" (they share {', '.join(held[:5])})" if held else ""
     how = f"If a column tells there whose rows they are, name it: --entity {entity.table}.COLUMN{named}"
-    return replace(entity, doubts=(*entity.doubts, review(f"{told}. {how}")))
+    return replace(entity, doubts=(*entity.doubts, review(f"{warning}. {how}")))
 
 
 def _person_column(survey: Survey) -> EntityGuess | None:
@@ -284,8 +284,8 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str], e
     if traits:
         return RoleGuess("unsettled", f"nothing leads from it to the entity, but {', '.join(traits[:3])} describe people")
     if person_rank(table) is not None:
-        told = "nothing leads from it to the entity, but it is called after people"
-        return RoleGuess("pool", f"{used.table} refers to it; {told}") if used is not None else RoleGuess("unsettled", told)
+        reason = "nothing leads from it to the entity, but it is called after people"
+        return RoleGuess("pool", f"{used.table} refers to it; {reason}") if used is not None else RoleGuess("unsettled", reason)
     if is_vocabulary(table):
         return RoleGuess("public", "its name says vocabulary, and nothing leads from it to the entity")
     if used is not None:

@@ -117,9 +117,9 @@ def _with_those_before(table: ReflectedTable, column: str) -> tuple[tuple[str, .
     return (*before, column), f"{column} was seen to repeat, so what stands before it belongs to it; the source declares no key"
 
 
-def named_column(reflection: Reflection, said: str) -> tuple[ReflectedTable | None, ReflectedColumn | None]:
+def named_column(reflection: Reflection, name: str) -> tuple[ReflectedTable | None, ReflectedColumn | None]:
     """`TABLE.COLUMN`, as far as there is such a table, and there such a column."""
-    table, _, column = said.rpartition(".")
+    table, _, column = name.rpartition(".")
     holder = reflection.table(table) if table else None
     return holder, holder.column(column) if holder is not None else None
 
@@ -158,8 +158,8 @@ def _shared_by_others(table: ReflectedTable, reflection: Reflection, repeats: Re
         for column in free
         if column.kind in KEYLIKE and not _tells_more(column.name) and not _owned_elsewhere(reflection, table, column.name)
     }
-    shared = {name: told for name, told in held.items() if told[1] > 1 and not repeats.get((table.name, name))}
-    best = [name for name, told in shared.items() if told == max(shared.values())]
+    shared = {name: rank for name, rank in held.items() if rank[1] > 1 and not repeats.get((table.name, name))}
+    best = [name for name, rank in shared.items() if rank == max(shared.values())]
     # Of several, the first column of the table; otherwise nobody knows.
     if not best or (len(best) > 1 and best[0] != free[0].name):
         return (), ""

@@ -69,9 +69,9 @@ def peeked_kinds(reflection: Reflection, peeks: Peeks) -> Reflection:
 def _orders(table: ReflectedTable, peeks: Peeks) -> Iterator[ColumnOrder]:
     """What was seen never to be less than another column: a time to death, than that to a relapse."""
     for column in table.columns:
-        told = peeks[table.name, column.name].compared if (table.name, column.name) in peeks else Compared()
-        if told.follows is not None and not told.same:
-            yield ColumnOrder(told.follows, column.name, seen=True)
+        compared = peeks[table.name, column.name].compared if (table.name, column.name) in peeks else Compared()
+        if compared.follows is not None and not compared.same:
+            yield ColumnOrder(compared.follows, column.name, seen=True)
 
 
 def _typed(column: ReflectedColumn, peek: Peek | None) -> ReflectedColumn:

@@ -117,9 +117,9 @@ _PEOPLES = as_set("manager owner contact head director responsible person keeper
 def is_place(table: str, columns: Iterable[str]) -> bool:
     """A list of places, and nothing in it describes or names anybody: at most whom to call there."""
     parts, names = words(table.rpartition(".")[2]), tuple(columns)
-    told = [name for name in personal_traits(names) if not is_contact(name)]
+    traits = [name for name in personal_traits(names) if not is_contact(name)]
     named = [name for name in names if set(words(name)) & (_PEOPLES | _NAMED_PEOPLE) and not is_contact(name)]
-    return bool(parts) and singular(parts[-1]) in _PLACES and not told and not named
+    return bool(parts) and singular(parts[-1]) in _PLACES and not traits and not named
 
 
 def is_contact(column: str) -> bool:

@@ -163,7 +163,7 @@ def _sum_of_row(survey: Survey, table: str, entry: Entry) -> Entry:
     """What a row comes to: price times quantity, net and tax. Only where no other amount of the row may be part of it, and every
     part is known where the result is: drawn each on its own, they would never add up."""
     numbers = {c.name: words(c.name) for c in survey.table(table).columns if c.kind in ("integer", "number")}
-    money = {name: said for name, said in numbers.items() if not _RATES & set(said)}
+    money = {name: name_words for name, name_words in numbers.items() if not _RATES & set(name_words)}
     if entry.fields["type"] not in ("integer", "number") or "determined" in entry.fields or entry.name not in money:
         return entry
     own = set(money.pop(entry.name))
@@ -201,7 +201,7 @@ def _nights(survey: Survey, table: str, entry: Entry) -> Entry:
 
 def _said(columns: Mapping[str, tuple[str, ...]], about: frozenset[str]) -> list[str]:
     """The columns whose names have one of these words."""
-    return [name for name, said in columns.items() if about & {*said, "".join(said)}]
+    return [name for name, name_words in columns.items() if about & {*name_words, "".join(name_words)}]
 
 
 def _total(survey: Survey, table: str, entry: Entry) -> Entry:

@@ -147,7 +147,7 @@ def take_survey(
     names = _names(reflection)
     shorter = {long: short for short, long in names.items()}
     named = _renamed(reflection, shorter)
-    seen = {(shorter.get(table, table), column): found for (table, column), found in (repeats or {}).items()}
+    seen = {(shorter.get(table, table), column): repeated for (table, column), repeated in (repeats or {}).items()}
     keys, reasons = guess_keys(named, _shortened(people, shorter), seen)
     tells = any(not column.nullable for table in reflection for column in table.columns)
     declared = declared_links(named, keys, tells)

@@ -35,10 +35,10 @@ def tied_times(
         # Numbered by the source: their times go on with the numbers.
         happens = order_column(survey, table, (*parent.columns, order))
         along = [happens] if happens is not None and not is_place(happens) else []
-    if order is not None and (told := described.column(order)) is not None:
+    if order is not None and (stored := described.column(order)) is not None:
         # Whoever it is about grows older by as much as time has passed: beside dates, full years follow them (`repeats`).
         aged = [column for column in described.columns if is_age_of_row(survey, table, column.name)]
-        along += [c.name for c in aged if c.kind != "integer" or told.kind not in ("date", "datetime")]
+        along += [c.name for c in aged if c.kind != "integer" or stored.kind not in ("date", "datetime")]
     for name in along:
         if name not in times and name in (dated := relative_times(described, name, family.depth, survey.facts, above)):
             times[name] = dated[name]

@@ -101,12 +101,12 @@ def _offer(survey: Survey, table: str, roles: Mapping[str, RoleGuess]) -> str:
     """What could be written instead. Copying is never offered for what may be about people: dates, sums, traits, made-up rows."""
     described = survey.table(table)
     names = [c.name for c in described.columns if not is_beside_calendar(c.name)]
-    told = any(is_time(name) or is_money(name) or names_person(name) for name in names) or personal_traits(names)
+    facts = any(is_time(name) or is_money(name) or names_person(name) for name in names) or personal_traits(names)
     kinds = {c.kind for c in described.columns if c.name in names}
     made_up = any(roles[link.target].role not in ("public", "unsettled") for link in survey.links_of(table))
     # As long as nobody knows who the people are, any table may be theirs.
     unknown = all(other.role != "entity" for other in roles.values())
-    if told or made_up or unknown or kinds & {"date", "datetime", "number"}:
+    if facts or made_up or unknown or kinds & {"date", "datetime", "number"}:
         return "It may hold facts about people: to keep it, say whom its rows belong to (parent:), or pool: {rows: 20}"
     return "Is it about nobody? Then public: true copies it verbatim; or say whom its rows belong to (parent:)"
 
@@ -343,8 +343,8 @@ def _tied(entry: Entry, fields: Mapping[str, FieldValue], notes: tuple[Note, ...
         kept["learn"] = True
     if nullable:
         kept["nullable"] = True
-    said = [note for note in entry.notes if not any(note.text in other.text for other in notes)]
-    return Entry(entry.name, kept, (*said, *notes))
+    own_notes = [note for note in entry.notes if not any(note.text in other.text for other in notes)]
+    return Entry(entry.name, kept, (*own_notes, *notes))
 
 
 def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, RoleGuess]) -> Entry:

@@ -381,13 +381,13 @@ def twins(table: ReflectedTable) -> dict[str, Twin]:
     """The columns that follow from another, by name."""
     moments = [column for column in table.columns if column.kind in ("date", "datetime") and not column.generated]
     fine = {stem: column for column in moments if (stem := _stem(column.name, _FINE)) is not None}
-    found = {}
+    by_name = {}
     for day in moments:
         moment = fine.get(_stem(day.name, (_COARSE,)) or "")
         if moment is not None and moment.name != day.name:
             twin = _twin(day, moment)
-            found[twin.name] = twin
-    return found
+            by_name[twin.name] = twin
+    return by_name
 
 
 def _twin(day: ReflectedColumn, moment: ReflectedColumn) -> Twin:
