@@ -151,7 +151,9 @@ def _unwritten(source: ReflectedTable, kept: Collection[str]) -> tuple[tuple[int
 def _is_unwritten(source: ReflectedTable, column: ReflectedColumn, kept: Collection[str]) -> bool:
     if column.generated:
         return bool(column.expression)
-    return column.name not in kept and column.nullable and column.name not in source.key and column.counter is None
+    # A file or a frame has no catalogue that says what may be NULL, and nobody inserts into one.
+    of_database = bool(source.dialect) and column.name not in kept
+    return of_database and column.nullable and column.name not in source.key and column.counter is None
 
 
 def _left_columns(source: ReflectedTable, kept: Collection[str]) -> Iterator[str]:
