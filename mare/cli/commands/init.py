@@ -16,9 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mare.cli.app import app
-from mare.cli.outputs import check_output, write_output
 from mare.cli.progress import count_bar, wait_bar
-from mare.cli.telling import many, print_utf8, without_blanks
+from mare.cli.telling import check_output, many, print_utf8, without_blanks, write_output
 from mare.errors import SinkError
 from mare.finding import open_source
 from mare.ports import Source
