@@ -27,9 +27,8 @@ from mare.relational.relations import Ranked, Stepped, TableRelations, Words, ba
 from mare.relational.unrolling import Unrolling
 from mare.schema.layout import Shared
 
-from .lookups import add_to_vocabulary, find_keys, find_rows
 from .needs import Link
-from .staged_tables import StagedTable, without_rest
+from .staged_tables import StagedTable, add_to_vocabulary, find_keys, find_rows, without_rest
 from .truncation import Cuts
 from .view import StagedView
 

@@ -10,8 +10,17 @@ from itertools import pairwise
 from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
 from mare.schema.columns.category import canonical
 from mare.schema.condition_grammar import Condition, cannot_be_asked, comparisons_in, parse_condition
-from mare.schema.determined import DatePart, Determined, Elapsed, Formula, Lookup, tested_anchor
-from mare.schema.expressions import FUNCTIONS, Expression, parse_expression
+from mare.schema.determined import (
+    FUNCTIONS,
+    DatePart,
+    Determined,
+    Elapsed,
+    Expression,
+    Formula,
+    Lookup,
+    parse_expression,
+    tested_anchor,
+)
 from mare.schema.faults import Fault, Path, listed, no_column, no_table
 from mare.schema.layout import Layout
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
