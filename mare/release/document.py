@@ -8,89 +8,39 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from datetime import date, datetime
+from datetime import date
 from functools import cache
-from typing import Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter
 
 from mare.codec import LearnedDomain, LearnedOrder, LearnedScales, LearnedValues
 from mare.errors import InternalError
 from mare.planning import Warned
-from mare.schema.reflection import (
-    Bound,
-    Check,
-    ColumnOrder,
-    Counting,
-    ReflectedColumn,
-    ReflectedForeignKey,
-    ReflectedIndex,
-    ReflectedTable,
-    StorageKind,
-    StoredDomain,
-)
-from mare.schema.strict import Value
+from mare.schema.reflection import ReflectedTable
 
 from .release import Release, SettledGroup, SettledPlan
+
+_COLUMN = (
+    "name", "kind", "sql_type", "nullable", "precision", "max_length", "digits", "values", "min", "max", "lowest", "highest",
+    "comment", "default", "counter", "domain", "generated", "expression", "virtual",
+)  # fmt: skip
+_TABLE = (
+    "name", "columns", "key", "foreign_keys", "indexes", "uniques", "orders", "unread_checks", "comment", "names", "checks",
+    "special_indexes", "computed", "left_out", "verbatim", "namespace", "dialect",
+)  # fmt: skip
+"""What is stored of a table and its columns. The rest is how a source is read, or of a draft."""
+
+
+def _stored_fields_alone(table: object) -> object:
+    columns = [*table["columns"], *(column for _, column in table.get("computed", ()))] if isinstance(table, dict) else []
+    if not isinstance(table, dict) or table.keys() - set(_TABLE) or any(column.keys() - set(_COLUMN) for column in columns):
+        raise ValueError("a table says what no table of a release says")
+    return table
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Column(_Strict):
-    name: str
-    kind: StorageKind
-    sql_type: str
-    nullable: bool
-    precision: int | None
-    max_length: int | None
-    digits: int | None = None
-    values: tuple[Value, ...] | None = None
-    min: int | float | str | None = None
-    max: int | float | str | None = None
-    lowest: int | float | str | None = None
-    highest: int | float | str | None = None
-    comment: str | None = None
-    default: str | None = None
-    counter: Counting | None = None
-    domain: StoredDomain | None = None
-    generated: bool = False
-    expression: str = ""
-    virtual: bool = False
-
-    @property
-    def reflected(self) -> ReflectedColumn:
-        stored = {name: getattr(self, name) for name in _Column.model_fields}
-        return ReflectedColumn(**stored | {name: _bound(stored[name], self.kind) for name in ("min", "max", "lowest", "highest")})
-
-
-def _bound(written: int | float | str | None, kind: StorageKind) -> Bound | None:
-    """JSON has no dates: a bound that is written as text is of its column's kind."""
-    if isinstance(written, str):
-        moment = datetime.fromisoformat(written)
-        return moment.date() if kind == "date" else moment
-    return written
-
-
-class _Table(_Strict):
-    name: str
-    columns: tuple[_Column, ...]
-    key: tuple[str, ...]
-    foreign_keys: tuple[ReflectedForeignKey, ...]
-    indexes: tuple[tuple[str, ...], ...]
-    uniques: tuple[tuple[str, ...], ...] = ()
-    orders: tuple[ColumnOrder, ...] = ()
-    unread_checks: tuple[str, ...] = ()
-    comment: str | None = None
-    names: tuple[tuple[tuple[str, ...], str], ...] = ()
-    checks: tuple[Check, ...] = ()
-    special_indexes: tuple[ReflectedIndex, ...] = ()
-    computed: tuple[tuple[int, _Column], ...] = ()
-    left_out: tuple[str, ...] = ()
-    verbatim: bool = False
-    namespace: str = ""
-    dialect: str = ""
 
 
 class _Learned(_Strict):
@@ -112,7 +62,7 @@ class _Document(_Strict):
     status: str
     entities: int
     groups: tuple[SettledGroup, ...]
-    tables: tuple[_Table, ...]
+    tables: tuple[Annotated[ReflectedTable, BeforeValidator(_stored_fields_alone)], ...]
     chosen: dict[str, tuple[int, ...]] = {}
     counts: dict[str, tuple[float, ...]] = {}
     learned: dict[str, _Learned] = {}
@@ -143,15 +93,14 @@ def write_document(release: Release, version: int) -> str:
     return json.dumps(document, allow_nan=False, default=_plain)
 
 
-def _stored_table(table: ReflectedTable) -> dict[str, Any]:
-    columns = [_fields(column, _Column) for column in table.columns]
-    computed = [(place, _fields(column, _Column)) for place, column in table.computed]
-    return _fields(table, _Table) | {"columns": columns, "computed": computed}
+def _stored_table(table: ReflectedTable) -> dict[str, object]:
+    columns = [_fields(column, _COLUMN) for column in table.columns]
+    computed = [(place, _fields(column, _COLUMN)) for place, column in table.computed]
+    return _fields(table, _TABLE) | {"columns": columns, "computed": computed}
 
 
-def _fields(noun: object, stored: type[_Strict]) -> dict[str, Any]:
-    """What is stored of a noun that holds more."""
-    return {name: getattr(noun, name) for name in stored.model_fields}
+def _fields(noun: object, stored: tuple[str, ...]) -> dict[str, object]:
+    return {name: getattr(noun, name) for name in stored}
 
 
 def _plain(value: object) -> object:
@@ -168,15 +117,5 @@ def _plain(value: object) -> object:
 def read_document(document: dict[str, object]) -> tuple[SettledPlan, tuple[ReflectedTable, ...]]:
     """The plan and the tables back, or a `ValueError`."""
     read = _adapter().validate_json(json.dumps(document))
-    tables = tuple(
-        ReflectedTable(
-            **_fields(table, _Table)
-            | {
-                "columns": tuple(column.reflected for column in table.columns),
-                "computed": tuple((place, column.reflected) for place, column in table.computed),
-            }
-        )
-        for table in read.tables
-    )
     learned = {name: stored.domain() for name, stored in read.learned.items()}
-    return SettledPlan(read.entities, read.groups, read.chosen, read.counts, learned, read.doubts), tables
+    return SettledPlan(read.entities, read.groups, read.chosen, read.counts, learned, read.doubts), read.tables

@@ -81,12 +81,11 @@ def _part(layout: Layout, table: str, part: DatePart, path: Path) -> Iterator[Fa
 
 
 def _lookup(layout: Layout, table: str, column: str, lookup: Lookup, path: Path) -> Iterator[Fault]:
-    publics = [t for t, role in layout.roles.items() if role == "public"]
+    publics = layout.of_role("public")
     if lookup.table not in layout.schema.tables:
         yield no_table((*path, "table"), lookup.table, publics, "public tables")
     elif lookup.table not in publics:
-        remedy = f"Mark it `public: true` if it holds nothing about anybody, or name one of {listed(publics)}"
-        yield Fault((*path, "table"), f"{lookup.table} is not public", remedy)
+        yield layout.not_public((*path, "table"), lookup.table)
     known = [c for c in layout.columns(table) if c != column]
     yield from (no_column((*path, "by"), by, table, known) for by in lookup.by if by not in known)
     key = layout.schema.tables[lookup.table].key if lookup.table in publics else None

@@ -326,14 +326,13 @@ class Code(LearnedDomain, Rest, Listed):
         yield from values_faults(self.values, path)
         yield from self.rest_faults(self.nullable, path)
         yield from self.spelling_faults(path)
-        publics = [t for t, role in layout.roles.items() if role == "public"]
+        publics = layout.of_role("public")
         if (table_of_codes := self.vocabulary_table) is not None:
             if table_of_codes not in layout.schema.tables:
                 known = [*publics, *KNOWN]
                 yield no_table((*path, "vocabulary"), table_of_codes, known, "public tables and known vocabularies")
             elif layout.roles[table_of_codes] != "public":
-                remedy = f"Mark it `public: true` if it holds nothing about anybody, or name one of {listed(publics)}"
-                yield Fault((*path, "vocabulary"), f"{table_of_codes} is not public", remedy)
+                yield layout.not_public((*path, "vocabulary"), table_of_codes)
         if self.vocabulary is not None and self.values is not None:
             yield Fault((*path, "values"), "the codes come from `vocabulary`", "Keep `vocabulary` or `values`")
         if self.values is not None and self.learn:
