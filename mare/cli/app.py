@@ -71,20 +71,14 @@ def main() -> None:
     except MareError as error:
         typer.echo(f"mare: {error}", err=True)
         if "--json" in sys.argv:
-            _print_error(error)
+            from mare.schema.faults import Fault
+
+            faults = [fault.to_json() for fault in getattr(error, "faults", ()) if isinstance(fault, Fault)]
+            print_json({"error": str(error), "kind": type(error).__name__, "faults": faults})
         sys.exit(2)
     except KeyboardInterrupt as stop:
         _say_stopped(stop)
         sys.exit(STOPPED)
-
-
-def _print_error(error: Exception) -> None:
-    """For whoever asked for JSON: the message, and its faults one by one where there are several."""
-    from mare.schema.faults import Fault
-
-    faults = [fault for fault in getattr(error, "faults", ()) if isinstance(fault, Fault)]
-    told = [{"line": f.line, "path": list(f.path), "what": f.what, "remedy": f.remedy} for f in faults]
-    print_json({"error": str(error), "kind": type(error).__name__, "faults": told})
 
 
 def _say_stopped(stop: KeyboardInterrupt) -> None:

@@ -145,7 +145,8 @@ def fit_bar(progress: FitProgress, quiet: bool) -> Iterator[None]:
 @contextmanager
 def count_bar(what: str, quiet: bool, *, of_the_source: bool = False) -> Iterator[Callable[[float, int], None]]:
     """A bar over things that are counted, in public numbers. Where the time they take is that of the source's rows
-    (``of_the_source``), the time left is for the screen alone. Yields what to tell it: done, total."""
+    (``of_the_source``), the time left is for the screen alone. Yields what to tell it: done, total; who is never told anything
+    says what is done, and for how long already (one question to a database)."""
     progress = Progress(what)
 
     def tell(done: float, total: int) -> None:
@@ -165,13 +166,6 @@ def step_bar(what: str, quiet: bool) -> Iterator[Watch]:
 
     with _shown(progress, quiet, lambda: progress.line):
         yield tell
-
-
-@contextmanager
-def wait_bar(what: str) -> Iterator[None]:
-    """For one question to a database, whose answer nobody can tell the time of: what is done, and for how long already."""
-    with count_bar(what, quiet=False):
-        yield
 
 
 @contextmanager

@@ -156,7 +156,7 @@ def check_output(
     what: str,
     like: str,
     error: type[MareError],
-    is_like: Callable[[bytes], bool],
+    is_like: Callable[[bytes], object],
     *,
     overwrite: bool,
     option: str = "--replace",

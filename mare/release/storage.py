@@ -125,14 +125,10 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
     uniques, repeated = _held_uniques(schema, name, source, filled, stored)
     foreign = tuple(_as_declared(key, source) for key in _foreign_keys(schema, reflection, name, stored))
     kept = {column.name for column in stored.values()}
-    return ReflectedTable(
+    return replace(
+        source,
         name=name,
-        columns=tuple(
-            replace(
-                _plain(column, _nullable(schema, name, logical, column)), kind=_kind(schema, reflection, name, logical, column)
-            )
-            for logical, column in columns
-        ),
+        columns=tuple(_written(schema, reflection, name, logical, filled[logical], column) for logical, column in columns),
         key=_names(stored, schema.tables[name].key or ()),
         foreign_keys=foreign,
         # What the schema calls unique is kept so, also where the source does not say it.
@@ -143,11 +139,6 @@ def _output(schema: Schema, reflection: Reflection, name: str) -> ReflectedTable
         orders=orders,
         unread_checks=(*source.unread_checks, *unbound, *unordered, *repeated),
         left_out=(*_left_columns(source, kept), *_left_keys(source, kept, foreign)),
-        comment=source.comment,
-        names=source.names,
-        checks=source.checks,
-        namespace=source.namespace,
-        dialect=source.dialect,
     )
 
 
@@ -199,6 +190,17 @@ def _with_own(uniques: tuple[tuple[str, ...], ...], own: list[tuple[str, ...]]) 
     return (*uniques, *(unique for unique in dict.fromkeys(own) if frozenset(unique) not in held))
 
 
+def _written(
+    schema: Schema, reflection: Reflection, table: str, name: str, filling: Filling, column: ReflectedColumn
+) -> ReflectedColumn:
+    """A column that comes out. Where the source tells no kind (CSV, frames), the schema's word for the column makes one."""
+    described = schema.tables[table].columns.get(name)
+    linked = isinstance(filling, Linked) and filling.nullable
+    nullable = column.nullable or linked or filling == Constant(None) or (described is not None and described.nullable)
+    kind = column.kind if column.kind != "unknown" else _kind_of_filling(schema, reflection, table, name, filling)
+    return replace(_plain(column, nullable), kind=kind)
+
+
 def _plain(column: ReflectedColumn, nullable: bool) -> ReflectedColumn:
     """What a sink needs to create the column, with the values and bounds that are to be checked."""
     demands = column.domain is not None and column.domain.filled
@@ -213,13 +215,6 @@ def _plain(column: ReflectedColumn, nullable: bool) -> ReflectedColumn:
         inferred=False,
         domain=None if demands and nullable else column.domain,
     )
-
-
-def _kind(schema: Schema, reflection: Reflection, table: str, name: str, column: ReflectedColumn) -> StorageKind:
-    """The source's kind; where it tells none (CSV, frames), the one that the schema's word for the column makes."""
-    if column.kind != "unknown":
-        return column.kind
-    return _kind_of_filling(schema, reflection, table, name, fillings(schema, table)[name])
 
 
 def _kind_of_filling(schema: Schema, reflection: Reflection, table: str, name: str, filling: Filling) -> StorageKind:
@@ -241,13 +236,6 @@ def _kind_of_filling(schema: Schema, reflection: Reflection, table: str, name: s
             return "string"
         case WorkedOut(column):
             return column.stored_kind
-
-
-def _nullable(schema: Schema, table: str, name: str, column: ReflectedColumn) -> bool:
-    described = schema.tables[table].columns.get(name)
-    filling = fillings(schema, table)[name]
-    linked = isinstance(filling, Linked) and filling.nullable
-    return column.nullable or linked or filling == Constant(None) or (described is not None and described.nullable)
 
 
 def _names(stored: dict[str, ReflectedColumn], names: Sequence[str]) -> tuple[str, ...]:

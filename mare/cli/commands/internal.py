@@ -61,10 +61,14 @@ def audit(
 ) -> None:
     """Fit with and without some entities, and see whether one shows. Releases nothing; what it says is internal, not private."""
     from mare.audit import source_audit
+    from mare.audit.words import KIND
     from mare.fitting import FitOptions
     from mare.planning.planning import plan
 
-    _check_report(output, replace)
+    # A report is written over another report alone: never over the data that is audited.
+    starts = (_HEAD.encode(), f'{{\n  "{KIND}"'.encode())
+    what, like = "a file for the report", "the report of an audit"
+    check_output(output, what, like, ReleaseError, lambda beginning: beginning.startswith(starts), overwrite=replace)
     made = plan(schema, Budget(epsilon, delta))
     keep_off(source, {"the report": output})
     with count_bar("auditing", quiet) as watch:
@@ -85,15 +89,6 @@ def _verdict(audited: SourceAudit, output: Path | None) -> str:
     head, *_ = audited.report.render().splitlines()
     where = "The report is shown on a terminal; --output FILE writes it." if output is None else f"The report is in {output}."
     return f"{head}\n{audited.how} ({INTERNAL})\n{where} ({INTERNAL})"
-
-
-def _check_report(output: Path | None, replace: bool) -> None:
-    """A report is written over another report alone: never over the data that is audited."""
-    from mare.audit.words import KIND
-
-    starts = (_HEAD.encode(), f'{{\n  "{KIND}"'.encode())
-    what, like = "a file for the report", "the report of an audit"
-    check_output(output, what, like, ReleaseError, lambda beginning: beginning.startswith(starts), overwrite=replace)
 
 
 _HEAD = "INTERNAL, NOT PRIVATE: not to be handed over with a release."
@@ -206,7 +201,7 @@ def evaluate(
 
     written = {"the figures": as_json, "the report": output}
     for what, path in written.items():
-        check_output(path, f"a file for {what}", "an evaluation", ReleaseError, _is_evaluation, overwrite=replace)
+        check_output(path, f"a file for {what}", "an evaluation", ReleaseError, _is_internal, overwrite=replace)
         for source in filter(None, (real, synthetic, holdout) if path is not None else ()):
             keep_off(source, {what: path})
     with step_bar("evaluating", quiet) as tell:
@@ -236,7 +231,8 @@ def evaluate(
         remark(f"The report is in {output} ({INTERNAL}).", quiet)
 
 
-def _is_evaluation(beginning: bytes) -> bool:
+def _is_internal(beginning: bytes) -> bool:
+    """An evaluation or a study: its title says so."""
     return b"internal, not private" in beginning[:_TITLE]
 
 
@@ -275,9 +271,7 @@ def study(
     from mare.evaluation.evaluation import INTERNAL
     from mare.evaluation.study import study as make_study
 
-    check_output(
-        output, "a file for the study", "a study", ReleaseError, lambda page: INTERNAL.encode() in page, overwrite=replace
-    )
+    check_output(output, "a file for the study", "a study", ReleaseError, _is_internal, overwrite=replace)
     if output is not None:
         keep_off(source, {"the study": output})
     watching = sys.stderr.isatty()

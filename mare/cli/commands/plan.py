@@ -6,6 +6,7 @@ On a narrow page numbers of the plan's tables are left out, the least telling on
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +31,6 @@ from mare.privacy.budget import Budget
 if TYPE_CHECKING:
     from mare.planning import Plan, PlannedGroup
     from mare.planning.plan import Verdict
-    from mare.schema import Schema
 
 _SUFFIXES = (".svg", ".txt")
 _WIDTH = 100
@@ -45,15 +45,22 @@ def graph(
     ] = None,
 ) -> None:
     """Draw the tables, the column groups and what each may look at. Reads no data."""
+    from mare.graph.drawing import draw_svg, draw_text
     from mare.schema.loading import load_document
 
-    check_output(output, "the file of a picture", "a drawing of a schema", SinkError, _is_drawing, overwrite=True)
+    # An earlier picture or text is drawn anew; whatever else somebody has called .svg or .txt stays.
+    is_drawing = re.compile(rb"<svg |Tables of ").match
+    check_output(output, "the file of a picture", "a drawing of a schema", SinkError, is_drawing, overwrite=True)
     if output is not None and output.suffix.lower() not in _SUFFIXES:
         ending = f"ends in {output.suffix}" if output.suffix else "has no ending"
         raise SinkError(f"{output} {ending}. Draw into a .svg file (a picture) or a .txt file (text), as in -o graph.svg.")
     document = load_document(schema)
     try:
-        drawn = _draw(document.schema, output)
+        if output is not None and output.suffix.lower() == ".svg":
+            drawn = draw_svg(document.schema)
+        else:
+            terminal = output is None and sys.stdout.isatty()
+            drawn = draw_text(document.schema, shutil.get_terminal_size((_WIDTH, 24)).columns if terminal else _WIDTH)
     except SchemaError as error:
         raise with_lines(error, document) from None
     if output is None:
@@ -67,23 +74,6 @@ def graph(
         typer.echo(f"{len(document.faults)} of its questions are still open: mare check {schema} lists them.", err=True)
 
 
-def _draw(schema: Schema, output: Path | None) -> str:
-    if output is not None and output.suffix.lower() == ".svg":
-        from mare.graph.drawing import draw_svg
-
-        return draw_svg(schema)
-    from mare.graph.drawing import draw_text
-
-    terminal = output is None and sys.stdout.isatty()
-    return draw_text(schema, shutil.get_terminal_size((_WIDTH, 24)).columns if terminal else _WIDTH)
-
-
-def _is_drawing(beginning: bytes) -> bool:
-    """An earlier picture or text is drawn anew; whatever else somebody has called .svg or .txt stays."""
-    return beginning.startswith((b"<svg ", b"Tables of "))
-
-
-_WIDTH = 100
 _Number = TypeVar("_Number", int, float)
 
 

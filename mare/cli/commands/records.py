@@ -5,6 +5,7 @@ for all releases of the same data, kept in a file (`mare budget`), which `mare f
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +20,8 @@ from mare.privacy.budget import Budget, plainly
 from mare.privacy.budget_file import BudgetFile, is_budget_file
 from mare.privacy.pages import bullets
 
+_PAGE = re.compile(rb"\s*<!doctype html", re.IGNORECASE)
+
 
 @app.command()
 def card(
@@ -32,7 +35,7 @@ def card(
     from mare.verdicts import card as make_card
     from mare.verdicts.words import short_lines
 
-    check_output(output, "a file for the card", "a page of HTML", SinkError, _is_page, overwrite=replace)
+    check_output(output, "a file for the card", "a page of HTML", SinkError, _PAGE.match, overwrite=replace)
     loaded = load_release(release)
     made = make_card(loaded)
     if output is not None:
@@ -44,10 +47,6 @@ def card(
     else:
         typer.echo(made.render(page_width()), nl=False)
     warn_status(loaded)
-
-
-def _is_page(beginning: bytes) -> bool:
-    return beginning.lstrip().lower().startswith(b"<!doctype html")
 
 
 @app.command()
