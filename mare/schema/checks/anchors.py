@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 
 from mare.schema.columns import Column, Drift, Integer, Ordinal
 from mare.schema.faults import Fault, Path, did_you_mean, listed, no_column, unsettled
@@ -74,7 +75,10 @@ def _anchors(layout: Layout, table: str, column: str, described: Ordinal, here: 
         if other is not None and not other.settled:
             continue  # what it holds is asked for there
         if other is None or other.order != described.order:
-            yield _not_comparable(layout, home, anchor.column, other, described, path)
+            kind = "a key or reference" if other is None else f"a {other.type}"
+            fitting = [c for c, d in layout.schema.tables[home].columns.items() if d.order == described.order]
+            what = f"{anchor.column} is {kind}, which a {described.type} cannot be compared with"
+            yield Fault(path, what, f"Name one of {listed(fitting)}")
         elif other.determined is not None and other.determined.next is not None:
             what = f"{anchor.column} is known only when the next row is, so nothing can depend on it"
             yield Fault(
@@ -126,13 +130,6 @@ def _room(layout: Layout) -> Iterator[Fault]:
 def anchored_at(layout: Layout, table: str, anchor: Anchor) -> Column | None:
     home = resolve(layout, table, anchor, ())
     return None if isinstance(home, Fault) else layout.schema.tables[home].columns.get(anchor.column)
-
-
-def _not_comparable(layout: Layout, home: str, name: str, other: Column | None, described: Ordinal, path: Path) -> Fault:
-    kind = "a key or reference" if other is None else f"a {other.type}"
-    fitting = [c for c, d in layout.schema.tables[home].columns.items() if d.order == described.order]
-    what = f"{name} is {kind}, which a {described.type} cannot be compared with"
-    return Fault(path, what, f"Name one of {listed(fitting)}")
 
 
 def _together(described: Ordinal, path: Path) -> Iterator[Fault]:
@@ -213,7 +210,7 @@ def both_ends(described: object) -> tuple[Anchor, Anchor] | None:
     return None if begin is None or end is None else (Anchor.parse(begin), Anchor.parse(end))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KnownOrder:
     """What is known to hold between the values that one row of a table can look at."""
 
@@ -231,30 +228,20 @@ class KnownOrder:
         start, end = self.value(first), self.value(second)
         if start is None or end is None:
             return True  # told already
-        return start == end or end in self._reached(start) or any(self._apart(v, end) for v in (start, *self._reached(start)))
+        later, grown = {start}, True
+        while grown:
+            new = {high for low, high in self._pairs if low in later} - later
+            later, grown = later | new, bool(new)
+        return end in later or any(self._apart(value, end) for value in later)
 
-    def _reached(self, start: Value) -> set[Value]:
-        """All values that are never before this one."""
-        later: dict[Value, set[Value]] = {}
-        for low, high in self._pairs():
-            later.setdefault(low, set()).add(high)
-        reached: set[Value] = set()
-        waiting = [start]
-        while waiting:
-            new = later.get(waiting.pop(), set()) - reached
-            reached |= new
-            waiting += new
-        return reached
-
-    def _pairs(self) -> Iterator[tuple[Value, Value]]:
+    @cached_property
+    def _pairs(self) -> list[tuple[Value, Value]]:
+        """Of two values, the one that is never after the other first."""
         homes = [(SAME_ROW, self.table), *((above, above) for above in self.layout.ancestors(self.table))]
-        if self.layout.is_sequence(self.table):
-            homes.append((PREVIOUS_ROW, self.table))
-        for whose, table in homes:
-            if table in self.layout.schema.tables:
-                for column, described in self.layout.schema.tables[table].columns.items():
-                    if isinstance(described, Ordinal):
-                        yield from self._of(whose, table, column, described)
+        homes += [(PREVIOUS_ROW, self.table)] if self.layout.is_sequence(self.table) else []
+        held = [(whose, table) for whose, table in homes if table in self.layout.schema.tables]
+        columns = ((*at, *column) for at in held for column in self.layout.schema.tables[at[1]].columns.items())
+        return [pair for whose, table, name, d in columns if isinstance(d, Ordinal) for pair in self._of(whose, table, name, d)]
 
     def _of(self, whose: str, table: str, column: str, described: Ordinal) -> Iterator[tuple[Value, Value]]:
         here: Value = (whose, column)
@@ -321,7 +308,11 @@ def find_same(layout: Layout) -> Iterator[Fault]:
         if isinstance(described, Integer) and described.drift is not None:
             yield from _drift(layout, table, described, described.drift, (*path, "drift"))
         if isinstance(described, Ordinal):
-            yield from _anchored_at(layout, table, described, path)
+            for field, anchor in described.anchors.items():
+                other = anchored_at(layout, table, anchor)
+                if other is not None and other.same_for is not None:
+                    what = f"{anchor.column} is the same in all rows (same_for), and is known only when they are"
+                    yield Fault(anchor_path(path, field), what, "Name another anchor")
 
 
 def _place(layout: Layout, table: str, column: str, described: Column, same_for: str, path: Path) -> Iterator[Fault]:
@@ -378,11 +369,3 @@ def _drift(layout: Layout, table: str, described: Integer, drift: Drift, path: P
     if drift.by not in times:
         what = f"{drift.by} is no modelled date or datetime of {table}"
         yield Fault((*path, "by"), what, f"{did_you_mean(drift.by, times)}Name one of {listed(times)}")
-
-
-def _anchored_at(layout: Layout, table: str, described: Ordinal, path: Path) -> Iterator[Fault]:
-    for field, anchor in described.anchors.items():
-        other = anchored_at(layout, table, anchor)
-        if other is not None and other.same_for is not None:
-            what = f"{anchor.column} is the same in all rows (same_for), and is known only when they are"
-            yield Fault(anchor_path(path, field), what, "Name another anchor")

@@ -214,7 +214,12 @@ def find_formula(layout: Layout, table: str, column: str, described: Column, how
         yield from _result(layout, table, column, described, result, path)
     for number, case in enumerate(how.when or ()):
         here: Path = (*path, "when", number)
-        yield from _case(layout, table, case.if_, (*here, "if"))
+        try:
+            condition = parse_condition(case.if_)
+        except ValueError as error:
+            yield Fault((*here, "if"), f"the condition {error}", "Mend it there")
+        else:
+            yield from _condition(layout, table, condition, (*here, "if"))
         yield from _result(layout, table, column, described, case.then, (*here, "then"))
     if how.when is not None:
         yield from _result(layout, table, column, described, how.else_, (*path, "else"))
@@ -311,15 +316,6 @@ def _numbers(layout: Layout, table: str, column: str, expression: Expression, pa
             other = known[anchor.column]
             what = f"{name} is a {other.type if other is not None else 'key or reference'}, not a number"
             yield Fault(path, what, f"Use one of {listed(numbers)}; the time between two others is `elapsed`")
-
-
-def _case(layout: Layout, table: str, text: str, path: Path) -> Iterator[Fault]:
-    try:
-        condition = parse_condition(text)
-    except ValueError as error:
-        yield Fault(path, f"the condition {error}", "Mend it there")
-        return
-    yield from _condition(layout, table, condition, path)
 
 
 def _condition(layout: Layout, table: str, condition: Condition, path: Path) -> Iterator[Fault]:
