@@ -57,11 +57,6 @@ class Rest(Strict):
     def redraws(self) -> bool:
         return self.rest is not None
 
-    def rest_faults(self, nullable: bool, path: Path) -> Iterator[Fault]:
-        if self.rest is None and not nullable:
-            remedy = "Write `nullable: true` too, or leave `rest` out: such values are drawn again among the listed ones"
-            yield Fault((*path, "rest"), "`rest: null` in a column that is never NULL", remedy)
-
 
 class Listed(WrittenWord, AnyColumn):
     """One of some values: the schema lists them, or they are learned."""
@@ -100,7 +95,7 @@ class Listed(WrittenWord, AnyColumn):
     @property
     def most_values(self) -> int:
         """How many values are kept at most, where they are learned."""
-        return DEFAULT_MAX_VALUES
+        return getattr(self, "max_values", None) or DEFAULT_MAX_VALUES
 
     def meant(self, value: Value) -> Value | None:
         """The value that a word of a condition stands for; None where it can be none."""
@@ -141,7 +136,36 @@ class Listed(WrittenWord, AnyColumn):
         return self.listed[0] if self.listed else ""
 
 
-class Category(LearnedDomain, Rest, Listed):
+class LearnedList(LearnedDomain, Rest, Listed):
+    """One of some values that the schema lists, or that are learned."""
+
+    if TYPE_CHECKING:
+        values: tuple[Value, ...] | None
+        max_values: int | None
+
+    @property
+    def listed(self) -> tuple[Value, ...] | None:
+        return self.values
+
+    @property
+    def _kept(self) -> int:
+        """The same of those that are listed."""
+        return self.most_values if self.values is None else min(len(self.values), self.max_values or len(self.values))
+
+    def list_faults(self, path: Path, called: str) -> Iterator[Fault]:
+        """What is wrong with the list, or with what becomes of values outside it."""
+        if self.values is not None and not self.values:
+            yield Fault((*path, "values"), "the domain is empty", "List the values, or write `learn: true`")
+        yield from repeated(self.values, path, "values")
+        if self.rest is None and not self.nullable:
+            remedy = "Write `nullable: true` too, or leave `rest` out: such values are drawn again among the listed ones"
+            yield Fault((*path, "rest"), "`rest: null` in a column that is never NULL", remedy)
+        yield from self.spelling_faults(path)
+        if self.values is not None and self.learn:
+            yield Fault((*path, "learn"), f"the {called} are listed, so there is nothing to learn", "Keep `values` or `learn`")
+
+
+class Category(LearnedList):
     """One of a few values."""
 
     type: Literal["category"]
@@ -153,11 +177,7 @@ class Category(LearnedDomain, Rest, Listed):
     fits: ClassVar[tuple[StorageKind, ...]] = ("boolean", "integer", "number", "string", "uuid")
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
-        yield from values_faults(self.values, path)
-        yield from self.rest_faults(self.nullable, path)
-        yield from self.spelling_faults(path)
-        if self.values is not None and self.learn:
-            yield Fault((*path, "learn"), "the values are listed, so there is nothing to learn", "Keep `values` or `learn`")
+        yield from self.list_faults(path, "values")
         if self.max_values is not None and not self.learn:
             yield Fault((*path, "max_values"), "`max_values` is about a learned domain", "Write `learn: true`, or remove it")
         if self.values is None and not self.learn and self.determined is None:
@@ -179,33 +199,11 @@ class Category(LearnedDomain, Rest, Listed):
             return None
         # Of a learned list, what it does not hold is a code of its own.
         extra = self.learn if self.values is None else self.outside is not None and self.outside not in self.values
-        return most_listed(self.values, self.max_values) + extra + self.nullable
+        return self._kept + extra + self.nullable
 
     @property
     def has_order(self) -> bool:
         return bool(self.values) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in self.values or ())
-
-    @property
-    def listed(self) -> tuple[Value, ...] | None:
-        return self.values
-
-    @property
-    def most_values(self) -> int:
-        return self.max_values or DEFAULT_MAX_VALUES
-
-
-def values_faults(values: Sequence[Value] | None, path: Path) -> Iterator[Fault]:
-    """What is wrong with a list of values."""
-    if values is not None and not values:
-        yield Fault((*path, "values"), "the domain is empty", "List the values, or write `learn: true`")
-    yield from repeated(values, path, "values")
-
-
-def most_listed(values: Sequence[Value] | None, most: int | None) -> int:
-    """How many values are kept at most: of those that are listed, or of those to be learned."""
-    if values is None:
-        return most or DEFAULT_MAX_VALUES
-    return min(len(values), most or len(values))
 
 
 def kind_of_values(values: Sequence[Value]) -> StorageKind:
@@ -260,6 +258,11 @@ class Boolean(Listed):
             return False, True
         return "0" if self.false is None else self.false, "1" if self.true is None else self.true
 
+    @property
+    def most_values(self) -> int:
+        """How many values are kept at most, where they are learned."""
+        return getattr(self, "max_values", None) or DEFAULT_MAX_VALUES
+
     def meant(self, value: Value) -> Value | None:
         false, true = self.possible or (False, True)
         words = {"true": true, "false": false, canonical(true): true, canonical(false): false}
@@ -307,7 +310,7 @@ class CodeFile(Strict):
     """Its columns that group codes, coarse to fine: `[chapter, block]`."""
 
 
-class Code(LearnedDomain, Rest, Listed):
+class Code(LearnedList):
     """A code of a large vocabulary with a public hierarchy: ICD, ATC, LOINC."""
 
     type: Literal["code"]
@@ -323,9 +326,7 @@ class Code(LearnedDomain, Rest, Listed):
     fits: ClassVar[tuple[StorageKind, ...]] = ("integer", "string", "number")
 
     def faults(self, layout: Layout, table: str, path: Path) -> Iterator[Fault]:
-        yield from values_faults(self.values, path)
-        yield from self.rest_faults(self.nullable, path)
-        yield from self.spelling_faults(path)
+        yield from self.list_faults(path, "codes")
         publics = layout.of_role("public")
         if (table_of_codes := self.vocabulary_table) is not None:
             if table_of_codes not in layout.schema.tables:
@@ -335,8 +336,6 @@ class Code(LearnedDomain, Rest, Listed):
                 yield layout.not_public((*path, "vocabulary"), table_of_codes)
         if self.vocabulary is not None and self.values is not None:
             yield Fault((*path, "values"), "the codes come from `vocabulary`", "Keep `vocabulary` or `values`")
-        if self.values is not None and self.learn:
-            yield Fault((*path, "learn"), "the codes are listed, so there is nothing to learn", "Keep `values` or `learn`")
         if self.vocabulary is None and self.values is None and not self.learn and self.determined is None:
             remedy = f"Write `vocabulary:` and a public table ({listed(publics)}), `values: […]`, or `learn: true`"
             yield unsettled((*path, "vocabulary"), "nothing says which codes there are", remedy)
@@ -369,14 +368,6 @@ class Code(LearnedDomain, Rest, Listed):
     def most_codes(self) -> int | None:
         if self.values is None and not self.is_learned and self.max_values is None:
             return None
-        whole = self.values is not None and most_listed(self.values, self.max_values) == len(self.values)
+        whole = self.values is not None and self._kept == len(self.values)
         extra = self.outside not in (None, *(self.values or ())) if whole else True
-        return most_listed(self.values, self.max_values) + extra + self.nullable
-
-    @property
-    def listed(self) -> tuple[Value, ...] | None:
-        return self.values
-
-    @property
-    def most_values(self) -> int:
-        return self.max_values or DEFAULT_MAX_VALUES
+        return self._kept + extra + self.nullable

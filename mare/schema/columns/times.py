@@ -66,7 +66,7 @@ class TimeColumn(Ordinal):
         if len(self.formats) == 1:
             return "string"
         # A day that means never is still a day.
-        return super().stored_kind if any(_is_word(special) for special in self.specials) else self.fits[0]
+        return super().stored_kind if any(map(_is_word, self.specials)) else self.fits[0]
 
     @property
     def text_format(self) -> str | None:
