@@ -40,11 +40,6 @@ CODE = "code"
 ITEM = "item"
 """The column of a view that tells items apart."""
 
-Numbers = NDArray[np.float64]
-
-_NUMBERS = {"DATE": "CAST({v} - DATE '1970-01-01' AS DOUBLE)", "TIMESTAMP": "CAST(epoch_us({v}) AS DOUBLE)"}
-"""Dates count in days, moments in microseconds since 1970. All else is the number it says, or none."""
-
 
 @dataclass(frozen=True, eq=False)
 class StagedColumn:
@@ -61,11 +56,9 @@ class StagedColumn:
         return f"{self.table}.{self.column}"
 
     def binned(self, edges: Sequence[float], label: str) -> StagedView:
-        numbers, owner = self._numbers(), self._table.entity
-        cells = len(edges) - 1
-        inner = np.asarray(edges[1:-1], dtype=np.float64)
-        codes = np.where(np.isnan(numbers), cells, np.searchsorted(inner, numbers, side="right"))
-        coded = {label: codes.astype(smallest_dtype(cells + 1))}
+        """A text is no number, whatever it looks like: every row falls into the last cell."""
+        cells, owner = len(edges) - 1, self._table.entity
+        coded = {label: np.full(len(owner), cells, dtype=smallest_dtype(cells + 1))}
         return StagedView(self.name, Domain((label,), (cells + 1,)), self.max_rows_per_entity, self.staged.entities, owner, coded)
 
     def keys(self, most: int, key: bytes) -> Mapping[int, Mapping[str, int]]:
@@ -92,14 +85,6 @@ class StagedColumn:
         """A further condition on the values that are named."""
         return ""
 
-    def _numbers(self) -> Numbers:
-        raw, connection = self._table.raw, self.staged.connection
-        types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {raw}").fetchall()}
-        number = _NUMBERS.get(types[self._value], "TRY_CAST({v} AS DOUBLE)").format(v=self._value)
-        numbers = connection.sql(f"SELECT coalesce({number}, 'nan'::DOUBLE) AS number FROM {raw}").fetchnumpy()
-        # A row that stands in for a missing one has no number.
-        return np.append(np.asarray(numbers["number"], dtype=np.float64), np.nan)[self._table.row]
-
     @property
     def _table(self) -> StagedTable:
         return self.staged.tables[self.table]
@@ -115,10 +100,6 @@ class StagedColumn:
 @dataclass(frozen=True, eq=False)
 class StrangeKeys(StagedColumn):
     """A reference of one column to a public table: the keys that this table does not have."""
-
-    def _numbers(self) -> Numbers:
-        """Keys are names, whatever they look like."""
-        return np.full(len(self._table.entity), np.nan)
 
     @property
     def _value(self) -> str:
