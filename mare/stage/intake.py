@@ -154,8 +154,7 @@ class _Work:
             "unknown": np.zeros(len(rows), dtype=np.bool_),
         }
         thin |= {name: codes for name, codes in (("owner", rows.owner), ("vk", rows.key)) if codes is not None}
-        keys = [f"k{i}" for i in range(len(needs.key))]
-        keys += [f"r{n}_{i}" for n, link in enumerate(needs.links) for i in range(len(link.columns))]
+        keys = needs.found_by
         select = f"SELECT t.*{''.join(f', r.{key}' for key in keys)} FROM thin t"
         self.connection.register("thin", pa.table(thin))
         self.connection.execute(f"CREATE TABLE {target} AS {select}" + (f" JOIN {raw} r ON r.rowid = t.row" if keys else ""))
@@ -199,8 +198,7 @@ class _Work:
         above = self.raw.get(needs.parent or "")
         if gone <= 0 or above is None:
             return max(0, gone)
-        join = " AND ".join(f"r.f{i} = p.k{place}" for i, place in enumerate(needs.refers))
-        counted = f"SELECT count(*) FROM {raw} r WHERE EXISTS (FROM {above} p WHERE {join})"
+        counted = f"SELECT count(*) FROM {raw} r WHERE EXISTS (FROM {above} p WHERE {needs.joins_parent})"
         ((there,),) = self.connection.execute(counted).fetchall()
         return self.read[needs.name] - int(there)
 

@@ -1,7 +1,7 @@
 """Columns before they have a domain, and what is asked of them then: lists of values, bounds, bins. For the gate alone.
 
-`StagedColumn` and `MeasuredColumn` implement `mare.privacy.view.PrivateColumn`. The first is SQL on the staged relation, so that
-of a table larger than memory never more comes out than one number per row. The second holds what was read (`Staged.read`) of an
+`StagedColumn` and `MeasuredColumn` implement `mare.privacy.view.PrivateColumn`. The first is a list of texts, asked for
+with SQL: of a table larger than memory only what entities name comes out. The second holds what was read (`Staged.read`) of an
 ordered column: a value, a distance, a fraction. Rows without a number of their own (NULL, special values, the first of a
 sequence, rows that stand in for a missing one) are not in it: they would only take weight from the entity's others.
 """
