@@ -7,6 +7,7 @@ Mare runs none of it: a view or a function is the designer's text, and may do an
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -63,19 +64,19 @@ def fit(
     document = load_document(schema)
     made = plan(document.schema, Budget(epsilon, delta))
     keep_off(source, {"the release file": output, "the internal notes": internal_notes})
-    quietly = quiet or as_json
-    begin(made, schema, budget_file, quietly)
+    quiet = quiet or as_json
+    begin(made, schema, budget_file, quiet)
     payment = Payment(budget_file, purpose, by, f"fit of {schema} into {output}")
-    release = run(made, source, payment, unsafe_peeked, unsafe_seed, internal_notes, quietly)
+    release = run(made, source, payment, unsafe_peeked, unsafe_seed, internal_notes, quiet)
     save(release, output, replace)
     if as_json:
         say.print_json({**say.describe_release(release, str(output)), "reviews": document.reviews})
     elif not quiet:
         typer.echo(f"{output}: {release.status}, epsilon = {epsilon:g}, delta = {delta:g}")
-    say.tell_doubts(release, quietly)
-    say.tell_reviews(document, quietly)
+    say.tell_doubts(release, quiet)
+    say.tell_reviews(document, quiet)
     say.warn_status(release)
-    say.remark(f"Next: mare sample {output} --to synthetic.sqlite", quietly)
+    say.remark(f"Next: mare sample {output} --to synthetic.sqlite", quiet)
 
 
 def save(release: Release, output: Path, replace: bool) -> None:
@@ -223,11 +224,12 @@ def sample(
     from mare.sampling import SampleOptions
     from mare.sampling.given_files import parse_given, refuse_given_in
 
+    quiet = quiet or as_json
     options = SampleOptions(entities, seed, where, threads, parse_given(given or []))
     loaded = load_release(release)
-    with say.open_target(to, replace, quiet or as_json) as sink:
+    with say.open_target(to, replace, quiet) as sink:
         refuse_given_in(sink, options.given)
-        poured = pour_with_progress(loaded, sink, options, quiet or as_json)
+        poured = pour_with_progress(loaded, sink, options, quiet)
     show(loaded, sink, poured, quiet, as_json)
 
 
@@ -248,34 +250,30 @@ def show(
     quiet: bool,
     as_json: bool,
     document: SchemaDocument | None = None,
-    told: Collection[str] = (),
-    *,
-    with_card: bool = False,
+    lacking: Collection[str] = (),
 ) -> None:
-    """What was written, what was left out unless it was ``told`` already, what is in doubt, what it is good for, and the
-    release's status when it is not private.
+    """What was written, what was left out unless it was foreseen to be ``lacking``, what is in doubt, and the release's status
+    when it is not private.
 
-    The schema's ``document`` is there where it was fitted just now: a draft may still ask to be looked at.
+    The schema's ``document`` is there where it was fitted just now: a draft may still ask to be looked at, and nobody has seen
+    what the release is good for.
     """
     from mare.verdicts import card as make_card
     from mare.verdicts.words import short_lines
 
-    card = make_card(release) if with_card and (as_json or not quiet) else None
     if as_json:
-        written = {"target": sink.label, "status": release.status, "rows": dict(poured.rows)}
-        told = {"left_out": list(sink.notes), "notes": list(poured.notes), "doubts": say.describe_doubts(release)}
-        carded = {"card": card.to_dict()} if card is not None else {}
-        say.print_json({**written, **told, **({"reviews": document.reviews} if document is not None else {}), **carded})
+        page: dict[str, object] = {"target": sink.label, "status": release.status, "rows": dict(poured.rows)}
+        page |= {"left_out": list(sink.notes), "notes": list(poured.notes), "doubts": say.describe_doubts(release)}
+        say.print_json(page if document is None else {**page, "reviews": document.reviews, "card": make_card(release).to_dict()})
     elif not quiet:
         for table, rows in poured.rows.items():
             typer.echo(f"{sink.label}: {table}, {rows:,} rows")
-        for note in (*poured.notes, *(note for note in sink.notes if note not in told)):
+        for note in (*poured.notes, *(note for note in sink.notes if note not in lacking)):
             say.remark(note)
         say.tell_doubts(release, quiet)
         if document is not None:
             say.tell_reviews(document, quiet)
-        if card is not None:
-            typer.echo("\n".join(short_lines(card, say.page_width())))
+            typer.echo("\n".join(short_lines(make_card(release), say.page_width())))
     say.warn_status(release)
 
 
@@ -318,10 +316,9 @@ def synth(
     if output is not None:
         check_release(output, replace)
     check_notes(internal_notes, output)
-    head = _DDL_HEAD.encode()
-    say.check_output(
-        ddl, "a file for statements", "what mare wrote there", SinkError, lambda t: t.startswith(head), overwrite=replace
-    )
+    is_ddl = re.compile(_DDL_HEAD.encode()).match
+    say.check_output(ddl, "a file for statements", "what mare wrote there", SinkError, is_ddl, overwrite=replace)
+    quiet = quiet or as_json
     options = SampleOptions(entities, seed, where, threads)
     document = load_document(schema)
     made = plan(document.schema, Budget(epsilon, delta))
@@ -330,14 +327,9 @@ def synth(
     release: Release | None = None
     try:
         # The target is entered before the fit: one that cannot be written costs no budget.
-        with say.open_target(to, replace, quiet or as_json) as sink:
-            named = {
-                "the release file": output,
-                "the internal notes": internal_notes,
-                "the budget file": budget_file,
-                "the DDL": ddl,
-            }
-            beside = [(what, path) for what, path in named.items() if path is not None]
+        with say.open_target(to, replace, quiet) as sink:
+            named = {"the release file": output, "the internal notes": internal_notes, "the budget file": budget_file}
+            beside = [(what, path) for what, path in {**named, "the DDL": ddl}.items() if path is not None]
             with open_source(source) as opened:
                 refuse_overlap(opened, sink)
                 refuse_files_at(opened, beside)
@@ -345,23 +337,23 @@ def synth(
                 scripts = opened.scripts() if ddl is not None and isinstance(opened, Scripted) else ()
             refuse_files_in(sink, beside)
             sink.expect([name for name, table in made.schema.tables.items() if not table.ignore])
-            told = sink.foresee(sink_tables(made.schema, outcome)) if isinstance(sink, Foresees) else ()
-            say.tell_left_out(sink.label, told, quiet or as_json)
+            lacking = sink.foresee(sink_tables(made.schema, outcome)) if isinstance(sink, Foresees) else ()
+            say.tell_left_out(sink.label, lacking, quiet)
             if ddl is not None:
-                _write_ddl(ddl, scripts, told, sink.label)
-            begin(made, schema, budget_file, quiet or as_json)
+                _write_ddl(ddl, scripts, lacking, sink.label)
+            begin(made, schema, budget_file, quiet)
             payment = Payment(budget_file, purpose, by, f"synth of {schema} into {sink.label}")
-            release = run(made, source, payment, unsafe_peeked, unsafe_seed, internal_notes, quiet or as_json)
+            release = run(made, source, payment, unsafe_peeked, unsafe_seed, internal_notes, quiet)
             if output is not None:
                 save(release, output, replace)
-            poured = pour_with_progress(release, sink, options, quiet or as_json)
+            poured = pour_with_progress(release, sink, options, quiet)
     except BaseException:  # a Ctrl-C too: it stops the sample, but what was paid for is paid for
         if release is not None and output is None:
             rescue(release)
         raise
-    show(release, sink, poured, quiet, as_json, document, told, with_card=True)
+    show(release, sink, poured, quiet, as_json, document, lacking)
     if output is not None:
-        say.remark(f"Next: mare card {output} says why, and -o card.html writes it for others", quiet or as_json)
+        say.remark(f"Next: mare card {output} says why, and -o card.html writes it for others", quiet)
 
 
 def _write_ddl(path: Path, scripts: Sequence[str], left_out: Sequence[str], target: str) -> None:
