@@ -25,9 +25,8 @@ from mare.domain import Domain, smallest_dtype
 from mare.errors import InternalError
 from mare.relational.placing import Index
 
-from .staged import Staged
+from .staged import Staged, StagedView
 from .staged_tables import StagedTable
-from .view import StagedView
 
 Measure = Literal["values", "first", "elapsed", "roundness", "digits", "hours", "days", "grains"]
 """Of an ordered column: its own numbers, those that its sequences begin with, how far they have come when a row begins, how

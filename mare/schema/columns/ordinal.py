@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from mare.schema.faults import Fault, Path, unsettled
-from mare.schema.moments import is_more
 from mare.schema.reflection import Bound, StorageKind
 from mare.schema.relative import Relative
-from mare.schema.strict import Value
+from mare.schema.strict import Value, is_more
 
 from .column import AnyColumn, LearnedDomain, repeated
 from .ticks import AnyTicks

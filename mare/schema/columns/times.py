@@ -8,9 +8,8 @@ from datetime import date, datetime, time
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from mare.schema.faults import Fault, Path
-from mare.schema.moments import Clock, Day, Moment, Span
 from mare.schema.reflection import StorageKind
-from mare.schema.strict import Names, Value
+from mare.schema.strict import Clock, Day, Moment, Names, Span, Value
 
 from .column import Raw
 from .ordinal import Ends, Ordinal, compared_number
