@@ -46,6 +46,7 @@ class Ordinal(LearnedDomain, Written, AnyColumn, Relative):
         min: object
         max: object
 
+    has_order: ClassVar[bool] = True
     zero: ClassVar[object]
     """The value that stands for nothing."""
 
@@ -201,10 +202,6 @@ class Ordinal(LearnedDomain, Written, AnyColumn, Relative):
             yield Fault((*path, "scale"), "a logarithmic scale is for distances, not for points in time", remedy)
 
     # ---- conditions
-
-    @property
-    def has_order(self) -> bool:
-        return True
 
     def never(self, value: Value) -> str | None:
         if canonical(value) not in map(canonical, self.specials):

@@ -199,6 +199,7 @@ class Duration(Ordinal):
 
     order: ClassVar[Order | None] = "length"
     zero: ClassVar[object] = 0
+    instead_of_null: ClassVar[object] = zero
     fits: ClassVar[tuple[StorageKind, ...]] = ("duration",)
 
     @property
@@ -236,10 +237,6 @@ class Duration(Ordinal):
 
     def compared(self, value: Value) -> float:
         return compared_time(value, str, "length", "a span as '3d'") if self.is_interval else compared_number(value)
-
-    @property
-    def instead_of_null(self) -> object:
-        return self.zero
 
 
 _SHAPES = {"Y": "[0-9]{4}", "y": "[0-9]{2}", "j": "[0-9]{1,3}", "f": "[0-9]{1,9}", **dict.fromkeys("dmHIMS", "[0-9]{1,2}")}
