@@ -11,14 +11,10 @@ repository, a wheel `mare/_schemas`. So a name works wherever a path does.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import cast, get_args
-
-from pydantic import BaseModel, ValidationError
 
 from mare.errors import SchemaError
 from mare.secrecy import NOT_SHOWN, is_path, is_there
@@ -26,10 +22,9 @@ from mare.secrecy import NOT_SHOWN, is_path, is_there
 from .checks import find_faults
 from .faults import Fault, closest, describe
 from .faults import Path as Location
-from .links import Parent, Relationship
-from .schema import EntityByColumn, Schema, Table
+from .schema import Schema, Table
 from .strict import written_fields
-from .structure import build_schema, faults_of
+from .structure import build_schema
 from .yaml_nodes import Plain, read_nodes
 from .yaml_writing import dump_schema
 
@@ -91,8 +86,8 @@ def examine(source: str | Path) -> Examination:
     faults = [*nodes.faults, *(f for f in faults if f.path not in known)]
     if schema is not None and not nodes.faults:
         faults += find_faults(schema)
-    elif (rest := salvage(nodes.data, faults)).schema is not None:
-        faults += [fault for fault in find_faults(rest.schema) if rest.is_told(fault)]
+    else:
+        faults += list(_faults_of_the_rest(nodes.data, faults))
     placed = tuple(f if f.line is not None else f.at(nearest_line(nodes.lines, f.path)) for f in faults)
     return Examination(schema, label, text, placed, nodes.lines)
 
@@ -189,144 +184,57 @@ def ready_schemas() -> tuple[ReadySchema, ...]:
     )
 
 
-_ROUNDS = 8
-"""A part that is put right shows what is inside it, which may be faulty too; no schema nests deeper than this."""
-_WHOLE = ("key", "columns", "references", "parent", "public", "pool", "ignore")
-"""Fields of a table that others rely on: without one, what others say about the table cannot be judged."""
+_RELIED_ON = ("key", "columns", "references", "parent", "public", "pool", "ignore")
+"""Fields of a table without which what others say about it cannot be judged."""
 
 
-@dataclass
-class Salvage:
-    """The rest of a schema, and what was taken out of it."""
-
-    schema: Schema | None = None
-    """None where too little is left to say anything."""
-    removed: set[Location] = field(default_factory=set)
-    shadowed: set[str] = field(default_factory=set)
-    """Tables of which something is missing that others refer to."""
-    unowned: set[str] = field(default_factory=set)
-    """Tables whose owner may have stood in what was taken out."""
-    any_owner: bool = False
-    """The same for all of them: nothing says which table it was about."""
-
-    def is_told(self, fault: Fault) -> bool:
-        """Whether the fault is one of the rest, and not of a hole."""
-        if any(fault.path[: len(path)] == path for path in self.removed):
-            return False
-        if len(fault.path) > 2 and any(path[: len(fault.path)] == fault.path for path in self.removed):
-            return False
+def _faults_of_the_rest(data: Plain, faults: Sequence[Fault]) -> Iterator[Fault]:
+    """What else is wrong with a schema that has these structural faults. A faulty column counts as one of unknown type, other
+    faulty fields go. Whatever depends on what they may have said is not told: it is no second slip."""
+    if not isinstance(data, dict) or not isinstance(tables := data.get("tables"), dict) or data.get("mare", 1) != 1:
+        return
+    rest: dict[Plain, Plain] = {**data, "mare": 1, "tables": (kept := dict(tables))}
+    holes, unclear, astray = set[Location](), set[str](), set[str]()
+    for path in (fault.path for fault in faults):
+        match path:
+            case ("tables", str(name), "columns", str(column), *_) if "columns" in _fields(kept[name]):
+                table = _fields(kept[name])
+                kept[name] = {**table, "columns": {**_fields(table["columns"]), column: {"type": "unknown"}}}
+                holes.add(path[:4])
+            case ("tables", str(name), *inside):
+                field = str(inside[0]) if inside else "parent"
+                meant = closest(field, written_fields(Table)) or field
+                table = dict(_fields(kept[name]))
+                if (written := table.pop(field, None)) is not None and meant != field:
+                    table.setdefault(meant, written)  # a slip of the pen: what is inside is checked too
+                elif field in _RELIED_ON:
+                    unclear.add(name)
+                    astray |= {name} if field == "parent" else set()
+                kept[name] = table
+                holes.add(("tables", name, field))
+            case (str(field), *_) if field != "mare":
+                rest.pop(field, None)
+                holes.add((field,))
+    schema, _ = build_schema(rest)
+    if schema is None:
+        return
+    while below := {str(name) for name, table in tables.items() if astray & _leads_to(table)} - astray:
+        astray |= below
+    for fault in find_faults(schema):
         about_owner = fault.path[:1] == ("tables",) and (len(fault.path) == 2 or fault.path[2:] == ("parent", "table"))
-        if about_owner and (self.any_owner or fault.path[1] in self.unowned):
-            return False
-        return not any(re.search(rf"(?<![\w]){re.escape(table)}(?![\w])", fault.what) for table in self.shadowed)
+        unowned = about_owner and (bool(unclear) or ("entity",) in holes)
+        within = any(fault.path[: len(hole)] == hole for hole in holes)
+        around = len(fault.path) > 2 and any(hole[: len(fault.path)] == fault.path for hole in holes)
+        named = (unclear | astray).intersection(re.findall(r"\w+", fault.what))
+        if not (unowned or within or around or named or astray.intersection(map(str, fault.path[1:2]))):
+            yield fault
 
 
-def salvage(data: Plain, faults: Sequence[Fault]) -> Salvage:
-    """The schema without what these structural faults are about."""
-    salvaged = Salvage()
-    if not isinstance(data, dict) or not isinstance(data.get("tables"), dict) or data.get("mare", 1) != 1:
-        return salvaged
-    rest = deepcopy(data)
-    rest["mare"] = 1
-    for _ in range(_ROUNDS):
-        for fault in faults:
-            _take_out(rest, fault.path, salvaged)
-        try:
-            salvaged.schema = Schema.model_validate(rest)
-        except ValidationError as error:
-            faults = faults_of(error)
-        else:
-            break
-    return salvaged
+def _leads_to(table: Plain) -> set[str]:
+    """The tables that one refers to, whatever is wrong with it."""
+    links = [_fields(table).get("parent"), *_fields(_fields(table).get("references")).values()]
+    return {str(_fields(link).get("table")) for link in links}
 
 
-def _take_out(data: dict[Plain, Plain], path: Location, salvaged: Salvage) -> None:
-    match path:
-        case ("tables", str(table), *inside) if isinstance(tables := data["tables"], dict):
-            described = tables.get(table)
-            if not isinstance(described, dict):
-                salvaged.removed.add(("tables", table))
-                salvaged.shadowed.add(table)
-                salvaged.any_owner = True
-                tables[table] = {}
-            elif inside:
-                _from_table(described, table, tuple(inside), salvaged)
-        case ("entity", str(name)) if isinstance(entity := data.get("entity"), dict) and _may_go(EntityByColumn, name):
-            salvaged.removed.add(path)
-            entity.pop(name, None)
-        case ("entity", *_):
-            salvaged.removed.add(("entity",))
-            salvaged.any_owner = True
-            data.pop("entity", None)
-        case (str(name), *_) if name != "mare":
-            salvaged.removed.add((name,))
-            _drop(data, name, Schema)
-
-
-def _from_table(table: dict[Plain, Plain], name: str, inside: Location, salvaged: Salvage) -> None:
-    here: Location = ("tables", name)
-    match inside:
-        case ("columns", str(column), *_) if isinstance(columns := table["columns"], dict):
-            salvaged.removed.add((*here, "columns", column))
-            columns[column] = {"type": "unknown"}
-        case ("references", str(reference), *_) if isinstance(references := table["references"], dict):
-            salvaged.removed.add((*here, "references", reference))
-            _unlink(table, here, reference, references.pop(reference, None), salvaged)
-        case ("parent", str(part), *_) if isinstance(parent := table["parent"], dict):
-            salvaged.removed.add((*here, "parent", part))
-            if part == "table":
-                salvaged.shadowed.add(name)  # what is above it is not known
-            if part == "type":
-                parent["type"] = _meant_type(parent)
-            else:
-                _drop(parent, part, Parent)
-        case (str(part), *_):
-            salvaged.removed.add((*here, part))
-            if part in Parent.model_fields and part not in Table.model_fields and isinstance(table.get("parent"), dict):
-                cast("dict[Plain, Plain]", table["parent"]).setdefault(part, table.pop(part))
-                return
-            if part in _WHOLE:
-                salvaged.shadowed.add(name)
-                salvaged.unowned.add(name)
-                salvaged.any_owner = salvaged.any_owner or part == "references"
-            _drop(table, part, Table)
-
-
-def _unlink(table: dict[Plain, Plain], here: Location, reference: str, written: Plain, salvaged: Salvage) -> None:
-    """A reference goes, its columns stay, as columns that nobody has described."""
-    fields = written if isinstance(written, dict) else {}
-    named = fields.get("columns") or [reference]
-    columns = table.setdefault("columns", {})
-    for column in named if isinstance(named, list) else [named]:
-        if isinstance(columns, dict) and isinstance(column, str) and column not in columns:
-            columns[column] = {"type": "unknown"}
-            salvaged.removed.add((*here, "columns", column))
-    # It may have been what owned the rows of the other table.
-    if isinstance(other := fields.get("table"), str):
-        salvaged.unowned.add(other)
-    else:
-        salvaged.any_owner = True
-
-
-def _meant_type(parent: dict[Plain, Plain]) -> str:
-    """The relationship that was probably meant: it decides what else may be said about the table."""
-    guess = closest(str(parent.get("type")), get_args(Relationship))
-    if guess is not None:
-        return guess
-    if any(name in parent for name in ("order_by", "memory", "history_by")):
-        return "sequential"
-    return "associative" if "via" in parent else "independent"
-
-
-def _drop(holder: dict[Plain, Plain], name: str, noun: type[BaseModel]) -> None:
-    """Take a field out; what is misspelt is put where it was meant to be, so that what is inside is checked too."""
-    value = holder.pop(name, None)
-    meant = None if name in written_fields(noun) else closest(name, written_fields(noun))
-    if meant is not None:
-        there = holder.setdefault(meant, value)
-        if isinstance(there, dict) and isinstance(value, dict):
-            holder[meant] = {**value, **there}
-
-
-def _may_go(noun: type[BaseModel], name: str) -> bool:
-    return name not in written_fields(noun) or not written_fields(noun)[name].is_required()
+def _fields(value: Plain) -> dict[Plain, Plain]:
+    return value if isinstance(value, dict) else {}
