@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mare.errors import SourceError
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 
 from .measured import Answer, SetName
 from .placing import as_text

@@ -23,7 +23,7 @@ from mare.ports import Source
 from mare.schema import Schema
 from mare.schema.checks import settled_or_raise
 from mare.schema.faults import describe
-from mare.stage.database import staging_database
+from mare.stage.intake import staging_database
 
 Rows = NDArray[np.int64]
 

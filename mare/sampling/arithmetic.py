@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mare.errors import InternalError
 from mare.schema.condition_grammar import Condition
-from mare.schema.expressions import CHOICE, Expression, named
+from mare.schema.determined import CHOICE, Expression, named
 
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -28,8 +28,7 @@ from mare.schema import Schema
 from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
 from mare.schema.columns.ticks import TimeTicks
 from mare.schema.condition_grammar import Condition, comparisons_in, parse_condition
-from mare.schema.determined import Determined, Formula, tested_anchor
-from mare.schema.expressions import Expression, parse_expression
+from mare.schema.determined import Determined, Expression, Formula, parse_expression, tested_anchor
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.strict import Value
 
