@@ -58,6 +58,35 @@ def test_a_table_that_cannot_be_filled_costs_nothing(
     assert not paid
 
 
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        ("id DATE PRIMARY KEY, sex CHAR(1)", "patients.id is date, which holds no integer"),
+        ("id UUID PRIMARY KEY, sex CHAR(1)", "patients.id is uuid, which holds no integer"),
+        ("id INTEGER PRIMARY KEY, sex letter", "patients.sex is letter, which does not hold 'M'"),
+    ],
+)
+def test_a_table_whose_types_hold_other_values_costs_nothing(
+    made: str, why: str, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    source = postgres_server.create_database(f"{TABLE} {ROWS} ALTER TABLE patients ADD CHECK (sex IN ('F', 'M'))")
+    target = postgres_server.create_database(f"CREATE TYPE letter AS ENUM ('F', 'X'); CREATE TABLE patients ({made})")
+    done, paid = synth(source, target, tmp_path)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert not paid
+
+
+def test_a_table_of_other_types_that_hold_the_same_values_is_filled(postgres_server: PostgresServer, tmp_path: Path) -> None:
+    target = postgres_server.create_database("""
+        CREATE DOMAIN late AS numeric CHECK (VALUE > 0); CREATE TYPE letter AS ENUM ('M', 'X', 'F');
+        CREATE TABLE patients (id late PRIMARY KEY, sex letter)
+    """)
+    done, paid = synth(postgres_server.create_database(TABLE + ROWS), target, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert paid
+
+
 def test_a_right_that_is_missing_costs_nothing(postgres_server: PostgresServer, tmp_path: Path) -> None:
     role = postgres_server.create_role("secret")
     target = postgres_server.create_database(f"{TABLE} GRANT SELECT ON patients TO {role}")

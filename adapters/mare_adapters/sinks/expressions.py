@@ -40,6 +40,8 @@ _COMMENTS = ("/*", "*/", "--", "#", "\\")
 """What begins or ends a comment somewhere, or escapes a quote. An open one would swallow what mare writes after it."""
 _QUOTES = {"mysql": "`"}
 """What names stand in, where it is not what the standard says."""
+_QUOTED_CALLS = frozenset({"left", "right"})
+"""Functions that are words of SQL too, so that PostgreSQL writes them in quotes."""
 _FUNCTIONS = frozenset(_CALLED.split())
 _WORDS = _FUNCTIONS | frozenset(_UNCALLED.split())
 _SIGNS = frozenset(_SIGNED.split())
@@ -74,8 +76,12 @@ def is_harmless(expression: str, columns: Collection[str], dialect: str) -> bool
                 return False
         elif token.kind == "quoted":
             # What another family takes for quotes quotes nothing here.
-            if token.text[0] != _QUOTES.get(dialect, '"') or (called and not prefix):
+            if token.text[0] != _QUOTES.get(dialect, '"'):
                 return False
+            if called and not prefix:
+                if dialect != "postgresql" or bare_name(token) not in _QUOTED_CALLS:
+                    return False
+                continue
             if name not in held and (called or name not in ("c", "posix", "default")):
                 return False
         elif token.kind == "word":

@@ -46,6 +46,7 @@ def settle_domains(
     """Domains that the target can have; a column of any other is of the type under it. Changes nothing."""
     statements: dict[str, list[str]] = {}
     refused: dict[str, str] = {}
+    holding = [(c.domain.name, c.nullable) for table in tables for c in table.columns if c.domain is not None]
     for column in (column for table in tables for column in table.columns):
         domain = column.domain
         if domain is None or domain.name in statements or domain.name in refused:
@@ -54,7 +55,11 @@ def settle_domains(
             refused[domain.name] = "its checks are more than constants and common functions"
             continue
         name, mark = _WORDING.name(domain.name), mark_of(domain.name, release)
-        create = [f"CREATE DOMAIN {name} AS {domain.base}{_checks(domain.checks)}", f"COMMENT ON DOMAIN {name} IS '{mark}'"]
+        filled = " NOT NULL" if domain.filled and (domain.name, True) not in holding else ""
+        create = [
+            f"CREATE DOMAIN {name} AS {domain.base}{filled}{_checks(domain.checks)}",
+            f"COMMENT ON DOMAIN {name} IS '{mark}'",
+        ]
         held = connection.execute(_DOMAIN, (domain.name, schema)).fetchone()
         if held is None:
             statements[domain.name] = create

@@ -145,7 +145,8 @@ class PostgresSink(ServerTarget):
                 for statement in (f"COMMENT ON TABLE {wording.name(table.name)} IS {mark}", *finished(table)):
                     self._run(statement)
         self._targets, self._made = targets, made
-        self._notes = (*targets.notes_on(table.name for table in bare), *domains.notes, *lost_names(made, free), *refused)
+        lost = (*domains.notes, *lost_names(made, free), *self._homes.left_behind(made, self._types.enums))
+        self._notes = (*targets.notes_on(table.name for table in bare), *lost, *refused)
         self._counting = [
             Step(f"the counters of table {table}", (table,), statement)
             for table, statement in (

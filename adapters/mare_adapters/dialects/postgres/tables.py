@@ -17,12 +17,12 @@ commit. Keys, indexes and the sequences that columns own move along; types stay 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mare.errors import SinkError
-from mare.schema.reflection import ReflectedColumn, ReflectedTable
+from mare.schema.reflection import ReflectedColumn, ReflectedTable, StorageKind
 from mare_adapters.sinks.expressions import is_constant
 from mare_adapters.sinks.marks import is_mark, mark_of
 from mare_adapters.sinks.target_tables import WriteOrder, unfit
@@ -249,20 +249,51 @@ def counted_on(connection: Connection, schema: str, tables: Sequence[str]) -> It
 
 _COLUMNS = """
 SELECT a.attname::text, a.attnotnull AND NOT a.atthasdef AND a.attidentity = '', a.attgenerated <> '',
-       pg_catalog.has_column_privilege(c.oid, a.attnum, 'INSERT')
-  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+       pg_catalog.has_column_privilege(c.oid, a.attnum, 'INSERT'),
+       pg_catalog.format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL)
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
+
+
+_EXAMPLES: Mapping[StorageKind, str] = {
+    "boolean": "true",
+    "integer": "1",
+    "date": "2000-01-01",
+    "datetime": "2000-01-01 00:00:00",
+    "time": "00:00:00",
+    "duration": "1.000000",
+    "uuid": "00000000-0000-0000-0000-000000000000",
+}
+"""By kind, a value as it is written (`csv_rows`) that any type takes which is good for the kind."""
 
 
 def unfit_tables(connection: Connection, schema: str, tables: Sequence[ReflectedTable]) -> Iterator[str]:
     """Why tables that are there could not be filled, in words."""
     for table in tables:
         rows = connection.execute(_COLUMNS, (schema, table.name)).fetchall()
-        needs = [str(name) for name, needed, _, _ in rows if needed]
-        open_to_us = [str(name) for name, _, computed, may in rows if may and not computed]
+        needs = [str(name) for name, needed, *_ in rows if needed]
+        open_to_us = [str(name) for name, _, computed, may, _ in rows if may and not computed]
         yield from unfit(table, [str(name) for name, *_ in rows], needs, open_to_us)
+        types = {str(name): str(word) for name, *_, word in rows}
+        for column in (column for column in table.columns if column.name in types):
+            word, example = types[column.name], _EXAMPLES.get(column.kind)
+            if example is not None and not _takes(connection, word, example):
+                yield f"{table.name}.{column.name} is {word}, which holds no {column.kind}"
+            elif lacking := [value for value in column.values or () if not _takes(connection, word, str(value))]:
+                yield f"{table.name}.{column.name} is {word}, which does not hold {', '.join(map(repr, lacking))}"
+
+
+def _takes(connection: Connection, word: str, value: str) -> bool:
+    import psycopg
+
+    try:
+        with connection.transaction():  # a refusal ends this alone
+            connection.execute(f"SELECT CAST({Wording().constant(value)} AS {word})")
+    except psycopg.DataError:
+        return False
+    return True
 
 
 _SCHEMAS = "SELECT nspname::text FROM pg_catalog.pg_namespace WHERE nspname = ANY(%s)"
@@ -277,6 +308,13 @@ class Homes:
 
     def of(self, table: str) -> tuple[str, str]:
         return self.places.get(table, (self.first, table))
+
+    def left_behind(self, tables: Sequence[ReflectedTable], enums: Collection[tuple[str, str]]) -> Iterator[str]:
+        """What stays in the first schema, in words."""
+        for table in (table for table in tables if self.of(table.name)[0] != self.first):
+            for column in table.columns:
+                if column.domain is not None or (table.name, column.name) in enums:
+                    yield f"{table.name}.{column.name}: its type was made in schema {self.first}"
 
     def moves(self) -> Iterator[str]:
         """Statements for when all else is done."""
