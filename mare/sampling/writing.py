@@ -32,10 +32,8 @@ from mare.schema.reflection import ReflectedColumn, ReflectedTable
 
 from .determined import work_out
 from .fitted_tables import Chunk, Decoder, codes_of
-from .identifiers import fresh_purpose, fresh_values, person_purpose
-from .linking import find_places, given_to_owned
-from .other_entities import Everyone
-from .storing import as_stored, as_text, take, within_width
+from .linking import Everyone, find_places, given_to_owned
+from .storing import as_stored, as_text, fresh_purpose, fresh_values, person_purpose, take, within_width
 
 _NOTHING = {"json": "{}", "uuid": "00000000-0000-0000-0000-000000000000"}
 
