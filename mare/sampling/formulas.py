@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from mare.codec.category import canonical
 from mare.codec.ordered import named_table
-from mare.codec.ticks import microseconds, null_mask
+from mare.codec.ticks import Mask, microseconds, null_mask
 from mare.errors import InternalError
 from mare.relational.judging import judged
 from mare.relational.placing import NOWHERE, Index
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 
 Numbers = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mare.codec.ticks import Mask
 from mare.domain import CodeArray, Codes, Keys, RowDraws, child_keys, purpose_of, repeated, smallest_dtype
 from mare.graph.groups import Part
 from mare.graph.modelled import presence
@@ -35,12 +36,7 @@ from .run import Coded, Run, make_room, placed_under
 
 
 def generate_chunk(
-    made: FittedTables,
-    seed: int,
-    entities: Index,
-    tables: tuple[str, ...] | None = None,
-    *,
-    some: bool = False,
+    made: FittedTables, seed: int, entities: Index, tables: tuple[str, ...] | None = None, *, some: bool = False
 ) -> Chunk:
     """The coded rows of the entities with these numbers; of all tables, or of the first few. ``some`` says that the numbers are
     some of many: an entity is the same then whoever else is among them."""
@@ -135,7 +131,7 @@ def _place_children(run: Run, table: str, codes: Coded) -> None:
     _place_unrolled(run, table, unrolled.take(np.flatnonzero(~gone[unrolled.parent]).astype(np.int64)), codes, above)
 
 
-def _beyond_the_entity(run: Run, table: str, counts: Index) -> NDArray[np.bool_]:
+def _beyond_the_entity(run: Run, table: str, counts: Index) -> Mask:
     """Parents whose list is dropped whole, so that their entity has no more rows than it may."""
     cap, owner = run.made.entity_caps.get(table), run.made.owners[table][0]
     if cap is None:
@@ -144,7 +140,7 @@ def _beyond_the_entity(run: Run, table: str, counts: Index) -> NDArray[np.bool_]
     return beyond_the_entity(counts, run.whose(owner, np.arange(len(counts), dtype=np.int64)), cap, draws)
 
 
-def beyond_the_entity(counts: Index, entity: Index, cap: int, draws: RowDraws) -> NDArray[np.bool_]:
+def beyond_the_entity(counts: Index, entity: Index, cap: int, draws: RowDraws) -> Mask:
     """Parents whose whole list goes, because the lists of their entity are too long together: in a random order, those that
     end beyond the cap."""
     gone = np.zeros(len(counts), dtype=np.bool_)
@@ -224,7 +220,7 @@ def _draw_rest(
     return key, np.union1d(wrong, repeated(rows.parent, [key.astype(np.uint64)], unrolling.multiplicity))
 
 
-def _nothing_to_refer_to(run: Run, table: str, above: int) -> NDArray[np.bool_]:
+def _nothing_to_refer_to(run: Run, table: str, above: int) -> Mask:
     """Parents that can have no row here: the row would have to refer to one that its entity does not have."""
     closed = np.zeros(above, dtype=np.bool_)
     parent = run.made.owners[table][0]

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mare.codec.ticks import DAY_US
+from mare.codec.ticks import DAY_US, Mask
 from mare.domain import RowDraws
 from mare.errors import InternalError
 from mare.relational.filling import VIA, Fresh, Linked
@@ -147,7 +147,7 @@ def _by_time(block: ChunkValues, table: str, link: Linked) -> Index:
     return places if chosen is None else np.where((chosen < 0) | holds, chosen, places)
 
 
-def _latest(rows: Index, whose: Index, starts: Micros, ends: Micros, here: Index, at: Micros, known: NDArray[np.bool_]) -> Index:
+def _latest(rows: Index, whose: Index, starts: Micros, ends: Micros, here: Index, at: Micros, known: Mask) -> Index:
     """``rows`` are sorted by entity and begin. A candidate that has ended gives way to the one before it."""
     places = np.full(len(here), NOWHERE, dtype=np.int64)
     first = np.searchsorted(whose, here, side="left")
@@ -171,7 +171,7 @@ def _latest(rows: Index, whose: Index, starts: Micros, ends: Micros, here: Index
     return places
 
 
-def moments(block: ChunkValues, table: str, column: str, *, last: bool = False) -> tuple[Micros, NDArray[np.bool_]]:
+def moments(block: ChunkValues, table: str, column: str, *, last: bool = False) -> tuple[Micros, Mask]:
     """A date or time as microseconds, and where it is there; a day, where it is the ``last``, until its end."""
     values = block.column(table, column)
     there = ~np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
@@ -186,21 +186,6 @@ def moments(block: ChunkValues, table: str, column: str, *, last: bool = False) 
     return np.asarray(micros, dtype=np.int64) + (DAY_US - 1 if last and day else 0), there
 
 
-class Everyone(Protocol):
-    """The rows of one table, of all entities."""
-
-    @property
-    def rows(self) -> int: ...
-
-    def own(self, entity: Index) -> tuple[Index, Index]:
-        """Where the rows of entities begin, and how many they are: an entity's rows are a run."""
-        ...
-
-    def take(self, column: str, places: Index) -> pa.Array:
-        """The values of a column at these places; NULL where a place is negative."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Numbered:
     """The entities themselves: one row each, whose keys follow from their numbers."""
@@ -211,9 +196,11 @@ class Numbered:
     seed: int
 
     def own(self, entity: Index) -> tuple[Index, Index]:
+        """Where the rows of entities begin, and how many they are: an entity's rows are a run."""
         return entity, np.ones(len(entity), dtype=np.int64)
 
     def take(self, column: str, places: Index) -> pa.Array:
+        """The values of a column at these places; NULL where a place is negative."""
         filling, stored = self.fresh[column]
         values = fresh_values(filling, stored, np.maximum(places, 0), fresh_purpose(filling, self.table, column, self.seed))
         return values if (places >= 0).all() else pc.if_else(pa.array(places >= 0), values, pa.scalar(None, values.type))
@@ -237,6 +224,10 @@ class Collected:
 
     def take(self, column: str, places: Index) -> pa.Array:
         return take(self.columns[column], places)
+
+
+Everyone = Numbered | Collected
+"""The rows of one table, of all entities."""
 
 
 def draw_another(everyone: Everyone, entity: Index, nullable: bool, draws: RowDraws) -> Index:

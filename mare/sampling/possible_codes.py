@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from mare.codec import ColumnCodec, OrdinalCodec, RelativeCodec, TableCodec
 from mare.codec.category import CategoryCodec, Redrawn
+from mare.codec.ticks import Mask
 from mare.domain import CodeArray, Codes, RowDraws, as_generator, move_apart, repeated
 from mare.relational.placing import NOWHERE, Index, PlacedTables
 from mare.relational.relations import Ranked, Stepped, Words
@@ -31,8 +32,6 @@ REDRAWS = 16
 
 AT_RANDOM = 64
 """How often codes are drawn over the whole domain once the model has been asked often enough."""
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +66,7 @@ def structural_codes(codec: TableCodec, drawn: dict[str, CodeArray], position: N
 
 
 def make_possible(
-    drawn: dict[str, CodeArray],
-    rules: Sequence[StructuralCode],
-    resample: Callable[[Mask, str], Codes],
-    draws: RowDraws,
+    drawn: dict[str, CodeArray], rules: Sequence[StructuralCode], resample: Callable[[Mask, str], Codes], draws: RowDraws
 ) -> None:
     """Mend ``drawn`` in place. ``resample`` draws the rows of a mask once more, under a name for the attempt."""
     for rule in rules:

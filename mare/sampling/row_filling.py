@@ -188,11 +188,7 @@ def _keep_apart(run: Run, table: str, groups: list[SettledGroup]) -> None:
         label = f"apart {number}"
 
         def redraw(
-            rows: Index,
-            attempt: str,
-            drawn: Mapping[Part, SettledGroup] = drawn,
-            placed: Placed = placed,
-            label: str = label,
+            rows: Index, attempt: str, drawn: Mapping[Part, SettledGroup] = drawn, placed: Placed = placed, label: str = label
         ) -> None:
             for part, settled in drawn.items():
                 run.draw(settled, placed.codes[part], rows, f"{label} {attempt}")
@@ -312,12 +308,7 @@ def _redraw(run: Run, table: str, groups: Sequence[SettledGroup], rests: Mapping
 
 
 def _ask_again(
-    run: Run,
-    settled: SettledGroup,
-    rests: Mapping[str, Redrawn],
-    written: Mapping[str, CodeArray],
-    rows: Index,
-    label: str,
+    run: Run, settled: SettledGroup, rests: Mapping[str, Redrawn], written: Mapping[str, CodeArray], rows: Index, label: str
 ) -> None:
     """Of the rows that the model draws instead, the value comes from the one that has most in common with what was drawn."""
     waiting = np.zeros(len(rows), dtype=np.bool_)

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mare.codec.ticks import Mask
 from mare.domain import (
     CodeArray,
     Codes,
@@ -83,7 +83,7 @@ class Run:
         self.tables[table] = placed
         owners, purpose = self.made.owners[table], purpose_of(table)
         if not owners:
-            self.keys[table] = entity_keys(self.seed, self.entities)
+            self.keys[table] = numbered_keys(purpose_of(f"entities of seed {self.seed}"), self.entities)
         elif placed.owner is None:
             self.keys[table] = child_keys(self.keys[owners[0]], placed.parent, placed.position, purpose)
         else:
@@ -119,8 +119,9 @@ class Run:
             # What stands once for an entity decides how much there will be of everything else: no noise that can be spared.
             if space == self.made.order[0]:
                 size = even_bits(self.made.plan.entities)
-                return ask(model, history, EvenDraws(keys, self.entities[rows], purpose_of(purpose), self.seed, size))
-            return ask(model, history, RowDraws(keys, purpose_of(purpose)))
+                even = EvenDraws(keys, self.entities[rows], purpose_of(purpose), self.seed, size)
+                return model.sample(history, as_generator(even))
+            return model.sample(history, as_generator(RowDraws(keys, purpose_of(purpose))))
         entities = self.entities[self.whose(space, rows)]
         if self.some and group.table == self.made.order[0]:
             return ask_whole_blocks(model, history, self.seed, purpose, entities)
@@ -132,7 +133,7 @@ class Run:
             return
         group = settled.group
 
-        def resample(wrong: NDArray[np.bool_], attempt: str) -> Codes:
+        def resample(wrong: Mask, attempt: str) -> Codes:
             return self.sample(settled, index[wrong], f"{label} {attempt}")
 
         drawn = dict(self.sample(settled, index, label).columns)
@@ -232,11 +233,6 @@ BLOCK = 1024
 """Entities that share a plain generator. A constant of the method, not a setting: another one gives other rows."""
 
 
-def entity_keys(seed: int, entities: Index) -> Keys:
-    """The keys of the entities with these numbers."""
-    return numbered_keys(purpose_of(f"entities of seed {seed}"), entities)
-
-
 def stream(seed: int, purpose: str, block: int) -> np.random.Generator:
     """A plain generator for one purpose and one block of entities, whatever ran before it."""
     # The block is in the upper half of Philox's counter: streams of 2^128 draws each, which never meet.
@@ -270,8 +266,3 @@ def ask_whole_blocks(model: FittedModel, history: Codes, seed: int, purpose: str
     blocks, which = np.unique(entities // BLOCK, return_inverse=True)
     every = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
     return ask_by_block(model, Codes(len(every), {}), seed, purpose, every).take(which * BLOCK + entities % BLOCK)
-
-
-def ask(model: FittedModel, history: Codes, draws: RowDraws) -> Codes:
-    """What a model draws with the rows' own numbers."""
-    return model.sample(history, as_generator(draws))

@@ -199,11 +199,7 @@ def _deceased(resource: Json) -> bool:
     return at(resource, "deceasedBoolean") is True or at(resource, "deceasedDateTime") is not None
 
 
-_WHOSE = {
-    "id": text("id"),
-    "patient_id": reference("Patient", "subject"),
-    "encounter_id": reference("Encounter", "encounter"),
-}
+_WHOSE = {"id": text("id"), "patient_id": reference("Patient", "subject"), "encounter_id": reference("Encounter", "encounter")}
 
 RESOURCES: Mapping[str, tuple[str, Mapping[str, Field]]] = {
     "Patient": (

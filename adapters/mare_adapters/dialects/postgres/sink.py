@@ -149,10 +149,7 @@ class PostgresSink(ServerTarget):
         self._notes = (*targets.notes_on(table.name for table in bare), *lost, *refused)
         self._counting = [
             Step(f"the counters of table {table}", (table,), statement)
-            for table, statement in (
-                *counted_on(self._open, schema, [table.name for table in targets.tables]),
-                *shared_on(made),
-            )
+            for table, statement in (*counted_on(self._open, schema, [table.name for table in targets.tables]), *shared_on(made))
         ]
 
     def _write(self, table: ReflectedTable, batch: pa.RecordBatch) -> None:

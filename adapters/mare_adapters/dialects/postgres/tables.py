@@ -81,14 +81,7 @@ class Types:
         return text if own or is_constant(text) else ""
 
 
-def known_types(
-    connection: Connection,
-    tables: Sequence[ReflectedTable],
-    schema: str,
-    release: str,
-    *,
-    replace: bool,
-) -> Types:
+def known_types(connection: Connection, tables: Sequence[ReflectedTable], schema: str, release: str, *, replace: bool) -> Types:
     """Settle the type of every column against what the target knows. Changes nothing."""
     words: dict[tuple[str, str], str] = {}
     labels: dict[str, dict[str, None]] = {}
