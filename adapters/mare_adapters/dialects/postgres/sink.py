@@ -122,11 +122,11 @@ class PostgresSink(ServerTarget):
             self._drop([*((schema, name) for name in old), *self._old_at_home(kept)])
             bare = [table for table in targets.tables if table.name not in kept]
             self._refuse_unfit(unfit_tables(self._open, schema, [t for t in targets.tables if t.name in kept]))
-            domains = settle_domains(self._open, bare, schema, release, replaces=self._replace)
+            domains = settle_domains(self._open, bare, self._homes, release, replaces=self._replace)
             free = free_names(self._open, bare, schema)
             settled, counters = sequences(domains.tables, free)
             made = list(settled)
-            self._types = replace(known_types(self._open, made, schema, release, replace=self._replace), free=free)
+            self._types = replace(known_types(self._open, made, self._homes, release, replace=self._replace), free=free)
             self._deferring = deferring(self._open, schema, kept, WriteOrder.of(tables))
             for statement in (*self._types.statements, *domains.statements, *counters, *self._deferring.before):
                 self._run(statement)
@@ -145,8 +145,7 @@ class PostgresSink(ServerTarget):
                 for statement in (f"COMMENT ON TABLE {wording.name(table.name)} IS {mark}", *finished(table)):
                     self._run(statement)
         self._targets, self._made = targets, made
-        lost = (*domains.notes, *lost_names(made, free), *self._homes.left_behind(made, self._types.enums))
-        self._notes = (*targets.notes_on(table.name for table in bare), *lost, *refused)
+        self._notes = (*targets.notes_on(table.name for table in bare), *domains.notes, *lost_names(made, free), *refused)
         self._counting = [
             Step(f"the counters of table {table}", (table,), statement)
             for table, statement in (*counted_on(self._open, schema, [table.name for table in targets.tables]), *shared_on(made))
