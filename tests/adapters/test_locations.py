@@ -12,7 +12,7 @@ from mare.errors import SourceError
 from mare.finding import open_sink, open_source
 from mare_adapters.locations import SqlLocation, sql_location
 from tests.command_line import mare
-from tests.servers import PostgresServer
+from tests.servers import MysqlServer, PostgresServer
 
 LABELS = {
     "postgresql://ann@db.example:5433/ehr": "postgresql://ann@db.example:5433/ehr",
@@ -94,3 +94,16 @@ def test_a_database_behind_a_socket_is_read_by_what_the_draft_says_comes_next(
     assert shlex.split(advice) == ["Next:", "mare", "check", "FILE", "--from", label]
     with open_source(label) as source:
         assert [table.name for table in source.reflect()] == ["t", "u"]
+
+
+@pytest.mark.slow
+def test_mariadb_and_mysql_are_read_through_their_socket_by_the_label(either_server: MysqlServer) -> None:
+    url = either_server.create_database("CREATE TABLE t (a int)")
+    ((_, socket),) = either_server.rows(url, "SHOW VARIABLES LIKE 'socket'")
+    name = url.rpartition("/")[2]
+    with open_source(f"mysql://root:{either_server.password}@/{name}?unix_socket={socket}") as source:
+        assert source.label == f"mysql://root@/{name}?unix_socket={socket}"
+        assert [table.name for table in source.reflect()] == ["t"]
+        place = source.place()
+    with open_source(source.label.replace("root@", f"root:{either_server.password}@")) as again, open_source(url) as direct:
+        assert again.place() == place == direct.place()
