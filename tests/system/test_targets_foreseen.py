@@ -154,3 +154,12 @@ def test_of_mariadb_nobody_learns_who_made_them(mariadb_server: MysqlServer) -> 
     assert "CREATE VIEW `women`" in text
     assert "TRIGGER stopped" in text
     assert "DEFINER" not in text
+
+
+@pytest.mark.slow
+def test_a_script_of_mariadb_or_mysql_ends_each_statement_once(either_server: MysqlServer) -> None:
+    """MySQL keeps the sign that ended the statement of an application: a client would take what follows for another one."""
+    url = either_server.create_database("CREATE FUNCTION twice(a INT) RETURNS INT DETERMINISTIC RETURN a * 2; SELECT 1")
+    (script,) = _scripts(url)
+    assert script.count(";;") == 2
+    assert ";;;" not in script

@@ -354,5 +354,6 @@ def mysql_scripts(connection: Connection) -> tuple[str, ...]:
         if written is None:
             statements.append(f"-- {str(kind).lower()} {name}: this user may not see how it was made")
         else:
-            statements.append(f"DELIMITER ;;\n{_DEFINER.sub('', written, count=1)};;\nDELIMITER ;")
+            own = _DEFINER.sub("", written, count=1).rstrip().rstrip(";")
+            statements.append(f"DELIMITER ;;\n{own};;\nDELIMITER ;")
     return tuple(statements)
