@@ -183,7 +183,7 @@ def _refuse_nothing(sides: Sides) -> None:
         if not any(len(rows) for rows in side.entity.values()):
             missing = sorted(side.missing)
             why = f" It lacks the tables of the schema: {', '.join(missing)}." if missing else ""
-            raise SourceError(f"the {_WORDS[name]} ({side.label}) hold not one row of the schema's tables.{why}")
+            raise SourceError(f"among the {_WORDS[name]} ({side.label}) is not one row of the schema's tables.{why}")
 
 
 def _warnings(coded: Coded) -> list[str]:
@@ -204,7 +204,9 @@ def _warnings(coded: Coded) -> list[str]:
             )
     for table in real.tables:
         warnings += [
-            f"the {_WORDS[name]} have no table {table!r}: it counts as empty" for name in sides if table in sides[name].missing
+            f"the table {table!r} of the {_WORDS[name]} is not there: it counts as empty"
+            for name in sides
+            if table in sides[name].missing
         ]
         empty = [name for name, side in sides.items() if not len(side.entity[table]) and table not in side.missing]
         if empty:

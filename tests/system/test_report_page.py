@@ -158,5 +158,5 @@ def test_on_paper_every_part_is_there_and_says_what_was_picked(page: Path, tmp_p
         const seen = (node) => node.offsetParent !== null;
         return [[...document.querySelectorAll("[role=tabpanel]")].filter(seen).length,
             [...document.querySelectorAll("[role=tab]")].filter(seen).length,
-            [...document.querySelectorAll("select")].filter(select => select.options.length && !seen(select)).map(select => select.id)];"""
+            [...document.querySelectorAll("select")].filter(one => one.options.length && !seen(one)).map(one => one.id)];"""
     assert opened(page, script, tmp_path).answer == [8, 0, []]
