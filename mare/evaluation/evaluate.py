@@ -171,10 +171,10 @@ def _notes(sides: Sides) -> Iterator[Note]:
     """A line for each kind of note, and one for all sides of which it is true."""
     whose = dict[tuple[str, tuple[str, ...]], list[str]]()
     for name, side in sides.items():
-        for what, names in side.notes.items():
-            whose.setdefault((what, names), []).append(_WORDS[name])
-    for (what, names), listed in whose.items():
-        yield Note(" and ".join(listed), what, names)
+        for what, listed in side.notes.items():
+            whose.setdefault((what, tuple(listed)), []).append(_WORDS[name])
+    for (what, names), sides_of in whose.items():
+        yield Note(" and ".join(sides_of), what, names)
 
 
 def _refuse_nothing(sides: Sides) -> None:
