@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from mare.audit.words import AuditPart, read_audit
+from mare.audit.report import AuditPart, read_audit
 from mare.errors import PlanError, SourceError
 from mare.finding import Location
 from mare.release import Release, load_release

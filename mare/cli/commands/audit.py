@@ -80,7 +80,7 @@ def _verdict(audited: SourceAudit, output: Path | None) -> str:
 
 def _check_report(output: Path | None, replace: bool) -> None:
     """A report is written over another report alone: never over the data that is audited."""
-    from mare.audit.words import KIND
+    from mare.audit.report import KIND
 
     starts = (_HEAD.encode(), f'{{\n  "{KIND}"'.encode())
     what, like = "a file for the report", "the report of an audit"

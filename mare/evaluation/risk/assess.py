@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mare.errors import MissingExtra
-from mare.evaluation.entity_features import entity_features, some_entities
 from mare.evaluation.evaluation import INTERNAL, plain
-from mare.evaluation.features import Features
 from mare.evaluation.rates import shared_confidence
 from mare.evaluation.sides import Side
+from mare.evaluation.vectors import Features, entity_features, some_entities
 from mare.schema import Schema
 
 from .attacks import Attack, Game

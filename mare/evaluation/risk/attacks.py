@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.evaluation.evaluation import plain
-from mare.evaluation.features import Features
 from mare.evaluation.rates import CONFIDENCE, Excess, Rate, Verdict, excess, mean, share
+from mare.evaluation.vectors import Features
 
 AGAINST_HOLDOUT = "people of the hold-out, who were not in the data"
 AGAINST_GUESSING = "guessing without the synthetic data"

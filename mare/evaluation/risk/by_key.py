@@ -12,8 +12,8 @@ from itertools import combinations
 
 import numpy as np
 
-from mare.evaluation.features import Floats, Ints, binned
 from mare.evaluation.learners import design_matrices, learners, predicted
+from mare.evaluation.vectors import Floats, Ints, binned
 
 from .attacks import Attack, Game
 

@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mare.evaluation.features import Features, Ints, nearest
 from mare.evaluation.rates import independent_number
+from mare.evaluation.vectors import Features, Ints, nearest
 
 from .attacks import Attack, Game
 

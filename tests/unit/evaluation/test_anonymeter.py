@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mare.evaluation.features import Features, joined
 from mare.evaluation.rates import excess, share
 from mare.evaluation.risk.attacks import Attack, Game
 from mare.evaluation.risk.three_risks import inference, linkability, singling_out
+from mare.evaluation.vectors import Features, joined
 from tests.people import people
 
 pytestmark = pytest.mark.slow

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mare.evaluation.features import Features, joined
 from mare.evaluation.risk.attacks import Game
-from mare.evaluation.risk.games import linkability_game, summaries
-from mare.evaluation.risk.membership import distance_to_closest_record, membership
+from mare.evaluation.risk.membership import distance_to_closest_record, linkability_game, membership, summaries
+from mare.evaluation.vectors import Features, joined
 from tests.people import drawn_apart, people, vectors
 
 

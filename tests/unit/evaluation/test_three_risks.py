@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mare.evaluation.features import Features, nearest
 from mare.evaluation.risk.attacks import Game
 from mare.evaluation.risk.three_risks import inference, linkability, singling_out
+from mare.evaluation.vectors import Features, nearest
 from tests.people import drawn_apart, people, vectors
 
 
