@@ -14,7 +14,7 @@ from mare.evaluation.risk.assess import Risk
 from mare.evaluation.risk.attacks import AGAINST_A_COIN, AGAINST_GUESSING, AGAINST_HOLDOUT, Attack
 from mare.evaluation.utility.assess import Utility
 from mare.evaluation.verdict import LAWS, far_by_table, grade, graded, lacking, looked_at, purposes, unlawful
-from mare.verdicts.shell import table
+from mare.verdicts.shell import Markup, table
 
 Mood = Literal["trust", "coarse", "no"]
 Said = tuple[Mood, str]
@@ -265,17 +265,17 @@ def budget_section(evaluation: Evaluation) -> str:
     if not isinstance(released, Released):
         return '<p class="quiet">Where the budget went is told with --release RELEASE.</p>'
     most = max((asked.share for asked in released.card.asked), default=1.0) or 1.0
-    rows = "".join(
-        f'<tr><td>{escape(asked.part)}</td><td class="right">{asked.numbers:,}</td><td class="right">{asked.share:.1%}</td>'
-        f'<td class="track"><i class="trust" style="width:{100 * asked.share / most:.0f}%"></i></td></tr>'
+    rows = [
+        [
+            asked.part,
+            f"{asked.numbers:,}",
+            f"{asked.share:.1%}",
+            Markup(f'<span class="track"><i class="trust" style="width:{100 * asked.share / most:.0f}%"></i></span>'),
+        ]
         for asked in released.card.asked
-    )
+    ]
     words = "".join(f"<p>{escape(line)}</p>" for line in released.words())
-    return f"""{words}
-<div class="wide" tabindex="0" role="region" aria-label="Where the budget went">
-<table>
-<thead><tr><th>what was asked<th class="right">numbers<th class="right">of the budget<th></tr></thead>
-<tbody>{rows}</tbody></table></div>"""
+    return f"{words}\n{table(['what was asked', 'numbers', 'of the budget', ''], rows, (1, 2))}"
 
 
 def sequence_section(evaluation: Evaluation) -> str:
@@ -313,16 +313,13 @@ def sequence_section(evaluation: Evaluation) -> str:
 def risk_section(risk: Risk) -> str:
     """Every attack beside whom it should not gain over, worst first."""
     attacks = sorted(risk.attacks, key=lambda attack: -attack.excess.lower)
-    rows = "".join(map(_attack, attacks))
+    head = ["attack", "right about people", "success", "baseline", "which is", "verdict"]
     notes = "".join(f"<li>{escape(note)}</li>" for note in risk.notes)
     against = "; ".join(f"{word}: {words}" for words, word in _AGAINST.items())
     played = {attack.kind for attack in risk.attacks}
     explained = "".join(f"<dt>{kind}</dt><dd>{words}</dd>" for kind, words in _ATTACKS.items() if kind in played)
     return f"""<p>{escape(in_short(risk))}</p>
-<div class="wide" tabindex="0" role="region" aria-label="Attacks"><table class="attacks">
-<thead><tr><th>attack<th>right about people<th class="right">success<th class="right">baseline<th>which is<th>verdict</tr></thead>
-<tbody>
-{rows}</tbody></table></div>
+{table(head, map(_attack, attacks), (2, 3))}
 <p class="quiet">The bar is the interval of the success, the line its baseline. {against}.
 Success beyond the hold-out or a coin is a leak. An interval that is too wide says nothing either way.</p>
 <ul>{notes}</ul>
@@ -330,17 +327,18 @@ Success beyond the hold-out or a coin is a leak. An interval that is too wide sa
 <dl>{explained}</dl>"""
 
 
-def _attack(attack: Attack) -> str:
+def _attack(attack: Attack) -> list[str]:
     reference = attack.control or attack.guessing
-    beside = "" if reference is None else f"{reference.value:.1%}"
     mark = "" if reference is None else f'<b style="left:{_percent(reference.value)}%"></b>'
     mood = {"A LEAK": "no", "no sign": "trust"}.get(attack.in_words, "coarse")
-    return (
-        f"<tr><td>{escape(attack.kind)}<br><small>{escape(attack.about)}</small></td>"
-        f'<td><span class="interval">{_interval(attack.success, mood)}{mark}</span></td>'
-        f'<td class="right">{attack.success.value:.1%}</td><td class="right">{beside}</td>'
-        f'<td>{_AGAINST[attack.against]}</td><td><span class="tag {mood}">{escape(attack.in_words)}</span></td></tr>\n'
-    )
+    return [
+        Markup(f"{escape(attack.kind)}<br><small>{escape(attack.about)}</small>"),
+        Markup(f'<span class="interval">{_interval(attack.success, mood)}{mark}</span>'),
+        f"{attack.success.value:.1%}",
+        "" if reference is None else f"{reference.value:.1%}",
+        _AGAINST[attack.against],
+        Markup(f'<span class="tag {mood}">{escape(attack.in_words)}</span>'),
+    ]
 
 
 def _interval(rate: Rate, mood: str) -> str:
