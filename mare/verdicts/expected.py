@@ -47,7 +47,7 @@ ALONG, STEP, SURE = 0.16, 0.055, 0.9
 coarse, because on half of the worlds they are not. Where sequences have less than one row after their first on average, or end
 near where they begin, or this part of these rows comes one certain distance later, little adds up: it is less then, but too much
 for them to be trusted."""
-FAR = 0.5
+FAR = 1 / 3
 """Sequences that lead further than this, in standard deviations of where they begin, do not end near there."""
 HEAVY, EVENLY, NARROW = 1.5 / BINS, 0.35, 3.0
 """Where more rows than this are in one cell, of more than one value, nothing is known of their place in it: they are drawn
