@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_rules_of_the_schema_are_checked_one_by_one() -> None:
     assert rows(found, "unseen", "patients.sex") == 2
     assert rows(found, "beyond", "patients.age") >= 1
     told = verdict(found)
-    assert "patients.sex is none of the declared values: 2 of" in told
+    assert re.search(r"patients.sex is none of the declared values +2 of", told)
 
 
 def test_caps_endings_and_shared_values() -> None:
