@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mare.errors import ReleaseError
+from mare.privacy.pages import table
 from mare.secrecy import shown
 
 INTERNAL = "internal, not private"
 """Stands on everything that an audit returns or prints."""
+_WIDTH = 130
 
 
 @dataclass(frozen=True)
@@ -81,24 +83,13 @@ class AuditReport:
 
     def render(self) -> str:
         verdict = "nothing shows beyond what was paid for" if self.passed else "THE GUARANTEE DOES NOT HOLD"
-        rows = [("query", "view", "moved", "paid", "ratio")]
-        rows += [
-            (
-                q.what if len(q.what) <= 60 else q.what[:59] + "…",
-                q.view,
-                f"{q.moved:.4g}",
-                f"{q.norm} {q.paid:.4g}",
-                f"{q.ratio:.3f}",
-            )
-            for q in self.queries
-        ]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        rows = [(q.what, q.view, f"{q.moved:.4g}", f"{q.norm} {q.paid:.4g}", f"{q.ratio:.3f}") for q in self.queries]
+        compared_queries = table(("query", "view", "moved", "paid", "ratio"), rows, _WIDTH, 0, frozenset()) if rows else []
         removed = ", ".join(entity.why for entity in self.entities) or "none"
         otherwise = f" Told otherwise: {', '.join(replay.why for replay in self.retold)}." if self.retold else ""
         compared = f"{len(self.queries)} queries compared. Entities removed: {removed}.{otherwise}"
         head = [f"Tape audit: {verdict}. ({INTERNAL})", compared]
-        return "\n".join([*head, "", *table, *(f"- {difference}" for difference in self.differences)])
+        return "\n".join([*head, "", *compared_queries, *(f"- {difference}" for difference in self.differences)])
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,11 @@ class Side:
         owners = dict.fromkeys(edge.owner for edge in self.dag.owners(table))
         return next(iter(owners)) if len(owners) == 1 else None
 
+    def parents(self, table: str) -> int:
+        """How many rows could have rows of this table below them."""
+        above = self.above(table)
+        return len(self.entity[above]) if above in self.entity else self.entities
+
     @kept
     def ancestors(self, table: str) -> dict[str, NDArray[np.int32]]:
         """Every table above with columns, nearest first: of each row, its row there, -1 where it has none."""
@@ -185,6 +190,11 @@ class Side:
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     """Not copied where it is already."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def starts_of(groups: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where each group of equal neighbours begins."""
+    return np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1)).astype(np.int64)
 
 
 def _followed(rows: Rows, places: NDArray[np.int32]) -> Rows:
