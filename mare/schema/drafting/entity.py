@@ -47,10 +47,13 @@ def _guess(survey: Survey, asked: str | None) -> EntityGuess:
     named = [table.name for table in survey.reflection if not describes_held(table.name, table.columns)]
     if people := {name: rank for name in named if (rank := person_rank(name)) is not None}:
         below = {name: reach(survey, name) for name in people}
+        described = {name: bool(personal_traits(column.name for column in survey.table(name).columns)) for name in people}
+        any_described = any(described[name] for name in people if is_sure(people[name]))
 
         def telling(name: str) -> tuple[bool, bool, int, int, str]:
-            """A word that is sure of people comes first, unless most of what there is leads to somebody else."""
-            sure = is_sure(people[name]) and 2 * below[name] >= max(below.values())
+            """A word that is sure of people comes first, unless most of what there is leads to somebody else, or somebody else is
+            described there: subjects are taught where students have a sex."""
+            sure = is_sure(people[name]) and 2 * below[name] >= max(below.values()) and (described[name] or not any_described)
             return not sure, not below[name], people[name] if sure else -below[name], -below[name], name
 
         table, *others = sorted(people, key=telling)
