@@ -234,7 +234,7 @@ def _refuse_peeked(plan: Plan, allowed: bool) -> None:
         places = "\n".join(f"  - {place}" for place in plan.peeked)
         raise PlanError(
             f"these parts of the schema were filled in by looking at the data:\n{places}\n"
-            "Review each, and remove its `peeked: true`; or fit with --unsafe-peeked, and the release is NOT PRIVATE."
+            "Review each, and remove its `peeked` mark; or fit with --unsafe-peeked, and the release is NOT PRIVATE."
         )
 
 

@@ -253,6 +253,8 @@ class Compared:
     """It is never less than this column of the row above."""
     ends: str | None = None
     """It is never more than this one."""
+    rows: int | None = None
+    """How many were looked at, where these are not all."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def test_marks_that_a_fit_refuses_are_told(folder: Path) -> None:
     (folder / "peeked.yaml").write_text(GOOD.replace("precision: 2", "precision: 2, peeked: true"))
     done = mare("check", "peeked.yaml", folder=folder)
     assert done.returncode == 0
-    assert "peeked.yaml:13: note: tables.Invoice.columns.Total: 1 `peeked: true` mark, the first one here" in done.stdout
+    assert "peeked.yaml:13: note: tables.Invoice.columns.Total: 1 `peeked` mark, the first one here" in done.stdout
     assert "`mare fit` and `mare synth` refuse them" in done.stdout
     assert "remove its mark" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("peeked.yaml: OK but for its peeked marks, 1 note. Entity Customer")

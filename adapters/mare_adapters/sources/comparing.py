@@ -44,7 +44,7 @@ Above = tuple[Iterable[pa.RecordBatch], str]
 def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Above | None = None) -> Mapping[str, Compared]:
     """What is seen of each column; nothing of ``by``, which tells apart whom rows belong to."""
     with open_duckdb() as memory:
-        _load(memory, "met", batches)
+        first = _load(memory, "met", batches)
         names = _names(memory, "met", by)
         same = set() if by is None else _the_same(memory, names, by)
         repeated = _repeated(memory, names)
@@ -62,27 +62,39 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
         if by is not None:
             apart, counts = _along(memory, by, {written[column]: held for column, held in (numbers | times).items()})
         seen = {
-            name: Compared(name in same, missing[name], repeated.get(name), follows.get(name), apart.get(name), name in counts)
+            name: Compared(
+                name in same, missing[name], repeated.get(name), follows.get(name), apart.get(name), name in counts, rows=first
+            )
             for name in names
         }
         if above is None or by is None:
             return seen
-        _load(memory, "above", above[0])
+        above_first = _load(memory, "above", above[0])
         copies, begins, ends = _compared_above(memory, names, by, above[1])
     return {
-        name: replace(told, copies=copies.get(name), begins=begins.get(name), ends=ends.get(name)) for name, told in seen.items()
+        name: replace(
+            told,
+            copies=copies.get(name),
+            begins=begins.get(name),
+            ends=ends.get(name),
+            rows=above_first if first is None else first,
+        )
+        for name, told in seen.items()
     }
 
 
-def _load(memory: duckdb.DuckDBPyConnection, table: str, batches: Iterable[pa.RecordBatch]) -> None:
-    left = _CELLS
+def _load(memory: duckdb.DuckDBPyConnection, table: str, batches: Iterable[pa.RecordBatch]) -> int | None:
+    """The number of rows that were read, where there are more."""
+    left, rows = _CELLS, 0
     for number, batch in enumerate(batches):
+        if left <= 0:
+            return rows
         memory.register("stored", pa.Table.from_batches([batch]))
         memory.execute(f"INSERT INTO {table} SELECT * FROM stored" if number else f"CREATE TABLE {table} AS SELECT * FROM stored")
         memory.unregister("stored")
         left -= batch.num_rows * batch.num_columns
-        if left <= 0:
-            break
+        rows += batch.num_rows
+    return None
 
 
 def _names(memory: duckdb.DuckDBPyConnection, table: str, without: str | None) -> list[str]:

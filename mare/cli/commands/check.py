@@ -101,7 +101,7 @@ def _marks(examined: Examination) -> list[Fault]:
     places = peeked_paths(examined.schema) if examined.schema is not None else ()
     if not places:
         return []
-    what = f"{many(len(places), '`peeked: true` mark')}, the first one here: filled in by looking at the data"
+    what = f"{many(len(places), '`peeked` mark')}, the first one here: filled in by looking at the data"
     remedy = (
         "`mare fit` and `mare synth` refuse them: make sure that each is public knowledge, then remove its mark "
         "(`--unsafe-peeked` takes them as they are, for a result that is NOT PRIVATE)"
