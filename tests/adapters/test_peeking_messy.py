@@ -22,6 +22,7 @@ CASES: dict[str, tuple[Sequence[str | None], str, dict[str, object]]] = {
     "codes with zeros": (["0012", "0713"] * 9, "string", {}),
     "words and numbers": (["12", "many", "few"] * 9, "string", {}),
     "too many words": (["12"] * 90 + ["a", "b", "c", "d", "e", "f"], "string", {}),
+    "versions": (["1.2.0", "1.3.1"] * 9, "string", {}),
     "plain": (["12", "13"], "integer", {}),
     "yes and no": (["true", "false"], "boolean", {}),
     "one letter of two": (["F", "F"], "string", {}),

@@ -167,8 +167,8 @@ def _messy_days(connection: duckdb.DuckDBPyConnection, relation: str, column: st
 
 
 def _day(column: str, formats: Sequence[str]) -> str:
-    # DuckDB reads words as days, too (epoch, infinity), whatever the format.
-    digits = f"CASE WHEN regexp_matches({column}, '[0-9]') THEN trim({column}) END"
+    # DuckDB reads words as days, too (epoch, infinity), whatever the format; and a version (1.2.0) as one of the year nought.
+    digits = f"CASE WHEN regexp_matches({column}, '[0-9]{{4}}') THEN trim({column}) END"
     tried = [f"try_strptime({digits}, '{form}')" for form in formats]
     return f"CAST(coalesce({', '.join([*tried, 'NULL::TIMESTAMP'])}) AS DATE)"
 

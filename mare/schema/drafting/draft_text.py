@@ -222,7 +222,7 @@ TOPICS: Mapping[str, str] = {
     "texts": "dates stored as text, read as their format says: is it this one?",
     "positions": "taken for the row's number within its parent; does it count anew? within: […]",
     "ranges": "the scale depends on what is measured; ranges: {…} declares some",
-    "made up": "made-up ranges of pools",
+    "made up": "made-up ranges and values of pools",
     "worked out": "may follow from other values; how to say so stands there",
 }
 """What is asked once, by topic, the most important first."""
