@@ -202,7 +202,8 @@ class Draft:
         """What is asked of the marks together: they stand on one line."""
         if not self.marks:
             return ()
-        places = "; ".join(f"{what} of {where}" for what, where in self.marks)
+        called = {"types": "types, and what rows show together, of", "links": "keys and links of", "entity": "entity:"}
+        places = "; ".join(f"{called[what]} {where}" for what, where in self.marks)
         return (
             review(f"found by looking at the data: {places}. Public knowledge? Then delete this line; a fit refuses it before"),
         )

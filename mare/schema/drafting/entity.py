@@ -25,7 +25,7 @@ from .people import (
     personal_traits,
 )
 from .survey import Link, Survey
-from .words import id_stem, is_money, is_time, is_vocabulary, names_stay
+from .words import id_stem, is_at_school, is_money, is_time, is_vocabulary, names_stay, stem
 
 _CONVINCING_REACH = 0.5
 """An unnamed table must be what at least this part of the others lead to."""
@@ -286,7 +286,7 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str], e
         return RoleGuess("pool", f"{used.table} refers to it, and {sign}, but nothing leads from it to the entity")
     if traits:
         return RoleGuess("unsettled", f"nothing leads from it to the entity, but {', '.join(traits[:3])} describe people")
-    if person_rank(table) is not None:
+    if person_rank(table) is not None and not _is_taught(survey, table):
         reason = "nothing leads from it to the entity, but it is called after people"
         return RoleGuess("pool", f"{used.table} refers to it; {reason}") if used is not None else RoleGuess("unsettled", reason)
     if is_vocabulary(table):
@@ -294,6 +294,11 @@ def _outside(survey: Survey, table: str, used: Link | None, private: set[str], e
     if used is not None:
         return RoleGuess("public", f"{used.table} refers to it, and nothing leads from it to the entity")
     return RoleGuess("unsettled", "nothing leads from it to the entity, and no table of the entity refers to it")
+
+
+def _is_taught(survey: Survey, table: str) -> bool:
+    """What a school calls a subject."""
+    return stem(table) == "subject" and is_at_school(other.name for other in survey.reflection)
 
 
 def _is_shared(survey: Survey, table: str, private: set[str]) -> bool:

@@ -121,4 +121,6 @@ def test_subjects_that_are_taught_are_not_the_people_where_students_are_describe
     students = table("students", "student_no string, sex string, born date", key="student_no")
     links = {"student_no": "students.student_no", "code": "subjects.code"}
     grades = table("grades", "id integer, student_no string, code string, grade integer", key="id", refers=links)
-    assert drafted(subjects, students, grades).entity == "students"
+    schema = drafted(subjects, students, grades)
+    assert schema.entity == "students"
+    assert schema.tables["subjects"].public

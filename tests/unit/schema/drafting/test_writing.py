@@ -102,7 +102,7 @@ def test_one_line_stands_for_all_types_and_is_asked_about_once() -> None:
     patients = table("patients", "subject_id unknown?, x unknown?, y unknown?")
     peeks = {("patients", "x"): Peek(kind="integer"), ("patients", "y"): Peek(kind="date")}
     text = draft(reflect(patients), NOTHING_KNOWN, None, peeks)
-    assert "types of patients" in comment_on(text, "peeked: [types]")
+    assert "types, and what rows show together, of patients" in comment_on(text, "peeked: [types]")
     assert "REVIEW: found by looking at the data" in comment_on(text, "peeked: [types]")
     assert text.count("peeked:") == 1
 
@@ -132,7 +132,7 @@ def test_structure_that_only_peeked_types_made_possible_is_marked() -> None:
     typed = load_document(text).schema
     assert typed.tables["visits"].parent.order_by == ("t",)  # type: ignore[union-attr]
     assert typed.peeked == ("types", "links")
-    assert "types of visits; links of visits" in comment_on(text, "peeked: [types, links]")
+    assert "show together, of visits; keys and links of visits" in comment_on(text, "peeked: [types, links]")
 
 
 def test_structure_that_names_tell_alone_is_not_marked() -> None:
