@@ -61,7 +61,7 @@ def check(
     faults = list(examined.faults)
     if examined.schema is not None and not faults:
         faults += [fault.at(examined.line_of(fault.path)) for fault in open_questions(examined.schema)]
-    faults += _marks(examined)
+    faults += [*_marks(examined), *_missing(examined)]
     label, refused = None, None
     if source is not None and examined.schema is not None:
         try:
@@ -107,6 +107,20 @@ def _marks(examined: Examination) -> list[Fault]:
         "(`--unsafe-peeked` takes them as they are, for a result that is NOT PRIVATE)"
     )
     return [Fault(places[0], what, remedy, severity="info").at(examined.line_of(places[0]))]
+
+
+def _missing(examined: Examination) -> list[Fault]:
+    """What a fit would refuse here, and perhaps not elsewhere: nothing makes up names."""
+    from mare.relational.faking import check_fakes
+    from mare.schema.faults import Fault
+
+    try:
+        if examined.schema is not None:
+            check_fakes(examined.schema)
+    except MareError as error:
+        what, _, remedy = str(error).partition(". ")
+        return [Fault(("tables",), what, f"{remedy.rstrip('.')}. Before that, a fit refuses the schema", severity="info")]
+    return []
 
 
 def _against(schema: Schema, source: str) -> tuple[str, tuple[Fault, ...]]:

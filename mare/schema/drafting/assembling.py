@@ -22,6 +22,7 @@ from .drafted import Draft, DraftedTable, EntityGuess, Entry, Note, PublicFacts,
 from .entity import guess_entity, guess_roles, with_nothing_below
 from .families import Family, guess_families, with_doubted_links
 from .peeking import Peeks, peeked_kinds, with_marks, with_peeks
+from .people import fake_kind
 from .survey import Link, Survey, take_survey
 from .tables import draft_member, draft_outsider
 
@@ -100,6 +101,11 @@ def _header(survey: Survey, tables: Sequence[DraftedTable]) -> Iterator[Note]:
     """What the draft cannot show next to a table, or need not show at each."""
     if any("specials" in entry.fields for table in tables for entry in table.columns):
         yield Note("specials of an end are days that mean: no end yet. Those that do not occur do not come out")
+    if not survey.facts.fakes and any(_is_made_up_elsewhere(table, entry) for table in tables for entry in table.columns):
+        yield Note(
+            "names, addresses and the like come out empty, because nothing here makes them up: pip install 'mare-synth[fake]', then "
+            "draft again, or write fill: fake"
+        )
     for left in survey.reflection.left_out:
         yield Note(f"left out: {left.name}: {left.reason}")
     for table in survey.reflection:
@@ -115,6 +121,12 @@ def _looked_at(peeks: Peeks) -> Iterator[Note]:
         if rows is not None:
             seen = f"in the first {rows:,} rows alone, of it or of the table above"
             yield review(f"what the rows of {table} show together (copies, orders, what never changes) was looked for {seen}")
+
+
+def _is_made_up_elsewhere(table: DraftedTable, entry: Entry) -> bool:
+    """What comes out empty, and would not where names can be made up."""
+    empty = entry.fields["type"] == "text" and "fill" not in entry.fields
+    return empty and not table.ignore and fake_kind(entry.name) is not None
 
 
 _MOST_ROUNDS = 50

@@ -8,8 +8,9 @@ import pytest
 
 from mare.schema import EntityByColumn
 from mare.schema.columns import Category, Integer, Number, Text
+from mare.schema.drafting import draft
 from mare.schema.reflection import Peek
-from tests.reflections import SIX_YEARS, drafted, table
+from tests.reflections import SIX_YEARS, drafted, reflect, table
 
 MAKES_UP = replace(SIX_YEARS, fakes=True)
 GUESTS = table("guests", "guest_id integer, sex string", key="guest_id")
@@ -105,3 +106,11 @@ def test_a_column_called_patient_tells_people_apart_in_the_only_table(seen: bool
     days = table("wearable", "Patient string?, steps integer?")
     peeks = {} if seen is None else {("wearable", "Patient"): Peek(kind="string", repeats=seen)}
     assert drafted(days, peeks=peeks).entity == EntityByColumn(table="wearable", by="Patient")
+
+
+@pytest.mark.parametrize("fakes", [True, False])
+def test_names_that_nothing_makes_up_here_are_told_with_what_to_install(fakes: bool) -> None:
+    people = table("customers", "id integer, last_name string", key="id")
+    text = draft(reflect(people), replace(SIX_YEARS, fakes=fakes))
+    assert ("mare-synth[fake]" in text) is not fakes
+    assert ("fill: fake" in text.split("tables:")[1].split("last_name:")[1].splitlines()[0]) is fakes
