@@ -103,8 +103,8 @@ def _header(survey: Survey, tables: Sequence[DraftedTable]) -> Iterator[Note]:
         yield Note("specials of an end are days that mean: no end yet. Those that do not occur do not come out")
     if not survey.facts.fakes and any(_is_made_up_elsewhere(table, entry) for table in tables for entry in table.columns):
         yield Note(
-            "names, addresses and the like come out empty, because nothing here makes them up: pip install 'mare-synth[fake]', then "
-            "draft again, or write fill: fake"
+            "names, addresses and the like come out empty, because nothing here makes them up: pip install 'mare-synth[fake]', "
+            "then draft again, or write fill: fake"
         )
     for left in survey.reflection.left_out:
         yield Note(f"left out: {left.name}: {left.reason}")
