@@ -244,7 +244,8 @@ def test_null_in_the_source_but_not_in_the_schema_is_worth_a_word() -> None:
 def test_a_pool_that_holds_no_null_loses_none_of_the_sources() -> None:
     """Its rows are made up, none of the source's is read."""
     schema = (
-        "mare: 1\nentity: p\ntables:\n  p: {key: id, columns: {x: {type: boolean}}, references: {s: {kind: pool, table: staff}}}\n"
+        "mare: 1\nentity: p\ntables:\n  p: {key: id, columns: {x: {type: boolean}},\n"
+        "    references: {s: {kind: pool, table: staff}}}\n"
         "  staff: {key: k, pool: {rows: 3}, columns: {y: {type: integer, min: 0, max: 9}}}\n"
     )
     people, staff = table("p", "id integer, x boolean, s integer", key="id"), table("staff", "k integer, y integer?", key="k")
