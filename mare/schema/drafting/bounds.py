@@ -52,8 +52,10 @@ Bounds = dict[str, FieldValue]
 """``min`` and ``max``."""
 _NO_PART = frozenset(("per", "in", "number", "n", "num", "count", "total", "duration", "length"))
 """`hours_per_week`, `n_months`, `age_in_months`: a number of them, not which one of them."""
-_NO_YEAR = frozenset(("group", "level", "class", "form", "grade", "stage"))
-"""`year_group`: of a school, not of the calendar."""
+_NO_YEAR = frozenset(
+    ("group", "level", "class", "form", "grade", "stage", "last", "past", "previous", "prior", "this", "current")
+)
+"""`year_group`: of a school, not of the calendar; `sick_days_last_year`: what happened in it."""
 _ONE_BYTE = re.compile(r"u?tinyint\b.*|int1", re.IGNORECASE)
 """Types that hold no year."""
 

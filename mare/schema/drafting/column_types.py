@@ -118,6 +118,8 @@ def _with_known_bounds(
     if known is not None:
         return {**without, **known[0]}, [*notes, Note(known[1])]
     if fields["type"] in ("date", "datetime") and facts.between is not None and column.min is None and column.max is None:
+        if is_before_calendar(column.name):
+            return {**fields, "max": facts.between[1]}, [*notes, Note("may lie before the calendar, by its name")]
         if is_beside_calendar(column.name):
             return fields, [*notes, Note("may lie outside the calendar, by its name")]
         return without, notes

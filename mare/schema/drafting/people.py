@@ -309,7 +309,7 @@ def is_number_of(column: str) -> bool:
 
 
 _NAMING = as_set("number nr iban account phone plate serial passport token hash username login mrn password licence license")
-_NAMED_BY = as_set("ref reference referenz barcode")
+_NAMED_BY = as_set("ref reference referenz barcode no nummer numero")
 """The same as a last word: a `reference_range` is none."""
 
 

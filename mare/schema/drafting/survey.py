@@ -23,6 +23,8 @@ DAY, PLAIN_DAY, MOMENT = "%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S"
 TRIAL_DAY = (DAY, "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
 """Of SDTM: as exact as it is known."""
 _DAYS = ("date", "dob", "dod", "birthday", "birthdate")
+_BEFORE_DAYS = ("on", "am", "since", "seit")
+"""Last words of more: `paid_on`, `kunde_seit`."""
 _MOMENTS = ("datetime", "timestamp", "dttm", "at")
 
 Written = str | tuple[str, ...]
@@ -57,7 +59,12 @@ def _kind(column: ReflectedColumn) -> Literal["date", "datetime"] | None:
     # `start_time` may be a time of day; `charttime` and `created_at` are moments.
     if parts[-1] in _MOMENTS or (len(parts[-1]) > 4 and parts[-1].endswith("time")):
         return "datetime" if column.max_length is None or column.max_length >= 19 else None
-    named = parts[-1] in _DAYS or parts[-1].endswith(("date", "datum")) or parts[0] in ("date", "fecha")
+    named = (
+        parts[-1] in _DAYS
+        or (len(parts) > 1 and parts[-1] in _BEFORE_DAYS)
+        or parts[-1].endswith(("date", "datum"))
+        or parts[0] in ("date", "fecha")
+    )
     # `data` and `dato` are dates in some languages and anything in others; of a birth they are dates.
     return "date" if named or (is_birth(column.name) and (parts[0] == "data" or parts[-1].endswith("dato"))) else None
 

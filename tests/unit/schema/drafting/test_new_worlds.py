@@ -84,14 +84,28 @@ def test_postcodes_are_made_up_where_hardly_two_people_share_one(entities: int |
     assert schema.tables["customers"].columns["postal_code"].type == type
 
 
-@pytest.mark.parametrize(("name", "type"), [("transaction_ref", "identifier"), ("reference_range", "category")])
+@pytest.mark.parametrize(
+    ("name", "type"),
+    [
+        ("transaction_ref", "identifier"),
+        ("reference_range", "category"),
+        ("social_security_no", "identifier"),
+        ("no", "category"),
+    ],
+)
 def test_a_reference_to_one_thing_is_an_identifier(name: str, type: str) -> None:
     customers = table("customers", f"id integer, {name} string", key="id")
     assert drafted(customers).tables["customers"].columns[name].type == type
 
 
 @pytest.mark.parametrize(
-    ("name", "sql_type", "known"), [("year_group", "TINYINT", False), ("year", "TINYINT", False), ("year_built", "INTEGER", True)]
+    ("name", "sql_type", "known"),
+    [
+        ("year_group", "TINYINT", False),
+        ("year", "TINYINT", False),
+        ("year_built", "INTEGER", True),
+        ("sick_days_last_year", "INTEGER", False),
+    ],
 )
 def test_years_of_a_school_are_none_of_the_calendar(name: str, sql_type: str, known: bool) -> None:
     students = table("students", f"id integer, {name} integer", key="id", **{name: {"sql_type": sql_type}})
@@ -114,3 +128,18 @@ def test_names_that_nothing_makes_up_here_are_told_with_what_to_install(fakes: b
     text = draft(reflect(people), replace(SIX_YEARS, fakes=fakes))
     assert ("mare-synth[fake]" in text) is not fakes
     assert ("fill: fake" in text.split("tables:")[1].split("last_name:")[1].splitlines()[0]) is fakes
+
+
+@pytest.mark.parametrize(
+    ("name", "type"), [("paid_on", "date"), ("kunde_seit", "date"), ("faellig_am", "date"), ("on", "category")]
+)
+def test_days_that_are_stored_as_text_are_days_in_other_words_too(name: str, type: str) -> None:
+    customers = table("customers", f"id integer, {name} string", key="id")
+    assert drafted(customers).tables["customers"].columns[name].type == type
+
+
+def test_what_may_lie_before_the_calendar_does_not_lie_after_it() -> None:
+    customers = table("customers", "id integer, member_since date, valid_until date", key="id")
+    columns = drafted(customers, facts=SIX_YEARS).tables["customers"].columns
+    assert (columns["member_since"].learn, str(columns["member_since"].max)) == (True, "2024-12-31")  # type: ignore[union-attr]
+    assert columns["valid_until"].max is None or str(columns["valid_until"].max) > "2024-12-31"  # type: ignore[union-attr]
