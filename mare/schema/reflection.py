@@ -269,6 +269,8 @@ class Peek:
     """How its texts are written, where that has to be said: fields of the schema (`format`, `decimal`, `nulls`)."""
     repeats: bool | None = None
     """Whether a value stands in two rows, or is missing in one: then it is no key. None: not looked at."""
+    missing: bool | None = None
+    """Whether a row has no value, or none that could be read. None: not looked at."""
     few: bool = False
     """Whether there are but a few different values, in whatever number of rows: an id of these is a code."""
     compared: Compared = Compared()

@@ -76,3 +76,8 @@ def test_a_result_that_is_mostly_below_what_can_be_measured_is_a_number() -> Non
     texts = [*["<BLQ"] * 400, *(f"{number / 100}" for number in range(1, 180))]
     peek = peek_batches([pa.record_batch({"x": pa.array(texts)})], "unknown", 3)
     assert (peek.kind, peek.reading) == ("number", {"specials": ("<BLQ",)})
+
+
+@pytest.mark.parametrize(("texts", "missing"), [(["1", "2"], False), (["1", None], True), (["1,5", "2"] * 20 + ["n/a"], True)])
+def test_what_is_missing_or_cannot_be_read_is_told(texts: Sequence[str | None], missing: bool) -> None:
+    assert peek_batches([pa.record_batch({"x": pa.array(texts)})], "unknown", 9).missing is missing

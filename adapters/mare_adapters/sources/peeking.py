@@ -74,10 +74,11 @@ def as_value(value: object) -> Value:
 def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: str, kind: StorageKind, max_values: int) -> Peek:
     """Peek at a column of a relation in DuckDB. Both are SQL already. An `unknown` kind is told from the text."""
     reading: Mapping[str, str | tuple[str, ...]] = {}
-    repeats = None
+    repeats = missing = None
     if kind == "unknown":
         repeats = bool(_row(connection, f"SELECT count(*) > count(DISTINCT {column}) FROM {relation}")[0])
         kind, column, reading = _kind_of_values(connection, relation, column)
+        missing = bool(_row(connection, f"SELECT count(*) > count({column}) FROM {relation}")[0])
     low = high = values = None
     if kind in BOUNDED_KINDS:
         low, high = _row(connection, f"SELECT min({column}), max({column}) FROM {relation}")
@@ -85,7 +86,9 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
         query = f"SELECT DISTINCT {column} AS v FROM {relation} WHERE {column} IS NOT NULL ORDER BY v LIMIT {max_values + 1}"
         listed = connection.execute(query).fetchall()
         values = tuple(dict.fromkeys(as_value(row[0]) for row in listed)) if len(listed) <= max_values else None
-    return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), reading=reading, repeats=repeats)
+    return Peek(
+        kind=kind, values=values, min=as_bound(low), max=as_bound(high), reading=reading, repeats=repeats, missing=missing
+    )
 
 
 def peek_batches(batches: Iterable[pa.RecordBatch], kind: StorageKind, max_values: int) -> Peek:

@@ -196,3 +196,14 @@ def test_a_column_with_too_many_values_stays_learned() -> None:
 def test_reasons_stand_next_to_what_they_are_about() -> None:
     text = written(PATIENTS, ADMISSIONS)
     assert comment_on(text, "parent: {table: patients").startswith("rows follow each other by admittime REVIEW: max_rows: 10")
+
+
+def test_what_was_seen_never_to_be_missing_is_not_drafted_as_if_it_might_be() -> None:
+    patients = table("patients", "subject_id unknown?, x unknown?, y unknown?, z unknown?")
+    peeks = {
+        ("patients", name): Peek(kind="integer", missing=missing) for name, missing in (("x", False), ("y", True), ("z", None))
+    }
+    schema = drafted(patients, peeks=peeks)
+    columns = schema.tables["patients"].columns
+    assert [columns[name].nullable for name in "xyz"] == [False, True, True]  # type: ignore[union-attr]
+    assert schema.peeked == ("types",)
