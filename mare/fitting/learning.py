@@ -30,6 +30,7 @@ from mare.codec import (
 from mare.codec.scales import DecimalScale, TimeScale
 from mare.errors import InternalError
 from mare.planning import Warned
+from mare.planning.learning import BINS, BOUNDS, ELAPSED, ITEM_BINS, ITEM_BOUNDS, VALUES
 from mare.planning.sensitivity import RowBound
 from mare.privacy.learner import Learner
 from mare.relational.relations import Relations, TableRelations, reference_labels
@@ -64,11 +65,6 @@ from .range_doubts import doubt_of_items, doubts_of_ends, doubts_of_range
 from .tapering import tapered
 from .vocabularies import MOST_LISTED, Room, doubt_of_list, learn_codes, learn_values
 from .weighing import weighed
-
-BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.5, 1.0, 0.3, 4.0, 1.0, 2.0
-"""What each answer weighs when the learning share is split. Bounds are read off few cells, bins off many; how far a sequence has
-come is looked at, never drawn, so that its bins may be rough. A value is listed where it stands several deviations clear of the
-noise, and is lost altogether where it does not."""
 
 MOST_CELLS = 512
 """Of a column's fine histogram: it travels with the release."""

@@ -113,3 +113,13 @@ def test_prices_and_streets_that_begin_somewhere_are_no_pair() -> None:
     columns = drafted(table("patients", "id integer, sex string", key="id"), shares).tables["shares"].columns
     assert columns["close"].after is None  # type: ignore[union-attr]
     assert columns["to_amount"].after is None  # type: ignore[union-attr]
+
+
+def test_a_table_that_was_seen_to_have_one_row_for_each_person_refers_to_the_people() -> None:
+    """Several tables of one row each look like the people themselves; they are those of the table that is called so."""
+    once = Peek(kind="string", repeats=False)
+    peeks = {**{(name, "USUBJID"): once for name in ("dm", "ds", "ex")}, ("ae", "USUBJID"): Peek(kind="string", repeats=True)}
+    names = ("dm", "DSSEQ"), ("ds", "DSTERM"), ("ex", "EXDOSE"), ("ae", "AETERM")
+    schema = drafted(*(table(name, f"USUBJID unknown?, {other} string?") for name, other in names), peeks=peeks)
+    assert schema.entity == "dm"
+    assert {schema.parent_name(name) for name in ("ds", "ex", "ae")} == {"dm"}
