@@ -15,6 +15,7 @@ from mare.graph.groups import ColumnGroup
 from mare.schema import Schema, Table
 from mare.schema.caps import link_cap
 from mare.schema.columns import AnyColumn, Identifier
+from mare.schema.layout import public_parts
 from mare.schema.links import Parent
 
 Keep = Literal["first", "last", "random"]
@@ -160,7 +161,8 @@ def _links(schema: Schema, name: str, refer: _Refer) -> list[Link]:
     for reference, declared in table.references.items():
         columns = table.reference_columns(reference)
         if declared.kind == "public":
-            links.append(Link(reference, "public", declared.table, columns))
+            parts = [part for part in public_parts(schema, name) if part.reference == reference]
+            links += [Link(part.name, "public", declared.table, part.columns) for part in parts]
         elif declared.kind in ("earlier", "owned", "same_entity"):
             there = refer(declared.table, _referred(schema, declared.table, declared.column))
             links.append(Link(reference, declared.kind, declared.table, columns, there))
