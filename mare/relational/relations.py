@@ -118,9 +118,11 @@ Reference = Words | Ranked | Stepped
 class WholeKey:
     """A key of several columns, each of which is drawn by itself, or comes from a row above."""
 
+    columns: tuple[str, ...]
+    """The columns here."""
     keys: Vocabulary
     parts: tuple[str | Above, ...]
-    """Of each of its columns."""
+    """Of each of the columns, what it is drawn as."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +236,7 @@ def _whole_keys(schema: Schema, name: str, public: PublicTables) -> tuple[WholeK
         if set(here) <= {*drawn, *above} and not set(here) <= set(above):
             table = public[declared.table]
             keys = _vocabulary(declared, table, declared.column or table.key)
-            wholes.append(WholeKey(keys, tuple(above.get(column) or drawn[column] for column in here)))
+            wholes.append(WholeKey(here, keys, tuple(above.get(column) or drawn[column] for column in here)))
     return tuple(wholes)
 
 
