@@ -26,6 +26,7 @@ from mare.domain import Coarsening, CodeArray, smallest_dtype
 from mare.schema.columns.category import canonical as canonical
 from mare.schema.strict import Value
 
+from .beside import own_text
 from .ticks import Mask
 
 
@@ -94,7 +95,7 @@ class CategoryCodec:
     @property
     def labels(self) -> tuple[str | None, ...]:
         """Of each code, its value as text; None for the rest and for NULL."""
-        return (*map(canonical, self.values), *([None] * (self.size - len(self.values))))
+        return (*(own_text(canonical(value)) for value in self.values), *([None] * (self.size - len(self.values))))
 
     @property
     def rest(self) -> Redrawn | None:
@@ -162,7 +163,7 @@ class CodeCodec:
     @property
     def labels(self) -> tuple[str | None, ...]:
         """Of each code, its text; None for NULL, for the rest, and for what stands for several codes."""
-        return (*self.kept, *([None] * (self.size - len(self.kept))))
+        return (*map(own_text, self.kept), *([None] * (self.size - len(self.kept))))
 
     @property
     def rest(self) -> Redrawn | None:

@@ -334,7 +334,7 @@ def whole_tables(schema: Schema) -> tuple[TableNeeds, ...]:
             if described.pool is None:
                 links = (*_whole_links(schema, table), *_further_links(schema, table, keys))
                 values = tuple(name for name, column in described.columns.items() if column.kept)
-                table = replace(table, values=values, links=(*links, *_via(schema, table)))
+                table = replace(table, values=values, beside={}, links=(*links, *_via(schema, table)))
         whole.append(table)
     return tuple(replace(table, key=tuple(keys[table.name])) for table in whole)
 

@@ -25,7 +25,7 @@ from mare.planning.sensitivity import row_bounds
 from mare.schema import Schema
 from mare.schema.columns import PACES, AnyColumn, Identifier
 from mare.schema.condition_grammar import Condition, parse_condition
-from mare.schema.layout import Above, PublicPart, part_above, public_parts
+from mare.schema.layout import Above, PublicPart, going_with, part_above, public_parts
 from mare.schema.links import EarlierReference, PublicReference, SameEntityReference
 
 from .judging import CodedEnding
@@ -146,6 +146,8 @@ class TableRelations:
     """Those that it may be about."""
     wholes: tuple[WholeKey, ...] = ()
     """Keys of public tables that have several columns."""
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Columns that are drawn as one with others that go with them."""
 
     def coded_ending(self, codec: TableCodec) -> CodedEnding | None:
         return None if self.ending is None else CodedEnding(self.ending, self.columns or {}, codec)
@@ -196,7 +198,9 @@ def relations(
         rooms = {room: room.removeprefix(f"room({name}.").removesuffix(")") for room in parts.rooms}
         runs = frozenset(c for c in exists if isinstance(kind := described.columns.get(c), Identifier) and kind.runs)
         wholes = _whole_keys(schema, name, public)
-        related[name] = TableRelations(unrolled, references, parts.items, exists, runs, rooms, ending, described.columns, wholes)
+        beside = {column: others for column in described.columns if (others := going_with(described, column))}
+        own = (ending, described.columns, wholes, beside)
+        related[name] = TableRelations(unrolled, references, parts.items, exists, runs, rooms, *own)
     return related
 
 

@@ -69,6 +69,8 @@ def _determined(block: ChunkValues, schema: Schema, table: str, name: str, colum
         return _elapsed(since, until, how.elapsed, column)
     if how.next is not None:
         return _next(block, table, how.next)
+    if how.goes_with is not None:
+        return block.decoded(table).values[name]
     if how.lookup is not None:
         return _looked_up(block, schema, table, how.lookup)
     raise InternalError("a determined column does not say how")

@@ -199,6 +199,12 @@ def shared_columns(schema: Schema, table: str | None = None) -> tuple[Shared, ..
     return tuple(shared)
 
 
+def going_with(table: Table, column: str) -> tuple[str, ...]:
+    """The columns that are learned with this one, as pairs."""
+    how = {name: described.determined for name, described in table.columns.items() if name not in table.ignore_columns}
+    return tuple(name for name, way in how.items() if way is not None and way.goes_with == column)
+
+
 # A reference of several columns to a public table is drawn column by column: a model can then see that the station is one of the
 # site that the person lives at, which no list of whole keys tells. What comes out is brought together to a key that there is.
 # A column that a row has from above, as a part of the foreign key to its parent, is not drawn: it is what it is there.

@@ -5,17 +5,18 @@ Worked out from the schema and its graph, with the caps that will be enforced; b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from mare.codec.beside import joined_sql
 from mare.errors import PlanError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
 from mare.schema import Schema, Table
 from mare.schema.caps import link_cap
 from mare.schema.columns import AnyColumn, Identifier
-from mare.schema.layout import public_parts
+from mare.schema.layout import going_with, public_parts
 from mare.schema.links import Parent
 
 Keep = Literal["first", "last", "random"]
@@ -69,18 +70,30 @@ class TableNeeds:
     """The (table, reference) pairs that own the rows, where there is no parent."""
     held_by: str | None = None
     """Of an entity by column: the table whose rows tell it apart. It has no rows of its own."""
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Columns that are read as one text with others that go with them."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, once."""
         linked = [column for link in self.links for column in link.columns]
         present = [column for _, columns in self.present for column in columns]
-        return tuple(dict.fromkeys((*self.key, *self.foreign, *self.order, *self.values, *self.via, *linked, *present)))
+        return tuple(dict.fromkeys((*self.key, *self.foreign, *self.order, *self.read_values, *self.via, *linked, *present)))
+
+    @property
+    def read_values(self) -> tuple[str, ...]:
+        """The modelled columns, and those that go with them."""
+        return (*self.values, *(other for others in self.beside.values() for other in others))
 
     @property
     def owners(self) -> tuple[str, ...]:
         """The tables that the rows belong to: the parent, or one for each reference that owns them."""
         return tuple(table for table, _ in self.owned_by) if self.parent is None else (self.parent,)
+
+    def value_sql(self, name: str) -> str:
+        """A modelled column, of the staged relation."""
+        first, *others = (f"v{self.read_values.index(column)}" for column in (name, *self.beside.get(name, ())))
+        return joined_sql(first, others) if others else first
 
     def link(self, name: str) -> tuple[int, Link]:
         """A link by its reference's name, and its number."""
@@ -128,11 +141,14 @@ def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGr
     modelled = [c.column for c in held if c.role in ("value", "first", "same", "derived")]
     modelled = list(dict.fromkeys(c for c in modelled if c is not None))
     values = tuple(c for c in modelled if c in table.columns and c not in table.references)
+    beside = {column: others for column in values if (others := going_with(table, column))}
     links, present = tuple(_links(schema, name, refer)), tuple(_present(table, name, groups))
     described: dict[str, AnyColumn] = dict(table.columns)
     if link is None or (parent := link.table) is None or dag.node(name).role != "private":
         owned_by = tuple((edge.child, edge.name) for edge in dag.owners(name))
-        return TableNeeds(name, None, (), (), (), values, described, links=links, present=present, owned_by=owned_by)
+        return TableNeeds(
+            name, None, (), (), (), values, described, links=links, present=present, owned_by=owned_by, beside=beside
+        )
     cap = link_cap(schema, name)
     rows = [n for n in (cap.rows if cap is not None else None, link.max_per_entity) if n is not None]
     associative = link.type == "associative"
@@ -153,6 +169,7 @@ def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGr
         multiplicity=link.multiplicity if associative else 1,
         links=links,
         present=present,
+        beside=beside,
     )
 
 

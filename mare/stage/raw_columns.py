@@ -95,7 +95,7 @@ class StagedColumn:
     def _numbers(self) -> Numbers:
         raw, connection = self._table.raw, self.staged.connection
         types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {raw}").fetchall()}
-        number = _NUMBERS.get(types[self._value], "TRY_CAST({v} AS DOUBLE)").format(v=self._value)
+        number = _NUMBERS.get(types.get(self._value, "VARCHAR"), "TRY_CAST({v} AS DOUBLE)").format(v=self._value)
         numbers = connection.sql(f"SELECT coalesce({number}, 'nan'::DOUBLE) AS number FROM {raw}").fetchnumpy()
         # A row that stands in for a missing one has no number.
         return np.append(np.asarray(numbers["number"], dtype=np.float64), np.nan)[self._table.row]
@@ -106,10 +106,9 @@ class StagedColumn:
 
     @property
     def _value(self) -> str:
-        values = self._table.needs.values
-        if self.column not in values:
+        if self.column not in self._table.needs.values:
             raise InternalError(f"{self.name} is not staged as a modelled column")
-        return f"v{values.index(self.column)}"
+        return self._table.needs.value_sql(self.column)
 
 
 @dataclass(frozen=True, eq=False)
