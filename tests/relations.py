@@ -293,6 +293,18 @@ tables:
       own: {kind: public, table: stations, columns: [home, own_number]}
     columns: {n: {type: integer, min: 0, max: 9}}
 """,
+    "codes and their names": _PEOPLE
+    + """
+      home: {type: category, learn: true}
+      home_name: {type: category, nullable: true, determined: {goes_with: home}}
+  stays:
+    key: sid
+    parent: {table: people, column: pid, type: sequential, order_by: n, max_rows: 3}
+    columns:
+      n: {type: integer, min: 0, max: 9}
+      ward: {type: category, values: [a, b, c], nullable: true}
+      ward_name: {type: category, determined: {goes_with: ward}}
+""",
     "running values, cases and totals": _PEOPLE
     + """
       moves: {type: integer, determined: {count: moves}}

@@ -26,7 +26,6 @@ from mare.domain import Coarsening, CodeArray, smallest_dtype
 from mare.schema.columns.category import canonical as canonical
 from mare.schema.strict import Value
 
-from .beside import own_text
 from .ticks import Mask
 
 
@@ -95,7 +94,7 @@ class CategoryCodec:
     @property
     def labels(self) -> tuple[str | None, ...]:
         """Of each code, its value as text; None for the rest and for NULL."""
-        return (*(own_text(canonical(value)) for value in self.values), *([None] * (self.size - len(self.values))))
+        return (*map(canonical, self.values), *([None] * (self.size - len(self.values))))
 
     @property
     def rest(self) -> Redrawn | None:
@@ -163,7 +162,7 @@ class CodeCodec:
     @property
     def labels(self) -> tuple[str | None, ...]:
         """Of each code, its text; None for NULL, for the rest, and for what stands for several codes."""
-        return (*map(own_text, self.kept), *([None] * (self.size - len(self.kept))))
+        return (*self.kept, *([None] * (self.size - len(self.kept))))
 
     @property
     def rest(self) -> Redrawn | None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mare.codec import LearnedDomain, LearnedDomains, LearnedValues, TableCodec
+from mare.codec.beside import Names
 from mare.codec.building import Labels
 from mare.codec.category import Redrawn
 from mare.domain import CodeArray, smallest_dtype
@@ -146,8 +147,8 @@ class TableRelations:
     """Those that it may be about."""
     wholes: tuple[WholeKey, ...] = ()
     """Keys of public tables that have several columns."""
-    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Columns that are drawn as one with others that go with them."""
+    names: Mapping[str, Names] = field(default_factory=dict)
+    """Columns that go with others, and what is known of them."""
 
     def coded_ending(self, codec: TableCodec) -> CodedEnding | None:
         return None if self.ending is None else CodedEnding(self.ending, self.columns or {}, codec)
@@ -198,8 +199,11 @@ def relations(
         rooms = {room: room.removeprefix(f"room({name}.").removesuffix(")") for room in parts.rooms}
         runs = frozenset(c for c in exists if isinstance(kind := described.columns.get(c), Identifier) and kind.runs)
         wholes = _whole_keys(schema, name, public)
-        beside = {column: others for column in described.columns if (others := going_with(described, column))}
-        own = (ending, described.columns, wholes, beside)
+        pairs = {c: (of, (learned or {}).get(f"{name}.{c}")) for c, of in going_with(described, described.columns).items()}
+        names = {
+            c: Names(of, found if isinstance(found, LearnedValues) else LearnedValues(())) for c, (of, found) in pairs.items()
+        }
+        own = (ending, described.columns, wholes, names)
         related[name] = TableRelations(unrolled, references, parts.items, exists, runs, rooms, *own)
     return related
 

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from mare.codec import Above, DecodedTable, OrdinalCodec, RelativeCodec, ScaledCodec, TableCodec, decode_table
-from mare.codec.beside import parted
 from mare.codec.category import CodeCodec
 from mare.codec.slots import ORDINARY
 from mare.codec.ticks import DAY_US, microseconds, null_mask
@@ -78,8 +77,7 @@ class Decoder:
             above, siblings = self.above(chunk, codec), siblings_in(chunk.placed, table)
             codes, draws = codes_of(chunk, table), decoding_draws(chunk, table)
             decoded = decode_table(codec, codes, firsts, siblings, draws, above, self.ordered_by.get(table, ()))
-            decoded = one_value_each(codec, codes, decoded, chunk.placed, chunk.keys)
-            chunk.decoded[table] = _side_by_side(decoded, self.related.get(table, TableRelations()).beside)
+            chunk.decoded[table] = one_value_each(codec, codes, decoded, chunk.placed, chunk.keys)
         return chunk.decoded[table]
 
     def above(self, chunk: Chunk, codec: TableCodec) -> Above:
@@ -123,15 +121,6 @@ class FittedTables(Decoder):
         if isinstance(codec, OrdinalCodec):
             return codec.bins.count == codec.bins.high - codec.bins.low + 1
         return not isinstance(codec, RelativeCodec | ScaledCodec | CodeCodec)
-
-
-def _side_by_side(decoded: DecodedTable, beside: Mapping[str, tuple[str, ...]]) -> DecodedTable:
-    """What was drawn as one, column by column."""
-    values = dict(decoded.values)
-    for name, others in beside.items():
-        if name in values:
-            values |= zip((name, *others), parted(values[name], len(others)), strict=True)
-    return replace(decoded, values=values)
 
 
 def decoding_draws(chunk: Chunk, table: str) -> np.random.Generator:

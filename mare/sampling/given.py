@@ -18,9 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mare.codec import DecodedTable, OrdinalCodec, Points, RelativeCodec, Siblings, TableCodec
-from mare.codec.beside import joined, own_text, parted
-from mare.codec.category import CategoryCodec, CodeCodec
-from mare.codec.parsing import by_distinct
 from mare.codec.siblings import Above, standing, standing_place
 from mare.codec.slots import ORDINARY
 from mare.codec.ticks import Mask
@@ -39,7 +36,6 @@ from mare.schema.layout import shared_columns
 from .given_columns import Columns, check_unique, given_columns, key_texts, places_of, unknown_columns
 from .given_files import Given, read_given
 from .given_references import GivenLinks, Surroundings, check_copies, given_links
-from .storing import as_text
 
 if TYPE_CHECKING:
     from .fitted_tables import FittedTables
@@ -326,11 +322,7 @@ def given_table(
     linked = points_linked(codec, links.targets, len(parent), lambda table: known[table].decoded.points)
     above = {**above, **linked}
     values = {column: columns[column] for column in codec.columns}
-    beside = {column: others for column, others in rows.related.beside.items() if column in values}
-    texts = {column: _with_others(columns, column, others, codec) for column, others in beside.items()}
-    read = read_rows(rows, {**values, **texts}, above)
-    for column, others in beside.items():
-        values |= zip(others, parted(texts[column], len(others))[1:], strict=True)
+    read = read_rows(rows, values, above)
     settled = next((g for g in made.plan.groups if (g.group.table, g.group.part) == (name, "context")), None)
     domain = Domain((), ()) if settled is None else settled.columns
     placed, outside = code_rows(rows, read, domain.size("count") - 1 if "count" in domain else None if settled is None else 0)
@@ -340,18 +332,6 @@ def given_table(
     points = _standing(codec, values, read.points, siblings_in(around, name), above)
     decoded = DecodedTable(values, points, _quantities(codec, values))
     return GivenTable(placed, entity, columns, decoded, links.leads), dict(outside)
-
-
-def _with_others(columns: Mapping[str, pa.Array], name: str, others: tuple[str, ...], codec: TableCodec) -> pa.Array:
-    """A column as one text with what goes with it; where that is not given, with what most often does."""
-    own = as_text(columns[name])
-    if set(others) <= set(columns):
-        return joined(own, [as_text(columns[other]) for other in others])
-    held = codec.columns[name]
-    assert isinstance(held, CategoryCodec | CodeCodec)
-    known = held.values if isinstance(held, CategoryCodec) else held.kept
-    most = {own_text(str(text)): str(text) for text in reversed(known)}
-    return by_distinct(own, lambda text: most.get(text, text), pa.string())
 
 
 def _standing(

@@ -91,8 +91,7 @@ class Determined(Strict):
     lookup: Lookup | None = None
     """A description by code: `{table: d_icd, column: long_title, by: icd_code}`."""
     goes_with: str | None = None
-    """What stands beside that column's value in the rows, as a name beside its code: `drug_name` goes with `drug_code`. Both are
-    learned as one list of pairs."""
+    """What stands beside that column's value in the rows, as a name beside its code: `drug_name` goes with `drug_code`."""
     next: str | None = None
     """The next row's value of this column (`outtime` is the next `intime`); NULL on the last row."""
     elapsed: Elapsed | None = None

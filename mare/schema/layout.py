@@ -6,7 +6,7 @@ fact in every row below another; `public_parts`: what is drawn of the references
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -199,10 +199,10 @@ def shared_columns(schema: Schema, table: str | None = None) -> tuple[Shared, ..
     return tuple(shared)
 
 
-def going_with(table: Table, column: str) -> tuple[str, ...]:
-    """The columns that are learned with this one, as pairs."""
-    how = {name: described.determined for name, described in table.columns.items() if name not in table.ignore_columns}
-    return tuple(name for name, way in how.items() if way is not None and way.goes_with == column)
+def going_with(table: Table, columns: Collection[str]) -> dict[str, str]:
+    """Columns that go with one of these (`determined: {goes_with: …}`), and with which."""
+    going = {name: of for name, held in table.columns.items() if (of := held.goes_with) is not None}
+    return {name: of for name, of in going.items() if of in columns and name not in table.ignore_columns}
 
 
 # A reference of several columns to a public table is drawn column by column: a model can then see that the station is one of the

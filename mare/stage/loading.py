@@ -124,7 +124,7 @@ def staged_columns(needs: TableNeeds) -> list[tuple[str, str, AnyColumn | None]]
     """(staged name, source name, declaration) of every staged column; keys and foreign keys are compared as text."""
     keys = [(f"k{i}", name, None) for i, name in enumerate(needs.key)]
     foreign = [(f"f{i}", name, None) for i, name in enumerate(needs.foreign)]
-    values = [(f"v{i}", name, needs.described[name]) for i, name in enumerate(needs.read_values)]
+    values = [(f"v{i}", name, needs.described[name]) for i, name in enumerate(needs.values)]
     via = [(f"a{i}", name, None) for i, name in enumerate(needs.via)]
     linked = [(f"r{n}_{i}", name, None) for n, link in enumerate(needs.links) for i, name in enumerate(link.columns)]
     present = [(f"e{n}_{i}", name, None) for n, (_, columns) in enumerate(needs.present) for i, name in enumerate(columns)]
@@ -259,7 +259,7 @@ def _held(needs: TableNeeds, place: dict[str, str], arrow: pa.Schema, reading: R
 def _unread(needs: TableNeeds, held: Mapping[str, _Held]) -> dict[str, str]:
     """Only text may say nothing: everything else has a type already."""
     unread = {}
-    for name in needs.read_values:
+    for name in needs.values:
         column = held[name]
         cast = typed(column.name, needs.described[name], column.raw, for_value=True, spelled=column.spelled)
         if is_text_type(column.raw) and cast != as_text(column.name, column.raw):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from mare.codec.beside import joined_sql
+from mare.codec.beside import pair_sql
 from mare.errors import PlanError
 from mare.graph.dag import DatasetDag
 from mare.graph.groups import ColumnGroup
@@ -48,7 +48,7 @@ class TableNeeds:
     foreign: tuple[str, ...]
     order: tuple[str, ...]
     values: tuple[str, ...]
-    """Modelled columns."""
+    """Modelled columns, and those that go with them."""
     described: dict[str, AnyColumn]
     """What the schema says of the columns, where it does."""
     keep: Keep = "random"
@@ -70,20 +70,15 @@ class TableNeeds:
     """The (table, reference) pairs that own the rows, where there is no parent."""
     held_by: str | None = None
     """Of an entity by column: the table whose rows tell it apart. It has no rows of its own."""
-    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Columns that are read as one text with others that go with them."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Of ``values``, those that are read as one text with the one that they go with."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, once."""
         linked = [column for link in self.links for column in link.columns]
         present = [column for _, columns in self.present for column in columns]
-        return tuple(dict.fromkeys((*self.key, *self.foreign, *self.order, *self.read_values, *self.via, *linked, *present)))
-
-    @property
-    def read_values(self) -> tuple[str, ...]:
-        """The modelled columns, and those that go with them."""
-        return (*self.values, *(other for others in self.beside.values() for other in others))
+        return tuple(dict.fromkeys((*self.key, *self.foreign, *self.order, *self.values, *self.via, *linked, *present)))
 
     @property
     def owners(self) -> tuple[str, ...]:
@@ -91,9 +86,9 @@ class TableNeeds:
         return tuple(table for table, _ in self.owned_by) if self.parent is None else (self.parent,)
 
     def value_sql(self, name: str) -> str:
-        """A modelled column, of the staged relation."""
-        first, *others = (f"v{self.read_values.index(column)}" for column in (name, *self.beside.get(name, ())))
-        return joined_sql(first, others) if others else first
+        """One of ``values``, of the staged relation."""
+        own, of = f"v{self.values.index(name)}", self.beside.get(name)
+        return own if of is None else pair_sql(f"v{self.values.index(of)}", own)
 
     def link(self, name: str) -> tuple[int, Link]:
         """A link by its reference's name, and its number."""
@@ -141,7 +136,8 @@ def _table(schema: Schema, dag: DatasetDag, name: str, groups: Sequence[ColumnGr
     modelled = [c.column for c in held if c.role in ("value", "first", "same", "derived")]
     modelled = list(dict.fromkeys(c for c in modelled if c is not None))
     values = tuple(c for c in modelled if c in table.columns and c not in table.references)
-    beside = {column: others for column in values if (others := going_with(table, column))}
+    beside = going_with(table, values)
+    values += tuple(beside)
     links, present = tuple(_links(schema, name, refer)), tuple(_present(table, name, groups))
     described: dict[str, AnyColumn] = dict(table.columns)
     if link is None or (parent := link.table) is None or dag.node(name).role != "private":

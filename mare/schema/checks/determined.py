@@ -91,16 +91,16 @@ def _lookup(layout: Layout, table: str, column: str, lookup: Lookup, path: Path)
 def _goes_with(layout: Layout, table: str, described: Column, name: str, path: Path) -> Iterator[Fault]:
     here = (*path, "goes_with")
     known = layout.columns(table)
-    lists = [c for c, d in known.items() if isinstance(d, Listed) and d.is_drawn and d.is_learned]
-    lists = [c for c in lists if getattr(known[c], "vocabulary", None) is None]
-    if not isinstance(described, Listed) and described.type != "text":
-        yield Fault(here, f"what goes with another value is a word, not a {described.type}", "Write `type: category`")
-    if name not in known:
+    lists = [c for c, d in known.items() if isinstance(d, Listed) and d.is_drawn]
+    if not isinstance(described, Listed):
+        yield Fault(here, f"what goes with a value is one of a list, and not a {described.type}", "Write `type: category`")
+    if layout.roles[table] == "pool":
+        yield Fault(here, "nothing is learned in a pool, pairs included", "Write `values: […]`")
+    elif name not in known:
         yield no_column(here, name, table, lists)
-    elif name not in lists or layout.roles[table] == "pool":
-        what = f"{name} has no list that is learned, so there are no pairs to be learned with it"
-        remedy = f"Name one of {listed(lists)}; what a public table tells of a code is a `lookup`"
-        yield Fault(here, what, remedy)
+    elif name not in lists:
+        what = f"{name} is not one of a list that is drawn, so nothing can be known to go with it"
+        yield Fault(here, what, f"Name one of {listed(lists)}; what a public table tells of a code is a `lookup`")
 
 
 def _next(layout: Layout, table: str, described: Column, name: str, path: Path) -> Iterator[Fault]:
