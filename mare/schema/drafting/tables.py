@@ -384,7 +384,7 @@ def _during(survey: Survey, entry: Entry, family: Family | None, order: str | No
     """The time of a child within its parent's interval: a suggestion, since labs may precede the admission."""
     if family is None or family.parent is None or entry.name != order or entry.fields["type"] not in ("date", "datetime"):
         return entry
-    if survey.reflection.table(family.parent.target) is None:
+    if survey.reflection.table(family.parent.target) is None or str(entry.fields.get("before", "")).startswith("parent."):
         return entry
     interval = main_interval(survey.table(family.parent.target))
     if interval is None:
