@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from mare.schema.reflection import ReflectedColumn
 
-from .column_types import code_meant, draft_column, draft_key_part, draft_pool_column, shared_in_runs
+from .column_types import draft_column, draft_key_part, draft_pool_column, shared_in_runs
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
+from .names_of_codes import code_meant, with_codes
 from .people import fake_kind, is_birth, is_contact, is_free_text, names_person, numbers_people, personal_traits
 from .relationships import (
     EVENTS,
@@ -288,6 +289,8 @@ def draft_columns(
     entries = [_suggested(survey, table, entry, roles) for entry in entries]
     entries = [_during(survey, entry, family, order) for entry in entries]
     entries = [with_repeats(survey, table, entry, family, relationship) for entry in entries]
+    ordered = () if relationship is None else (*relationship.order_by, relationship.history_by or "", item or "")
+    entries = with_codes(entries, {*ordered, *survey.keys[table], *(name for names in described.uniques for name in names)})
     return (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in entries))
 
 
@@ -384,7 +387,7 @@ def _during(survey: Survey, entry: Entry, family: Family | None, order: str | No
     """The time of a child within its parent's interval: a suggestion, since labs may precede the admission."""
     if family is None or family.parent is None or entry.name != order or entry.fields["type"] not in ("date", "datetime"):
         return entry
-    if survey.reflection.table(family.parent.target) is None:
+    if survey.reflection.table(family.parent.target) is None or str(entry.fields.get("before", "")).startswith("parent."):
         return entry
     interval = main_interval(survey.table(family.parent.target))
     if interval is None:
