@@ -109,6 +109,10 @@ class Task:
     """Columns whose code in the first row of a sequence is always the same, and in no other row: what tells the two apart tells
     nothing else."""
 
+    near: Mapping[str, str] = field(default_factory=dict)
+    """Numbers that are known to be close to another one of their row, or to their own in the row before (a name in the history):
+    what is rare in a sequence would be drawn without it, and what goes together would drift apart."""
+
     @cached_property
     def domain(self) -> Domain:
         return self.history.merge(self.columns)

@@ -192,6 +192,22 @@ def measured_column(
     return replace(column, name=f"{table}.{measure}({name})", ticks=ticks)
 
 
+def differences(staged: Staged, table: str, name: str, beside: str | None, codec: TableCodec, most_rows: int) -> MeasuredColumn:
+    """Of each row that has both numbers, how far its own is from the one beside it; or from its own in the row before."""
+    read, rows = staged.as_read(table), staged.tables[table]
+    own, other = read.readings[name], read.readings[beside or name]
+    counted = own.ordinary.copy() if rows.unknown is None else own.ordinary & ~rows.unknown
+    if beside is None:
+        counted[1:] &= counted[:-1]
+        counted &= rows.position > 0
+    else:
+        counted &= other.ordinary
+    at = np.flatnonzero(counted)
+    apart = own.measure[at] - other.measure[at - 1 if beside is None else at]
+    label = f"{table}.{name} - {beside or 'previous'}"
+    return MeasuredColumn(label, most_rows, staged.entities, rows.entity[at], apart)
+
+
 def last_digits(ticks: NDArray[np.int64]) -> NDArray[np.int64]:
     """0 to 99: the last digit counts tens, so that numbers that end alike are neighbours."""
     return ticks % 10 * 10 + ticks // 10 % 10
