@@ -79,10 +79,11 @@ def as_value(value: object) -> Value:
 def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: str, kind: StorageKind, max_values: int) -> Peek:
     """Peek at a column of a relation in DuckDB. Both are SQL already. An `unknown` kind is told from the text."""
     reading: Mapping[str, str | tuple[str, ...]] = {}
-    repeats = None
+    repeats = missing = None
     if kind == "unknown":
         repeats = bool(_row(connection, f"SELECT count(*) > count(DISTINCT {column}) FROM {relation}")[0])
         kind, column, reading = _kind_of_values(connection, relation, column)
+        missing = bool(_row(connection, f"SELECT count(*) > count({column}) FROM {relation}")[0])
     low = high = values = None
     if kind in BOUNDED_KINDS:
         low, high = _row(connection, f"SELECT min({column}), max({column}) FROM {relation}")
@@ -90,7 +91,9 @@ def peek_column(connection: duckdb.DuckDBPyConnection, relation: str, column: st
         query = f"SELECT DISTINCT {column} AS v FROM {relation} WHERE {column} IS NOT NULL ORDER BY v LIMIT {max_values + 1}"
         listed = connection.execute(query).fetchall()
         values = tuple(dict.fromkeys(as_value(row[0]) for row in listed)) if len(listed) <= max_values else None
-    return Peek(kind=kind, values=values, min=as_bound(low), max=as_bound(high), reading=reading, repeats=repeats)
+    return Peek(
+        kind=kind, values=values, min=as_bound(low), max=as_bound(high), reading=reading, repeats=repeats, missing=missing
+    )
 
 
 def peek_batches(batches: Iterable[pa.RecordBatch], kind: StorageKind, max_values: int) -> Peek:
@@ -172,8 +175,8 @@ def _messy_days(connection: duckdb.DuckDBPyConnection, relation: str, column: st
 
 
 def _day(column: str, formats: Sequence[str]) -> str:
-    # DuckDB reads words as days, too (epoch, infinity), whatever the format.
-    digits = f"CASE WHEN regexp_matches({column}, '[0-9]') THEN trim({column}) END"
+    # DuckDB reads words as days, too (epoch, infinity), whatever the format; and a version (1.2.0) as one of the year nought.
+    digits = f"CASE WHEN regexp_matches({column}, '[0-9]{{4}}') THEN trim({column}) END"
     tried = [f"try_strptime({digits}, '{form}')" for form in formats]
     return f"CAST(coalesce({', '.join([*tried, 'NULL::TIMESTAMP'])}) AS DATE)"
 
@@ -230,7 +233,7 @@ Above = tuple[Iterable[pa.RecordBatch], str]
 def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Above | None = None) -> Mapping[str, Compared]:
     """What is seen of each column; nothing of ``by``, which tells apart whom rows belong to."""
     with open_duckdb() as memory:
-        _load(memory, "met", batches)
+        first = _load(memory, "met", batches)
         names = _names(memory, "met", by)
         same = set() if by is None else _the_same(memory, names, by)
         repeated = _repeated(memory, names)
@@ -248,27 +251,39 @@ def compare_columns(batches: Iterable[pa.RecordBatch], by: str | None, above: Ab
         if by is not None:
             apart, counts = _along(memory, by, {written[column]: held for column, held in (numbers | times).items()})
         seen = {
-            name: Compared(name in same, missing[name], repeated.get(name), follows.get(name), apart.get(name), name in counts)
+            name: Compared(
+                name in same, missing[name], repeated.get(name), follows.get(name), apart.get(name), name in counts, rows=first
+            )
             for name in names
         }
         if above is None or by is None:
             return seen
-        _load(memory, "above", above[0])
+        above_first = _load(memory, "above", above[0])
         copies, begins, ends = _compared_above(memory, names, by, above[1])
     return {
-        name: replace(told, copies=copies.get(name), begins=begins.get(name), ends=ends.get(name)) for name, told in seen.items()
+        name: replace(
+            told,
+            copies=copies.get(name),
+            begins=begins.get(name),
+            ends=ends.get(name),
+            rows=above_first if first is None else first,
+        )
+        for name, told in seen.items()
     }
 
 
-def _load(memory: duckdb.DuckDBPyConnection, table: str, batches: Iterable[pa.RecordBatch]) -> None:
-    left = _CELLS
+def _load(memory: duckdb.DuckDBPyConnection, table: str, batches: Iterable[pa.RecordBatch]) -> int | None:
+    """The number of rows that were read, where there are more."""
+    left, rows = _CELLS, 0
     for number, batch in enumerate(batches):
+        if left <= 0:
+            return rows
         memory.register("stored", pa.Table.from_batches([batch]))
         memory.execute(f"INSERT INTO {table} SELECT * FROM stored" if number else f"CREATE TABLE {table} AS SELECT * FROM stored")
         memory.unregister("stored")
         left -= batch.num_rows * batch.num_columns
-        if left <= 0:
-            break
+        rows += batch.num_rows
+    return None
 
 
 def _names(memory: duckdb.DuckDBPyConnection, table: str, without: str | None) -> list[str]:
