@@ -81,7 +81,7 @@ def learning_without_delta(schema: Schema, groups: tuple[ColumnGroup, ...], budg
             table, name = column.table or group.table, column.column
             if name is None or not is_learned(schema, table, name) or not is_category(schema, table, name):
                 continue
-            kind = "references" if name in schema.tables[table].references else "columns"
+            kind = "references" if schema.tables[table].drawn_reference(name) is not None else "columns"
             path: Path = ("tables", table, kind, name)
             what = "its values are to be learned, which no mechanism can do with delta = 0"
             remedy = "Write values: […], or take them from a public table, or plan with a delta above 0 (--delta 1e-9)"

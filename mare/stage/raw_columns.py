@@ -90,10 +90,9 @@ class StagedColumn:
 
     @property
     def _value(self) -> str:
-        values = self._table.needs.values
-        if self.column not in values:
+        if self.column not in self._table.needs.values:
             raise InternalError(f"{self.name} is not staged as a modelled column")
-        return f"v{values.index(self.column)}"
+        return self._table.needs.value_sql(self.column)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,13 +178,18 @@ def differences(staged: Staged, table: str, name: str, beside: str | None, codec
     counted = own.ordinary.copy() if rows.unknown is None else own.ordinary & ~rows.unknown
     if beside is None:
         counted[1:] &= counted[:-1]
-        counted &= rows.position > 0
+        counted &= follows_a_row(rows)
     else:
         counted &= other.ordinary
     at = np.flatnonzero(counted)
     apart = own.measure[at] - other.measure[at - 1 if beside is None else at]
     label = f"{table}.{name} - {beside or 'previous'}"
     return MeasuredColumn(label, most_rows, staged.entities, rows.entity[at], apart)
+
+
+def follows_a_row(rows: StagedTable) -> NDArray[np.bool_]:
+    """Of each row, whether the row before it has the same parent, hence the same entity."""
+    return rows.position > 0
 
 
 def last_digits(ticks: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ from mare.cli.app import app
 from mare.cli.options import AsJson, SchemaName
 from mare.cli.progress import count_bar
 from mare.cli.telling import many, print_json
-from mare.errors import SourceError
+from mare.errors import MareError, SourceError
 from mare.finding import open_source
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def check(
     built, faults = examined.schema, list(examined.faults)
     if built is not None and not faults:
         faults += [fault.at(examined.line_of(fault.path)) for fault in open_questions(built)]
-    faults += _marks(examined)
+    faults += [*_marks(examined), *_missing(examined)]
     label, refused = None, None
     if source is not None and built is not None:
         try:
@@ -108,12 +108,26 @@ def _marks(examined: Examination) -> list[Fault]:
     places = peeked_paths(examined.schema) if examined.schema is not None else ()
     if not places:
         return []
-    what = f"{many(len(places), '`peeked: true` mark')}, the first one here: filled in by looking at the data"
+    what = f"{many(len(places), '`peeked` mark')}, the first one here: filled in by looking at the data"
     remedy = (
         "`mare fit` and `mare synth` refuse them: make sure that each is public knowledge, then remove its mark "
         "(`--unsafe-peeked` takes them as they are, for a result that is NOT PRIVATE)"
     )
     return [Fault(places[0], what, remedy, severity="info").at(examined.line_of(places[0]))]
+
+
+def _missing(examined: Examination) -> list[Fault]:
+    """What a fit would refuse here, and perhaps not elsewhere: nothing makes up names."""
+    from mare.relational.faking import check_fakes
+    from mare.schema.faults import Fault
+
+    try:
+        if examined.schema is not None:
+            check_fakes(examined.schema)
+    except MareError as error:
+        what, _, remedy = str(error).partition(". ")
+        return [Fault(("tables",), what, f"{remedy.rstrip('.')}. Before that, a fit refuses the schema", severity="info")]
+    return []
 
 
 def _print(examined: Examination, faults: Sequence[Fault], label: str | None, fine: bool) -> None:
@@ -178,7 +192,8 @@ def _words(met: Met, schema: Schema) -> str:
     of = f"{met.rows:,} of {met.of:,}"
     column = schema.tables[met.table].columns.get(met.column)
     if met.kind == "nowhere":
-        return f"{of} keys are not in {schema.tables[met.table].references[met.column].table}"
+        reference = schema.tables[met.table].drawn_reference(met.column)
+        return f"{of} keys are not in {reference.table if reference is not None else 'the public table'}"
     if met.kind == "null":
         return f"{of} are NULL, and it is not nullable: they would be drawn anew. Write nullable: true if they mean something"
     if met.kind == "unreadable":

@@ -126,7 +126,6 @@ def _peeks(
     """Types first, because what is drafted as a category depends on them; then the domains of what would be learned."""
     from mare.ports import Comparing
     from mare.schema.drafting import compared, make_draft, undeclared, untyped
-    from mare.schema.reflection import Peek
 
     peeks: dict[tuple[str, str], Peek] = {}
     with count_bar("looking at columns", quiet=False, of_the_source=True) as tell:
@@ -135,7 +134,7 @@ def _peeks(
             tell(number, len(types))
             peeked = opened.peek(*place, max_values=_MAX_VALUES)
             few = peeked.values is not None
-            peeks[place] = Peek(kind=peeked.kind, reading=peeked.reading, repeats=peeked.repeats, few=few)
+            peeks[place] = replace(peeked, values=None, min=None, max=None, few=few)
         if isinstance(opened, Comparing):
             for table, columns, by, above in compared(make_draft(reflection, blind.facts, entity, peeks), types):
                 for column, told in opened.compare(table, columns, by, above).items():

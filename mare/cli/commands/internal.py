@@ -61,7 +61,7 @@ def audit(
 ) -> None:
     """Fit with and without some entities, and see whether one shows. Releases nothing; what it says is internal, not private."""
     from mare.audit import source_audit
-    from mare.audit.words import KIND
+    from mare.audit.report import KIND
     from mare.fitting import FitOptions
     from mare.planning.planning import plan
 

@@ -45,6 +45,8 @@ def _column(layout: Layout, table: str, column: str, described: Column, how: Det
         yield from _part(layout, table, how.part, (*path, "part"))
     if how.lookup is not None:
         yield from _lookup(layout, table, column, how.lookup, (*path, "lookup"))
+    if how.goes_with is not None:
+        yield from _goes_with(layout, table, described, how.goes_with, path)
     if how.next is not None:
         yield from _next(layout, table, described, how.next, path)
     if how.elapsed is not None:
@@ -92,6 +94,21 @@ def _lookup(layout: Layout, table: str, column: str, lookup: Lookup, path: Path)
     if key is not None and len(key) != len(lookup.by):
         what = f"{len(lookup.by)} columns look up a key of {len(key)} ({listed(key)})"
         yield Fault((*path, "by"), what, f"Name a column for each of {listed(key)}")
+
+
+def _goes_with(layout: Layout, table: str, described: Column, name: str, path: Path) -> Iterator[Fault]:
+    here = (*path, "goes_with")
+    known = layout.columns(table)
+    lists = [c for c, d in known.items() if isinstance(d, Listed) and d.is_drawn]
+    if not isinstance(described, Listed):
+        yield Fault(here, f"what goes with a value is one of a list, and not a {described.type}", "Write `type: category`")
+    if layout.roles[table] == "pool":
+        yield Fault(here, "nothing is learned in a pool, pairs included", "Write `values: […]`")
+    elif name not in known:
+        yield no_column(here, name, table, lists)
+    elif name not in lists:
+        what = f"{name} is not one of a list that is drawn, so nothing can be known to go with it"
+        yield Fault(here, what, f"Name one of {listed(lists)}; what a public table tells of a code is a `lookup`")
 
 
 def _next(layout: Layout, table: str, described: Column, name: str, path: Path) -> Iterator[Fault]:

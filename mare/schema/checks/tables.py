@@ -185,7 +185,7 @@ def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | No
         return None
     if any(_is_identifier(layout, name, c, known.get(c)) for c in columns):
         return None
-    within_parent = bool(foreign) and foreign <= key
+    within_parent = bool(foreign) and (foreign <= key or _names_parent(layout, name, key))
     rest = [c for c in columns if c not in foreign]
     if within_parent and (layout.row_cap(name) in (None, 1) or not rest):
         return None
@@ -198,6 +198,15 @@ def _not_unique(layout: Layout, name: str, columns: tuple[str, ...]) -> str | No
     if not within_parent:
         return "it does not hold the foreign key to the parent" if foreign else "all of its columns are modelled"
     return _too_few(layout, name, rest, known)
+
+
+def _names_parent(layout: Layout, name: str, key: Collection[str]) -> bool:
+    """Whether a part of the foreign key is in the key that says which parent it is: the foreign key may say more."""
+    link = layout.schema.parent(name)
+    if link is None or link.table not in layout.schema.tables or link.column is None:
+        return False
+    there = link.references or layout.schema.tables[link.table].key or ()
+    return layout.is_unique(link.table, [other for column, other in zip(link.column, there, strict=False) if column in key])
 
 
 def _is_identifier(layout: Layout, name: str, column: str, described: Column | None) -> bool:
