@@ -7,7 +7,7 @@ fact in every row below another; `public_parts`: what is drawn of the references
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -26,6 +26,7 @@ class Layout:
     """Questions about the tables of one schema."""
 
     schema: Schema
+    _ancestors: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, compare=False)
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -86,7 +87,16 @@ class Layout:
     def ancestors(self, table: str) -> tuple[str, ...]:
         """The rows above one row, nearest first, up to the entity. An owned table continues with its owners: where it has
         several, with what all of them share, for only that is above every one of its rows."""
-        return self._above[table] if table in self._above else self._first_above(table)
+        if table not in self._ancestors:
+            self._ancestors[table] = self._chain(table, ())
+        return self._ancestors[table]
+
+    def _chain(self, table: str, below: tuple[str, ...]) -> tuple[str, ...]:
+        """Within a circle, which the checks refuse, up to where it closes."""
+        below = (*below, table)
+        owners = self._owning(table) if table in self.schema.tables else ()
+        chains = [(owner, *self._chain(owner, below)) for owner in owners if owner not in below]
+        return tuple(name for name in chains[0] if all(name in chain for chain in chains)) if chains else ()
 
     def _owning(self, table: str) -> tuple[str, ...]:
         """Whose rows a table's rows are: its parent's, or those of the tables that own it."""
@@ -95,29 +105,6 @@ class Layout:
             return (above,)
         owned = table in self.owners and self.roles.get(table) == "owned"
         return tuple(dict.fromkeys(owner for owner, _ in self.owners[table])) if owned else ()
-
-    @cached_property
-    def _above(self) -> dict[str, tuple[str, ...]]:
-        """Ancestors of every table that no circle keeps from having an end, each worked out once."""
-        known: dict[str, tuple[str, ...]] = {}
-        waiting = {name: self._owning(name) for name in self.schema.tables}
-        while True:
-            ready = [t for t, owners in waiting.items() if all(o in known or o not in self.schema.tables for o in owners)]
-            if not ready:
-                return known
-            for table in ready:
-                chains = [(owner, *known.get(owner, ())) for owner in waiting.pop(table)]
-                shared = set(chains[0]).intersection(*chains[1:]) if chains else set[str]()
-                known[table] = tuple(name for name in chains[0] if name in shared) if chains else ()
-
-    def _first_above(self, table: str) -> tuple[str, ...]:
-        """Within a circle, which the checks refuse: up to where it closes."""
-        above: list[str] = []
-        at = table
-        while (owners := self._owning(at) if at in self.schema.tables else ()) and owners[0] not in (*above, table):
-            at = owners[0]
-            above.append(at)
-        return tuple(above)
 
     def via_columns(self, table: str) -> tuple[str, ...]:
         link = self.schema.parent(table)

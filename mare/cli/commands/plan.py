@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -246,10 +246,10 @@ class _Column:
     """Right-aligned, and left out where the page is narrow."""
     rank: int = 0
     """Of two numbers the one with the lower rank goes first."""
-    width: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.width = max(len(line) for line in (*self.heading.split("\n"), *map(str, self.cells))) + _GAP
+    @property
+    def width(self) -> int:
+        return max(len(line) for line in (*self.heading.split("\n"), *map(str, self.cells))) + _GAP
 
 
 def groups_table(made: Plan, width: int) -> Table:

@@ -4,7 +4,6 @@ expressions, cases and conditions."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
@@ -27,6 +26,7 @@ from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
 from mare.schema.strict import Value
 
 from .anchors import resolve
+from .tables import circle_in
 
 _TIMES = ("moment", "clock")
 """Orders between whose values time passes."""
@@ -206,22 +206,17 @@ def _circles(layout: Layout) -> Iterator[Fault]:
     """Every circle of anchors and determined columns, within a row or from row to row."""
     columns = {(table, column): described for table, column, described, _ in layout.described_columns}
     graph = {node: {n for n in _needs(layout, *node, described) if n in columns} for node, described in columns.items()}
-    while True:
-        try:
-            TopologicalSorter(graph).prepare()
-            return
-        except CycleError as error:
-            loop: list[Node] = error.args[1]
-            tables = {table for table, _ in loop}
-            if len(loop) > 2 or columns[loop[0]].determined is not None:
-                shown = [column if len(tables) == 1 else f"{table}.{column}" for table, column in loop]
-                what = f"these depend on each other: {' → '.join(shown)}"
-                remedy = "One of them has to stand on its own: give it bounds instead of an anchor"
-                if any(columns[node].determined is not None for node in loop):
-                    remedy = "One of them has to stand on its own; only a column's own previous value may lead back to it"
-                yield Fault(("tables", loop[0][0], "columns", loop[0][1]), what, remedy)
-            for before, after in pairwise(loop):
-                graph[after] = graph[after] - {before}
+    while loop := circle_in(graph):
+        if len(loop) > 2 or columns[loop[0]].determined is not None:
+            one_table = len({table for table, _ in loop}) == 1
+            shown = [column if one_table else f"{table}.{column}" for table, column in loop]
+            what = f"these depend on each other: {' → '.join(shown)}"
+            remedy = "One of them has to stand on its own: give it bounds instead of an anchor"
+            if any(columns[node].determined is not None for node in loop):
+                remedy = "One of them has to stand on its own; only a column's own previous value may lead back to it"
+            yield Fault(("tables", loop[0][0], "columns", loop[0][1]), what, remedy)
+        for before, after in pairwise(loop):
+            graph[after] = graph[after] - {before}
 
 
 def find_formula(layout: Layout, table: str, column: str, described: Column, how: Determined, path: Path) -> Iterator[Fault]:
