@@ -223,6 +223,8 @@ def _bounded_kind(kind: str) -> _Kind:
 
 
 def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    if fake_place(column.name) == "postcode":  # near each other by their first digits, and too many for a list
+        return {"type": "integer", **_bounds(column)}, []
     if id_stem(column.name) is not None:
         return _identifier(column)
     if words(column.name)[-1:] in _CODED_NUMBERS:
