@@ -44,7 +44,10 @@ def match(schema: Schema, reflection: Reflection) -> tuple[Fault, ...]:
         faults += _keys(name, table, stored)
         faults += _described(name, table, stored, tells_nullability)
         faults += _foreign_keys(layout, name, stored, reflection)
-    faults += [_unmentioned_table(table, reflection) for table in reflection if table.name not in met]
+    for name in (table.name for table in reflection if table.name not in met):
+        what = f"{reflection.label} holds a table {name} that the schema does not mention"
+        remedy = f"Describe it, or write `{name}: {{ignore: true}}` (left out) or `{{public: true}}` (copied verbatim)"
+        faults.append(Fault(("tables",), what, remedy, "unsettled"))
     return tuple(faults)
 
 
@@ -70,12 +73,6 @@ def _granted(left: LeftOut, table: str) -> str | None:
     if not left.reason.startswith(_NO_RIGHT):
         return None
     return f"Grant SELECT on {table} to the user that mare connects as, or write ignore: true"
-
-
-def _unmentioned_table(table: ReflectedTable, reflection: Reflection) -> Fault:
-    what = f"{reflection.label} holds a table {table.name} that the schema does not mention"
-    remedy = f"Describe it, or write `{table.name}: {{ignore: true}}` (left out) or `{{public: true}}` (copied verbatim)"
-    return Fault(("tables",), what, remedy, "unsettled")
 
 
 def _columns(schema: Schema, name: str, table: Table, stored: ReflectedTable, reflection: Reflection) -> Iterator[Fault]:

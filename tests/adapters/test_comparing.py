@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mare.schema.reflection import Compared
-from mare_adapters.sources.comparing import compare_columns
+from mare_adapters.sources.peeking import compare_columns
 
 NOTHING = Compared()
 ROWS = 600

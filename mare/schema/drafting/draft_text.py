@@ -204,7 +204,7 @@ TOPICS: Mapping[str, str] = {
     "left out": "left out, since nothing says whose rows these are; to keep one, read what stands there",
     "owned": "made anew with whoever refers to it",
     "pools": "pools: made-up rows that are referred to at random; are their numbers plausible?",
-    "caps": "max_rows are round guesses: more rows are cut, and the noise grows with them",
+    "caps": "max_rows are round guesses: more rows are cut, and more than anybody has costs little",
     "orders": "no column says which row comes first: taken in the order of their key, or drawn without looking at each other",
     "per entity": "max_per_entity is a guess: by the caps alone, one entity could have many more rows",
     "nulls": "rows where this is NULL are dropped, if there are any; what to write then stands there",

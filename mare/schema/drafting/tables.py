@@ -41,7 +41,7 @@ from .words import (
     words,
 )
 
-LARGE, MANY = 500, 100
+LARGE, MANY = 1000, 300
 """More rows of one entity than this, of events or of other lists, are capped: caps multiply down the tree, and the noise with
 them."""
 _POOL_ROWS = 20
@@ -155,7 +155,7 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
     if relationship.max_rows > 1:
         notes.append(
             review(
-                f"max_rows: {relationship.max_rows} is a round guess; more rows are cut, and the noise grows with it",
+                f"max_rows: {relationship.max_rows} is a round guess: more rows are cut, and more than anybody has costs little",
                 "caps",
                 str(relationship.max_rows),
             )

@@ -69,7 +69,7 @@ def test_whoever_is_measured_at_every_visit_keeps_all_visits() -> None:
     for long in (LB, measured):
         parent = drafted(DM, long).tables[long.name].parent
         assert parent is not None
-        assert parent.max_rows == 500
+        assert parent.max_rows == 1000
 
 
 def test_what_is_measured_within_a_stay_needs_no_more_rows_than_before() -> None:
@@ -78,7 +78,7 @@ def test_what_is_measured_within_a_stay_needs_no_more_rows_than_before() -> None
     people = table("dm", "USUBJID string, SEX string", key="USUBJID")
     parent = drafted(people, stays, labs).tables["labs"].parent
     assert parent is not None
-    assert parent.max_rows == 100
+    assert parent.max_rows == 300
 
 
 def test_births_deaths_starts_and_ends_of_a_trial_are_known_by_their_names() -> None:

@@ -195,7 +195,7 @@ def test_a_column_with_too_many_values_stays_learned() -> None:
 
 def test_reasons_stand_next_to_what_they_are_about() -> None:
     text = written(PATIENTS, ADMISSIONS)
-    assert comment_on(text, "parent: {table: patients").startswith("rows follow each other by admittime REVIEW: max_rows: 10")
+    assert comment_on(text, "parent: {table: patients").startswith("rows follow each other by admittime REVIEW: max_rows: 30")
 
 
 def test_what_was_seen_never_to_be_missing_is_not_drafted_as_if_it_might_be() -> None:
