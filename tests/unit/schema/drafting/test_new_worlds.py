@@ -84,6 +84,11 @@ def test_postcodes_are_made_up_where_hardly_two_people_share_one(entities: int |
     assert schema.tables["customers"].columns["postal_code"].type == type
 
 
+def test_postcodes_that_are_numbers_lie_near_each_other_and_are_no_list() -> None:
+    customers = table("customers", "id integer, zip_code integer", key="id")
+    assert drafted(customers, facts=MAKES_UP).tables["customers"].columns["zip_code"].type == "integer"
+
+
 @pytest.mark.parametrize(
     ("name", "type"),
     [
