@@ -214,6 +214,11 @@ def _summarise(draft: Draft, output: Path | None, command: str, like: str | None
         console.print(Text(f"REVIEW: {doubt.text}"), soft_wrap=True)
     where = f"in {output}" if output is not None else "above"
     console.print(Text(f"{many(draft.to_review, 'thing')} to review: look for REVIEW {where}."))
+    if draft.untyped and not draft.peeked:
+        told = f"The source tells no type of {many(draft.untyped, 'column')}"
+        console.print(
+            Text(f"{told}: run again with --peek-types, which reads values to find out, or write them."), soft_wrap=True
+        )
     if like is not None:
         console.print(Text(f"It looks like {like}, for which there is a ready schema: run again with --like {like}."))
     console.print(Text(f"Next: {command}"), soft_wrap=True)

@@ -62,10 +62,16 @@ _Kind = Callable[[ReflectedColumn], tuple[dict[str, FieldValue], list[Note]]]
 
 
 def draft_column(
-    column: ReflectedColumn, facts: PublicFacts, *, beside: Collection[str] = (), unique: bool = False, in_key: bool = False
+    column: ReflectedColumn,
+    facts: PublicFacts,
+    *,
+    beside: Collection[str] = (),
+    of_people: bool = False,
+    unique: bool = False,
+    in_key: bool = False,
 ) -> Entry:
-    """A column that is neither a foreign key nor a key by itself. ``beside``: the columns of its table. ``unique``: no two rows
-    may have the same value."""
+    """A column that is neither a foreign key nor a key by itself. ``beside``: the columns of its table. ``of_people``: that holds
+    the people themselves. ``unique``: no two rows may have the same value."""
     if column.values is not None and column.kind in ("integer", "number", "string"):
         fields, notes = dict[str, FieldValue](type="category", values=tuple(column.values)), list[Note]()
     elif counts_rows(column.name):
@@ -86,7 +92,7 @@ def draft_column(
         shared = [] if kind != "postcode" else [Note("too many to be learned of so few; category, learn: true tries")]
         fields, notes = {"type": "text", "fill": "fake", "fake": kind}, shared
     elif fields.get("learn"):
-        fields, notes = _with_known_bounds(column, facts, fields, notes)
+        fields, notes = _with_known_bounds(column, facts, of_people, fields, notes)
     return Entry(column.name, {**fields, **_nullable(column)}, tuple(notes))
 
 
@@ -108,7 +114,7 @@ def _fake(column: ReflectedColumn, fields: Mapping[str, FieldValue], facts: Publ
 
 
 def _with_known_bounds(
-    column: ReflectedColumn, facts: PublicFacts, fields: dict[str, FieldValue], notes: list[Note]
+    column: ReflectedColumn, facts: PublicFacts, of_people: bool, fields: dict[str, FieldValue], notes: list[Note]
 ) -> tuple[dict[str, FieldValue], list[Note]]:
     """Nothing has to be learned where everybody knows the bounds: an age, a date within the calendar."""
     if fields["type"] not in ("integer", "number", "date", "datetime"):
@@ -118,7 +124,7 @@ def _with_known_bounds(
     if known is not None:
         return {**without, **known[0]}, [*notes, Note(known[1])]
     if fields["type"] in ("date", "datetime") and facts.between is not None and column.min is None and column.max is None:
-        if is_before_calendar(column.name):
+        if is_before_calendar(column.name, of_people=of_people):
             return {**fields, "max": facts.between[1]}, [*notes, Note("may lie before the calendar, by its name")]
         if is_beside_calendar(column.name):
             return fields, [*notes, Note("may lie outside the calendar, by its name")]
@@ -210,6 +216,8 @@ def _bounded_kind(kind: str) -> _Kind:
 
 
 def _integer(column: ReflectedColumn) -> tuple[dict[str, FieldValue], list[Note]]:
+    if fake_place(column.name) == "postcode":  # near each other by their first digits, and too many for a list
+        return {"type": "integer", **_bounds(column)}, []
     if id_stem(column.name) is not None:
         return _identifier(column)
     if words(column.name)[-1:] in _CODED_NUMBERS:

@@ -213,6 +213,12 @@ class Draft:
         """How many things a person should look at."""
         return sum(note.review for note in self.notes)
 
+    @property
+    def untyped(self) -> int:
+        """How many columns nobody knows the type of: the source does not tell."""
+        kept = (table for table in self.tables if not table.ignore)
+        return sum(entry.fields.get("type") == "unknown" for table in kept for entry in table.columns)
+
 
 def _begins_anywhere(entry: Entry) -> bool:
     follows = str(entry.fields.get("after", "")).startswith("previous.") and "first" not in entry.fields

@@ -260,7 +260,7 @@ def draft_columns(
             entry = _position(column, survey.keys[table], order, next((e.name for e in entries if "runs" in e.fields), None))
         else:
             sole, part = column.name in alone, column.name in survey.keys[table]
-            entry = draft_column(column, survey.facts, beside=names, unique=sole, in_key=part)
+            entry = draft_column(column, survey.facts, beside=names, of_people=family is None, unique=sole, in_key=part)
         meant = code_meant(described, column) if relationship is not None and entry.fields["type"] == "text" else None
         if meant is not None or (column.name == item and entry.fields["type"] == "identifier"):
             notes = (Note(f"what {meant} means, by its name"),) if meant is not None else ()

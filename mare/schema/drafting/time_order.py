@@ -222,8 +222,9 @@ def _after(
     fields: dict[str, FieldValue] = {"after": start}
     if not numeric:
         life = is_birth(start)
-        beside = is_beside_calendar(end)
-        future = _FUTURE if beside and not is_before_calendar(end) and not is_stored(end) else 0
+        past = is_before_calendar(end, of_people=depth == 0) and not is_stored(end)
+        beside = past or is_beside_calendar(end)
+        future = _FUTURE if beside and not past and not is_stored(end) else 0
         lasting |= is_stored(end) or any(word.startswith(_LASTING) for word in (*words(table.name), *words(end)))
         lasting |= column is not None and endures(table.name, column, depth)
         near = f"{future}y" if future else "365d" if depth <= 2 else "30d"

@@ -84,6 +84,11 @@ def test_postcodes_are_made_up_where_hardly_two_people_share_one(entities: int |
     assert schema.tables["customers"].columns["postal_code"].type == type
 
 
+def test_postcodes_that_are_numbers_lie_near_each_other_and_are_no_list() -> None:
+    customers = table("customers", "id integer, zip_code integer", key="id")
+    assert drafted(customers, facts=MAKES_UP).tables["customers"].columns["zip_code"].type == "integer"
+
+
 @pytest.mark.parametrize(
     ("name", "type"),
     [
@@ -143,3 +148,20 @@ def test_what_may_lie_before_the_calendar_does_not_lie_after_it() -> None:
     columns = drafted(customers, facts=SIX_YEARS).tables["customers"].columns
     assert (columns["member_since"].learn, str(columns["member_since"].max)) == (True, "2024-12-31")  # type: ignore[union-attr]
     assert columns["valid_until"].max is None or str(columns["valid_until"].max) > "2024-12-31"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["kunde_seit", "registered_on", "created_at", "account_opened"])
+def test_people_of_the_data_may_have_come_before_it_begins(name: str) -> None:
+    """All of them would lie on its first day, and nothing would say so."""
+    customers = table("customers", f"id integer, birth_date date, {name} date", key="id")
+    column = drafted(customers, facts=SIX_YEARS).tables["customers"].columns[name]
+    assert (column.after, str(column.min), str(column.max)) == ("birth_date", "1900-01-01", "2024-12-31")  # type: ignore[union-attr]
+    alone = drafted(table("customers", f"id integer, {name} date", key="id"), facts=SIX_YEARS).tables["customers"].columns[name]
+    assert (alone.learn, str(alone.max)) == (True, "2024-12-31")  # type: ignore[union-attr]
+
+
+def test_what_happens_to_them_lies_within_the_data() -> None:
+    customers = table("customers", "id integer, birth_date date", key="id")
+    orders = table("orders", "id integer, customer_id integer, created_at date", key="id", refers={"customer_id": "customers.id"})
+    created = drafted(customers, orders, facts=SIX_YEARS).tables["orders"].columns["created_at"]
+    assert (str(created.min), created.learn) == ("2019-01-01", False)  # type: ignore[union-attr]
