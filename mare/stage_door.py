@@ -26,7 +26,7 @@ from mare.relational.unrolling import Unrolling
 from mare.stage import Cuts, LocalNotes, Staged, StagedColumn, TableNeeds, needs, stage
 from mare.stage.intake import Vocabularies
 from mare.stage.loading import Collations
-from mare.stage.raw_columns import CODE, ITEM, Measure, StrangeKeys, listed_view, measured_column
+from mare.stage.raw_columns import CODE, ITEM, Measure, StrangeKeys, differences, listed_view, measured_column
 from mare.stage.staged import KEY, ROWS
 
 __all__ = ["CODE", "ITEM", "KEY", "ROWS", "Cuts", "LocalNotes", "Measure", "StageDoor", "TableNeeds", "needs", "open_stage"]
@@ -114,6 +114,14 @@ class StageDoor:
         last."""
         column = measured_column(self._staged, table, name, measure, codec, most_rows, step)
         return self._gate.learner(replace(column, ticks=column.ticks - low), share)
+
+    def differences(
+        self, table: str, name: str, beside: str | None, codec: TableCodec, most_rows: int, share: float, center: int
+    ) -> Learner:
+        """For how far a number is from the one of the column ``beside`` it, or from its own in the row before (None), in ticks
+        from ``center`` on, of the table as it was read last."""
+        column = differences(self._staged, table, name, beside, codec, most_rows)
+        return self._gate.learner(replace(column, ticks=column.ticks - center), share)
 
     def numbers_by_item(
         self,

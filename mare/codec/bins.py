@@ -105,6 +105,23 @@ class Bins:
         drawn = rng.integers(edges[index], edges[index + 1], dtype=np.int64)
         return (self._ending(drawn, edges[index], edges[index + 1], rng) if self.digits else drawn) * self.step
 
+    def density(self, ticks: Ticks) -> NDArray[np.float64]:
+        """How much of all weight each tick has, by the fine histogram; evenly inside its cell."""
+        edges, (_, cumulated) = np.asarray(self.cells, dtype=np.int64), self._masses
+        cell = np.clip(np.searchsorted(edges, ticks, side="right") - 1, 0, len(edges) - 2)
+        return np.asarray((np.diff(cumulated) / np.diff(edges) / cumulated[-1])[cell])
+
+    def share(self, codes: NDArray[np.integer]) -> NDArray[np.float64]:
+        """How much of all weight each bin has."""
+        starts, cumulated = self._masses
+        return np.asarray((np.diff(cumulated[starts]) / cumulated[-1])[codes])
+
+    def evenly_often(self, count: int) -> Ticks:
+        """So many ticks that are spread as the fine histogram is."""
+        edges, (_, cumulated) = np.asarray(self.cells, dtype=np.float64), self._masses
+        reached = (np.arange(count) + 0.5) / count * cumulated[-1]
+        return np.asarray(np.interp(reached, cumulated, edges).astype(np.int64))
+
     def around(self, ticks: Ticks) -> tuple[Ticks, Ticks]:
         """The first and the last tick of the cell that each tick lies in: all of them are alike."""
         edges = np.asarray(self.cells or self.edges, dtype=np.int64)

@@ -16,6 +16,7 @@ from mare.schema.relative import PREVIOUS_ROW, SAME_ROW
 
 from .building import TableCodec, ValueCodec
 from .keeping_apart import Apart, Free
+from .nearness import drawn_near
 from .ordinal import OrdinalCodec
 from .relative import Limits, RelativeCodec
 from .room import WIDEST
@@ -74,6 +75,7 @@ def decode_table(
     # Columns that stand for themselves are ordered before anything depends on them; those after a relative one, where none does.
     plain = list(takewhile(lambda name: isinstance(codec.columns.get(name), OrdinalCodec), ordered_by))
     _hand_out_in_order(codec, drawn, plain, siblings, above or {}, rng)
+    _near_to_others(codec, drawn, siblings, rng)
     apart = Apart(codec, rows, drawn, siblings.parent, rng, above or {})
     for attempt in range(ROUNDS):
         if not apart.standing(str(attempt)):
@@ -251,6 +253,30 @@ def into_intervals(
     width = np.clip(high - low, 0, WIDEST)
     part = drawing(rng, f"within({name})", at).random(len(ticks))
     return np.where(outside, low + np.minimum((part * (width + 1)).astype(np.int64), width), ticks)
+
+
+def _near_to_others(
+    codec: TableCodec, drawn: Mapping[str, tuple[Ticks, Kinds]], siblings: Siblings, rng: np.random.Generator
+) -> None:
+    """Numbers near to those of the row before, and to others of their row, inside of their bins."""
+    for name, column in codec.columns.items():
+        if not isinstance(column, OrdinalCodec) or not column.near:
+            continue
+        ticks, kinds = drawn[name]
+        everyone = np.arange(siblings.rows, dtype=np.int64)
+        for at in siblings.steps if any(near.beside is None for near in column.near) else [everyone]:
+            rows = at[kinds[at] == ORDINARY]
+            others = []
+            for near in column.near:
+                beside = rows if near.beside is not None else np.maximum(rows - 1, 0)
+                values, theirs = drawn[near.beside or name]
+                follows = near.beside is not None or siblings.position[rows] > 0
+                others.append((near, values[beside], (theirs[beside] == ORDINARY) & follows))
+
+            def drawing_for(purpose: str, rows: Index = rows, name: str = name) -> np.random.Generator:
+                return drawing(rng, f"near({name}) {purpose}", rows)
+
+            ticks[rows] = drawn_near(ticks[rows], others, column.bins, drawing_for)
 
 
 def _between_linked(

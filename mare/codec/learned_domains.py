@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .bins import Bins
+from .nearness import Nearness
 from .rhythm import Rhythm
 
 
@@ -23,6 +24,8 @@ class LearnedOrder:
     """In the ticks that it has from then on."""
     rhythm: Rhythm | None = None
     """Of moments: how usual each hour and each day of the week is, where that is told."""
+    near: tuple[Nearness, ...] = ()
+    """Of numbers: how near they are to those of the row before, and to another of their row, where that is told."""
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,8 @@ def ordered_codec(
     slots = Slots(column.specials, column.nullable, column.first is not None, column.closes)
     if after is None and before is None:
         ends = settled(low, known.low, column.decimals, scale), settled(high, known.high, column.decimals, scale)
-        return OrdinalCodec(
-            scale, _placed(column, scale, ends, known.bins), (low, high), slots=slots, within=within, rhythm=known.rhythm
-        )
+        placed = _placed(column, scale, ends, known.bins)
+        return OrdinalCodec(scale, placed, (low, high), known.near, slots=slots, within=within, rhythm=known.rhythm)
     reach = None if column.within is None else scale.reach(column.within)
     placing = Placing(after, before, reach, column.strict, low, high, _leads(schema, table, name), column.learn)
     if column.around is not None and reach is not None:

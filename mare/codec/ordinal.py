@@ -13,6 +13,7 @@ from mare.errors import InternalError
 from mare.schema.relative import Anchor
 
 from .bins import Bins, OpenBins
+from .nearness import Nearness
 from .rhythm import Rhythm
 from .scales import AnyScale
 from .slots import ORDINARY, Kinds, Reading, Slots, SpecialValues, unreadable
@@ -95,6 +96,8 @@ class OrdinalCodec(BinnedCodec):
 
     declared: tuple[int | None, int | None] = (None, None)
     """The bounds that the schema says, in ticks; None where they are learned."""
+    near: tuple[Nearness, ...] = ()
+    """How near its values are to others, which have theirs before."""
 
     def read(self, values: pa.Array) -> Reading:
         read, kinds = self.values.read(values)

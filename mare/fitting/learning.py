@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from mare.codec import (
     Bins,
@@ -31,15 +32,16 @@ from mare.codec.beside import Names
 from mare.codec.scales import DecimalScale, TimeScale
 from mare.errors import InternalError
 from mare.planning import Warned
+from mare.planning.learning import BINS, BOUNDS, ELAPSED, ITEM_BINS, ITEM_BOUNDS, VALUES
 from mare.planning.sensitivity import RowBound
 from mare.privacy.learner import Learner
 from mare.relational.relations import Relations, TableRelations, reference_labels
 from mare.schema import Schema
 from mare.schema.columns import Category, Ordinal
-from mare.schema.layout import going_with, shared_columns
+from mare.schema.layout import Layout, going_with, shared_columns
 from mare.stage_door import Measure, StageDoor
 
-from . import last_digits, rhythms
+from . import differences, last_digits, rhythms
 from .bin_placing import (
     Calendar,
     calendar_of,
@@ -65,11 +67,6 @@ from .range_doubts import doubt_of_items, doubts_of_ends, doubts_of_range
 from .tapering import tapered
 from .vocabularies import MOST_LISTED, Room, doubt_of_list, learn_codes, learn_values
 from .weighing import weighed
-
-BOUNDS, BINS, ELAPSED, VALUES, ITEM_BOUNDS, ITEM_BINS = 0.5, 1.0, 0.3, 4.0, 1.0, 2.0
-"""What each answer weighs when the learning share is split. Bounds are read off few cells, bins off many; how far a sequence has
-come is looked at, never drawn, so that its bins may be rough. A value is listed where it stands several deviations clear of the
-noise, and is lost altogether where it does not."""
 
 CODES_ALONE = 0.5
 """What a list of codes weighs where names go with them: what is left of 1 goes to the pairs."""
@@ -215,6 +212,39 @@ class Learning:
                 column, looks = self._items(table, name, codec, scaled), self.looks.get(f"{table}.{name}")
                 item_bins = learn_item_bins(column, before, share * ITEM_BINS, looks)
                 self.learned[f"{table}.{name}"] = LearnedScales(item_bins)
+        for name in codec.ordered:
+            self._near(table, name, share * BINS * differences.SHARE)
+
+    def _nearby(self, table: str, column: str) -> list[str | None]:
+        """What it is looked at how near a number is to: its own in the row before (None), and numbers before it in the row."""
+        codec, described, link = self.codec(table), self.schema.tables[table], self.schema.parent(table)
+        order = () if link is None else link.order_by or ()
+        tells_apart = {name for names in (order, described.key or (), *described.unique) for name in names}
+
+        def stands_in_a_bin(name: str) -> bool:
+            own = codec.columns[name]
+            number = isinstance(own, OrdinalCodec) and not isinstance(own.scale, TimeScale)
+            return number and name not in tells_apart and self._bins_are_open(table, name) and self._told_by(table, name) == table
+
+        if not stands_in_a_bin(column):
+            return []
+        before, unit = takewhile(lambda name: name != column, codec.ordered), codec.ordered[column].scale.unit
+        beside = [name for name in before if stands_in_a_bin(name) and codec.ordered[name].scale.unit == unit]
+        return [*([None] if Layout(self.schema).is_sequence(table) else []), *beside]
+
+    def _near(self, table: str, column: str, share: float) -> None:
+        codec, known = self.codec(table), self.learned.get(f"{table}.{column}")
+        nearby = self._nearby(table, column)
+        if not nearby or not isinstance(known, LearnedOrder) or known.bins is None or not known.bins.cells:
+            return
+        others = {name: codec.ordered[name].bins for name in nearby if name is not None and codec.ordered[name].bins.cells}
+        rows = self._most_rows(table, column)
+
+        def ask(beside: str | None, center: int, part: float) -> Learner:
+            return self.door.differences(table, column, beside, codec, rows, share * part, center)
+
+        near = differences.learned_nearness(ask, known.bins, others, follows=None in nearby)
+        self.learned[f"{table}.{column}"] = replace(known, near=near)
 
     def _place(
         self, table: str, column: str, measure: Measure, placed: OpenBins, share: float, calendar: Calendar | None = None
@@ -235,7 +265,9 @@ class Learning:
             # Drawn from evenly, nine tenths of what may lie anywhere up to a thousand would lie above a hundred.
             placed = replace(placed, scale="log")
         told = rhythms.share_of(scale) if measure == "values" else 0.0
-        looks = share * (1 - (last_digits.SHARE + last_digits.ROUNDNESS if ends else told))
+        told += last_digits.SHARE + last_digits.ROUNDNESS if ends else 0.0
+        told += differences.SHARE if measure == "values" and self._nearby(table, column) else 0.0
+        looks = share * (1 - told)
         learner = self.door.numbers(table, column, measure, self.codec(table), rows, looks, placed.low or 0, step)
         known = earlier_looks(self.looks.get(name), [placed], [scale.unit * step])
         if few_values(placed):

@@ -35,8 +35,6 @@ from .vocabularies import doubt_of_list, named_values
 
 STRANGE = 0.01
 """Rows with keys that a public table lacks are told, and looked for, from this part of all rows on."""
-STRANGERS = 1.0
-"""What finding the keys that a public table lacks weighs when the learning share is split; choosing keys weighs 1."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mare.codec import LearnedDomains, TableCodec, table_codec
+from mare.codec import LearnedDomains, OrdinalCodec, TableCodec, table_codec
 from mare.codec.elapsed import elapsed_name, pace_name
 from mare.domain import Coarsening, Coarsenings, Domain, Task, usual_size
 from mare.errors import InternalError, PlanError
@@ -111,6 +111,20 @@ def doubtful_codes(schema: Schema, group: SettledGroup) -> dict[str, tuple[int, 
 def beginning_columns(group: ColumnGroup, codec: TableCodec) -> frozenset[str]:
     """Those of a group's columns whose first value in a sequence is in the context: the first row's code says so."""
     return frozenset(column.name for column in group.columns if column.role == "value" and column.column in codec.firsts)
+
+
+def near_columns(group: SettledGroup, codec: TableCodec) -> dict[str, str]:
+    """Those of a group's numbers that are close to another one of their row, and which; else to their own in the row before."""
+    before = {column: name for name, (column, lag) in group.task.lags.items() if lag == 1}
+    near: dict[str, str] = {}
+    for name in group.columns:
+        own = codec.columns.get(name)
+        close = [each.beside for each in own.near if each.close] if isinstance(own, OrdinalCodec) else []
+        # Another one of its row goes before its own in the row before.
+        beside = next((other for other in close if other is not None), before.get(name) if close else None)
+        if beside is not None and beside in group.task.domain:
+            near[name] = beside
+    return near
 
 
 def settled_domains(

@@ -33,6 +33,7 @@ from .advice import (
     warn_of_peeking,
 )
 from .domains import GroupDomains, group_domains, measures_any_bins
+from .learning import note_on_lists, open_domains, preview_learning, warn_of_learning
 from .plan import Plan, PlannedGroup, Warned, phase_shares
 from .preview import assume_rows, preview
 from .sensitivity import RowBound, group_bound, row_bounds
@@ -114,8 +115,11 @@ def _previewed(
     peeked = peeked_paths(schema)
     warnings: list[Warned | None] = [warn_of_epsilon(budget), warn_of_peeking(peeked)]
     warnings.append(warn_of_a_guess(schema, sizes.entities) if sizes.guessed else None)
+    opened = open_domains(schema, [g.group for g in groups], pure=budget.pure)
+    warnings += warn_of_learning(schema, opened, budget, phases, sizes.tables, sizes.entities)
     warnings += [warn_of_noise(schema, budget, g, p) for g, p in zip(groups, seen, strict=True)]
     notes: list[str | None] = list(vocabulary_notes(schema, dag))
+    notes.append(note_on_lists(preview_learning(opened, budget, phases), sizes.entities, schema.entity_name or "entities"))
     notes.append(note_on_clipping(groups, seen, sizes.entities))
     return Plan(
         schema=schema,

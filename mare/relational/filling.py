@@ -12,7 +12,7 @@ from typing import Literal
 from mare.errors import PlanError
 from mare.schema import Schema
 from mare.schema.caps import link_cap
-from mare.schema.checks.keys import counts_up
+from mare.schema.checks.tables import counts_up
 from mare.schema.columns import Column, Identifier, Position, Text
 from mare.schema.columns.unmodelled import FakeKind
 from mare.schema.layout import Layout, public_parts

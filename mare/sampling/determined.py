@@ -33,13 +33,7 @@ if TYPE_CHECKING:
     from .writing import ChunkValues
 
 
-_UNITS_US = {
-    "seconds": 1e6,
-    "minutes": 6e7,
-    "hours": 3.6e9,
-    "days": float(DAY_US),
-    "years": 365.25 * DAY_US,
-}
+_UNITS_US = {"seconds": 1e6, "minutes": 6e7, "hours": 3.6e9, "days": float(DAY_US), "years": 365.25 * DAY_US}
 _DECIMALS = 6
 """Of a length of time in a number that does not say how many it has."""
 

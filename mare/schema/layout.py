@@ -13,7 +13,7 @@ from typing import Literal
 
 from .caps import link_cap
 from .columns import Column, Drift, Integer, Listed
-from .faults import Path
+from .faults import Fault, Path, listed
 from .links import Reference
 from .schema import Schema, Table
 
@@ -53,6 +53,15 @@ class Layout:
                 if link.kind == "owned":
                     pairs.setdefault(link.table, []).append((name, reference))
         return pairs
+
+    def of_role(self, role: Role) -> list[str]:
+        """The tables that are such."""
+        return [name for name, held in self.roles.items() if held == role]
+
+    def not_public(self, path: Path, table: str, *, so: str = "", else_: str = "") -> Fault:
+        """A table that only a public one can stand for."""
+        remedy = f"Mark it `public: true` if it holds nothing about anybody, or name one of {listed(self.of_role('public'))}"
+        return Fault(path, f"{table} is not public{so}", f"{remedy}{else_}")
 
     @property
     def described(self) -> list[tuple[str, Table]]:

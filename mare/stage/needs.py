@@ -81,6 +81,22 @@ class TableNeeds:
         return tuple(dict.fromkeys((*self.key, *self.foreign, *self.order, *self.values, *self.via, *linked, *present)))
 
     @property
+    def found_by(self) -> list[str]:
+        """The staged columns that rows are looked for by: their keys, and where their references lead."""
+        keys = [f"k{i}" for i in range(len(self.key))]
+        return keys + [f"r{n}_{i}" for n, link in enumerate(self.links) for i in range(len(link.columns))]
+
+    @property
+    def joins_parent(self) -> str:
+        """A row ``r`` that was read belongs to a row ``p`` of the parent."""
+        return " AND ".join(f"r.f{i} = p.k{place}" for i, place in enumerate(self.refers))
+
+    def joins_owner(self, reference: str) -> str:
+        """A row ``p`` of this table owns a row ``r``, by this reference."""
+        at, link = self.link(reference)
+        return " AND ".join(f"r.k{place} = p.r{at}_{i}" for i, place in enumerate(link.refers))
+
+    @property
     def owners(self) -> tuple[str, ...]:
         """The tables that the rows belong to: the parent, or one for each reference that owns them."""
         return tuple(table for table, _ in self.owned_by) if self.parent is None else (self.parent,)

@@ -175,7 +175,8 @@ def test_a_csv_folder_tells_no_types_until_values_are_read(tmp_path: Path) -> No
     assert "30" not in plain.replace(str(folder), "")
     typed = mare("init", folder, "--peek-types")
     columns = load_schema(typed.stdout).tables["patients"].columns
-    assert (columns["age"].type, columns["age"].peeked, columns["dod"].type) == ("integer", True, "date")
+    assert (columns["age"].type, columns["dod"].type) == ("integer", "date")
+    assert "types" in load_schema(typed.stdout).peeked
     assert "VALUES WERE READ" in typed.stdout
     assert "VALUES WERE READ" in typed.stderr
 

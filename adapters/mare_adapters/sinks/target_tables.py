@@ -115,6 +115,8 @@ def _definitions(table: ReflectedTable, limits: Limits, notes: list[str]) -> Ref
         elif table.column(column.name) is None:
             gone += 1
             notes.append(f"{table.name}.{column.name}, computed as {column.expression}, was not made: {_why(own, limits)}")
+        else:
+            notes.append(f"{table.name}.{column.name} holds what the source computes as {column.expression}: {_why(own, limits)}")
     made = {column.name for _, column in computed}
     for column in table.columns:
         if column.name in made:

@@ -17,11 +17,7 @@ from types import MappingProxyType
 from sqlalchemy import Inspector
 from sqlalchemy import types as t
 from sqlalchemy.engine.interfaces import ReflectedColumn as SqlColumn
-from sqlalchemy.engine.interfaces import (
-    ReflectedForeignKeyConstraint,
-    ReflectedPrimaryKeyConstraint,
-    ReflectedUniqueConstraint,
-)
+from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint, ReflectedPrimaryKeyConstraint, ReflectedUniqueConstraint
 from sqlalchemy.engine.interfaces import ReflectedIndex as SqlIndex
 from sqlalchemy.exc import SAWarning
 from sqlalchemy.types import TypeEngine

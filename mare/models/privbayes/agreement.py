@@ -64,7 +64,8 @@ def agreed_conditionals(
             conditionals[family.child] = from_pairs(rehearsed.table(family.parents), pairs, child, settings.raking)
         else:
             told = parts[0].counts.marginal.axes[-1]
-            conditionals[family.child] = _conditional(settings, family, parts[0], margins, rehearsed, by_noise)
+            near = task.near.get(family.column)
+            conditionals[family.child] = _conditional(settings, family, parts[0], margins, rehearsed, by_noise, near)
             if told.level:
                 codes = coarsenings[told.column][told.level - 1].codes
                 conditionals[family.child] = _in_full(conditionals[family.child], codes, margins[family.child])
@@ -150,19 +151,25 @@ def _conditional(
     margins: Mapping[Axis, Table],
     rehearsed: Rehearsed,
     by_noise: float,
+    close_to: str | None,
 ) -> Table:
     axes = measured.counts.marginal.axes
     child = margins[axes[-1]]
     if not family.parents:
         return child[None, :]
-    believed = _believed(measured.counts.rows, measured.counts.rows_deviation, child)
+    near = next((place for place, axis in enumerate(family.parents) if axis.column == close_to), None)
+    believed = _believed(measured.counts.rows, measured.counts.rows_deviation, child, near)
     if rehearsed.knows(family.parents):
         parents = rehearsed.table(family.parents)
         joint = (believed * parents[..., None]).reshape(-1, len(child))
         child = _unbent(child, by_noise, [(joint.sum(axis=0), measured.variance * parents.size)])
-        return conditional(rake(joint, [joint.sum(axis=1), child], settings.raking), child)
-    joint = believed * norm_subtract(measured.fractions.sum(axis=-1))[..., None]
-    return conditional(rake(joint, [margins[axis] for axis in axes], settings.raking), child)
+        raked = rake(joint, [joint.sum(axis=1), child], settings.raking)
+    else:
+        parents = norm_subtract(measured.fractions.sum(axis=-1))
+        raked = rake(believed * parents[..., None], [margins[axis] for axis in axes], settings.raking)
+    # Parents that were not seen together come together nevertheless, along sequences above all: then the child follows those of
+    # them that it follows elsewhere. Raking makes nothing of them, or of the little that is there in place of nothing.
+    return conditional(np.where(parents[..., None] > 0, raked.reshape(believed.shape), 0.0), believed)
 
 
 def _unbent(child: Table, by_noise: float, drawn: Sequence[tuple[Table, float]]) -> Table:
@@ -203,7 +210,9 @@ def _carried(counts: NoisyCounts, doubtful: tuple[int, ...]) -> Table:
     return np.asarray(np.where(mass > 0, believed / np.maximum(mass, 1e-300), child))
 
 
-def _believed(table: Table, deviation: float, child: Table) -> Table:
-    """The conditionals, whatever the order in which the parents were found."""
-    order = [*strongest_first(table, deviation, child), table.ndim - 1]
+def _believed(table: Table, deviation: float, child: Table, near: int | None = None) -> Table:
+    """The conditionals, whatever the order in which the parents were found; but a parent that the child is close to is believed
+    first: two weights of one day that have come apart would stay so, each where its own was the day before."""
+    order = sorted(strongest_first(table, deviation, child), key=lambda parent: parent != near)
+    order.append(table.ndim - 1)
     return np.asarray(shrink(table.transpose(order), deviation, child).transpose(np.argsort(order)))

@@ -113,9 +113,14 @@ class Candidates:
 
     def alone(self, name: str) -> Family:
         """What the family of a column begins with: whether there is a row before, where that says which codes it can have; of one
-        that is carried, whether it is: else parents would be chosen that tell this, and not which value is new."""
+        that is carried, whether it is: else parents would be chosen that tell this, and not which value is new; of a number that
+        is close to another one, that one."""
+        near = self.task.near.get(name) if self.settings.search == "greedy" else None
+        beside = () if near is None else (Axis(near),)
         if name in self.carried:
-            return Family(Axis(name, new_since=1), (Axis(name, same_as_lag=1),))
+            return Family(Axis(name, new_since=1), (Axis(name, same_as_lag=1), *beside))
+        if beside:
+            return Family(Axis(name), beside)
         before = self._row_before if name in self.task.begins else None
         level = None if before is None else presence_level(before, self.task, self.coarsenings)
         return Family(Axis(name), () if before is None or level is None else (Axis(before, level=level),))
@@ -198,6 +203,7 @@ def may_carry(curator: Curator, task: Task, settings: Settings) -> dict[str, str
         for column, name in own.items()
         if task.columns.size(column) >= FEWEST_CODES
         and column not in task.counts
+        and task.near.get(column, name) == name
         and 3 * task.history.size(name) <= settings.max_cells
         and task.history.size(name) == task.columns.size(column) + 1
         and presence_level(name, task, curator.coarsenings) is not None

@@ -187,7 +187,8 @@ def row_before(task: Task) -> str | None:
 def first_task(task: Task) -> Task:
     """What is asked of first rows: nothing was before them."""
     known = [(name, task.history.size(name)) for name in task.history if name not in task.lags]
-    return replace(task, history=Domain.of(known), lags={}, rows=None, rehearsed=None, told_by={})
+    near = {name: other for name, other in task.near.items() if other not in task.lags}
+    return replace(task, history=Domain.of(known), lags={}, rows=None, rehearsed=None, told_by={}, near=near)
 
 
 def quotas(row: Integers, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -76,7 +76,8 @@ def _network(curator: Curator, task: Task, settings: Settings) -> FittedPrivBaye
     carried = carried_columns(curator, task, settings, one_way, _RATES, _clip(curator, settings))
     rest = max(1e-9, curator.remaining - settings.structure)
     rows = max([entities, *task.told_by.values()])
-    evidence = Evidence(entities, one_way, _expected_noise(task, settings, exact[-1], rest), rows, bool(task.lags))
+    noise = min(_expected_noise(task, settings, single, rest) for single in exact)
+    evidence = Evidence(entities, one_way, noise, rows, bool(task.lags))
     room = min(evidence.clear_cells, rows / _ROWS_A_CELL)
     apart_above = evidence.clear_cells / _CLEAR_OF_NOISE if _in_pairs(task, settings) else inf
     candidates = Candidates(task, settings, curator.coarsenings, carried, room, apart_above, evidence.tau)
@@ -149,7 +150,9 @@ def _one_way(curator: Curator, task: Task, settings: Settings) -> list[Measured]
 def _expected_noise(task: Task, settings: Settings, single: Measured, share: float) -> float:
     """What a cell of the families will be off by, all measured together with this share, as a fraction of all rows.
 
-    Told from a table that was measured: noise goes with √(tables / share) under (ε, δ), with tables / share under pure ε.
+    Told from a table that was measured: noise goes with √(tables / share) under (ε, δ), with tables / share under pure ε. Tables
+    that were measured apart have clips of their own, and in families rows fall into more cells than in any of them: the narrowest
+    clip is nearest to theirs. A wide one may be a bad choice: where nobody has rows enough to be cut, all wide ones look alike.
     """
     counts = len(task.counts & set(task.columns))
     own = single.counts.marginal.axes[0].column in task.counts

@@ -167,7 +167,9 @@ class GreedySearch:
             options: list[Family] = []
             candidates: list[Candidate | None] = []
             penalties: list[float] = []
-            for name in left[:1] if one_by_one else left:
+            # A number that is near another one of its row is drawn from it, so it comes later.
+            ready = [name for name in left if self._candidates.task.near.get(name) not in left]
+            for name in ready[:1] if one_by_one else ready:
                 alone = self._candidates.alone(name)
                 for parent in self._candidates.allowed(alone, placed):
                     options.append(joined := alone.joined(parent))
@@ -178,9 +180,9 @@ class GreedySearch:
                 # What a family begins with is no choice: the others are judged by what they tell beyond it.
                 candidates.append(TvdToReleased(alone.child, alone.parents, self._released[name]) if alone.parents else None)
                 penalties.append(0.0)
-            if not self._left or len(options) == (1 if one_by_one else len(left)):
+            if not self._left or len(options) == (1 if one_by_one else len(ready)):
                 # Nothing to look at yet, or nothing to pay with: the order of the schema is as good as any, and costs nothing.
-                chosen = self._candidates.alone(left[0])
+                chosen = self._candidates.alone(ready[0])
             else:
                 chosen = options[self._choose(candidates, penalties)]
             families.append(chosen)

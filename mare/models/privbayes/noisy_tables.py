@@ -188,10 +188,11 @@ def rake(table: Table, margins: Sequence[Table], rounds: int) -> Table:
 
 
 def conditional(joint: Table, fallback: Table) -> Table:
-    """P(last axis | the others), one row per combination of the others; the fallback where a combination has no mass."""
-    flat = joint.reshape(-1, joint.shape[-1])
+    """P(last axis | the others), one row per combination of the others; the fallback (of all, or of each) where a combination has
+    no mass."""
+    flat, instead = joint.reshape(-1, joint.shape[-1]), fallback.reshape(-1, joint.shape[-1])
     mass = flat.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(mass > 1e-11, flat / np.maximum(mass, 1e-300), fallback[None, :]))
+    return np.asarray(np.where(mass > 1e-11, flat / np.maximum(mass, 1e-300), instead))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,17 @@ from itertools import pairwise
 from mare.schema.columns import AnyColumn, Column, Listed, Ordinal, Quantity
 from mare.schema.columns.category import canonical
 from mare.schema.condition_grammar import Condition, cannot_be_asked, comparisons_in, parse_condition
-from mare.schema.determined import DatePart, Determined, Elapsed, Formula, Lookup, tested_anchor
-from mare.schema.expressions import FUNCTIONS, Expression, parse_expression
+from mare.schema.determined import (
+    FUNCTIONS,
+    DatePart,
+    Determined,
+    Elapsed,
+    Expression,
+    Formula,
+    Lookup,
+    parse_expression,
+    tested_anchor,
+)
 from mare.schema.faults import Fault, Path, listed, no_column, no_table
 from mare.schema.layout import Layout
 from mare.schema.relative import PREVIOUS_ROW, SAME_ROW, Anchor
@@ -74,12 +83,11 @@ def _part(layout: Layout, table: str, part: DatePart, path: Path) -> Iterator[Fa
 
 
 def _lookup(layout: Layout, table: str, column: str, lookup: Lookup, path: Path) -> Iterator[Fault]:
-    publics = [t for t, role in layout.roles.items() if role == "public"]
+    publics = layout.of_role("public")
     if lookup.table not in layout.schema.tables:
         yield no_table((*path, "table"), lookup.table, publics, "public tables")
     elif lookup.table not in publics:
-        remedy = f"Mark it `public: true` if it holds nothing about anybody, or name one of {listed(publics)}"
-        yield Fault((*path, "table"), f"{lookup.table} is not public", remedy)
+        yield layout.not_public((*path, "table"), lookup.table)
     known = [c for c in layout.columns(table) if c != column]
     yield from (no_column((*path, "by"), by, table, known) for by in lookup.by if by not in known)
     key = layout.schema.tables[lookup.table].key if lookup.table in publics else None
@@ -223,7 +231,12 @@ def find_formula(layout: Layout, table: str, column: str, described: Column, how
         yield from _result(layout, table, column, described, result, path)
     for number, case in enumerate(how.when or ()):
         here: Path = (*path, "when", number)
-        yield from _case(layout, table, case.if_, (*here, "if"))
+        try:
+            condition = parse_condition(case.if_)
+        except ValueError as error:
+            yield Fault((*here, "if"), f"the condition {error}", "Mend it there")
+        else:
+            yield from _condition(layout, table, condition, (*here, "if"))
         yield from _result(layout, table, column, described, case.then, (*here, "then"))
     if how.when is not None:
         yield from _result(layout, table, column, described, how.else_, (*path, "else"))
@@ -320,15 +333,6 @@ def _numbers(layout: Layout, table: str, column: str, expression: Expression, pa
             other = known[anchor.column]
             what = f"{name} is a {other.type if other is not None else 'key or reference'}, not a number"
             yield Fault(path, what, f"Use one of {listed(numbers)}; the time between two others is `elapsed`")
-
-
-def _case(layout: Layout, table: str, text: str, path: Path) -> Iterator[Fault]:
-    try:
-        condition = parse_condition(text)
-    except ValueError as error:
-        yield Fault(path, f"the condition {error}", "Mend it there")
-        return
-    yield from _condition(layout, table, condition, path)
 
 
 def _condition(layout: Layout, table: str, condition: Condition, path: Path) -> Iterator[Fault]:

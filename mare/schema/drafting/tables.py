@@ -42,7 +42,7 @@ from .words import (
     words,
 )
 
-LARGE, MANY = 500, 100
+LARGE, MANY = 1000, 300
 """More rows of one entity than this, of events or of other lists, are capped: caps multiply down the tree, and the noise with
 them."""
 _POOL_ROWS = 20
@@ -82,7 +82,8 @@ def draft_outsider(survey: Survey, table: str, guess: RoleGuess, roles: Mapping[
         # They are as made up as the rest, but nobody leaves before they came.
         tied = relative_times(survey.table(table), None, 1, survey.facts)
         times = {name: to for name, to in tied.items() if "after" in to[0] and not is_birth(str(to[0]["after"]))}
-        made = [draft_pool_column(column, survey.facts) for column in free_columns(survey, table)]
+        names = [column.name for column in survey.table(table).columns]
+        made = [draft_pool_column(column, survey.facts, names) for column in free_columns(survey, table)]
         made = [_tied(entry, *times[entry.name]) if entry.name in times else entry for entry in made]
         entries = (*key_columns(survey, table), *(spelled(survey, table, entry) for entry in made))
         return _table(survey, table, "pool", entries, references, notes=made_up, pool=_POOL_ROWS)
@@ -155,7 +156,7 @@ def _parent(survey: Survey, table: str, entity: EntityGuess, family: Family, rel
     if relationship.max_rows > 1:
         notes.append(
             review(
-                f"max_rows: {relationship.max_rows} is a round guess; more rows are cut, and the noise grows with it",
+                f"max_rows: {relationship.max_rows} is a round guess: more rows are cut, and more than anybody has costs little",
                 "caps",
                 str(relationship.max_rows),
             )
@@ -249,6 +250,7 @@ def draft_columns(
     times = tied_times(survey, table, family, order)
     item = item_column(survey, table) if relationship is not None else None
     described = survey.table(table)
+    names = [column.name for column in described.columns]
     alone = {names[0] for names in described.uniques if len(names) == 1}
     alone |= {c.name for c in described.columns if numbers_people(c.name) and survey.repeats.get((table, c.name)) is False}
     sequential = relationship is not None and relationship.type == "sequential"
@@ -257,7 +259,8 @@ def draft_columns(
         if relationship is not None and column.kind == "integer" and _is_position(survey, table, column.name, order):
             entry = _position(column, survey.keys[table], order, next((e.name for e in entries if "runs" in e.fields), None))
         else:
-            entry = draft_column(column, survey.facts, unique=column.name in alone, in_key=column.name in survey.keys[table])
+            sole, part = column.name in alone, column.name in survey.keys[table]
+            entry = draft_column(column, survey.facts, beside=names, unique=sole, in_key=part)
         meant = code_meant(described, column) if relationship is not None and entry.fields["type"] == "text" else None
         if meant is not None or (column.name == item and entry.fields["type"] == "identifier"):
             notes = (Note(f"what {meant} means, by its name"),) if meant is not None else ()
