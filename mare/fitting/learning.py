@@ -129,6 +129,7 @@ class Learning:
         going = {
             (table, name): (table, of)
             for table, held in self.columns.items()
+            if table in tables  # an entity by column has none
             for name, of in going_with(tables[table], held).items()
         }
         parts = shares_of_pairs(going, [place for place in wanted if ".".join(place) not in self.codes])

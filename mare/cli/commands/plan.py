@@ -185,7 +185,7 @@ def _legend(made: Plan) -> list[str]:
         "largest: cells of the largest cross-tab that the model measures, at most",
         "S: rows that one entity may have in the group, by caps that are enforced",
         f"share: of the models' {100 * made.phases.models:.3g} %, by the rule {made.allocation!r} ({rest})",
-        "noise: standard deviation on every cell, if nothing but S bounds what an entity adds",
+        "noise: standard deviation on every cell, where nobody counts for more rows than entities have on average",
         "rows/cell: mean count in the largest cross-tab; fine from 4 times the noise, drowns below the noise",
     ]
 
