@@ -33,6 +33,11 @@ def code_meant(table: ReflectedTable, column: ReflectedColumn) -> str | None:
     return next((name for parts, name in codes.items() if tuple(stem) in (parts, parts[:-1])), None)
 
 
+def is_name(column: str) -> bool:
+    """What a thing is called: `type_name`, `title`."""
+    return words(column)[-1:] in {(name,) for name in _NAMES}
+
+
 def with_codes(entries: Sequence[Entry], alone: Collection[str]) -> list[Entry]:
     """The same columns, names with the codes that they go with. Those that stand ``alone`` are asked for by others: what orders
     rows or tells them apart."""

@@ -11,7 +11,7 @@ from .drafted import FieldValue, Note, review
 from .families import Family
 from .people import is_birth, is_death
 from .relationships import is_age_of_row, is_event, item_column, order_column, tells_apart
-from .row_dates import DAYS, is_year
+from .row_dates import DAYS, is_day_of, is_year
 from .survey import Survey
 from .time_order import after_above, is_part, main_interval, relative_times, settles, start_of, unordered_times
 from .words import counts_visits, is_beside_calendar, is_end, is_place, is_position, is_round
@@ -51,6 +51,8 @@ def tied_times(
         times[first] = {**known, "around": told, "within": "365d"}, (review(f"the day that {told} tells, too?", "times"),)
     elif above is not None and first is not None and first not in times:
         times[first] = after_above(above, survey.facts)
+    if order is None:
+        times |= _on_days_above(survey, table, parent.target)
     happened = described.column(order or first or "")
     if happened is not None and happened.name in times:
         fields, notes = times[happened.name]
@@ -70,6 +72,17 @@ def tied_times(
         fields, notes = times[happened.name]
         times[happened.name] = {**fields, **_within_a_life(survey, family, table)}, notes
     return {**times, **unordered_times(described, happens or first, times, survey.facts)}
+
+
+def _on_days_above(survey: Survey, table: str, above: str) -> _Times:
+    """What happens near a day that was booked for it, in the row above."""
+    days = [c.name for c in survey.table(above).columns if c.kind in DAYS] if survey.reflection.table(above) is not None else []
+    on = {c.name: day for c in survey.table(table).columns if c.kind in DAYS for day in days if is_day_of(day, c.name)}
+    note = "on {day} of {above}, or near it, by their names"
+    return {
+        name: ({"around": f"parent.{day}", "within": "365d"}, (review(note.format(day=day, above=above), "times"),))
+        for name, day in on.items()
+    }
 
 
 _Times = dict[str, tuple[Mapping[str, FieldValue], tuple[Note, ...]]]

@@ -11,7 +11,7 @@ from .column_types import draft_column, draft_key_part, draft_pool_column, share
 from .drafted import DraftedTable, EntityGuess, Entry, FieldValue, Note, RoleGuess, review, written_days
 from .families import Family, draft_references, guessed
 from .keys import BARE
-from .names_of_codes import code_meant, with_codes
+from .names_of_codes import code_meant, is_name, with_codes
 from .people import fake_kind, is_birth, is_contact, is_free_text, names_person, numbers_people, personal_traits
 from .relationships import (
     EVENTS,
@@ -367,6 +367,15 @@ def _suggested(survey: Survey, table: str, entry: Entry, roles: Mapping[str, Rol
             source = target.column(entry.name) if target is not None else None
             one_row = not link.references or not set(link.references) < set(survey.keys.get(link.target, ()))
             if len(link.columns) == 1 and one_row and source is not None and source.name not in survey.keys[link.target]:
+                found: dict[str, FieldValue] = {"table": link.target, "column": source.name, "by": link.columns[0]}
+                if (
+                    is_name(entry.name)
+                    and "learn" in entry.fields
+                    and (not survey.may_be_null(link) or "nullable" in entry.fields)
+                ):
+                    why = review(f"what {link.target} calls it, by its name?", "worked out")
+                    kept = {field: value for field, value in entry.fields.items() if field in ("type", "nullable")}
+                    return Entry(entry.name, kept, (why,)).with_fields({"determined": {"lookup": found}})
                 lookup = f"{{table: {link.target}, column: {source.name}, by: {link.columns[0]}}}"
                 note = review(f"the same as in {link.target}? determined: {{lookup: {lookup}}}", "worked out")
                 return Entry(entry.name, entry.fields, (note,))

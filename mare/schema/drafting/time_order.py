@@ -70,7 +70,7 @@ def intervals(table: ReflectedTable) -> tuple[tuple[str, str], ...]:
     """Pairs of columns, start and end, by a CHECK that orders them or by their names."""
     pairs = [(order.before, order.after) for order in table.orders if not order.seen]
     ends = {end for _, end in pairs}
-    guests = any(counts_nights(column.name) for column in table.columns)
+    guests = any(counts_nights(column.name) for column in table.columns) or _has_guests(table.name)
     times = [*_moments(table), *(column for column in table.columns if _counts_time(column))]
     for start in times:
         for end in times:
@@ -78,6 +78,14 @@ def intervals(table: ReflectedTable) -> tuple[tuple[str, str], ...]:
                 pairs.append((start.name, end.name))
                 ends.add(end.name)
     return tuple(pairs)
+
+
+def _has_guests(table: str) -> bool:
+    parts = words(table)
+    return any(word.startswith(_BOOKED) for word in parts) and not any(word.startswith(_FLIGHTS) for word in parts)
+
+
+_BOOKED, _FLIGHTS = ("booking", "reserv", "stay", "hotel", "lodg"), ("flight", "air", "train", "bus", "ticket", "leg")
 
 
 def _stays(start: ReflectedColumn, end: ReflectedColumn) -> bool:
@@ -139,7 +147,8 @@ def _booked_days(table: ReflectedTable, order: str | None, tied: Tied) -> Tied:
         for moment in _moments(table):
             if day.name == moment.name or not is_day_of(day.name, moment.name):
                 continue
-            leads = day.name == order or day.name in tied or (moment.nullable and not day.nullable)
+            checked = any(rule.after == day.name and not rule.seen for rule in table.orders)
+            leads = day.name == order or checked or (moment.nullable and not day.nullable)
             near, other = (moment, day) if leads else (day, moment)
             if near.name != order and not _leads_to(tied, other.name, near.name):
                 note = review(f"{'when' if leads else 'the day'} of {other.name}, or near it, by their names", "times")

@@ -69,3 +69,26 @@ def test_what_rows_are_about_stays_a_column_of_its_own() -> None:
 def test_a_text_beside_a_code_is_no_free_text() -> None:
     draft = written(PEOPLE, rows("cause_code string, cause_text string"))
     assert "REVIEW: taken for what cause_code is called" in comment_on(draft, "cause_text:")
+
+
+KINDS = table("kind_codes", "kind string, kind_name string, fee number", key="kind")
+
+
+def with_kinds(columns: str) -> ReflectedTable:
+    described = f"event_id integer, patient_id integer, {columns}"
+    return table("events", described, key="event_id", refers={"patient_id": "patients.patient_id", "kind": "kind_codes.kind"})
+
+
+def test_what_a_public_table_calls_it_is_looked_up() -> None:
+    found = drafted(PEOPLE, KINDS, with_kinds("kind string, kind_name string")).tables["events"].columns["kind_name"].determined
+    assert found is not None
+    assert found.lookup is not None
+    assert (found.lookup.table, found.lookup.column, found.lookup.by) == ("kind_codes", "kind_name", ("kind",))
+
+
+@pytest.mark.parametrize("columns", ["kind string?, kind_name string", "kind string, fee number"])
+def test_what_may_be_otherwise_is_only_asked(columns: str) -> None:
+    """A name where there is no key cannot be looked up; what a thing costs changes."""
+    held = drafted(PEOPLE, KINDS, with_kinds(columns)).tables["events"].columns
+    assert all(column.determined is None for column in held.values())
+    assert "determined: {lookup: " in written(PEOPLE, KINDS, with_kinds(columns))

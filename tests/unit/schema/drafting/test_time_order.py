@@ -274,3 +274,27 @@ def test_a_death_that_two_tables_tell_is_one() -> None:
 
 
 PATIENTS_BY_ID = table("patients", "id integer, sex string", key="id")
+
+BOOKINGS = table("bookings", "bid integer, id integer, arrival date, departure date", key="bid", refers={"id": "patients.id"})
+
+
+def test_a_booking_ends_with_the_departure() -> None:
+    departure = drafted(PATIENTS_BY_ID, BOOKINGS).tables["bookings"].columns["departure"]
+    assert departure.after == "arrival"  # type: ignore[union-attr]
+
+
+def test_of_a_flight_nothing_tells_which_comes_first() -> None:
+    flights = table(
+        "flight_bookings", "bid integer, id integer, arrival date, departure date", key="bid", refers={"id": "patients.id"}
+    )
+    columns = drafted(PATIENTS_BY_ID, flights).tables["flight_bookings"].columns
+    assert getattr(columns["departure"], "after", None) != "arrival"
+
+
+def test_a_guest_checks_out_near_the_day_that_was_booked_in_the_row_above() -> None:
+    stays = table(
+        "stays", "bid integer, checkin_at datetime, checkout_at datetime, room integer", key="bid", refers={"bid": "bookings.bid"}
+    )
+    columns = drafted(PATIENTS_BY_ID, BOOKINGS, stays).tables["stays"].columns
+    assert columns["checkin_at"].around == "parent.arrival"  # type: ignore[union-attr]
+    assert columns["checkout_at"].around == "parent.departure"  # type: ignore[union-attr]
