@@ -34,8 +34,8 @@ _CLEAR_OF_NOISE = 20.0
 """A table whose average cell is below so many deviations of its noise is counted pair by pair, where it can be."""
 _CLEAR_BEGINNING = 500.0
 """First rows have tables of their own where so many cells of one would stand clear of the noise."""
-_LONG = 4.0
-"""Of shorter sequences first rows are a large part of all: the tables of all rows tell enough of them. So they do of numbers of
+_LONG = 2.0
+"""Of shorter sequences first rows are most of all: the tables of all rows tell enough of them. So they do of numbers of
 children, whatever the length."""
 _RATES = 0.005
 """Share for how often columns repeat their previous value."""
