@@ -41,7 +41,6 @@ class FineHistogram:
 class LearnedBins:
     """Bins cut at noisy quantiles. Bin i holds the fine cells cuts[i] … cuts[i+1]-1."""
 
-    grid: Grid
     cuts: tuple[int, ...]
     weights: Numbers
     """Of each fine cell, what it weighs: never negative. A value is drawn from them inside its bin."""
@@ -80,7 +79,7 @@ def quantile_bins(histogram: FineHistogram, bins: int, most: int | None = None) 
     weights = cleaned(histogram)
     cells = histogram.grid.cells
     cuts = {0, cells} | _quantiles(weights, min(bins, cells)) | _heavy(histogram, weights, bins, limit)
-    return LearnedBins(histogram.grid, _thinned(sorted(cuts), weights, bins, limit), weights)
+    return LearnedBins(_thinned(sorted(cuts), weights, bins, limit), weights)
 
 
 def _quantiles(weights: Numbers, bins: int) -> set[int]:
